@@ -1,0 +1,129 @@
+"""The only words that the warehouse and the runners share.
+
+Everything here is plain, frozen data: it is made by a plan, travels to a target, comes back as a result,
+and is stored. It knows neither Django nor SSH. Units are in the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SPEC_VERSION = 1
+
+ConnectionPath = Literal["socket", "loopback", "network", "tls"]
+Kind = Literal["load", "measure"]
+Outcome = Literal["succeeded", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the driver finds the PostgreSQL server. A password never stands here: it goes by a 0600 file."""
+
+    path: ConnectionPath
+    address: str
+    port: int
+    database: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """One execution of a load generator, or of the load of its data set, as it was asked for.
+
+    `parameters` are the tool's own (for pgbench: script, query_mode, scale, ...). `bin_directory` is where the
+    driver has the client programs (the tool itself and psql). `log_sampling_rate` is the share of
+    transactions whose latency is logged (0 < rate <= 1; 0 logs none).
+    """
+
+    tool: str
+    tool_version: str
+    bin_directory: str
+    endpoint: Endpoint
+    parameters: Mapping[str, Any]
+    kind: Kind = "measure"
+    clients: int = 1
+    threads: int = 1
+    duration_s: int = 0
+    warmup_s: int = 0
+    vacuum: bool = False
+    checkpoint: bool = False
+    log_sampling_rate: float = 1.0
+    application_name: str = "benchhub"
+    version: int = SPEC_VERSION
+
+    @property
+    def expected_s(self) -> int:
+        """Seconds of load that the run will take, warm-up included; preparation comes on top."""
+        return self.duration_s + self.warmup_s
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values of one metric in the order of time; value i covers the `step_s` that end at start + (i+1) steps."""
+
+    metric: str
+    unit: str
+    start_epoch_s: float
+    step_s: float
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Latencies counted in bins: `bins[i]` lies in `lower_us[i] <= latency < upper_us[i]`, exact below 1,024 us.
+
+    `sampling_rate` is the share of transactions that were logged: counts are of logged ones, not scaled up.
+    """
+
+    name: str
+    lower_us: tuple[int, ...]
+    upper_us: tuple[int, ...]
+    counts: tuple[int, ...]
+    sum_us: int
+    min_us: int
+    max_us: int
+    sampling_rate: float = 1.0
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A reason not to trust a number as it stands. `code` is stable; `text` is a sentence for people."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What an attempt left on the target, verbatim. `files` are named relative to the attempt's folder."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What one attempt measured. A failed outcome carries its reason and no measures that could become a point."""
+
+    outcome: Outcome
+    reason: str
+    parser: str
+    measures: Mapping[str, Measure] = field(default_factory=dict)
+    series: tuple[Series, ...] = ()
+    histograms: tuple[Histogram, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    remarks: tuple[str, ...] = ()
