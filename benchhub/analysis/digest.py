@@ -1,0 +1,75 @@
+"""Canonical forms and digests, versioned so that an upgrade does not split history.
+
+A canonical form is JSON with sorted keys, no white space, numbers as integers or decimal text, and without
+entries that hold their default. Its digest is the SHA-256 of its UTF-8 bytes, in hex. Changing a form is
+adding a version; the golden cases in test_digest.py must never change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+PROTOCOL_VERSION = 1
+SYSTEM_VERSION = 1
+FACTS_VERSION = 1
+
+# Left out of a protocol while they hold these values, so that adding a field keeps old digests.
+PROTOCOL_DEFAULTS: Mapping[str, Any] = {
+    "warmup_s": 0,
+    "vacuum": False,
+    "checkpoint": False,
+    "durability": {},
+    "thread_rule": "clients",
+}
+# PostgreSQL's own defaults of what makes a commit durable.
+DURABLE: Mapping[str, str] = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+
+
+def canonical(value: Mapping[str, Any]) -> str:
+    """The one text of a mapping of plain values; floats are refused, because their text is not one."""
+    _refuse_floats(value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def protocol_form(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What two curves must agree on to be compared: workload, data set, duration, threads, client, path, durability."""
+    kept = {k: v for k, v in fields.items() if k not in PROTOCOL_DEFAULTS or v != PROTOCOL_DEFAULTS[k]}
+    return {"version": PROTOCOL_VERSION, "kind": "protocol", **kept}
+
+
+def system_form(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked of the system: this is what is compared."""
+    return {"version": SYSTEM_VERSION, "kind": "system", **{k: v for k, v in fields.items() if v not in (None, "", {})}}
+
+
+def facts_form(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"version": FACTS_VERSION, "kind": "facts", **fields}
+
+
+def durability(settings: Mapping[str, Any], *, volatile_storage: bool) -> dict[str, str]:
+    """Where durability is less (or other) than PostgreSQL's default; empty when it is the default."""
+    relaxed = {k: str(settings[k]) for k in DURABLE if str(settings.get(k, DURABLE[k])) != DURABLE[k]}
+    return {**relaxed, "storage": "volatile"} if volatile_storage else relaxed
+
+
+def differing_fields(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+    """Names of the top-level fields in which two canonical forms differ."""
+    return sorted(k for k in left.keys() | right.keys() if left.get(k) != right.get(k))
+
+
+def _refuse_floats(value: Any) -> None:
+    if isinstance(value, float):
+        raise TypeError(f"{value!r}: write a float as an integer in a smaller unit or as decimal text")
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            _refuse_floats(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _refuse_floats(inner)

@@ -1,0 +1,344 @@
+"""Experiments, their runs, and everything that belongs to a run."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Self
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Count, F, Q
+from django.db.models.functions import Now
+
+from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+
+from .states import ACTIVE, FINAL, State
+
+
+class System(models.Model):
+    """A system under test: server, hardware, build, configuration, and from where and how it is driven."""
+
+    class Path(models.TextChoices):
+        SOCKET = "socket", "Unix socket"
+        LOOPBACK = "loopback", "loopback"
+        NETWORK = "network", "network"
+        TLS = "tls", "network with TLS"
+
+    label = models.CharField(max_length=160)
+    instance = models.ForeignKey(Instance, models.PROTECT)
+    driver = models.ForeignKey(Host, models.PROTECT)
+    hardware = models.ForeignKey(Hardware, models.PROTECT)
+    build = models.ForeignKey(PgBuild, models.PROTECT)
+    configuration = models.ForeignKey(Configuration, models.PROTECT)
+    path = models.CharField(max_length=10, choices=Path)
+    description = models.JSONField()
+    digest = models.CharField(max_length=64, unique=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(path__in=["socket", "loopback", "network", "tls"]), name="system_path_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def driven_locally(self) -> bool:
+        return self.instance.host_id == self.driver_id
+
+
+class ExperimentQuerySet(models.QuerySet):
+    def with_progress(self) -> Self:
+        """Each experiment with the number of its runs, of those that ended, and of those that failed or were lost."""
+        return self.annotate(
+            run_count=Count("runs"),
+            ended_count=Count("runs", filter=Q(runs__state__in=FINAL)),
+            bad_count=Count("runs", filter=Q(runs__state__in=[State.FAILED, State.LOST])),
+        ).order_by("-created_at")
+
+
+class Experiment(models.Model):
+    """Systems x load levels x repeats of one workload under one protocol."""
+
+    name = models.CharField(max_length=160)
+    remark = models.TextField(blank=True)
+    is_demonstration = models.BooleanField(default=False)
+    workload = models.ForeignKey(Workload, models.PROTECT)
+    systems = models.ManyToManyField(System, through="ExperimentSystem", related_name="experiments")
+    client_build = models.ForeignKey(PgBuild, models.PROTECT, help_text="One pgbench serves every system.")
+    client_bin_directory = models.CharField(max_length=300)
+    client_levels = ArrayField(models.PositiveIntegerField())
+    thread_rule = models.CharField(max_length=20, default="clients")
+    repeats = models.PositiveIntegerField(default=1)
+    duration_s = models.PositiveIntegerField()
+    warmup_s = models.PositiveIntegerField(default=0)
+    rest_s = models.PositiveIntegerField(default=0)
+    vacuum = models.BooleanField(default=False)
+    checkpoint = models.BooleanField(default=False)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ExperimentQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(duration_s__gte=1, repeats__gte=1), name="experiment_has_load"),
+            models.CheckConstraint(condition=~Q(client_levels=[]), name="experiment_has_levels"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ExperimentSystem(models.Model):
+    experiment = models.ForeignKey(Experiment, models.CASCADE)
+    system = models.ForeignKey(System, models.PROTECT)
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["experiment", "system"], name="experiment_system_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system} in {self.experiment}"
+
+
+class RunQuerySet(models.QuerySet):
+    def active(self) -> Self:
+        return self.filter(state__in=ACTIVE)
+
+    def measured(self) -> Self:
+        """Runs that may become points: measured, and ended well."""
+        return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False)
+
+    def for_table(self) -> Self:
+        """What an experiment's page shows of its runs, in two queries with those of its systems."""
+        return self.select_related("system__hardware", "system__build", "result", "watch").order_by("position")
+
+
+class Run(models.Model):
+    """One execution at one load level (or the load of a data set). This table is the queue of record."""
+
+    class Kind(models.TextChoices):
+        LOAD = "load", "loads the data set"
+        MEASURE = "measure", "measures"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    experiment = models.ForeignKey(Experiment, models.PROTECT, related_name="runs")
+    system = models.ForeignKey(System, models.PROTECT, related_name="runs")
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.MEASURE)
+    position = models.PositiveIntegerField()
+    priority = models.SmallIntegerField(default=0)
+    clients = models.PositiveIntegerField()
+    threads = models.PositiveIntegerField()
+    repeat = models.PositiveIntegerField()
+    spec = models.JSONField(help_text="The frozen RunSpec.")
+    protocol_digest = models.CharField(max_length=64)
+    expected_s = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=12, choices=State, default=State.QUEUED)
+    reason = models.TextField(blank=True)
+    cancel_asked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["-priority", "position"], condition=Q(state="queued"), name="run_queue"),
+            models.Index(fields=["state"], condition=Q(state__in=list(map(str, ACTIVE))), name="run_active"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["experiment", "system", "kind", "clients", "repeat"], name="run_planned_once"
+            ),
+            models.UniqueConstraint(fields=["experiment", "position"], name="run_position_once"),
+            models.CheckConstraint(condition=Q(state__in=list(State.values)), name="run_state_known"),
+            models.CheckConstraint(
+                condition=Q(kind="load") | Q(clients__gte=1, threads__gte=1, threads__lte=F("clients"), repeat__gte=1),
+                name="run_measures_with_clients",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        if self.kind == self.Kind.LOAD:
+            return f"Data set of {self.system}"
+        return f"{self.system}, {self.clients} clients, repeat {self.repeat}"
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+
+class Hold(models.Model):
+    """One active run per resource: a host, or a group of hosts that share hardware. The primary key is the lock."""
+
+    resource = models.CharField(max_length=80, primary_key=True)
+    run = models.ForeignKey(Run, models.PROTECT, null=True, related_name="holds")
+    free_at = models.DateTimeField(null=True, help_text="The rest between runs lasts until then.")
+
+    def __str__(self) -> str:
+        return self.resource
+
+
+class Watch(models.Model):
+    """What changes at every look at an active run; narrow, so that the run's own row stays still."""
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True)
+    next_look_at = models.DateTimeField(db_default=Now(), db_index=True)
+    lease_until = models.DateTimeField(null=True)
+    fence = models.PositiveBigIntegerField(default=0)
+    last_contact_at = models.DateTimeField(null=True)
+    contact_error = models.TextField(blank=True)
+    suspected_lost = models.TextField(blank=True)
+    step = models.CharField(max_length=40, blank=True)
+    progress_offset = models.PositiveBigIntegerField(default=0)
+    live_tps = models.FloatField(null=True)
+
+    def __str__(self) -> str:
+        return f"watch of run {self.run_id}"
+
+
+class Attempt(models.Model):
+    """One try at a run on a target; kept whatever became of it."""
+
+    run = models.ForeignKey(Run, models.PROTECT, related_name="attempts")
+    number = models.PositiveIntegerField()
+    started_at = models.DateTimeField(db_default=Now())
+    boot_id = models.CharField(max_length=40, blank=True)
+    host_before = models.JSONField(null=True, blank=True)
+    returncode = models.IntegerField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=12, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="attempt_number_once"),
+            models.UniqueConstraint(fields=["run"], condition=Q(ended_at=None), name="attempt_one_open_per_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} of run {self.run_id}"
+
+
+class Event(models.Model):
+    """Every move of a run, with when, why, and under which fence."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="events")
+    at = models.DateTimeField(db_default=Now())
+    old_state = models.CharField(max_length=12)
+    new_state = models.CharField(max_length=12)
+    reason = models.TextField(blank=True)
+    fence = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.old_state} -> {self.new_state}"
+
+
+class Evidence(models.Model):
+    """One file of an attempt, byte for byte, so that a later parser can read it again."""
+
+    attempt = models.ForeignKey(Attempt, models.PROTECT, related_name="evidence")
+    name = models.CharField(max_length=120)
+    content = models.BinaryField()
+    size_bytes = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    remark = models.TextField(blank=True, help_text="What was left out, where the file was too large.")
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["attempt", "name"], name="evidence_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def text(self) -> str:
+        return bytes(self.content).decode("utf-8", errors="replace")
+
+
+class Result(models.Model):
+    """What a run that ended well measured. A run without this row is not a point on any curve."""
+
+    run = models.OneToOneField(Run, models.PROTECT, related_name="result")
+    attempt = models.ForeignKey(Attempt, models.PROTECT)
+    throughput = models.FloatField()
+    unit = models.CharField(max_length=12)
+    latency_average_ms = models.FloatField(null=True)
+    latency_p50_ms = models.FloatField(null=True)
+    latency_p95_ms = models.FloatField(null=True)
+    latency_p99_ms = models.FloatField(null=True)
+    measures = models.JSONField()
+    doubts = models.JSONField(default=list)
+    remarks = models.JSONField(default=list)
+    parser = models.CharField(max_length=40)
+    parsed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(throughput__gt=0), name="result_has_throughput")]
+
+    def __str__(self) -> str:
+        return f"{self.throughput:.0f} {self.unit}"
+
+
+class Found(models.Model):
+    """Facts as found around a run: settings, version, host, differences over the measured part."""
+
+    run = models.OneToOneField(Run, models.PROTECT, related_name="found")
+    settings = models.JSONField(default=dict)
+    server = models.JSONField(default=dict)
+    host = models.JSONField(default=dict)
+    deltas = models.JSONField(default=dict)
+    differences = models.JSONField(default=list, help_text="Where what was found is not what was asked for.")
+    facts_digest = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"facts of run {self.run_id}"
+
+
+class Series(models.Model):
+    """One metric of a run over time, one compact value."""
+
+    run = models.ForeignKey(Run, models.PROTECT, related_name="series")
+    metric = models.CharField(max_length=40)
+    unit = models.CharField(max_length=12)
+    start_epoch_s = models.FloatField()
+    step_s = models.FloatField()
+    values = ArrayField(models.FloatField(null=True))
+
+    class Meta:
+        verbose_name_plural = "series"
+        constraints = [models.UniqueConstraint(fields=["run", "metric"], name="series_once")]
+
+    def __str__(self) -> str:
+        return f"{self.metric} of run {self.run_id}"
+
+
+class LatencyHistogram(models.Model):
+    """Latencies of a run's transactions by script, reduced to bins as they streamed."""
+
+    run = models.ForeignKey(Run, models.PROTECT, related_name="histograms")
+    name = models.CharField(max_length=120)
+    lower_us = ArrayField(models.BigIntegerField())
+    upper_us = ArrayField(models.BigIntegerField())
+    counts = ArrayField(models.BigIntegerField())
+    sum_us = models.BigIntegerField()
+    min_us = models.BigIntegerField()
+    max_us = models.BigIntegerField()
+    sampling_rate = models.FloatField(default=1)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="histogram_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of run {self.run_id}"

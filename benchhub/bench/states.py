@@ -1,0 +1,36 @@
+"""The life of a run, in one place. The database enforces the same moves (migration 0002)."""
+
+from django.db import models
+
+
+class State(models.TextChoices):
+    QUEUED = "queued", "queued"
+    RESERVED = "reserved", "reserved"
+    STARTING = "starting", "starting"
+    RUNNING = "running", "running"
+    COLLECTING = "collecting", "collecting"
+    SUCCEEDED = "succeeded", "succeeded"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+    LOST = "lost", "lost"
+
+
+ACTIVE = (State.RESERVED, State.STARTING, State.RUNNING, State.COLLECTING)
+FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED, State.LOST)
+
+# A run that was reserved or starting goes back to the queue only while nothing can have begun on the target.
+MOVES: dict[str, frozenset[str]] = {
+    State.QUEUED: frozenset({State.RESERVED, State.FAILED, State.CANCELLED}),
+    State.RESERVED: frozenset({State.STARTING, State.QUEUED, State.FAILED, State.CANCELLED}),
+    State.STARTING: frozenset({State.RUNNING, State.QUEUED, State.FAILED, State.CANCELLED, State.LOST}),
+    State.RUNNING: frozenset({State.COLLECTING, State.FAILED, State.CANCELLED, State.LOST}),
+    State.COLLECTING: frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED}),
+    State.LOST: frozenset({State.QUEUED}),
+    State.SUCCEEDED: frozenset(),
+    State.FAILED: frozenset(),
+    State.CANCELLED: frozenset(),
+}
+
+
+def may_move(old: str, new: str) -> bool:
+    return new in MOVES[State(old)]

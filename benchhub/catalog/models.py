@@ -1,0 +1,255 @@
+"""What is tested, on what, at what price. Words: docs/words.md."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from .secret_field import SecretField
+
+
+class CurrentQuerySet(models.QuerySet):
+    def current(self) -> Self:
+        return self.filter(retired_at=None)
+
+
+class Revised(models.Model):
+    """A named thing that results cite: it is never edited in place (the database refuses); an edit makes a revision."""
+
+    name = models.CharField(max_length=120)
+    revision = models.PositiveIntegerField(default=1)
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = CurrentQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name if self.revision == 1 else f"{self.name} (revision {self.revision})"
+
+    @transaction.atomic
+    def revise(self, **changes: Any) -> Self:
+        """Retire this revision and return the next one, with `changes` applied."""
+        values = {f.attname: getattr(self, f.attname) for f in self._meta.concrete_fields if not f.primary_key}
+        values.update(changes, revision=self.revision + 1, retired_at=None)
+        type(self)._default_manager.filter(pk=self.pk).update(retired_at=Now())
+        return type(self)._default_manager.create(**values)
+
+
+def _name_constraints(table: str) -> list[models.BaseConstraint]:
+    return [
+        models.UniqueConstraint(fields=["name", "revision"], name=f"{table}_name_revision"),
+        models.UniqueConstraint(fields=["name"], condition=Q(retired_at=None), name=f"{table}_one_current"),
+    ]
+
+
+class Hardware(Revised):
+    """A hardware profile as it was bought. What a probe saw is kept with the host and with each run instead."""
+
+    sockets = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    cores_per_socket = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    threads_per_core = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
+    clock_ghz = models.DecimalField(max_digits=5, decimal_places=2, null=True, blank=True)
+    memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    disks = models.CharField(max_length=300, blank=True)
+    remark = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "hardware"
+        constraints = [
+            *_name_constraints("hardware"),
+            models.CheckConstraint(
+                condition=Q(sockets__gte=1, cores_per_socket__gte=1, threads_per_core__gte=1),
+                name="hardware_has_cores",
+            ),
+        ]
+
+    @property
+    def cores(self) -> int:
+        return self.sockets * self.cores_per_socket
+
+
+class LicenceModel(Revised):
+    """How a product's licence is counted: nothing, per occupied socket or per physical core, by the year."""
+
+    class Metric(models.TextChoices):
+        NONE = "none", "hardware only"
+        SOCKET = "socket", "per socket"
+        CORE = "core", "per core"
+
+    metric = models.CharField(max_length=10, choices=Metric)
+    product = models.CharField(max_length=120, blank=True)
+    remark = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            *_name_constraints("licence_model"),
+            models.CheckConstraint(condition=Q(metric__in=["none", "socket", "core"]), name="licence_model_metric"),
+        ]
+
+
+class ListPriceQuerySet(models.QuerySet):
+    def newest_first(self) -> Self:
+        return self.order_by("-priced_on", "-pk")
+
+
+class ListPrice(models.Model):
+    """One dated, sourced price. Append-only: the database refuses to change or delete a row."""
+
+    hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True, related_name="prices")
+    licence_model = models.ForeignKey(LicenceModel, models.PROTECT, null=True, blank=True, related_name="prices")
+    description = models.CharField(max_length=200)
+    part_number = models.CharField(max_length=80, blank=True)
+    amount = models.DecimalField(max_digits=16, decimal_places=4)
+    currency = models.CharField(max_length=3, validators=[RegexValidator(r"^[A-Z]{3}$", "Use an ISO 4217 code: EUR.")])
+    priced_on = models.DateField()
+    source = models.CharField(max_length=300)
+    remark = models.TextField(blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ListPriceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-priced_on", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["description", "source", "priced_on"], name="list_price_natural_key"),
+            models.CheckConstraint(condition=Q(amount__gte=0), name="list_price_not_negative"),
+            models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="list_price_currency"),
+            models.CheckConstraint(
+                condition=Q(hardware=None, licence_model__isnull=False) | Q(hardware__isnull=False, licence_model=None),
+                name="list_price_of_one_thing",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.description}: {self.amount} {self.currency} ({self.priced_on})"
+
+
+class PgBuild(models.Model):
+    """A PostgreSQL as built: two builds are the same when their binaries are."""
+
+    version = models.CharField(max_length=40)
+    version_num = models.PositiveIntegerField()
+    configure_options = models.TextField(blank=True)
+    binary_digest = models.CharField(max_length=64, unique=True)
+
+    class Meta:
+        ordering = ["version_num"]
+
+    def __str__(self) -> str:
+        return f"PostgreSQL {self.version}"
+
+
+class Configuration(Revised):
+    """A named set of server and operating-system settings, as asked for."""
+
+    settings = models.JSONField(default=dict, blank=True)
+    os_settings = models.JSONField(default=dict, blank=True)
+    volatile_storage = models.BooleanField(default=False, help_text="The data directory lies on a RAM disk.")
+    remark = models.TextField(blank=True)
+
+    class Meta:
+        constraints = _name_constraints("configuration")
+
+
+class Workload(Revised):
+    """A load generator with its parameters, the scale of its data set among them."""
+
+    tool = models.CharField(max_length=40)
+    parameters = models.JSONField(default=dict)
+    remark = models.TextField(blank=True)
+
+    class Meta:
+        constraints = _name_constraints("workload")
+
+
+class InterferenceGroup(models.Model):
+    """Hosts that share hardware, so that only one run at a time may take place on any of them."""
+
+    name = models.CharField(max_length=120, unique=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Host(models.Model):
+    """A machine reachable over SSH. Its key pair is BenchHub's own; only the public half is ever shown."""
+
+    class Trust(models.TextChoices):
+        UNKNOWN = "unknown", "not seen yet"
+        OFFERED = "offered", "waiting for approval"
+        PINNED = "pinned", "pinned"
+        QUARANTINED = "quarantined", "quarantined: its host key changed"
+
+    name = models.CharField(max_length=120, unique=True)
+    address = models.CharField(max_length=253)
+    port = models.PositiveIntegerField(default=22)
+    username = models.CharField(max_length=64)
+    host_key = models.TextField(blank=True, help_text="The public host key that a person approved.")
+    offered_host_key = models.TextField(blank=True)
+    trust = models.CharField(max_length=12, choices=Trust, default=Trust.UNKNOWN)
+    public_key = models.TextField(editable=False)
+    private_key = SecretField(editable=False)
+    work_directory = models.CharField(max_length=300, default=".benchhub")
+    interference_group = models.ForeignKey(InterferenceGroup, models.PROTECT, null=True, blank=True)
+    hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True)
+    facts = models.JSONField(default=dict, blank=True, editable=False)
+    facts_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["address", "port", "username"], name="host_address"),
+            models.CheckConstraint(condition=Q(port__gte=1, port__lte=65535), name="host_port_range"),
+            models.CheckConstraint(condition=~Q(trust="pinned", host_key=""), name="host_pinned_has_key"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Instance(models.Model):
+    """A PostgreSQL server to be tested; without a host it is known by its connection only (a managed database)."""
+
+    name = models.CharField(max_length=120, unique=True)
+    host = models.ForeignKey(Host, models.PROTECT, null=True, blank=True, related_name="instances")
+    build = models.ForeignKey(PgBuild, models.PROTECT)
+    configuration = models.ForeignKey(Configuration, models.PROTECT)
+    address = models.CharField(max_length=253, help_text="As the driver reaches it; a directory for a socket.")
+    port = models.PositiveIntegerField(default=5432)
+    database = models.CharField(max_length=63)
+    username = models.CharField(max_length=63)
+    password = SecretField(blank=True)
+    data_directory = models.CharField(max_length=300, blank=True)
+    bin_directory = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DataSet(models.Model):
+    """What was loaded into an instance: the recipe, the build that loaded it, its size, checksum and age."""
+
+    instance = models.ForeignKey(Instance, models.PROTECT, related_name="data_sets")
+    build = models.ForeignKey(PgBuild, models.PROTECT)
+    recipe = models.JSONField()
+    recipe_digest = models.CharField(max_length=64)
+    size_bytes = models.PositiveBigIntegerField()
+    checksum = models.CharField(max_length=64)
+    loaded_at = models.DateTimeField(db_default=Now())
+    age_write_transactions = models.PositiveBigIntegerField(default=0)
+    replaced_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["instance"], condition=Q(replaced_at=None), name="data_set_one_current_per_instance"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.recipe.get('tool')} data set of {self.instance}"

@@ -1,0 +1,22 @@
+"""DATABASE_URL -> Django's DATABASES entry."""
+
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    """Read postgresql://user:password@host:port/name?sslmode=require; ValueError says what is wrong with it."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgresql", "postgres") or len(parts.path) < 2:
+        raise ValueError("DATABASE_URL must read postgresql://user:password@host:port/name")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path[1:]),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"connect_timeout": 10, **dict(parse_qsl(parts.query))},
+    }

@@ -1,0 +1,141 @@
+"""One settings file, driven by the environment. What each variable means stands beside it."""
+
+import os
+import sys
+from pathlib import Path
+
+from benchhub.database_url import database_settings
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def _list(name: str, default: str = "") -> list[str]:
+    return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
+
+
+# SECRET_KEY signs sessions; FIELD_KEYS (comma-separated Fernet keys, newest first) encrypt stored secrets.
+SECRET_KEY = os.environ.get("SECRET_KEY", "")
+FIELD_KEYS = _list("FIELD_KEYS")
+DEBUG = os.environ.get("DEBUG", "0") == "1"
+ALLOWED_HOSTS = _list("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+# The addresses people type, with scheme, when a proxy in front speaks https: https://bench.example.org
+CSRF_TRUSTED_ORIGINS = _list("TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "rest_framework",
+    "benchhub.accounts",
+    "benchhub.catalog",
+    "benchhub.bench",
+    "benchhub.reports",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.gzip.GZipMiddleware",
+    "benchhub.middleware.content_security_policy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "benchhub.urls"
+WSGI_APPLICATION = "benchhub.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "frontend" / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# DATABASE_URL: postgresql://user:password@host:port/name; the warehouse.
+DATABASES = {"default": database_settings(os.environ.get("DATABASE_URL", "postgresql://127.0.0.1/benchhub"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# STATIC_ROOT: where collectstatic puts the hashed, compressed files that the web process serves.
+STATIC_URL = "static/"
+STATIC_ROOT = os.environ.get("STATIC_ROOT", str(BASE_DIR / "var" / "static"))
+STATICFILES_DIRS = [BASE_DIR / "frontend" / "static"]
+_hashed = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+_plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": _hashed if Path(STATIC_ROOT, "staticfiles.json").exists() else _plain},
+}
+if "collectstatic" in sys.argv:  # the manifest is being made by this very command
+    STORAGES["staticfiles"] = {"BACKEND": _hashed}
+WHITENOISE_USE_FINDERS = not Path(STATIC_ROOT, "staticfiles.json").exists()
+
+# HTTPS=1 when people reach BenchHub by https (a proxy in front that sets X-Forwarded-Proto).
+HTTPS = os.environ.get("HTTPS", "0") == "1"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+# BROKER_URL: redis://:password@host:port/0; it only wakes workers, the runs table is the queue.
+CELERY_BROKER_URL = os.environ.get("BROKER_URL", "redis://127.0.0.1:6379/0")
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 10,
+    "socket_connect_timeout": 5,
+    "socket_keepalive": True,
+    "visibility_timeout": 3600,
+}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_PUBLISH_RETRY = False
+TICK_SECONDS = 5
+CELERY_BEAT_SCHEDULE = {
+    "tick": {"task": "bench.tick", "schedule": TICK_SECONDS, "options": {"expires": TICK_SECONDS}},
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "loggers": {"asyncssh": {"level": "WARNING"}},
+}

@@ -1,0 +1,17 @@
+from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path
+
+
+@login_not_required
+def alive(_request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+urlpatterns = [
+    path("alive", alive, name="alive"),
+    path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("", include("benchhub.bench.urls")),
+]
