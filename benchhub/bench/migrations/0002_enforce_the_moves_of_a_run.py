@@ -1,4 +1,4 @@
-"""The database enforces the moves of bench/states.py as they stood at this version, and that a system stays as it is."""
+"""The moves of bench/states.py as they stood at this version, enforced; and a system stays as it is."""
 
 from django.db import migrations
 
