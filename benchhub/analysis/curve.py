@@ -1,0 +1,174 @@
+"""From runs to a curve: throughput (and latency) of one system under one protocol, against clients.
+
+Nothing unlike is ever joined: units, protocols and systems are checked, and a refusal is a sentence for people.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+from .digest import differing_fields
+from .spread import Spread, summarise
+
+
+class UnlikeRunsError(ValueError):
+    """These runs or curves must not be put together; the message says why."""
+
+
+class UnlikeUnitsError(UnlikeRunsError):
+    pass
+
+
+class MixedSystemsError(UnlikeRunsError):
+    pass
+
+
+class DifferentProtocolsError(UnlikeRunsError):
+    """`fields` names what differs; it is empty where the protocols themselves are not at hand."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self.fields = tuple(fields)
+        named = f" They differ in: {', '.join(self.fields)}." if self.fields else ""
+        super().__init__(f"Runs of different protocols are not comparable.{named}")
+
+
+@dataclass(frozen=True, slots=True)
+class RunPoint:
+    """One measured run. `run` is its number in the warehouse; latencies are in milliseconds, None where unknown."""
+
+    run: int
+    clients: int
+    throughput: float
+    unit: str
+    protocol_digest: str
+    system_digest: str
+    latency_average_ms: float | None = None
+    latency_p95_ms: float | None = None
+    latency_p99_ms: float | None = None
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """All repeats at one number of clients, in the order they were given."""
+
+    clients: int
+    runs: tuple[RunPoint, ...]
+    throughput: Spread
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(run.throughput for run in self.runs)
+
+    @property
+    def latency_average_ms(self) -> float | None:
+        """Median of the repeats' averages."""
+        known = _known(run.latency_average_ms for run in self.runs)
+        return statistics.median(known) if known else None
+
+    @property
+    def worst_p95_ms(self) -> float | None:
+        """Highest of the repeats' percentiles: percentiles are never averaged."""
+        return max(_known(run.latency_p95_ms for run in self.runs), default=None)
+
+    @property
+    def worst_p99_ms(self) -> float | None:
+        return max(_known(run.latency_p99_ms for run in self.runs), default=None)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Each doubt once, in the order it first came up."""
+        return tuple(dict.fromkeys(doubt for run in self.runs for doubt in run.doubts))
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The level with the highest median. At an edge of the sweep the true peak may lie beyond what was tried."""
+
+    level: Level
+    edge: Literal["", "lowest", "highest", "only"]
+
+    @property
+    def sentence(self) -> str:
+        return {
+            "": "",
+            "only": "Only one level was run, so this need not be the peak.",
+            "lowest": "This is the lowest level that was run: the peak may lie below it.",
+            "highest": "This is the highest level that was run: the peak may lie beyond it.",
+        }[self.edge]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Levels in rising order of clients; never empty."""
+
+    unit: str
+    protocol_digest: str
+    system_digest: str
+    levels: tuple[Level, ...]
+
+    @property
+    def peak(self) -> Peak:
+        """The first of the levels with the highest median."""
+        best = max(self.levels, key=lambda level: (level.throughput.median, -level.clients))
+        return Peak(best, self._edge(best))
+
+    def _edge(self, level: Level) -> Literal["", "lowest", "highest", "only"]:
+        if len(self.levels) == 1:
+            return "only"
+        if level is self.levels[-1]:
+            return "highest"
+        return "lowest" if level is self.levels[0] else ""
+
+
+Protocols = Mapping[str, Mapping[str, Any]]
+
+
+def build(points: Iterable[RunPoint], protocols: Protocols | None = None) -> Curve:
+    """Join the runs of one system under one protocol. Raises UnlikeRunsError, or ValueError when there are none.
+
+    `protocols` gives the canonical forms by digest, so that a refusal can name the differing fields.
+    """
+    runs = sorted(points, key=lambda point: point.clients)
+    if not runs:
+        raise ValueError("There is no run to make a curve of.")
+    _require_one_unit({run.unit for run in runs})
+    _require_one_protocol({run.protocol_digest for run in runs}, protocols or {})
+    if len({run.system_digest for run in runs}) > 1:
+        raise MixedSystemsError("Runs of different systems do not make one curve.")
+    return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, _levels(runs))
+
+
+def require_comparable(curves: Sequence[Curve], protocols: Protocols | None = None) -> None:
+    """Raise UnlikeRunsError unless these curves, of any systems, may be drawn and compared together."""
+    _require_one_unit({curve.unit for curve in curves})
+    _require_one_protocol({curve.protocol_digest for curve in curves}, protocols or {})
+
+
+def _levels(runs: Sequence[RunPoint]) -> tuple[Level, ...]:
+    levels = []
+    for clients, group in groupby(runs, key=lambda run: run.clients):
+        repeats = tuple(group)
+        levels.append(Level(clients, repeats, summarise([run.throughput for run in repeats])))
+    return tuple(levels)
+
+
+def _require_one_unit(units: set[str]) -> None:
+    if len(units) > 1:
+        raise UnlikeUnitsError(f"Throughput in {' and '.join(sorted(units))} is not comparable: the units differ.")
+
+
+def _require_one_protocol(digests: set[str], protocols: Protocols) -> None:
+    if len(digests) < 2:
+        return
+    first, *others = [protocols.get(digest) for digest in sorted(digests)]
+    fields = {name for other in others if first and other for name in differing_fields(first, other)}
+    raise DifferentProtocolsError(sorted(fields))
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
