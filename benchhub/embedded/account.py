@@ -1,0 +1,138 @@
+"""Who runs the servers, and where their files lie.
+
+An ordinary user runs them as himself, with the files in var/ of the clone. PostgreSQL refuses to run as root,
+and a clone of root's may lie where no other user can look: there a user of its own runs them, from a private
+folder outside the clone that also holds copies of the programs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchhub.embedded import EmbeddedError
+
+SYSTEM_USER = "benchhub-demo"
+SYSTEM_USER_COMMENT = "Made by BenchHub; make clean removes it"
+PRIVATE_PARENT = Path("/var/lib/benchhub-demo")
+
+
+@dataclass(frozen=True)
+class Account:
+    """An operating-system user and the folder `home` that holds what its servers need and write."""
+
+    username: str
+    uid: int
+    gid: int
+    home: Path
+
+    @property
+    def is_another_user(self) -> bool:
+        return self.uid != os.geteuid()
+
+    def popen_options(self) -> Mapping[str, Any]:
+        """Keyword arguments for subprocess.Popen that make the child run as this user."""
+        if not self.is_another_user:
+            return {}
+        return {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+    def make_folder(self, folder: Path) -> Path:
+        """Make `folder` (its parent exists) readable by this user alone."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self.own(folder)
+        return folder
+
+    def write(self, file: Path, text: str) -> Path:
+        """Write a file of mode 0600 that belongs to this user; whoever reads it meanwhile sees old or new, whole."""
+        fresh = file.with_name(f".{file.name}.new")
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+            stream.write(text)
+        self.own(fresh)
+        return fresh.rename(file)
+
+    def own(self, path: Path) -> None:
+        if self.is_another_user:
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+
+def clone_id(clone: Path) -> str:
+    """A short name for this clone on this machine: the same as long as it stays where it is."""
+    return hashlib.sha256(os.fsencode(clone.resolve())).hexdigest()[:12]
+
+
+def private_folder(clone: Path) -> Path:
+    return PRIVATE_PARENT / clone_id(clone)
+
+
+def for_clone(clone: Path) -> Account:
+    """The account of a clone, made on the machine if it has to be. Raises EmbeddedError."""
+    if os.geteuid() == 0:
+        return _for_root(clone)
+    try:
+        username = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise EmbeddedError(
+            f"User id {os.geteuid()} has no entry in /etc/passwd, and PostgreSQL does not start without one: "
+            "run as a user who has."
+        ) from None
+    home = clone / "var"
+    home.mkdir(mode=0o700, exist_ok=True)
+    return Account(username, os.geteuid(), os.getegid(), home)
+
+
+def remove_private(clone: Path) -> list[str]:
+    """Remove what root's account left on the machine for this clone; returns what was removed, for people."""
+    removed = []
+    folder = private_folder(clone)
+    if folder.exists():
+        shutil.rmtree(folder)
+        removed.append(str(folder))
+    if PRIVATE_PARENT.exists() and not any(PRIVATE_PARENT.iterdir()):
+        PRIVATE_PARENT.rmdir()
+    if not PRIVATE_PARENT.exists() and _is_ours(SYSTEM_USER):
+        _run("userdel", SYSTEM_USER)
+        removed.append(f"user {SYSTEM_USER}")
+    return removed
+
+
+def _for_root(clone: Path) -> Account:
+    entry = _system_user()
+    home = private_folder(clone)
+    PRIVATE_PARENT.mkdir(mode=0o755, exist_ok=True)
+    home.mkdir(mode=0o710, exist_ok=True)
+    os.chown(home, 0, entry.pw_gid)
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, home)
+
+
+def _system_user() -> pwd.struct_passwd:
+    with contextlib.suppress(KeyError):
+        return pwd.getpwnam(SYSTEM_USER)
+    options = ["--system", "--user-group", "--no-create-home", "--shell", "/bin/sh"]
+    _run("useradd", *options, "--home-dir", str(PRIVATE_PARENT), "--comment", SYSTEM_USER_COMMENT, SYSTEM_USER)
+    return pwd.getpwnam(SYSTEM_USER)
+
+
+def _is_ours(username: str) -> bool:
+    try:
+        return pwd.getpwnam(username).pw_gecos == SYSTEM_USER_COMMENT
+    except KeyError:
+        return False
+
+
+def _run(program: str, *arguments: str) -> None:
+    path = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if path is None:
+        raise EmbeddedError(f"{program} is not installed, and as root the servers need a user of their own.")
+    done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
+    already_there = program == "useradd" and done.returncode == 9
+    if done.returncode and not already_there:
+        raise EmbeddedError(f"{program} {SYSTEM_USER} failed: {done.stderr.strip()}")

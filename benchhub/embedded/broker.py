@@ -1,0 +1,50 @@
+"""The message broker: a Valkey server from a wheel, on loopback, with a password, in memory only."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchhub.embedded import programs
+from benchhub.embedded.account import Account
+from benchhub.embedded.processes import Child, Processes
+
+
+@dataclass(frozen=True)
+class Broker:
+    """`folder` takes the configuration, where the password stands instead of on the command line."""
+
+    folder: Path
+    port: int
+    password: str
+    account: Account
+    name: str = "broker"
+
+    @property
+    def url(self) -> str:
+        return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
+
+    def start(self, processes: Processes) -> Child:
+        """Start the server and wait until it answers. Raises ChildError."""
+        self.account.make_folder(self.folder)
+        configuration = self.account.write(self.folder / "valkey.conf", self._configuration())
+        command = [programs.valkey_server(self.account), configuration]
+        child = processes.start(self.name, command, folder=self.folder, account=self.account)
+        processes.wait_until(self._answers, child, patience_s=20)
+        return child
+
+    def _configuration(self) -> str:
+        return (
+            f"bind 127.0.0.1\nport {self.port}\nrequirepass {self.password}\n"
+            'save ""\nappendonly no\nmaxmemory 64mb\nmaxmemory-policy noeviction\nio-threads 1\n'
+        )
+
+    def _answers(self) -> bool:
+        try:
+            with closing(socket.create_connection(("127.0.0.1", self.port), timeout=2)) as connection:
+                connection.sendall(f"AUTH {self.password}\r\n".encode())
+                return connection.recv(64).startswith(b"+OK")
+        except OSError:
+            return False

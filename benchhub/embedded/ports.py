@@ -1,0 +1,56 @@
+"""Free TCP ports on loopback."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from contextlib import closing
+
+from benchhub.embedded import EmbeddedError
+
+# Below 32768 the kernel hands out no port for outgoing connections, so a free one stays free until it is used.
+LOWEST, HIGHEST = 10_240, 32_000
+
+
+def is_free(port: int) -> bool:
+    with closing(socket.socket()) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def free_port() -> int:
+    """A free port at random, so that two clones that start at once hardly meet."""
+    for _ in range(200):
+        port = random.randint(LOWEST, HIGHEST)
+        if is_free(port):
+            return port
+    raise EmbeddedError(f"No free TCP port was found on 127.0.0.1 between {LOWEST} and {HIGHEST}.")
+
+
+def next_free_port(first: int) -> int:
+    """`first` if it is free, or the next one up that is."""
+    for port in range(first, first + 200):
+        if is_free(port):
+            return port
+    raise EmbeddedError(f"No free TCP port was found on 127.0.0.1 between {first} and {first + 199}.")
+
+
+def greeting(port: int, wait_s: float = 2.0) -> bytes:
+    """What a server on `port` says first, unasked; empty when nothing listens."""
+    try:
+        with closing(socket.create_connection(("127.0.0.1", port), timeout=wait_s)) as connection:
+            return connection.recv(64)
+    except OSError:
+        return b""
+
+
+def wait_until_free(port: int, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while not is_free(port) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return is_free(port)

@@ -1,0 +1,233 @@
+"""Child processes of one supervisor: started with a log each, stopped in reverse order, never left behind.
+
+Each child leads a session of its own, so that Ctrl-C reaches the supervisor alone. A note per child under
+`notes` outlives a supervisor that was killed; `stop_leftovers` of the next one reads them.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchhub.embedded import EmbeddedError, proc
+from benchhub.embedded.account import Account
+
+MARKER = "BENCHHUB_DEMO"
+POLL_S = 0.05
+# What a child gets of the environment: nothing that would change what a server does (PGPORT, PYTHONPATH, ...).
+PLAIN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
+
+Command = Sequence[str | Path]
+StopSignals = Sequence[tuple[int, float]]
+TERMINATE: StopSignals = ((signal.SIGTERM, 10.0),)
+
+
+class InterruptError(Exception):
+    """Someone asked the supervisor to end."""
+
+
+class ChildError(EmbeddedError):
+    """A child ended that should not have, or with an exit code other than 0."""
+
+
+@dataclass(frozen=True)
+class Child:
+    name: str
+    process: subprocess.Popen[bytes]
+    identity: proc.Identity
+    log: Path
+    stop_signals: StopSignals
+
+    @property
+    def exit_code(self) -> int | None:
+        return self.process.poll()
+
+
+class Processes:
+    """The children of this process. `folder` takes `log/` and `run/`; `marker` tells them from all others."""
+
+    def __init__(self, folder: Path, marker: str) -> None:
+        self.logs = folder / "log"
+        self.notes = folder / "run"
+        self.marker = marker
+        self.interrupted = threading.Event()
+        self._children: dict[str, Child] = {}
+        self._stopping = False
+        self._lock = threading.Lock()
+        for needed in (self.logs, self.notes):
+            needed.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def start(
+        self,
+        name: str,
+        command: Command,
+        *,
+        folder: Path,
+        account: Account | None = None,
+        environment: Mapping[str, str] = PLAIN_ENVIRONMENT,
+        stop_signals: StopSignals = TERMINATE,
+        to_terminal: bool = False,
+    ) -> Child:
+        """Start a child in `folder`; `to_terminal` lets it write to ours instead of its log."""
+        log = self.logs / f"{name}.log"
+        with self._lock:
+            self._check()
+            process = _spawn(command, log, to_terminal, folder, {**environment, MARKER: self.marker}, account)
+            identity = proc.identify(process.pid) or proc.Identity(process.pid, 0, proc.boot_id())
+            child = Child(name, process, identity, log, stop_signals)
+            self._children[name] = child
+            _write_note(self.notes, child)
+        return child
+
+    def run(self, child: Child, while_waiting: Callable[[], None] = lambda: None) -> None:
+        """Wait until `child` has ended. Raises ChildError with its last words, or InterruptError."""
+        try:
+            while child.exit_code is None:
+                while_waiting()
+                self.pause(POLL_S)
+        finally:
+            self.stop(child)
+        if child.exit_code:
+            raise ChildError(f"{child.name} failed: {last_words(child.log)}")
+
+    def wait_until(self, is_ready: Callable[[], bool], child: Child, patience_s: float) -> None:
+        """Wait until a server that is `child` is ready. Raises ChildError when it ends or takes too long."""
+        deadline = time.monotonic() + patience_s
+        while not is_ready():
+            if child.exit_code is not None:
+                raise ChildError(f"{child.name} did not start: {last_words(child.log)}")
+            if time.monotonic() > deadline:
+                raise ChildError(f"{child.name} was not ready after {patience_s:.0f} s; its log is {child.log}")
+            self.pause(POLL_S)
+
+    def pause(self, seconds: float) -> None:
+        """Sleep; raises InterruptError as soon as someone asks for the end."""
+        self.interrupted.wait(seconds)
+        self._check()
+
+    def ended(self) -> list[Child]:
+        """Children that have ended although nobody stopped them."""
+        return [child for child in list(self._children.values()) if child.exit_code is not None]
+
+    def stop(self, child: Child) -> None:
+        """Stop the child and all that descends from it, politely first; return when none of them is left."""
+        family = proc.descendants(child.identity.pid)
+        for signal_number, patience_s in child.stop_signals:
+            if child.exit_code is None:
+                proc.send(child.identity, signal_number)
+                _wait(child, patience_s)
+        proc.kill([child.identity, *family])
+        child.process.wait()
+        if self._children.get(child.name) is child:
+            del self._children[child.name]
+        _note(self.notes, child.name).unlink(missing_ok=True)
+
+    def stop_all(self) -> None:
+        """Stop every child, the last one first; nothing can be started any more."""
+        with self._lock:
+            self._stopping = True
+        for child in reversed(list(self._children.values())):
+            self.stop(child)
+
+    def _check(self) -> None:
+        if self.interrupted.is_set() or self._stopping:
+            raise InterruptError
+
+
+def stop_leftovers(notes: Path, markers: Sequence[str]) -> int:
+    """Stop what a supervisor that was killed has left: by its notes first, then by the markers.
+
+    Returns how many processes were found alive.
+    """
+    stopped = 0
+    paths = sorted(notes.glob("*.child.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in paths:
+        stopped += _stop_noted(json.loads(path.read_text() or "null"))
+        path.unlink()
+    return stopped + sum(proc.kill_marked(MARKER, marker) for marker in markers)
+
+
+def last_words(log: Path) -> str:
+    """The last line of a log that says something, and what it means where that is known."""
+    lines = last_lines(log, 12)
+    if any("No space left on device" in line for line in lines):
+        return f"the disk is full (see {log})."
+    return f"{lines[-1] if lines else 'it said nothing'} (see {log})"
+
+
+def last_lines(log: Path, count: int) -> list[str]:
+    """The last lines of a log, none of them empty, from its last 64 kB."""
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - 65_536))
+            text = stream.read().decode(errors="replace")
+    except FileNotFoundError:
+        return []
+    return [line.rstrip() for line in text.splitlines() if line.strip()][-count:]
+
+
+def _spawn(
+    command: Command,
+    log: Path,
+    to_terminal: bool,
+    folder: Path,
+    environment: Mapping[str, str],
+    account: Account | None,
+) -> subprocess.Popen[bytes]:
+    options = account.popen_options() if account else {}
+    with log.open("ab") as stream:
+        output = None if to_terminal else stream
+        try:
+            return subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT if output else None,
+                cwd=folder,
+                env=dict(environment),
+                start_new_session=True,
+                **options,
+            )
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise
+            raise EmbeddedError(f"{command[0]} cannot be started: {error.strerror}.") from error
+
+
+def _wait(child: Child, patience_s: float) -> None:
+    deadline = time.monotonic() + patience_s
+    while child.exit_code is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _note(notes: Path, name: str) -> Path:
+    return notes / f"{name}.child.json"
+
+
+def _write_note(notes: Path, child: Child) -> None:
+    fresh = notes / f".{child.name}.new"
+    fresh.write_text(json.dumps({"identity": asdict(child.identity), "stop_signals": child.stop_signals}))
+    fresh.rename(_note(notes, child.name))
+
+
+def _stop_noted(note: dict[str, Any] | None) -> int:
+    if note is None:  # written while the disk was full; the marker finds the process
+        return 0
+    process = proc.Identity(**note["identity"])
+    if not proc.is_alive(process):
+        return 0
+    family = [process, *proc.descendants(process.pid)]
+    for signal_number, patience_s in note["stop_signals"]:
+        proc.send(process, signal_number)
+        proc.wait_for_end([process], patience_s)
+    proc.kill(family)
+    return 1

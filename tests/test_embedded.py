@@ -1,0 +1,319 @@
+"""The embedded servers, for real: they are made, stopped, killed and found again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import asyncssh
+import psycopg
+import pytest
+import redis
+
+from benchhub.embedded import EmbeddedError, ports, proc, programs
+from benchhub.embedded.account import Account
+from benchhub.embedded.postgres import Cluster
+from benchhub.embedded.processes import MARKER, ChildError, InterruptError, Processes, stop_leftovers
+from benchhub.embedded.sshd import FORCE_ASYNCSSH, SshTarget
+from conftest import Target, new_key_pair
+
+pytestmark = pytest.mark.target
+
+
+@pytest.fixture
+def own_processes(server_folder: Path) -> Iterator[Processes]:
+    """A supervisor for one test, whose children are all gone afterwards."""
+    folder = server_folder / secrets.token_hex(4)
+    supervisor = Processes(folder, marker=folder.name)
+    yield supervisor
+    supervisor.stop_all()
+    proc.kill_marked(MARKER, f"{supervisor.marker}-target")
+    assert proc.marked(MARKER, supervisor.marker) == []
+
+
+@pytest.fixture
+def cluster(server_folder: Path, account: Account) -> Cluster:
+    folder = server_folder / f"cluster-{secrets.token_hex(4)}"
+    bin_directory = programs.builds(account)[16]
+    return Cluster("cluster", folder, bin_directory, ports.free_port(), account, is_scratch=True)
+
+
+def value(cluster: Cluster, statement: str) -> object:
+    with psycopg.connect(cluster.url) as connection:
+        row = connection.execute(statement.encode()).fetchone()
+    return row[0] if row else None
+
+
+def start_anew(cluster: Cluster, processes: Processes) -> None:
+    cluster.create(processes)
+    cluster.start(processes)
+
+
+def test_both_builds_are_created_alike(cluster16: Cluster, cluster18: Cluster) -> None:
+    for cluster, major in ((cluster16, 16), (cluster18, 18)):
+        assert str(value(cluster, "SHOW server_version")).split(".")[0] == str(major)
+        for setting, expected in (
+            ("data_checksums", "on"),
+            ("fsync", "on"),
+            ("server_encoding", "UTF8"),
+            ("lc_collate", "C") if major < 16 else ("lc_messages", "C"),
+            ("listen_addresses", "127.0.0.1"),
+            ("unix_socket_directories", ""),
+        ):
+            assert value(cluster, f"SHOW {setting}") == expected
+
+
+def test_debian_s_postgresql_15_serves_as_a_cluster_too(cluster15: Cluster) -> None:
+    assert str(value(cluster15, "SHOW server_version")).startswith("15.")
+
+
+def test_a_cluster_refuses_who_does_not_know_the_password(cluster16: Cluster) -> None:
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(cluster16.url.replace(cluster16.password, "guess"))
+
+
+def test_settings_reach_the_server_and_a_new_port_is_taken_over(cluster: Cluster, own_processes: Processes) -> None:
+    cluster = replace(cluster, settings={"shared_buffers": "24MB"})
+    cluster.create(own_processes)
+    own_processes.stop(cluster.start(own_processes))
+    moved = replace(cluster, port=ports.free_port())
+    moved.start(own_processes)
+    assert value(moved, "SHOW shared_buffers") == "24MB"
+    assert ports.is_free(cluster.port)
+
+
+def test_a_cluster_keeps_its_data_over_stop_and_create(cluster: Cluster, own_processes: Processes) -> None:
+    cluster.create(own_processes)
+    child = cluster.start(own_processes)
+    with psycopg.connect(cluster.url) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    own_processes.stop(child)
+    start_anew(cluster, own_processes)
+    assert value(cluster, "SELECT answer FROM kept") == 42
+
+
+def test_what_an_interrupted_initdb_left_is_thrown_away(cluster: Cluster, own_processes: Processes) -> None:
+    cluster.account.make_folder(cluster.folder)
+    half = cluster.account.make_folder(cluster.folder / "data.making")
+    (half / "PG_VERSION").write_text("16\n")
+    start_anew(cluster, own_processes)
+    assert not half.exists()
+    assert value(cluster, "SELECT current_database()") == "benchhub"
+
+
+def test_an_interrupted_create_can_be_repeated(cluster: Cluster, own_processes: Processes) -> None:
+    own_processes.interrupted.set()
+    with pytest.raises(InterruptError):
+        cluster.create(own_processes)
+    assert not cluster.exists
+    own_processes.interrupted.clear()
+    start_anew(cluster, own_processes)
+    assert value(cluster, "SELECT 1") == 1
+
+
+def test_a_server_killed_at_once_starts_again(cluster: Cluster, own_processes: Processes) -> None:
+    cluster.create(own_processes)
+    child = cluster.start(own_processes)
+    proc.kill([child.identity, *proc.descendants(child.identity.pid)])
+    assert (cluster.data_directory / "postmaster.pid").exists()
+    own_processes.stop(child)
+    cluster.start(own_processes)
+    assert value(cluster, "SELECT 1") == 1
+
+
+def test_a_pid_file_that_names_another_program_does_not_stop_the_start(
+    cluster: Cluster, own_processes: Processes
+) -> None:
+    cluster.create(own_processes)
+    stranger = own_processes.start("sleep", ["sleep", "60"], folder=cluster.folder, account=cluster.account)
+    lines = [str(stranger.identity.pid), str(cluster.data_directory), "1", str(cluster.port)]
+    cluster.account.write(cluster.data_directory / "postmaster.pid", "\n".join(lines) + "\n")
+    cluster.start(own_processes)
+    assert value(cluster, "SELECT 1") == 1
+    assert proc.is_alive(stranger.identity)
+
+
+def test_a_cluster_that_runs_is_not_started_twice(cluster: Cluster, own_processes: Processes) -> None:
+    start_anew(cluster, own_processes)
+    with pytest.raises(EmbeddedError, match="runs already"):
+        cluster.start(own_processes)
+    assert value(cluster, "SELECT 1") == 1
+
+
+def test_a_port_in_use_ends_the_start_with_a_sentence(cluster: Cluster, own_processes: Processes) -> None:
+    cluster.create(own_processes)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", cluster.port))
+        other.listen()
+        with pytest.raises(ChildError, match="cluster did not start"):
+            cluster.start(own_processes)
+
+
+def test_the_broker_answers_only_with_its_password(broker_url: str) -> None:
+    assert redis.Redis.from_url(broker_url).ping()
+    with pytest.raises(redis.exceptions.AuthenticationError):
+        redis.Redis.from_url("redis://" + broker_url.rpartition("@")[2]).ping()
+
+
+def test_stopping_ends_the_child_and_what_it_started(own_processes: Processes) -> None:
+    child = own_processes.start("family", ["sh", "-c", "setsid sleep 60 & sleep 60"], folder=Path("/"))
+    own_processes.wait_until(lambda: len(proc.descendants(child.identity.pid)) == 2, child, patience_s=5)
+    family = proc.descendants(child.identity.pid)
+    own_processes.stop(child)
+    assert not any(proc.is_alive(process) for process in family)
+    assert not list(own_processes.notes.iterdir())
+
+
+def test_a_child_that_ignores_term_is_killed(own_processes: Processes) -> None:
+    command = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]
+    stop_signals = ((signal.SIGTERM, 0.2),)
+    child = own_processes.start("deaf", command, folder=Path("/"), stop_signals=stop_signals)
+    own_processes.wait_until(lambda: "ready" in child.log.read_text(), child, patience_s=5)
+    own_processes.stop(child)
+    assert child.exit_code == -signal.SIGKILL
+
+
+def test_a_failing_child_is_reported_by_its_last_line(own_processes: Processes) -> None:
+    child = own_processes.start("broken", ["sh", "-c", "echo why >&2; exit 3"], folder=Path("/"))
+    with pytest.raises(ChildError, match="broken failed: why"):
+        own_processes.run(child)
+
+
+def test_a_full_disk_is_named(own_processes: Processes) -> None:
+    script = "echo 'could not write: No space left on device'; echo 'child exited'; exit 1"
+    child = own_processes.start("full", ["sh", "-c", script], folder=Path("/"))
+    with pytest.raises(ChildError, match="the disk is full"):
+        own_processes.run(child)
+
+
+def test_a_missing_program_is_named(own_processes: Processes) -> None:
+    with pytest.raises(EmbeddedError, match="/no/such cannot be started: No such file or directory"):
+        own_processes.start("missing", ["/no/such"], folder=Path("/"))
+
+
+def test_nothing_is_started_once_everything_was_stopped(own_processes: Processes) -> None:
+    own_processes.stop_all()
+    with pytest.raises(InterruptError):
+        own_processes.start("late", ["sleep", "60"], folder=Path("/"))
+
+
+def test_leftovers_of_a_killed_supervisor_are_stopped_and_nothing_else(own_processes: Processes) -> None:
+    ours = own_processes.start("ours", ["sleep", "60"], folder=Path("/"))
+    stranger = own_processes.start("stranger", ["sleep", "60"], folder=Path("/"))
+    note = own_processes.notes / "stranger.child.json"
+    start = f'"started_ticks": {stranger.identity.started_ticks}'
+    note.write_text(note.read_text().replace(start, '"started_ticks": 1'))
+    assert stop_leftovers(own_processes.notes, []) == 1
+    assert not proc.is_alive(ours.identity)
+    assert proc.is_alive(stranger.identity), "its number is that of the note, but it is another process"
+
+
+def test_marked_processes_are_found_without_a_note(own_processes: Processes) -> None:
+    child = own_processes.start("unnoted", ["sleep", "60"], folder=Path("/"))
+    (own_processes.notes / "unnoted.child.json").unlink()
+    assert stop_leftovers(own_processes.notes, [own_processes.marker]) == 1
+    assert not proc.is_alive(child.identity)
+
+
+async def run_on(target: Target, command: str, **changes: str) -> asyncssh.SSHCompletedProcess:
+    pinned = asyncssh.import_known_hosts(f"[127.0.0.1]:{target.port} {changes.get('host_key', target.host_key)}")
+    async with asyncssh.connect(
+        "127.0.0.1",
+        target.port,
+        username=target.username,
+        client_keys=[asyncssh.import_private_key(changes.get("private_key", target.private_key))],
+        known_hosts=pinned,
+        config=None,
+    ) as connection:
+        return await connection.run(command)
+
+
+@pytest.fixture(params=["openssh", "asyncssh"])
+def any_target(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    own_processes: Processes,
+    server_folder: Path,
+    account: Account,
+) -> Target:
+    """Both kinds of daemon, one after the other."""
+    if request.param == "asyncssh":
+        monkeypatch.setenv(FORCE_ASYNCSSH, "asyncssh")
+    marker = f"{own_processes.marker}-target"
+    sshd = SshTarget(server_folder / f"sshd {marker}", ports.free_port(), account, marker)
+    if request.param == "openssh" and not sshd.is_openssh:
+        pytest.skip("OpenSSH's sshd is not installed")
+    private_key, public_key = new_key_pair()
+    sshd.start(own_processes)
+    sshd.authorize(public_key)
+    return Target("127.0.0.1", sshd.port, sshd.username, sshd.host_key, private_key, sshd.work_directory)
+
+
+def test_a_login_runs_commands_as_the_account_in_its_own_home(any_target: Target, account: Account) -> None:
+    done = asyncio.run(run_on(any_target, 'id -u; echo "$HOME"; echo oops >&2; exit 7'))
+    assert done.stdout == f"{account.uid}\n{any_target.work_directory}\n"
+    assert (done.stderr, done.exit_status) == ("oops\n", 7)
+
+
+def test_a_command_ended_by_a_signal_says_so(any_target: Target) -> None:
+    done = asyncio.run(run_on(any_target, "kill -KILL $$"))
+    assert done.exit_signal is not None
+    assert done.exit_signal[0] == "KILL"
+
+
+def test_input_and_output_of_a_command_are_carried_whole(any_target: Target) -> None:
+    done = asyncio.run(run_on(any_target, "head -c 3000000 /dev/zero | tr '\\0' x"))
+    assert done.stdout == "x" * 3_000_000
+
+
+def test_the_owner_of_another_key_is_refused(any_target: Target) -> None:
+    with pytest.raises(asyncssh.PermissionDenied):
+        asyncio.run(run_on(any_target, "true", private_key=new_key_pair()[0]))
+
+
+def test_another_username_is_refused(any_target: Target) -> None:
+    with pytest.raises(asyncssh.PermissionDenied):
+        asyncio.run(run_on(replace(any_target, username="root" if os.geteuid() else "daemon"), "true"))
+
+
+def test_a_host_key_other_than_the_pinned_one_is_refused(any_target: Target) -> None:
+    with pytest.raises(asyncssh.HostKeyNotVerifiable):
+        asyncio.run(run_on(any_target, "true", host_key=new_key_pair()[1]))
+
+
+def test_a_detached_child_outlives_its_connection_and_is_found_by_its_mark(
+    any_target: Target, own_processes: Processes
+) -> None:
+    asyncio.run(run_on(any_target, "setsid sleep 60 </dev/null >/dev/null 2>&1 & echo"))
+    marker = f"{own_processes.marker}-target"
+    deadline = time.monotonic() + 5
+    while len(proc.marked(MARKER, marker)) > 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (detached,) = proc.marked(MARKER, marker)
+    assert proc.command_line(detached.pid)[:2] == ["sleep", "60"]
+    assert proc.kill_marked(MARKER, marker) == 1
+    assert not proc.is_alive(detached)
+
+
+def test_the_host_key_stays_the_same_over_starts(
+    own_processes: Processes, server_folder: Path, account: Account
+) -> None:
+    sshd = SshTarget(server_folder / "steady", ports.free_port(), account, marker="steady")
+    sshd.create()
+    first = sshd.host_key
+    own_processes.stop(sshd.start(own_processes))
+    assert sshd.host_key == first
+    assert ports.is_free(sshd.port)
+
+
+def test_files_of_the_account_are_closed_to_others(account: Account, cluster16: Cluster) -> None:
+    for path in (cluster16.folder, cluster16.folder / "password", cluster16.data_directory):
+        assert path.stat().st_uid == account.uid
+        assert path.stat().st_mode & 0o077 == 0
