@@ -1,0 +1,128 @@
+# mypy: allow-untyped-defs, allow-incomplete-defs
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from .fixtures_loader import FixtureError, load
+from .models import Configuration, Hardware, LicenceModel, ListPrice, Workload
+
+pytestmark = pytest.mark.django_db
+SHIPPED = settings.BASE_DIR / "fixtures"
+HARDWARE = '[[hardware]]\nname = "Box"\nsockets = 1\ncores_per_socket = 8\n'
+PRICE = (
+    '[[list_price]]\nhardware = "Box"\ndescription = "Box"\namount = 10.50\ncurrency = "EUR"\n'
+    'priced_on = 2026-01-01\nsource = "invented"\n'
+)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(text, name="one.toml"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write_file
+
+
+def test_the_shipped_fixtures_hold_the_prices_of_report_a_and_the_demonstration():
+    load(SHIPPED)
+    prices = {price.description: price for price in ListPrice.objects.all()}
+    assert prices["IBM Power S822L with 3 years of maintenance"].amount == Decimal("38364")
+    assert prices["x86 Xeon, 4 sockets, with 3 years of maintenance"].amount == Decimal("61179")
+    assert prices["PostgresPURE, one socket, one year"].amount == Decimal("4200")
+    assert prices["Postgres Plus Advanced Server, one core, one year"].amount == Decimal("1800")
+    assert all("section 8" in price.source for price in prices.values() if price.priced_on == date(2015, 11, 12))
+    assert "Invented" in prices["Demonstration machine"].source
+    assert Hardware.objects.get(name="IBM Power S822L").cores == 20
+    assert Hardware.objects.get(name="x86 Xeon, 4 sockets").cores == 60
+    assert dict(LicenceModel.objects.values_list("name", "metric")) == {
+        "Hardware only": "none",
+        "PostgresPURE, per socket": "socket",
+        "Postgres Plus Advanced Server, per core": "core",
+    }
+
+
+def test_the_shipped_demonstration_is_durable_and_its_workload_is_small():
+    load(SHIPPED)
+    assert Workload.objects.get(name="pgbench select-only, scale 10").parameters == {
+        "script": "select-only",
+        "query_mode": "simple",
+        "scale": 10,
+    }
+    settings_asked = Configuration.objects.get(name="Demonstration defaults").settings
+    assert (settings_asked["fsync"], settings_asked["full_page_writes"]) == ("on", "on")
+
+
+def test_a_second_load_creates_nothing():
+    assert sum(load(SHIPPED).values()) > 0
+    assert sum(load(SHIPPED).values()) == 0
+
+
+def test_an_edit_survives_the_next_load_and_its_older_revision_stays_retired(write):
+    folder = write(HARDWARE)
+    load(folder)
+    Hardware.objects.get().revise(cores_per_socket=16)
+    load(folder)
+    assert list(Hardware.objects.current().values_list("cores_per_socket", flat=True)) == [16]
+    assert Hardware.objects.count() == 2
+
+
+def test_what_was_retired_is_not_resurrected(write):
+    folder = write(HARDWARE)
+    load(folder)
+    Hardware.objects.update(retired_at=timezone.now())
+    load(folder)
+    assert not Hardware.objects.current().exists()
+
+
+def test_a_price_may_name_hardware_of_another_file_and_is_exact(write):
+    write(PRICE, "a.toml")
+    load(write(HARDWARE, "b.toml"))
+    assert str(ListPrice.objects.get().amount) == "10.5000"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[[hardware]\n", "one.toml cannot be read: "),
+        ("[[machine]]\nname = 'x'\n", r"one.toml: write one of \[\[hardware\]\].*, not 'machine'"),
+        (HARDWARE + "colour = 1\n", "one.toml, hardware 1 'Box': 'colour' is unknown; use "),
+        (HARDWARE + "revision = 2\n", "'revision' is unknown"),
+        ("[[hardware]]\nsockets = 1\n", "one.toml, hardware 1: 'name' is missing"),
+        (
+            "[[hardware]]\nname = 'Box'\nsockets = 1\n",
+            "hardware 1 'Box': 'cores_per_socket': This field cannot be",
+        ),
+        ("[[hardware]]\nname = 'Box'\nsockets = 0\ncores_per_socket = 1\n", "'sockets': .* greater than or equal to 1"),
+        (HARDWARE + HARDWARE, "one.toml, hardware 2 'Box': it is already in one.toml, hardware 1 'Box'"),
+        (PRICE, "list_price 1 'Box': there is no hardware named 'Box'"),
+        (HARDWARE + PRICE.replace("EUR", "euro"), "list_price 1 'Box': 'currency': "),
+        (HARDWARE + PRICE.replace("10.50", "-1"), "list_price 1 'Box': .*list_price_not_negative"),
+        (
+            "[[workload]]\nname = 'w'\ntool = 'pgbench'\nparameters = { rate = 1.5 }\n",
+            "workload 1 'w': parameters and settings may hold text, whole numbers",
+        ),
+        ("", "There are no fixtures in "),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_file_and_entry_and_nothing_is_created(write, text, sentence):
+    folder = write(text)
+    with pytest.raises(FixtureError, match=sentence):
+        load(folder)
+    assert not Hardware.objects.exists()
+
+
+def test_the_command_says_what_it_created_and_then_that_nothing_is_new(write, capsys):
+    folder = write(HARDWARE + PRICE)
+    call_command("load_fixtures", folder)
+    call_command("load_fixtures", folder)
+    assert capsys.readouterr().out == "Created 1 hardware, 1 list price.\nNothing new in the fixtures.\n"
+
+
+def test_the_command_tells_a_mistake_without_a_traceback(write):
+    with pytest.raises(CommandError, match="'colour' is unknown"):
+        call_command("load_fixtures", write(HARDWARE + "colour = 1\n"))
