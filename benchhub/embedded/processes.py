@@ -114,10 +114,6 @@ class Processes:
         self.interrupted.wait(seconds)
         self._check()
 
-    def ended(self) -> list[Child]:
-        """Children that have ended although nobody stopped them."""
-        return [child for child in list(self._children.values()) if child.exit_code is not None]
-
     def stop(self, child: Child) -> None:
         """Stop the child and all that descends from it, politely first; return when none of them is left."""
         family = proc.descendants(child.identity.pid)
@@ -130,6 +126,11 @@ class Processes:
         if self._children.get(child.name) is child:
             del self._children[child.name]
         _note(self.notes, child.name).unlink(missing_ok=True)
+
+    def stop_named(self, name: str) -> None:
+        """Stop the child of this name if there is one."""
+        if name in self._children:
+            self.stop(self._children[name])
 
     def stop_all(self) -> None:
         """Stop every child, the last one first; nothing can be started any more."""

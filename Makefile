@@ -1,0 +1,50 @@
+# BenchHub. `make` alone says what there is.
+PYTHON ?= python3
+RUN := .venv/bin/python
+ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
+MAKEFLAGS += --no-print-directory
+
+.PHONY: help demo stop test check clean venv venv-dev
+
+help:
+	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
+	@echo "make demo ONCE=1  the same, but end when the experiment is finished and its page was fetched"
+	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
+	@echo "make test         install what the tests need, then run all checks and tests"
+	@echo "make check        ruff and mypy only"
+	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
+	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
+
+demo: venv
+	@exec $(RUN) -m benchhub.demo up $(if $(filter-out 0,$(ONCE)),--once)
+
+stop:
+	@$(ANY_PYTHON) -m benchhub.demo stop
+
+test: venv-dev
+	@$(RUN) tests/packages.py
+	@$(MAKE) check
+	$(RUN) manage.py makemigrations --check --dry-run
+	$(RUN) -m pytest
+
+check: venv-dev
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+
+clean:
+	@$(ANY_PYTHON) -m benchhub.demo clean
+	rm -rf .venv .cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+venv: python
+	@$(PYTHON) benchhub/install.py requirements.txt
+
+venv-dev: python
+	@$(PYTHON) benchhub/install.py requirements-dev.txt
+
+.PHONY: python
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: BenchHub needs Python 3.11 or later."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "BenchHub needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) -V): try make PYTHON=python3.12."; exit 1; }

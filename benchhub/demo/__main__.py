@@ -1,0 +1,197 @@
+"""`python -m benchhub.demo up [--once]`, `stop`, `clean`: what the Makefile calls."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchhub.demo import page, state
+from benchhub.demo.servers import USERNAME, Demo, target_marker
+from benchhub.demo.state import AlreadyRunningError
+from benchhub.demo.terminal import say, step
+from benchhub.embedded import EmbeddedError, account, proc
+from benchhub.embedded.processes import ChildError, InterruptError, Processes, stop_leftovers
+
+CLONE = Path(__file__).resolve().parent.parent.parent
+VAR = CLONE / "var"
+STOP_PATIENCE_S = 90
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchhub.demo", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("up").add_argument("--once", action="store_true")
+    commands.add_parser("stop")
+    commands.add_parser("clean")
+    arguments = parser.parse_args()
+    try:
+        if not sys.platform.startswith("linux"):
+            raise EmbeddedError("The demonstration runs on Linux only: it finds its processes in /proc.")
+        return {"up": lambda: up(arguments.once), "stop": stop, "clean": clean}[arguments.command]()
+    except EmbeddedError as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(_sentence(error))
+
+
+def up(once: bool) -> int:
+    """Start everything and run the experiment unless it is done; serve until Ctrl-C unless `once`."""
+    VAR.mkdir(mode=0o700, exist_ok=True)
+    try:
+        with state.only_one(VAR):
+            state.note_supervisor(VAR, "")
+            return _up_alone(once)
+    except AlreadyRunningError as error:
+        if once:
+            return _fail(f"{error} End it with `make stop` first.")
+        say(f"{error} `make stop` ends it.")
+        return 0
+
+
+def stop() -> int:
+    """End the demonstration of this clone, or what is left of one that was killed."""
+    stopped = 0
+    if VAR.exists():
+        stopped += _stop_supervisor()
+    stopped += _stop_leftovers()
+    say("Stopped." if stopped else "Nothing of this clone runs.")
+    return 0
+
+
+def clean() -> int:
+    """Stop everything and remove what the demonstration has written, the account it has made included."""
+    stop()
+    removed = account.remove_private(CLONE) if os.geteuid() == 0 else []
+    if VAR.exists():
+        shutil.rmtree(VAR)
+        removed.append(str(VAR))
+    say(f"Removed {', '.join(removed)}." if removed else "There was nothing to remove.")
+    return 0
+
+
+def _up_alone(once: bool) -> int:
+    start = time.monotonic()
+    owner = account.for_clone(CLONE)
+    say(f"BenchHub demonstration of {CLONE}")
+    if owner.is_another_user:
+        say(f"As root: the servers run as user {owner.username}, with programs and data in {owner.home}")
+    if _stop_leftovers():
+        say("Stopped what an earlier demonstration had left running.")
+    processes = Processes(VAR, account.clone_id(CLONE))
+    with _until_signal(processes):
+        demo = Demo(CLONE, owner, processes, state.load_secrets(owner))
+        try:
+            return _run(demo, once, start)
+        except InterruptError:
+            say("\nInterrupted.")
+            return 130
+        finally:
+            with step("Stop everything"):
+                demo.stop()
+
+
+def _run(demo: Demo, once: bool, start: float) -> int:
+    state.check_space(demo.account, demo.is_first_start)
+    with step("Create and start the servers" if demo.is_first_start else "Start the servers"):
+        demo.start_servers()
+    with step("Prepare the warehouse"):
+        demo.prepare_warehouse()
+    with step("Start web, worker and ticker"):
+        demo.start_application()
+    if demo.web_port != demo.wished_web_port:
+        say(f"  Port {demo.wished_web_port} is taken: the pages are on port {demo.web_port}.")
+    _experiment(demo, once)
+    say(f"Ready after {time.monotonic() - start:.0f} s.")
+    return _look(demo) if once else _serve(demo)
+
+
+def _experiment(demo: Demo, once: bool) -> None:
+    """Run the experiment; what went wrong in it ends a demonstration that has nothing else to show."""
+    is_again = demo.experiment_file.exists()
+    try:
+        demo.run_experiment(anew=once and is_again)
+    except ChildError as error:
+        if once or not demo.experiment_file.exists():
+            raise
+        say(f"{error}\nThe pages show what was measured and what failed.")
+
+
+def _look(demo: Demo) -> int:
+    """Fetch the experiment's page with a login, as a browser would."""
+    experiment = json.loads(demo.experiment_file.read_text())
+    shown = page.visit(demo.url + experiment["path"], USERNAME, demo.secrets.demo_password)
+    if experiment["name"] not in shown.text:
+        raise EmbeddedError(f"{shown.url} does not show the experiment {experiment['name']!r}.")
+    say(f"Fetched {shown.url}: {len(shown.text) / 1000:.0f} kB, it shows {experiment['name']!r}.")
+    return 0
+
+
+def _serve(demo: Demo) -> int:
+    state.note_supervisor(VAR, demo.url)
+    experiment = json.loads(demo.experiment_file.read_text())
+    say(f"\n  {demo.url}{experiment['path']}\n  user {USERNAME}, password {demo.secrets.demo_password}\n")
+    say("Ctrl-C stops everything.")
+    try:
+        while True:
+            demo.processes.pause(0.5)
+            demo.watch()
+    except InterruptError:
+        say()
+        return 0
+
+
+@contextmanager
+def _until_signal(processes: Processes) -> Iterator[None]:
+    """Ctrl-C, TERM and a closed terminal ask for the end; it comes in order, however often they ask."""
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    for number in STOP_SIGNALS:
+        signal.signal(number, lambda _number, _frame: processes.interrupted.set())
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def _stop_supervisor() -> int:
+    """End the supervisor that holds the lock, as Ctrl-C would; returns how many there were."""
+    try:
+        with state.only_one(VAR):
+            return 0
+    except AlreadyRunningError as running:
+        if running.process is None:
+            raise EmbeddedError("A demonstration of this clone is just starting: try again.") from None
+        proc.send(running.process, signal.SIGTERM)
+        if proc.wait_for_end([running.process], STOP_PATIENCE_S):
+            raise EmbeddedError(f"Process {running.process.pid} does not end: kill it and try again.") from None
+        return 1
+
+
+def _stop_leftovers() -> int:
+    marker = account.clone_id(CLONE)
+    return stop_leftovers(VAR / "run", [target_marker(marker), marker])
+
+
+def _fail(sentence: str) -> int:
+    say(sentence)
+    return 1
+
+
+def _sentence(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return f"The disk is full ({error.filename or VAR}): make room and start again."
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"{error.filename} belongs to another user: run as that user, or remove it with `make clean`."
+    return f"{error.filename or 'The system'}: {error.strerror}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""What the demonstration consists of, and in which order it starts and stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchhub.demo import page, state
+from benchhub.demo.terminal import say
+from benchhub.embedded import EmbeddedError, proc, programs
+from benchhub.embedded.account import Account
+from benchhub.embedded.broker import Broker
+from benchhub.embedded.postgres import Cluster
+from benchhub.embedded.processes import MARKER, Child, InterruptError, Processes, last_lines
+from benchhub.embedded.sshd import SshTarget
+
+USERNAME = "demo"
+RESTARTS = 3
+WAREHOUSE_BUILD = 18
+WAREHOUSE_SETTINGS = {"shared_buffers": "64MB", "max_connections": "50"}
+# Alike on both builds: what differs between their curves is to be the build.
+TARGET_SETTINGS = {"shared_buffers": "256MB", "max_connections": "100", "max_wal_size": "512MB"}
+
+
+@dataclass
+class Service:
+    """A child that is to run as long as the demonstration does."""
+
+    child: Child
+    start: Callable[[], Child]
+    restarts: int = 0
+
+
+@dataclass
+class Demo:
+    """The servers of one clone. `clone` holds the program, `account.home` what the servers write."""
+
+    clone: Path
+    account: Account
+    processes: Processes
+    secrets: state.Secrets
+    services: dict[str, Service] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Ports are chosen before anything starts, so that no two servers are promised the same."""
+        builds = programs.builds(self.account)
+        self.warehouse = self._cluster("warehouse", builds[WAREHOUSE_BUILD], WAREHOUSE_SETTINGS)
+        self.targets = {
+            major: self._cluster(f"target{major}", directory, TARGET_SETTINGS) for major, directory in builds.items()
+        }
+        password = self.secrets.broker_password
+        self.broker = Broker(self._home("broker"), self._port("broker"), password, self.account)
+        self.sshd = SshTarget(
+            self._home("target"), self._port("sshd"), self.account, target_marker(self.processes.marker)
+        )
+        self.wished_web_port = state.remembered_ports(self.account).get("web", state.WEB_PORT)
+        self.web_port = self._port("web")
+
+    @property
+    def var(self) -> Path:
+        return self.clone / "var"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.web_port}"
+
+    @property
+    def experiment_file(self) -> Path:
+        """Where the experiment's command says what is finished: {"name": ..., "path": "/..."}."""
+        return self.account.home / "experiment.json"
+
+    @property
+    def is_first_start(self) -> bool:
+        return not all(cluster.exists for cluster in self._clusters())
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the Django processes are told. PG* variables of the shell would change where they connect."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        return {
+            **inherited,
+            "DATABASE_URL": os.environ.get("DATABASE_URL") or self.warehouse.url,
+            "BROKER_URL": os.environ.get("BROKER_URL") or self.broker.url,
+            "SECRET_KEY": self.secrets.secret_key,
+            "FIELD_KEYS": self.secrets.field_keys,
+            "ALLOWED_HOSTS": "127.0.0.1,localhost",
+            "STATIC_ROOT": str(self.var / "static"),
+            "DEBUG": "0",
+            "DEMO_PASSWORD": self.secrets.demo_password,
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def start_servers(self) -> None:
+        """Start databases, broker and target at the same time."""
+        starts: dict[str, Callable[[], Child]] = {
+            cluster.name: lambda cluster=cluster: self._create_and_start(cluster)  # type: ignore[misc]
+            for cluster in self._clusters()
+        }
+        if not os.environ.get("BROKER_URL"):
+            starts["broker"] = lambda: self.broker.start(self.processes)
+        starts["sshd"] = lambda: self.sshd.start(self.processes)
+        self._start_together(starts)
+
+    def prepare_warehouse(self) -> None:
+        """Tables, published reports and static files, the last of them beside the other two."""
+        static = self.manage("collectstatic", "--noinput", "--clear", "-v", "0")
+        self.processes.run(self.manage("migrate", "--noinput", "-v", "1"))
+        self.processes.run(self.manage("load_fixtures"))
+        self.processes.run(static)
+
+    def start_application(self) -> None:
+        """Start web, worker and ticker; return when the web answers."""
+        schedule = self.var / "ticker"
+        schedule.mkdir(mode=0o700, exist_ok=True)
+        celery = ("celery", "-A", "benchhub")
+        self._serve("worker", *celery, "worker", *("-P", "threads", "-c", "4", "-l", "INFO"), *QUIET_WORKER)
+        self._serve("ticker", *celery, "beat", "-l", "INFO", "-s", str(schedule / "schedule"), "--pidfile=")
+        web = self._serve("web", "gunicorn", "benchhub.wsgi", "-b", f"127.0.0.1:{self.web_port}", *WEB_OPTIONS)
+        self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=60)
+
+    def run_experiment(self, anew: bool) -> None:
+        """Plan, queue and follow the experiment on the terminal. Raises ChildError unless every run succeeded."""
+        target = self.var / "target.json"
+        self.write_target(target)
+        options = ["--anew"] if anew else []
+        child = self.manage("demo_experiment", "--target", str(target), *options, to_terminal=True)
+        self.processes.run(child, while_waiting=self.watch)
+
+    def write_target(self, file: Path) -> None:
+        """Describe the target for `manage.py demo_experiment`, passwords included: mode 0600."""
+        state.write_private(file, json.dumps(self._target(), indent=1))
+
+    def watch(self) -> None:
+        """Start again what has ended by itself, a bounded number of times. Raises EmbeddedError."""
+        for name, service in self.services.items():
+            exit_code = service.child.exit_code
+            if exit_code is None:
+                continue
+            lines = "\n".join(f"    {line}" for line in last_lines(service.child.log, 5))
+            say(f"\n{name} has ended by itself (exit code {exit_code}). The end of {service.child.log}:\n{lines}")
+            self.processes.stop(service.child)
+            if service.restarts == RESTARTS:
+                raise EmbeddedError(f"{name} has ended {RESTARTS + 1} times: see {service.child.log}.")
+            service.restarts += 1
+            say(f"Starting {name} again ({service.restarts} of {RESTARTS}).")
+            self.processes.pause(1)
+            service.child = service.start()
+
+    def stop(self) -> None:
+        """Stop everything: first what gives orders, then the target and the jobs on it, then the databases.
+
+        Jobs on the target are killed outright: the next start finds them lost, as after a power cut.
+        """
+        for name in ("demo_experiment", "ticker", "worker", "web", "sshd"):
+            self.processes.stop_named(name)
+        proc.kill_marked(MARKER, self.sshd.marker)
+        self.processes.stop_all()
+        proc.kill_marked(MARKER, self.processes.marker)
+
+    def manage(self, *words: str, to_terminal: bool = False) -> Child:
+        """Start a command of manage.py."""
+        return self._python(words[0], "manage.py", *words, to_terminal=to_terminal)
+
+    def _serve(self, name: str, *words: str) -> Child:
+        return self._keep(name, lambda: self._python(name, "-m", *words))
+
+    def _keep(self, name: str, start: Callable[[], Child]) -> Child:
+        self.services[name] = Service(start(), start)
+        return self.services[name].child
+
+    def _python(self, name: str, *words: str, to_terminal: bool = False) -> Child:
+        return self.processes.start(
+            name,
+            [sys.executable, *words],
+            folder=self.clone,
+            environment=self.environment,
+            to_terminal=to_terminal,
+        )
+
+    def _start_together(self, starts: Mapping[str, Callable[[], Child]]) -> None:
+        with ThreadPoolExecutor() as pool:
+            futures = [pool.submit(self._keep, name, start) for name, start in starts.items()]
+        errors = [error for future in futures if (error := future.exception())]
+        told = [error for error in errors if not isinstance(error, InterruptError)]
+        for error in (*told, *errors):
+            raise error
+
+    def _create_and_start(self, cluster: Cluster) -> Child:
+        cluster.create(self.processes)
+        return cluster.start(self.processes)
+
+    def _clusters(self) -> Sequence[Cluster]:
+        own = [] if os.environ.get("DATABASE_URL") else [self.warehouse]
+        return [*own, *self.targets.values()]
+
+    def _cluster(self, name: str, bin_directory: Path, settings: Mapping[str, str]) -> Cluster:
+        port = self._port(name)
+        return Cluster(name, self._home(name), bin_directory, port, self.account, settings=settings)
+
+    def _home(self, name: str) -> Path:
+        return self.account.home / name
+
+    def _port(self, name: str) -> int:
+        return state.choose_port(self.account, name)
+
+    def _target(self) -> dict[str, object]:
+        return {
+            "address": "127.0.0.1",
+            "port": self.sshd.port,
+            "username": self.sshd.username,
+            "host_key": self.sshd.host_key,
+            "authorize_file": str(self.sshd.authorized_keys),
+            "work_directory": str(self.sshd.work_directory),
+            "user": {"username": USERNAME, "password": self.secrets.demo_password},
+            "result_file": str(self.experiment_file),
+            "instances": [_instance(major, cluster) for major, cluster in self.targets.items()],
+        }
+
+
+QUIET_WORKER = ("--without-gossip", "--without-mingle")
+WEB_OPTIONS = ("-w", "1", "-k", "gthread", "--threads", "8", "--graceful-timeout", "5", "--no-control-socket")
+
+
+def target_marker(marker: str) -> str:
+    """The mark of what runs on the target, apart from that of the servers."""
+    return f"{marker}-target"
+
+
+def _instance(major: int, cluster: Cluster) -> dict[str, object]:
+    return {
+        "name": cluster.name,
+        "build_major": major,
+        "bin_directory": str(cluster.bin_directory),
+        "port": cluster.port,
+        "database": cluster.database,
+        "username": cluster.username,
+        "password": cluster.password,
+        "data_directory": str(cluster.data_directory),
+    }

@@ -1,0 +1,129 @@
+"""What the demonstration keeps between starts: secrets, ports, and who runs it now."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchhub.embedded import EmbeddedError, ports, proc
+from benchhub.embedded.account import Account
+
+MEGABYTE = 1_000_000
+FIRST_START_BYTES = 1_500 * MEGABYTE
+NEXT_START_BYTES = 300 * MEGABYTE
+WEB_PORT = 8000
+
+
+class AlreadyRunningError(Exception):
+    """Another supervisor of this clone runs; `process` is None when it has not said yet who it is."""
+
+    def __init__(self, process: proc.Identity | None, url: str) -> None:
+        self.process = process
+        self.url = url
+        number = f" (process {process.pid})" if process else ""
+        super().__init__(f"The demonstration of this clone runs already{number}: {url or 'it is starting.'}")
+
+
+@dataclass(frozen=True)
+class Secrets:
+    secret_key: str
+    field_keys: str
+    broker_password: str
+    demo_password: str
+
+
+def load_secrets(account: Account) -> Secrets:
+    """The secrets of this clone, made at the first start; they lie beside the data that they encrypt."""
+    file = account.home / "secrets.json"
+    if not file.exists():
+        write_private(file, json.dumps(asdict(_new_secrets())))
+    return Secrets(**json.loads(file.read_text()))
+
+
+def choose_port(account: Account, name: str) -> int:
+    """The port of the last start if it is free, else another one, which is remembered from now on.
+
+    The port of `web` starts at 8000, so that it can be typed; the others are anywhere.
+    """
+    remembered = remembered_ports(account)
+    port = remembered.get(name, WEB_PORT if name == "web" else 0)
+    if not port or not ports.is_free(port):
+        promised = remembered.values()
+        port = ports.next_free_port(WEB_PORT) if name == "web" else ports.free_port(promised)
+    if remembered.get(name) != port:
+        write_private(account.home / "ports.json", json.dumps({**remembered, name: port}))
+    return port
+
+
+def remembered_ports(account: Account) -> dict[str, int]:
+    """Name -> port of the last start; empty before the first."""
+    file = account.home / "ports.json"
+    return dict(json.loads(file.read_text())) if file.exists() else {}
+
+
+def check_space(account: Account, is_first: bool) -> None:
+    """Raises EmbeddedError when the disk cannot hold what is about to be written."""
+    needed = FIRST_START_BYTES if is_first else NEXT_START_BYTES
+    free = shutil.disk_usage(account.home).free
+    if free < needed:
+        raise EmbeddedError(
+            f"The disk that holds {account.home} has {free // MEGABYTE} MB free, and the demonstration needs "
+            f"{needed // MEGABYTE} MB: make room and start again."
+        )
+
+
+@contextmanager
+def only_one(var: Path) -> Iterator[None]:
+    """Hold the clone's lock: one supervisor at a time. Raises AlreadyRunningError."""
+    run = var / "run"
+    run.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (run / "demo.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunningError(*_read_supervisor(run / "demo.json")) from None
+        note_supervisor(var, "")
+        yield
+        (run / "demo.json").unlink(missing_ok=True)
+
+
+def note_supervisor(var: Path, url: str) -> None:
+    """Leave word of this process, and of its web pages once they are served, for the next `make demo`."""
+    identity = proc.identify(os.getpid())
+    note = {"identity": asdict(identity) if identity else None, "url": url}
+    write_private(var / "run" / "demo.json", json.dumps(note))
+
+
+def _read_supervisor(file: Path) -> tuple[proc.Identity | None, str]:
+    try:
+        note = json.loads(file.read_text())
+    except (FileNotFoundError, ValueError):  # it holds the lock but has not written its note yet
+        return None, ""
+    process = proc.Identity(**note["identity"])
+    return (process, note["url"]) if proc.is_alive(process) else (None, "")
+
+
+def _new_secrets() -> Secrets:
+    return Secrets(
+        secret_key=secrets.token_urlsafe(48),
+        field_keys=base64.urlsafe_b64encode(os.urandom(32)).decode(),
+        broker_password=secrets.token_urlsafe(24),
+        demo_password=secrets.token_urlsafe(9),
+    )
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replace a file of mode 0600 as a whole, so that an interruption leaves the old one."""
+    fresh = file.with_name(f".{file.name}.new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+        stream.write(text)
+    fresh.rename(file)

@@ -1,0 +1,108 @@
+"""Make .venv and install pinned requirements in it: `python3 benchhub/install.py requirements.txt`.
+
+Run by the Python of the machine, before anything is installed. It does nothing when .venv is complete, makes
+good an interrupted installation, and says in one sentence what is missing.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CLONE = Path(__file__).resolve().parent.parent
+VENV = CLONE / ".venv"
+PYTHON = VENV / "bin" / "python"
+LOG = VENV / "install.log"
+NEEDED_BYTES = 800_000_000
+# What pip says -> what it means. The first that is found counts.
+REASONS = (
+    ("No space left on device", "the disk is full: make room and start again."),
+    ("Temporary failure in name resolution", "the package index cannot be reached: is there a network?"),
+    ("Name or service not known", "the package index cannot be reached: is there a network?"),
+    ("Network is unreachable", "the package index cannot be reached: is there a network?"),
+    ("Connection refused", "the package index refuses connections: is a proxy needed (HTTPS_PROXY)?"),
+    ("timed out", "the package index does not answer: is there a network, or a proxy needed (HTTPS_PROXY)?"),
+    ("CERTIFICATE_VERIFY_FAILED", "the certificate of the package index is not trusted on this machine."),
+    ("No matching distribution found", "a package has no wheel for this machine or Python."),
+    ("Could not find a version that satisfies", "a package has no wheel for this machine or Python."),
+    ("Permission denied", ".venv belongs to another user: remove it or run as that user."),
+)
+
+
+def main(requirements: Path) -> None:
+    stamp = VENV / f"{requirements.stem}.installed"
+    wanted = _digest(requirements)
+    if stamp.exists() and stamp.read_text() == wanted and _venv_works():
+        return
+    free = shutil.disk_usage(CLONE).free
+    if free < NEEDED_BYTES:
+        sys.exit(f"{CLONE} has {free // 10**6} MB free, and the packages need {NEEDED_BYTES // 10**6} MB.")
+    if not _venv_works():
+        _make_venv()
+    print(f"Installing the packages of {requirements.name} in .venv (about a minute) ...", flush=True)
+    _install(requirements)
+    stamp.write_text(wanted)
+
+
+def _digest(requirements: Path) -> str:
+    """Of the requirements, those they include, and the Python they are installed for."""
+    return hashlib.sha256((_text(requirements) + sys.version).encode()).hexdigest()
+
+
+def _text(requirements: Path) -> str:
+    text = requirements.read_text()
+    included = [line.split()[1] for line in text.splitlines() if line.startswith("-r ")]
+    return text + "".join(_text(requirements.with_name(name)) for name in included)
+
+
+def _venv_works() -> bool:
+    """Also after the Python that made it was removed or replaced, or an interruption left it without pip."""
+    if not PYTHON.exists():
+        return False
+    check = f"import pip, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]!r})"
+    return subprocess.run([PYTHON, "-c", check], capture_output=True, check=False).returncode == 0
+
+
+def _make_venv() -> None:
+    try:
+        import ensurepip  # noqa: F401
+        import venv
+    except ImportError:
+        sys.exit(
+            "This Python cannot make virtual environments: install its venv module "
+            "(Debian and Ubuntu: apt-get install python3-venv) and start again."
+        )
+    print(f"Making .venv with Python {sys.version.split()[0]} ...", flush=True)
+    try:
+        venv.create(VENV, clear=True, with_pip=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        shutil.rmtree(VENV, ignore_errors=True)
+        sys.exit(f".venv cannot be made: {error}.")
+
+
+def _install(requirements: Path) -> None:
+    options = ["--only-binary", ":all:", "--disable-pip-version-check", "--progress-bar", "off"]
+    command = [str(PYTHON), "-m", "pip", "install", *options, "-r", str(requirements)]
+    with LOG.open("w") as log:
+        done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        sys.exit(_sentence(LOG.read_text(errors="replace")))
+
+
+def _sentence(log: str) -> str:
+    for phrase, meaning in REASONS:
+        line = next((line for line in log.splitlines() if phrase in line), None)
+        if line is not None:
+            return f"The packages cannot be installed: {meaning} pip said: {line.strip()[:200]} (whole log: {LOG})"
+    last = ([line for line in log.splitlines() if line.strip()] or ["nothing"])[-1]
+    return f"The packages cannot be installed. pip said: {last.strip()[:200]} (whole log: {LOG})"
+
+
+if __name__ == "__main__":
+    try:
+        main(CLONE / sys.argv[1])
+    except KeyboardInterrupt:
+        sys.exit("Interrupted: start again to go on.")
+    except OSError as error:
+        sys.exit(f"{error.filename or VENV}: {error.strerror}.")

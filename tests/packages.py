@@ -1,0 +1,74 @@
+"""Debian packages that the tests need: installed when root runs this, named otherwise.
+
+Run by the Python of .venv or of the machine. Nothing that is installed is started: a policy-rc.d that forbids it
+lies there meanwhile and is removed afterwards.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+SBIN = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+POLICY = Path("/usr/sbin/policy-rc.d")
+FORBID = "#!/bin/sh\nexit 101\n"
+
+
+def missing_packages() -> dict[str, str]:
+    """Package -> what the tests need it for."""
+    missing = {}
+    if shutil.which("sshd", path=SBIN) is None:
+        missing["openssh-server"] = "integration tests against OpenSSH"
+    if not any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
+        missing["chromium"] = "browser tests"
+    if _debian_release() == "bookworm" and not Path("/usr/lib/postgresql/15/bin/pgbench").exists():
+        missing["postgresql-15"] = "tests against pgbench 15"
+    return missing
+
+
+def main() -> None:
+    missing = missing_packages()
+    if not missing:
+        return
+    needed = "\n".join(f"  {package:16} {purpose}" for package, purpose in missing.items())
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        sys.exit(f"The tests need packages that only root can install. With apt-get, for instance:\n{needed}")
+    print(f"Installing Debian packages for the tests:\n{needed}", flush=True)
+    with _no_service_starts():
+        _apt("update")
+        _apt("install", "--yes", "--no-install-recommends", *missing)
+
+
+@contextmanager
+def _no_service_starts() -> Iterator[None]:
+    """Keep a policy that the machine already has: it is not ours to remove."""
+    if POLICY.exists():
+        yield
+        return
+    POLICY.write_text(FORBID)
+    POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        POLICY.unlink()
+
+
+def _apt(*arguments: str) -> None:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    done = subprocess.run(["apt-get", "-q", *arguments], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        sys.exit(f"apt-get {arguments[0]} failed: {last}")
+
+
+def _debian_release() -> str:
+    release = Path("/etc/os-release")
+    lines = release.read_text().splitlines() if release.exists() else []
+    return next((line.partition("=")[2] for line in lines if line.startswith("VERSION_CODENAME=")), "")
+
+
+if __name__ == "__main__":
+    main()
