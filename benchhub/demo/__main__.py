@@ -116,10 +116,16 @@ def _run(demo: Demo, once: bool, start: float) -> int:
 
 
 def _experiment(demo: Demo, once: bool) -> None:
-    """Run the experiment; what went wrong in it ends a demonstration that has nothing else to show."""
-    is_again = demo.experiment_file.exists()
+    """Run the experiment, or go on with one that was interrupted.
+
+    One that went wrong ends the demonstration only if it has nothing else to show.
+    """
+    finished = demo.account.home / "experiment.finished"
+    anew = once and finished.exists()
+    finished.unlink(missing_ok=True)
     try:
-        demo.run_experiment(anew=once and is_again)
+        demo.run_experiment(anew)
+        finished.touch()
     except ChildError as error:
         if once or not demo.experiment_file.exists():
             raise

@@ -71,7 +71,7 @@ class Demo:
 
     @property
     def experiment_file(self) -> Path:
-        """Where the experiment's command says what is finished: {"name": ..., "path": "/..."}."""
+        """Where the experiment's command says which it is: {"name": ..., "path": "/..."}."""
         return self.account.home / "experiment.json"
 
     @property
