@@ -49,7 +49,6 @@ def up(once: bool) -> int:
     VAR.mkdir(mode=0o700, exist_ok=True)
     try:
         with state.only_one(VAR):
-            state.note_supervisor(VAR, "")
             return _up_alone(once)
     except AlreadyRunningError as error:
         if once:

@@ -91,8 +91,10 @@ def only_one(var: Path) -> Iterator[None]:
         except BlockingIOError:
             raise AlreadyRunningError(*_read_supervisor(run / "demo.json")) from None
         note_supervisor(var, "")
-        yield
-        (run / "demo.json").unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            (run / "demo.json").unlink(missing_ok=True)
 
 
 def note_supervisor(var: Path, url: str) -> None:

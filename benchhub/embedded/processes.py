@@ -77,7 +77,7 @@ class Processes:
         stop_signals: StopSignals = TERMINATE,
         to_terminal: bool = False,
     ) -> Child:
-        """Start a child in `folder`; `to_terminal` lets it write to ours instead of its log."""
+        """Start a child in `folder`; `to_terminal` lets it write its output, not its errors, to ours."""
         log = self.logs / f"{name}.log"
         with self._lock:
             self._check()
@@ -186,13 +186,12 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     options = account.popen_options() if account else {}
     with log.open("ab") as stream:
-        output = None if to_terminal else stream
         try:
             return subprocess.Popen(
                 [str(word) for word in command],
                 stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT if output else None,
+                stdout=None if to_terminal else stream,
+                stderr=stream,
                 cwd=folder,
                 env=dict(environment),
                 start_new_session=True,

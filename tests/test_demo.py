@@ -1,0 +1,218 @@
+"""`make demo` as a person meets it, on a copy of the tree: from nothing to a page with a curve, and back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchhub.demo import page, state
+from benchhub.demo.servers import target_marker
+from benchhub.embedded import EmbeddedError, account, ports, proc
+from benchhub.embedded.account import Account
+from benchhub.embedded.processes import MARKER
+from conftest import CLONE
+
+PATIENCE_S = 240
+
+
+@pytest.fixture(scope="module")
+def clone() -> Iterator[Path]:
+    """A copy of what git would clone, with this tree's .venv, in a folder that only its owner can enter."""
+    folder = Path(tempfile.mkdtemp(prefix="benchhub-clone-"))
+    files = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=CLONE, text=True)
+    for name in files.splitlines():
+        if (CLONE / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(CLONE / name, folder / name)
+    yield folder
+    run_demo(folder, "clean")
+    private = account.private_folder(folder)
+    shutil.rmtree(folder)
+    assert not private.exists()
+
+
+def command(clone: Path, *words: str) -> list[str]:
+    assert clone.exists()
+    return [sys.executable, "-m", "benchhub.demo", *words]
+
+
+def plain_environment() -> dict[str, str]:
+    """Without what would point the demonstration at the servers of the tests."""
+    leave_out = ("DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY", "FIELD_KEYS")
+    return {name: value for name, value in os.environ.items() if name not in leave_out}
+
+
+def run_demo(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(clone, *words),
+        cwd=clone,
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@contextlib.contextmanager
+def serving(clone: Path) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """The demonstration with its output up to the last line before it serves; killed if the test forgets it."""
+    demo = subprocess.Popen(
+        command(clone, "up"),
+        cwd=clone,
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert demo.stdout is not None
+    lines: list[str] = []
+    for line in demo.stdout:
+        lines.append(line.rstrip())
+        if line.startswith("Ctrl-C"):
+            break
+    try:
+        yield demo, lines
+    finally:
+        demo.kill()
+        demo.wait()
+
+
+def left_running(clone: Path) -> list[str]:
+    """Command lines of whatever belongs to the clone: by its marks, or because its folders are named."""
+    marker = account.clone_id(clone)
+    marked = [*proc.marked(MARKER, marker), *proc.marked(MARKER, target_marker(marker))]
+    folders = (str(clone), str(account.private_folder(clone)))
+    lines = [" ".join(proc.command_line(pid)) for pid in proc.pids() if pid != os.getpid()]
+    named = [line for line in lines if any(folder in line for folder in folders)]
+    return named + [str(process) for process in marked]
+
+
+def experiment(clone: Path) -> dict[str, str]:
+    home = account.private_folder(clone) if os.geteuid() == 0 else clone / "var"
+    result: dict[str, str] = json.loads((home / "experiment.json").read_text())
+    return result
+
+
+def test_the_demonstration_measures_serves_and_leaves_nothing_running(clone: Path) -> None:
+    first = run_demo(clone, "up", "--once")
+    assert first.returncode == 0, first.stdout
+    assert "Traceback" not in first.stdout
+    assert "\x1b" not in first.stdout and "\r" not in first.stdout, "control characters without a terminal"
+    assert left_running(clone) == []
+    before = experiment(clone)
+
+    anew = run_demo(clone, "up", "--once")
+    assert anew.returncode == 0, anew.stdout
+    assert experiment(clone)["path"] != before["path"], "a second ONCE=1 runs the experiment anew"
+    assert ": loaded" in first.stdout
+    assert ": loaded" not in anew.stdout, "the data sets of the first run serve again"
+    assert left_running(clone) == []
+
+    latest = experiment(clone)
+    with serving(clone) as (demo, lines):
+        assert experiment(clone) == latest, "without ONCE=1 nothing is run again"
+        url = next(line.strip() for line in lines if line.strip().startswith("http://"))
+        words = next(line for line in lines if line.strip().startswith("user")).replace(",", "").split()
+        shown = page.visit(url, words[1], words[3])
+        assert (shown.status, latest["name"] in shown.text) == (200, True)
+        with pytest.raises(EmbeddedError, match="was not shown to user demo"):
+            page.visit(url, words[1], "guess")
+
+        again = run_demo(clone, "up")
+        assert again.returncode == 0
+        assert "runs already" in again.stdout and url.rpartition("/experiments")[0] in again.stdout
+        assert run_demo(clone, "up", "--once").returncode == 1
+        assert demo.poll() is None and page.visit(url, words[1], words[3]).status == 200
+
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(60) == 0
+    assert left_running(clone) == []
+
+
+def test_a_demonstration_that_was_killed_is_cleared_away_by_the_next(clone: Path) -> None:
+    with serving(clone) as (demo, _lines):
+        demo.kill()
+        demo.wait()
+        assert left_running(clone) != []
+    stopped = run_demo(clone, "stop")
+    assert (stopped.returncode, stopped.stdout) == (0, "Stopped.\n")
+    assert left_running(clone) == []
+    assert run_demo(clone, "stop").stdout == "Nothing of this clone runs.\n"
+
+
+def test_a_web_port_that_is_taken_is_replaced_and_named(clone: Path) -> None:
+    home = account.private_folder(clone) if os.geteuid() == 0 else clone / "var"
+    port = json.loads((home / "ports.json").read_text())["web"]
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        with serving(clone) as (demo, lines):
+            assert any(line.startswith(f"  Port {port} is taken: the pages are on port ") for line in lines)
+            demo.send_signal(signal.SIGTERM)
+            assert demo.wait(60) == 0
+    assert left_running(clone) == []
+
+
+@pytest.fixture
+def home_account(tmp_path: Path) -> Account:
+    """An account whose folder is the test's own, run by the present user."""
+    return Account("someone", os.geteuid(), os.getegid(), tmp_path)
+
+
+def test_secrets_are_made_once_and_closed_to_others(home_account: Account) -> None:
+    first = state.load_secrets(home_account)
+    assert state.load_secrets(home_account) == first
+    assert (home_account.home / "secrets.json").stat().st_mode & 0o777 == 0o600
+    assert len({first.secret_key, first.field_keys, first.broker_password, first.demo_password}) == 4
+
+
+def test_a_port_is_remembered_while_it_is_free(home_account: Account) -> None:
+    port = state.choose_port(home_account, "broker")
+    assert state.choose_port(home_account, "broker") == port
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        moved = state.choose_port(home_account, "broker")
+    assert moved != port
+    assert state.choose_port(home_account, "broker") == moved
+
+
+def test_no_two_servers_are_promised_one_port(home_account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "LOWEST", 20_000)
+    monkeypatch.setattr(ports, "HIGHEST", 20_020)
+    chosen = [state.choose_port(home_account, name) for name in ("a", "b", "c", "d")]
+    assert len(set(chosen)) == 4
+
+
+def test_too_little_room_is_said_before_anything_is_written(
+    home_account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "FIRST_START_BYTES", 10**18)
+    with pytest.raises(EmbeddedError, match=r"has \d+ MB free, and the demonstration needs \d+ MB"):
+        state.check_space(home_account, is_first=True)
+    assert list(home_account.home.iterdir()) == []
+
+
+def test_the_lock_names_who_holds_it(tmp_path: Path) -> None:
+    with state.only_one(tmp_path):
+        state.note_supervisor(tmp_path, "http://127.0.0.1:8000")
+        with pytest.raises(state.AlreadyRunningError) as error, state.only_one(tmp_path):
+            raise AssertionError("two hold the lock")
+        assert error.value.process == proc.identify(os.getpid())
+        assert error.value.url == "http://127.0.0.1:8000"
+    assert not (tmp_path / "run" / "demo.json").exists()
