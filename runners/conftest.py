@@ -1,0 +1,206 @@
+"""A real OpenSSH daemon on loopback, an account to log in with, and coroutine tests."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import inspect
+import os
+import pwd
+import secrets
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from runners.job import Attempt
+from runners.keys import KeyPair, make_key_pair
+from runners.ssh import Connections, Target
+
+SSHD = "/usr/sbin/sshd"
+CONFIGURATION = """\
+Port {port}
+ListenAddress 127.0.0.1
+HostKey {folder}/host_key
+PidFile {folder}/sshd.pid
+AuthorizedKeysFile {folder}/keys
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+MaxStartups 300:30:600
+MaxSessions 300
+"""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine test on a loop of its own, and close its connections on that loop."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(_with_closing(pyfuncitem, {name: pyfuncitem.funcargs[name] for name in wanted}))
+    return True
+
+
+async def _with_closing(item: pytest.Function, arguments: dict[str, object]) -> None:
+    try:
+        await item.obj(**arguments)
+    finally:
+        if isinstance(connections := item.funcargs.get("connections"), Connections):
+            await connections.close()
+
+
+@dataclass(frozen=True)
+class Login:
+    """An account of this machine and a folder that it can write to."""
+
+    username: str
+    home: Path
+    is_scratch: bool
+
+    def popen_options(self) -> dict[str, object]:
+        if not self.is_scratch:
+            return {}
+        entry = pwd.getpwnam(self.username)
+        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+@pytest.fixture(scope="session")
+def login(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Login]:
+    """As root a scratch user with bash and a noisy .bashrc, removed afterwards; otherwise whoever runs the tests."""
+    if os.geteuid() != 0:
+        yield Login(getpass.getuser(), tmp_path_factory.mktemp("home"), is_scratch=False)
+        return
+    username = f"bhtest{secrets.token_hex(3)}"
+    home = Path("/tmp") / username
+    options = ["--system", "--create-home", "--home-dir", str(home), "--shell", "/bin/bash"]
+    subprocess.run(["useradd", *options, username], check=True)
+    try:
+        # Without a password field an account is locked for sshd without PAM.
+        subprocess.run(["usermod", "-p", "*", username], check=True)
+        for name in (".bashrc", ".profile"):
+            (home / name).write_text("echo 'Welcome! END-of noise'; echo oops >&2\nset -o noclobber\n")
+        yield Login(username, home, is_scratch=True)
+    finally:
+        subprocess.run(["userdel", username], check=False, stderr=subprocess.DEVNULL)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@dataclass
+class Daemon:
+    """One sshd, started and stopped at will, with its own folder for keys and configuration."""
+
+    folder: Path
+    port: int
+    username: str
+    keys: KeyPair
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def target(self) -> Target:
+        host_key = (self.folder / "host_key.pub").read_text().strip()
+        return Target("127.0.0.1", self.port, self.username, self.keys.private_key, host_key)
+
+    def make_host_key(self) -> None:
+        pair = make_key_pair("sshd of the tests")
+        (self.folder / "host_key").write_text(pair.private_key)
+        (self.folder / "host_key").chmod(0o600)
+        (self.folder / "host_key.pub").write_text(pair.public_key)
+
+    def start(self, further: str = "") -> None:
+        (self.folder / "keys").write_text(self.keys.public_key + "\n")
+        configuration = self.folder / "sshd_config"
+        configuration.write_text(CONFIGURATION.format(port=self.port, folder=self.folder) + further)
+        command = [SSHD, "-D", "-f", str(configuration), "-E", str(self.folder / "log")]
+        self.process = subprocess.Popen(command)
+        self._wait_until_it_greets()
+
+    def stop(self) -> None:
+        """Stop the listener; sessions that are open go on, as with any restart of sshd."""
+        if self.process:
+            self.process.terminate()
+            self.process.wait(10)
+            self.process = None
+
+    def log_of(self) -> str:
+        return (self.folder / "log").read_text()
+
+    def _wait_until_it_greets(self) -> None:
+        for _ in range(100):
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+                    if connection.recv(4) == b"SSH-":
+                        return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError(f"sshd does not answer: {self.log_of()}")
+
+
+@pytest.fixture(scope="session")
+def make_daemon(login: Login) -> Iterator[Callable[[], Daemon]]:
+    """Makes daemons, not yet started, that are stopped at the end."""
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    made: list[Daemon] = []
+
+    def make() -> Daemon:
+        folder = Path("/tmp") / f"bhsshd{secrets.token_hex(4)}"
+        folder.mkdir(mode=0o755)
+        daemon = Daemon(folder, _free_port(), login.username, make_key_pair("tests"))
+        daemon.make_host_key()
+        made.append(daemon)
+        return daemon
+
+    yield make
+    for daemon in made:
+        daemon.stop()
+        shutil.rmtree(daemon.folder)
+
+
+@pytest.fixture(scope="session")
+def sshd(make_daemon: Callable[[], Daemon]) -> Daemon:
+    """The daemon that most tests share. Tests that break a daemon make their own."""
+    daemon = make_daemon()
+    daemon.start()
+    return daemon
+
+
+@pytest.fixture
+def target(sshd: Daemon) -> Target:
+    return sshd.target
+
+
+@pytest.fixture
+def connections() -> Connections:
+    return Connections()
+
+
+@pytest.fixture
+def work(login: Login) -> Iterator[Path]:
+    """A work directory of its own on the target, so that no test meets another's host.lock."""
+    folder = login.home / f"work-{secrets.token_hex(4)}"
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def attempt(work: Path) -> Attempt:
+    return Attempt(run=f"run-{secrets.token_hex(8)}", number=1, work_directory=str(work))
+
+
+@pytest.fixture
+def second(attempt: Attempt) -> Attempt:
+    """Another attempt on the same host."""
+    return replace(attempt, number=2)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,0 +1,327 @@
+"""The detached job on a target: start it once, look at it, wait for it, collect it, cancel it.
+
+The shell side is runners/target/*.sh; start.sh explains the locks. Every function here is one exec on a kept
+connection, can be repeated after any failure, and raises what `Connections.run` raises: Unreachable says nothing
+about the job, RemoteFailure says that the target could not do it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal
+
+from runners import tools
+from runners.contract import Outputs, RunSpec
+from runners.script import PASSWORD_FILE, command_script, leftover_script
+from runners.ssh import Connections, Target
+from runners.tools.base import Tool
+
+DEFAULT_WORK_DIRECTORY = "$HOME/.benchhub"
+KEEP_EVIDENCE_DAYS = 14
+BIG_BYTES = 1 << 20
+CHUNK_BYTES = 256 << 10
+FULL_DISK_BYTES = 1 << 20
+EXEC_TIMEOUT_S = 30.0
+COLLECT_TIMEOUT_S = 600.0
+CANCEL_GRACE_S = 10
+MANIFEST = "manifest.json"
+SCRIPTS = Path(__file__).parent / "target"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt of a run, in `<work_directory>/runs/<run>/<number>/` of the target.
+
+    `work_directory` is absolute, or relative to the home directory there ('$HOME/' may stand before it).
+    """
+
+    run: str
+    number: int
+    work_directory: str = DEFAULT_WORK_DIRECTORY
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[0-9A-Za-z-]{1,64}", self.run):
+            raise ValueError(f"{self.run!r} is not the id of a run: letters, digits and hyphens only.")
+        if self.number < 0:
+            raise ValueError("The number of an attempt is not negative.")
+
+
+class StartOutcome(Enum):
+    """BUSY: another attempt holds the host; `look(...).holder` names it. TOMBSTONED: cancelled before it began."""
+
+    STARTED = "STARTED"
+    ALREADY_STARTED = "ALREADY_STARTED"
+    BUSY = "BUSY"
+    TOMBSTONED = "TOMBSTONED"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An attempt as it stood at one moment.
+
+    `lock_held` tells of this attempt alone: something of it is alive. `uptime_s` and `heartbeat_uptime_s` are on
+    the target's monotonic clock. `chunk` holds bytes of err.log from the offset that was asked for. `holder` is
+    the attempt that last took the host, as 'run number'. `acknowledged` is also true when all but the ledger's
+    line has been cleaned up.
+    """
+
+    boot_id: str
+    uptime_s: float
+    started: bool
+    lock_held: bool
+    returncode: int | None
+    step: str
+    heartbeat_uptime_s: float | None
+    out_size: int
+    err_size: int
+    cancelled: bool
+    acknowledged: bool
+    boot_id_at_start: str | None
+    holder: str
+    chunk: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What has become of an attempt. `reason` is a sentence where it is lost or absent, else empty.
+
+    `suspected`: all looks dead; only a second look that sees the same makes it lost.
+    """
+
+    state: Literal["absent", "running", "finished", "lost"]
+    reason: str = ""
+    suspected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What an attempt left, verified against its manifest.
+
+    `remarks` say, by file, what was left out and why; one about the attempt as a whole is under manifest.json.
+    """
+
+    outputs: Outputs
+    manifest: Mapping[str, Any]
+    remarks: Mapping[str, str]
+
+
+async def start(
+    connections: Connections,
+    target: Target,
+    attempt: Attempt,
+    spec: RunSpec,
+    *,
+    password: str | None = None,
+    tool: Tool | None = None,
+) -> StartOutcome:
+    """Start the attempt unless it has been started, cancelled or the host is taken. Starts once, if repeated too.
+
+    `password` (for PostgreSQL) travels on standard input into a 0600 file that the job removes at its end.
+    `tool` is the registered one that the spec names, unless given.
+    """
+    files = {
+        "spec.json": spec_json(spec),
+        "command.sh": command_script(spec, tool or tools.get(spec.tool)),
+        "leftover.sh": leftover_script(spec),
+    }
+    if password is not None:
+        files[PASSWORD_FILE] = _password_line(password)
+    text = _start_text(attempt, files)
+    answer = await connections.run(target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
+    return StartOutcome(answer.decode().strip())
+
+
+async def look(connections: Connections, target: Target, attempt: Attempt, *, offset: int = 0) -> Look:
+    """The attempt's state, and what err.log has from `offset` on (at most 256 KiB: ask on from there)."""
+    command = _script("look.sh", attempt, offset=offset, limit=CHUNK_BYTES)
+    return _parse_look(await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S))
+
+
+async def wait_for_end(connections: Connections, target: Target, attempt: Attempt, *, timeout_s: float) -> bool:
+    """Hold one exec until the attempt has ended; False when it has not within `timeout_s`, or was never started.
+
+    True also when its wrapper was killed: look at it to know.
+    """
+    command = _script("wait.sh", attempt, seconds=max(1, round(timeout_s)))
+    answer = await connections.run(target, command, timeout_s=timeout_s + EXEC_TIMEOUT_S)
+    return answer.strip() == b"ended"
+
+
+def verdict(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Verdict:
+    """What has become of an attempt, by the last look and what the one before it said (`Verdict.suspected`).
+
+    An exit code decides. Without one, another boot than at the start means lost; so does a free lock, but only if
+    the look before saw it as well: the first may have fallen between two lines of the wrapper.
+    """
+    if look.returncode is not None:
+        return Verdict("finished")
+    if not look.started:
+        return _verdict_without_evidence(look)
+    if look.boot_id != (boot_id_at_start or look.boot_id_at_start):
+        return Verdict("lost", "The target was rebooted before the attempt ended.")
+    if look.lock_held:
+        return Verdict("running")
+    if suspected:
+        return Verdict("lost", "Nothing of the attempt is alive and it left no exit code: it was killed.")
+    return Verdict("running", suspected=True)
+
+
+async def collect(connections: Connections, target: Target, attempt: Attempt, *, cap_bytes: int) -> Collected:
+    """Fetch what a finished attempt left. RemoteFailure when it has no exit code.
+
+    Whole files are taken as long as they fit under `cap_bytes` in all: out.log and err.log first, then from small
+    to large. What is over it, or differs from its SHA-256 of the manifest, is left out and said.
+    """
+    command = _script("collect.sh", attempt, cap=cap_bytes)
+    return _parse_collected(await connections.run(target, command, timeout_s=COLLECT_TIMEOUT_S), cap_bytes)
+
+
+async def acknowledge(
+    connections: Connections, target: Target, attempt: Attempt, *, keep_days: int = KEEP_EVIDENCE_DAYS
+) -> None:
+    """Call after the warehouse has committed: writes the ledger's line and deletes the attempt's big files.
+
+    Attempts acknowledged more than `keep_days` ago are deleted too; their lines in the ledger still keep them from
+    being started again. RemoteFailure while the attempt runs.
+    """
+    command = _script("acknowledge.sh", attempt, keep_days=keep_days, big=BIG_BYTES)
+    await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S)
+
+
+async def cancel(connections: Connections, target: Target, attempt: Attempt, *, grace_s: int = CANCEL_GRACE_S) -> None:
+    """Forbid the attempt to start, and end all that runs of it: TERM, `grace_s`, KILL, then its backends.
+
+    Returns when nothing of it is left; an exit code that it had already stays. RemoteFailure when processes
+    refuse to end.
+    """
+    command = _script("cancel.sh", attempt, grace=grace_s)
+    await connections.run(target, command, timeout_s=grace_s + 3 * EXEC_TIMEOUT_S)
+
+
+def spec_json(spec: RunSpec) -> str:
+    """The spec in canonical JSON: sorted keys, no spaces, one line, its version included."""
+    plain = {item.name: getattr(spec, item.name) for item in fields(spec)}
+    plain |= {"endpoint": asdict(spec.endpoint), "parameters": dict(spec.parameters)}
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+def _script(name: str, attempt: Attempt, **values: int | str) -> str:
+    work = attempt.work_directory.removeprefix("$HOME/").removeprefix("~/")
+    named = {"work": work, "run": attempt.run, "number": attempt.number, **values}
+    assignments = [f"{key}={shlex.quote(str(value))}" for key, value in named.items()]
+    return "\n".join([*assignments, _text("common.sh"), _text(name)])
+
+
+def _text(name: str) -> str:
+    return (SCRIPTS / name).read_text()
+
+
+def _start_text(attempt: Attempt, files: Mapping[str, str]) -> str:
+    """start.sh with everything it writes as functions before it: it all travels on standard input."""
+    wrapper = _text("job.sh")
+    digest = hashlib.sha256(wrapper.encode()).hexdigest()[:16]
+    writes = "\n".join(_here_document(f"cat > {name}", text) for name, text in files.items())
+    parts = [
+        f"write_files() {{\n{writes}\n}}",
+        f"write_wrapper() {{\n{_here_document('cat', wrapper)}\n}}",
+        _script("start.sh", attempt, wrapper_hash=digest),
+    ]
+    # Read whole before anything runs: a start whose connection breaks half way does nothing.
+    return "{\n" + "\n".join(parts) + "\nexit\n}\n"
+
+
+def _here_document(command: str, text: str) -> str:
+    end = "END_" + hashlib.sha256(text.encode()).hexdigest()[:20]
+    return f"{command} <<'{end}'\n{text.removesuffix(chr(10))}\n{end}"
+
+
+def _password_line(password: str) -> str:
+    if not password or re.search(r"[\n\r\0]", password):
+        raise ValueError("A password for PostgreSQL must be one line and not empty.")
+    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
+    return f"*:*:*:*:{escaped}\n"
+
+
+def _parse_look(answer: bytes) -> Look:
+    head, _, chunk = answer.partition(b"\n\n")
+    lines = head.decode(errors="replace").splitlines()
+    facts = dict(line.split("=", 1) for line in lines)
+    return Look(
+        boot_id=facts["boot_id"],
+        uptime_s=float(facts["uptime"]),
+        started=facts["started"] == "1",
+        lock_held=facts.get("lock") == "held",
+        returncode=_whole(facts.get("returncode")),
+        step=facts.get("step", "").partition(" ")[0],
+        heartbeat_uptime_s=float(facts["heartbeat"]) if facts.get("heartbeat") else None,
+        out_size=int(facts.get("out_size", 0)),
+        err_size=int(facts.get("err_size", 0)),
+        cancelled=facts["cancelled"] == "1",
+        acknowledged="acknowledged" in facts,
+        boot_id_at_start=facts.get("boot_id_at_start") or None,
+        holder=facts["holder"],
+        chunk=chunk,
+    )
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.strip().isdigit() else None
+
+
+def _verdict_without_evidence(look: Look) -> Verdict:
+    if look.acknowledged:
+        return Verdict("lost", "The attempt was collected before and its evidence has been cleaned up.")
+    return Verdict("absent", "The attempt has not been started on this target.")
+
+
+def _parse_collected(answer: bytes, cap_bytes: int) -> Collected:
+    head, _, rest = answer.partition(b"\n")
+    returncode, manifest_size = (int(word) for word in head.split())
+    manifest, remarks = _parse_manifest(rest[:manifest_size])
+    files = _parse_files(rest[manifest_size:])
+    kept: dict[str, bytes] = {}
+    for entry in manifest.get("files", ()):
+        name = entry["name"]
+        if remark := _doubt_of_file(entry, files.get(name), cap_bytes):
+            remarks[name] = remark
+        else:
+            kept[name] = files[name]
+    stdout, stderr = kept.pop("out.log", b""), kept.pop("err.log", b"")
+    return Collected(Outputs(returncode, stdout, stderr, kept), manifest, remarks)
+
+
+def _parse_manifest(text: bytes) -> tuple[dict[str, Any], dict[str, str]]:
+    try:
+        manifest: dict[str, Any] = json.loads(text)
+    except ValueError:
+        return {}, {MANIFEST: "It is missing or damaged, so no output was taken; was the target's disk full?"}
+    if manifest["free_bytes"] < FULL_DISK_BYTES:
+        return manifest, {MANIFEST: "The target's disk was full at the end: outputs may be cut short."}
+    return manifest, {}
+
+
+def _parse_files(stream: bytes) -> dict[str, bytes]:
+    files = {}
+    position = 0
+    while position < len(stream):
+        end = stream.index(b"\n", position)
+        _, name, size = stream[position:end].decode().split(" ")
+        position = end + 1 + int(size)
+        files[name] = stream[end + 1 : position]
+    return files
+
+
+def _doubt_of_file(entry: Mapping[str, Any], content: bytes | None, cap_bytes: int) -> str:
+    name, size = entry["name"], entry["bytes"]
+    if content is None:
+        return f"{name} ({size} bytes) was left out: it does not fit under the cap of {cap_bytes} bytes, or is gone."
+    if hashlib.sha256(content).hexdigest() != entry["sha256"]:
+        return f"{name} ({size} bytes) was left out: it was changed after the run (its SHA-256 differs)."
+    return ""

@@ -1,0 +1,146 @@
+"""command.sh: what an attempt executes on its driver, composed so that a person can read it and run it by hand."""
+
+from __future__ import annotations
+
+import shlex
+
+from runners.contract import ConnectionPath, Endpoint, RunSpec
+from runners.telemetry import snapshot_command
+from runners.tools.base import Tool
+
+VERIFY_FAILED = 97
+PREPARATION_FAILED = 96
+FINGERPRINT_FAILED = 95
+
+PASSWORD_FILE = ".pgpass"
+BEFORE_FILE = "before.snapshot"
+AFTER_FILE = "after.snapshot"
+FINGERPRINT_FILE = "fingerprint.txt"
+SIZE_FILE = "size_bytes.txt"
+AGE_FILE = "age.txt"
+CONNECT_TIMEOUT_S = 10
+
+
+# What the account's own environment must not change about a run.
+UNSET = (
+    "PGHOST PGHOSTADDR PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGOPTIONS PGREQUIRESSL PGSSLCERT PGSSLKEY "
+    "PGSSLROOTCERT PGGSSENCMODE PGTARGETSESSIONATTRS PGLOADBALANCEHOSTS PGCLIENTENCODING PGTZ PGDATESTYLE"
+)
+SSL_MODES: dict[ConnectionPath, str] = {
+    "socket": "disable",
+    "loopback": "disable",
+    "network": "disable",
+    "tls": "require",
+}
+
+HELPERS = f"""\
+step() {{ read -r uptime _ < /proc/uptime; echo "$1 $uptime" >> step; }}
+fail() {{ echo "$2" >&2; exit "$1"; }}
+if [ -e {PASSWORD_FILE} ]; then
+    PGPASSFILE=$(pwd)/{PASSWORD_FILE}
+    export PGPASSFILE
+fi
+"""
+
+
+def command_script(spec: RunSpec, tool: Tool) -> str:
+    """POSIX sh text that runs the spec in the current folder; its exit code is the load generator's.
+
+    97: the data set is not what was asked for; 96: vacuum, checkpoint or warm-up failed; 95: a loaded data set
+    could not be summed up. The reason is then the end of standard error. The file `step` gets a line
+    'name uptime' as each step begins.
+    """
+    parts = [_head(spec), _snapshot_function(spec)]
+    parts += _load_steps(spec, tool) if spec.kind == "load" else _measure_steps(spec, tool)
+    return "\n".join([*parts, "exit $code", ""])
+
+
+def leftover_script(spec: RunSpec) -> str:
+    """POSIX sh text that ends the server processes which a killed load generator may have left working."""
+    name = "'" + spec.application_name.replace("'", "''") + "'"
+    query = (
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        f" WHERE application_name = {name} AND usename = current_user AND pid <> pg_backend_pid()"
+    )
+    return "\n".join([_head(spec), f"PGAPPNAME=benchhub-cancel {_psql(spec, query)}", ""])
+
+
+def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
+    """The snapshot before comes after all preparation, so that the differences are the measured part's own."""
+    parts = [_step("verify", tool.verify_command(spec), VERIFY_FAILED, "The check of the data set failed.")]
+    if spec.vacuum:
+        parts.append(_step("vacuum", _psql(spec, "VACUUM ANALYZE"), PREPARATION_FAILED, "VACUUM failed."))
+    if spec.checkpoint:
+        parts.append(_step("checkpoint", _psql(spec, "CHECKPOINT"), PREPARATION_FAILED, "CHECKPOINT failed."))
+    if spec.warmup_s:
+        parts.append(_warmup(spec, tool))
+    parts += [_snapshot("before", BEFORE_FILE), _main("measure", tool.measure_command(spec))]
+    parts.append(_snapshot("after", AFTER_FILE))
+    query = tool.age_query(spec.parameters)
+    return [*parts, f"{_psql(spec, query)} > {AGE_FILE}\n"] if query else parts
+
+
+def _load_steps(spec: RunSpec, tool: Tool) -> list[str]:
+    fingerprint = _psql(spec, tool.fingerprint_query(spec.parameters))
+    size = _psql(spec, "SELECT pg_database_size(current_database())")
+    command = f"{fingerprint} > {FINGERPRINT_FILE} &&\n{size} > {SIZE_FILE}"
+    reason = "The loaded data set could not be summed up."
+    return [
+        _snapshot("before", BEFORE_FILE),
+        _main("load", tool.load_command(spec)),
+        _snapshot("after", AFTER_FILE),
+        '[ "$code" = 0 ] || exit "$code"\n',
+        _step("fingerprint", command, FINGERPRINT_FAILED, reason),
+    ]
+
+
+def _head(spec: RunSpec) -> str:
+    exports = {
+        "LC_ALL": "C",
+        **_connection(spec.endpoint),
+        "PGAPPNAME": spec.application_name,
+        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
+    }
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
+    lines.append(f'PATH={shlex.quote(spec.bin_directory)}:"$PATH"')
+    title = f"# {spec.tool} {spec.tool_version}: {spec.kind}, as asked for in spec.json"
+    return "\n".join(["#!/bin/sh", title, f"unset {UNSET}", *lines, HELPERS])
+
+
+def _connection(endpoint: Endpoint) -> dict[str, str]:
+    """No address means the socket in the folder that the client programs were built with."""
+    host = {"PGHOST": endpoint.address} if endpoint.address else {}
+    return {
+        **host,
+        "PGPORT": str(endpoint.port),
+        "PGUSER": endpoint.user,
+        "PGDATABASE": endpoint.database,
+        "PGSSLMODE": SSL_MODES[endpoint.path],
+    }
+
+
+def _psql(spec: RunSpec, query: str) -> str:
+    program = shlex.quote(f"{spec.bin_directory}/psql")
+    return f"{program} -X -q -A -t -w -v ON_ERROR_STOP=1 -c {shlex.quote(query)}"
+
+
+def _snapshot_function(spec: RunSpec) -> str:
+    return f"snapshot() {{\n{snapshot_command(spec.bin_directory)}}}\n"
+
+
+def _snapshot(name: str, file: str) -> str:
+    return f"step {name}\nsnapshot > {file}\n"
+
+
+def _step(name: str, command: str, code: int, reason: str) -> str:
+    return f"step {name}\n(\n{command.rstrip()}\n) || fail {code} {shlex.quote(reason)}\n"
+
+
+def _warmup(spec: RunSpec, tool: Tool) -> str:
+    command = tool.warmup_command(spec).rstrip()
+    failure = f"{{ cat warmup.log >&2; fail {PREPARATION_FAILED} 'The warm-up failed.'; }}"
+    return f"step warmup\n(\n{command}\n) > warmup.log 2>&1 || {failure}\n"
+
+
+def _main(name: str, command: str) -> str:
+    return f"step {name}\n(\n{command.rstrip()}\n)\ncode=$?\n"

@@ -1,0 +1,304 @@
+"""SSH to targets over kept connections: one command in, its verbatim output back, or an error that says what to do.
+
+Nothing is read from ~/.ssh, no agent is asked and no password is ever sent. A host is known by one pinned key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shlex
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import asyncssh
+
+# OpenSSH's defaults: MaxStartups begins to drop unauthenticated connections at 10, MaxSessions is 10.
+MAX_UNAUTHENTICATED = 10
+MAX_SESSIONS = 10
+CONNECT_TIMEOUT_S = 15.0
+KEEPALIVE_INTERVAL_S = 15.0
+KEEPALIVE_COUNT_MAX = 3
+CONNECT_TRIES = 3
+SESSION_RETRY_S = 0.2
+TAIL_BYTES = 4096
+
+HOST_KEY_ALGORITHMS = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
+# The channel was refused before anything was executed, so asking again is safe.
+SESSION_REFUSED = (asyncssh.OPEN_CONNECT_FAILED, asyncssh.OPEN_RESOURCE_SHORTAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where and as whom to log in. `host_key` is the pinned public key line, 'ssh-ed25519 AAAA...'."""
+
+    address: str
+    port: int
+    username: str
+    private_key: str = field(repr=False)
+    host_key: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.username}@{self.address}:{self.port}"
+
+
+class Unreachable(Exception):  # noqa: N818
+    """No connection, or it was lost. Says nothing about what goes on at the target."""
+
+
+class HostKeyChanged(Exception):  # noqa: N818
+    """The host offered another key than the pinned one; no credential and no command was sent."""
+
+    def __init__(self, target: Target, offered: str) -> None:
+        self.offered = offered
+        self.offered_fingerprint = fingerprint(offered)
+        super().__init__(
+            f"The host key of {target.address}:{target.port} is {self.offered_fingerprint}, but "
+            f"{fingerprint(target.host_key)} was approved. Nothing was sent. If the host was reinstalled, compare "
+            "the fingerprint at its console and approve the new key; otherwise somebody may be in between."
+        )
+
+
+class RemoteFailure(Exception):  # noqa: N818
+    """The target answered, but the command failed. `stdout` and `stderr` hold the last bytes of each."""
+
+    def __init__(self, sentence: str, returncode: int | None, stdout: bytes = b"", stderr: bytes = b"") -> None:
+        self.returncode = returncode
+        self.stdout = stdout[-TAIL_BYTES:]
+        self.stderr = stderr[-TAIL_BYTES:]
+        super().__init__(sentence)
+
+
+def fingerprint(key_line: str) -> str:
+    """'SHA256:...' of a public key line, as ssh-keygen -l prints it. Raises ValueError if it is not a key."""
+    return asyncssh.import_public_key(key_line).get_fingerprint()
+
+
+async def offered_host_key(address: str, port: int) -> str:
+    """The public key line that a host offers now, for a person to approve. Raises Unreachable. Logs in nowhere."""
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            key = await asyncssh.get_server_host_key(
+                address, port, server_host_key_algs=HOST_KEY_ALGORITHMS, config=None
+            )
+    except (OSError, asyncssh.Error) as error:
+        raise Unreachable(_sentence(f"{address}:{port}", error)) from error
+    if key is None:
+        raise Unreachable(f"{address}:{port} offered no host key; check that an SSH server listens there.")
+    return _line(key)
+
+
+class _Client(asyncssh.SSHClient):
+    """Asked by asyncssh only about a key that is not the pinned one; remembers it and refuses."""
+
+    def __init__(self) -> None:
+        self.offered: str | None = None
+
+    def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
+        del host, addr, port
+        self.offered = _line(key)
+        return False
+
+
+class _Link:
+    """The one kept connection to a target."""
+
+    def __init__(self) -> None:
+        self.connecting = asyncio.Lock()
+        self.sessions = asyncio.Semaphore(MAX_SESSIONS)
+        self.connection: asyncssh.SSHClientConnection | None = None
+
+
+class Connections:
+    """Kept connections, one per target, made when first needed and made again when dead. Belongs to one loop."""
+
+    def __init__(self) -> None:
+        self._links: dict[Target, _Link] = {}
+        self._unauthenticated = asyncio.Semaphore(MAX_UNAUTHENTICATED)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def run(self, target: Target, command: str, *, input: bytes = b"", timeout_s: float) -> bytes:
+        """Standard output of `command`, POSIX sh text, exactly as written; noise of login shells is cut off.
+
+        `input` becomes its standard input. The time-out covers connecting and waiting for a free session; the
+        command itself may go on at the target after it. Raises HostKeyChanged, Unreachable or RemoteFailure.
+        """
+        self._check_loop()
+        link = self._links.setdefault(target, _Link())
+        try:
+            async with asyncio.timeout(timeout_s), link.sessions:
+                return await self._exchange(target, link, command, input)
+        except TimeoutError as error:
+            raise Unreachable(
+                f"{target.place} did not answer within {timeout_s:g} s; look at its load and the network."
+            ) from error
+        except (OSError, asyncssh.Error) as error:
+            raise Unreachable(_sentence(target.place, error)) from error
+
+    async def close(self) -> None:
+        """Close every connection; jobs on the targets go on."""
+        open_now = [link.connection for link in self._links.values() if link.connection]
+        self._links.clear()
+        for connection in open_now:
+            connection.close()
+        await asyncio.gather(*(connection.wait_closed() for connection in open_now))
+
+    def _check_loop(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise RuntimeError("Connections belong to the event loop that first used them; make another one.")
+        self._loop = loop
+
+    async def _exchange(self, target: Target, link: _Link, command: str, data: bytes) -> bytes:
+        nonce = secrets.token_hex(12)
+        async with self._session(target, link, _framed(command, nonce)) as process:
+            if not data:
+                process.stdin.write_eof()
+            stdout, stderr = await process.communicate(data or None)
+        if process.exit_status is None and process.exit_signal is None:
+            raise Unreachable(f"The connection to {target.place} was lost during a command; it is tried again.")
+        return _unframed(target, nonce, stdout, stderr)
+
+    @asynccontextmanager
+    async def _session(
+        self, target: Target, link: _Link, command: str
+    ) -> AsyncIterator[asyncssh.SSHClientProcess[bytes]]:
+        process = await self._open_session(target, link, command)
+        try:
+            yield process
+        finally:
+            process.close()
+
+    async def _open_session(self, target: Target, link: _Link, command: str) -> asyncssh.SSHClientProcess[bytes]:
+        while True:
+            connection = await self._connected(target, link)
+            try:
+                return await connection.create_process(command, encoding=None)
+            except asyncssh.ChannelOpenError as error:
+                if error.code not in SESSION_REFUSED:
+                    raise
+            await asyncio.sleep(SESSION_RETRY_S)
+
+    async def _connected(self, target: Target, link: _Link) -> asyncssh.SSHClientConnection:
+        async with link.connecting:
+            if link.connection is None or link.connection.is_closed():
+                link.connection = await self._connect_patiently(target)
+            return link.connection
+
+    async def _connect_patiently(self, target: Target) -> asyncssh.SSHClientConnection:
+        """Try again where sshd hung up before the log-in, as MaxStartups makes it do; never after a refusal."""
+        for again in range(1, CONNECT_TRIES):
+            try:
+                return await self._connect(target)
+            except (asyncssh.ConnectionLost, ConnectionResetError):
+                await asyncio.sleep(0.2 * again + secrets.randbelow(300) / 1000)
+        return await self._connect(target)
+
+    async def _connect(self, target: Target) -> asyncssh.SSHClientConnection:
+        client = _Client()
+        async with self._unauthenticated:
+            try:
+                return await _log_in(target, client)
+            except asyncssh.HostKeyNotVerifiable as error:
+                if client.offered is None:
+                    raise
+                raise HostKeyChanged(target, client.offered) from error
+
+
+async def _log_in(target: Target, client: _Client) -> asyncssh.SSHClientConnection:
+    try:
+        private, pinned = asyncssh.import_private_key(target.private_key), _pinned(target)
+    except asyncssh.KeyImportError as error:
+        raise Unreachable(f"A key stored for {target.place} cannot be read: {error}. Make a new pair.") from error
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            return await asyncssh.connect(
+                target.address,
+                target.port,
+                username=target.username,
+                client_factory=lambda: client,
+                client_keys=[private],
+                known_hosts=([pinned], [], []),
+                server_host_key_algs=_algorithms(pinned),
+                preferred_auth="publickey",
+                agent_path=None,
+                config=None,
+                compression_algs=["none"],
+                keepalive_interval=KEEPALIVE_INTERVAL_S,
+                keepalive_count_max=KEEPALIVE_COUNT_MAX,
+            )
+    except asyncssh.PermissionDenied as error:
+        raise Unreachable(_refused_sentence(target, private)) from error
+    except TimeoutError as error:
+        raise Unreachable(_sentence(target.place, error)) from error
+
+
+def _pinned(target: Target) -> asyncssh.SSHKey:
+    return asyncssh.import_public_key(target.host_key)
+
+
+def _algorithms(pinned: asyncssh.SSHKey) -> list[str]:
+    """The pinned key's first; the others so that a host without it shows which key it has now."""
+    own = [algorithm.decode() for algorithm in pinned.sig_algorithms]
+    own = [name for name in own if name in HOST_KEY_ALGORITHMS]
+    return own + [name for name in HOST_KEY_ALGORITHMS if name not in own]
+
+
+def _line(key: asyncssh.SSHKey) -> str:
+    return " ".join(key.export_public_key("openssh").decode().split()[:2])
+
+
+def _refused_sentence(target: Target, private: asyncssh.SSHKey) -> str:
+    return (
+        f"{target.place} refused the log-in (authentication failed): append BenchHub's public key to "
+        f"~{target.username}/.ssh/authorized_keys there: {_line(private.convert_to_public())}"
+    )
+
+
+def _sentence(place: str, error: Exception) -> str:
+    match error:
+        case ConnectionRefusedError():
+            return f"{place} refused the connection: check the port, and that sshd runs there."
+        case TimeoutError():
+            return f"{place} timed out: check the address, the firewall and that the machine is up."
+        case asyncssh.ConnectionLost() | ConnectionResetError() | BrokenPipeError():
+            return f"The connection to {place} was lost: {error}."
+        case _:
+            return f"{place} cannot be reached: {error}."
+
+
+def _framed(command: str, nonce: str) -> str:
+    """`command` for /bin/sh whatever the login shell is, with a mark on either side of its output."""
+    script = f"echo BEGIN-{nonce}\n(\n{command}\n)\nprintf 'END-{nonce} %d\\n' $?"
+    return f"exec /bin/sh -c {shlex.quote(script)}"
+
+
+def _unframed(target: Target, nonce: str, stdout: bytes, stderr: bytes) -> bytes:
+    _, begun, rest = stdout.partition(f"BEGIN-{nonce}\n".encode())
+    payload, ended, status = rest.rpartition(f"END-{nonce} ".encode())
+    if not (begun and ended):
+        raise RemoteFailure(
+            f"{target.place} ran no command: {_last_line(stderr or stdout)}. The account needs a POSIX login shell.",
+            None,
+            stdout,
+            stderr,
+        )
+    returncode = int(status.split()[0])
+    if returncode:
+        sentence = f"A command on {target.place} failed with exit code {returncode}: {_last_line(stderr)}"
+        raise RemoteFailure(sentence, returncode, payload, stderr)
+    return payload
+
+
+def _last_line(text: bytes) -> str:
+    lines = text.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,84 @@
+# Puts up the tombstone, then ends what runs of the attempt: TERM, $grace seconds, KILL. The wrapper is spared, it
+# writes down how the command ended. May be repeated at any time.
+enter_work
+mkdir -p -- "$folder" && cd -- "$folder" || exit 1
+
+# A start that is under way is over when this lock is ours; a later one sees the tombstone.
+exec 6>> start.lock
+flock -w 30 6 || exit 6
+[ -e cancel ] || : > cancel || exit 1
+exec 6>&-
+forget_password() { rm -f .pgpass; }
+[ -e started ] || exit 0
+read -r boot < started || boot=
+read -r boot_now < /proc/sys/kernel/random/boot_id
+if [ "$boot" != "$boot_now" ]; then forget_password; exit 0; fi
+
+# Process $1 is the one that started at clock tick $2 and no later one with its number.
+is_process() {
+    { read -r stat < "/proc/$1/stat"; } 2> /dev/null || return 1
+    set -- "$2" ${stat##*) }
+    [ "${21}" = "$1" ] && [ "$2" != Z ]
+}
+
+# The wrapper writes 'pid' a moment after 'started'. The boot in it is the one in 'started'.
+identify() {
+    tries=0
+    while [ ! -s pid ] && [ "$tries" -lt 20 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    [ ! -s pid ] || read -r _ wrapper wrapper_start command command_start < pid
+}
+wrapper=0 wrapper_start=0 command=0 command_start=0
+identify
+
+# While its leader's number belongs to no other process, a session of that number is the command's.
+is_session_ours() {
+    [ "$command" != 0 ] && { [ ! -e "/proc/$command" ] || is_leader_there; }
+}
+is_leader_there() {
+    { read -r stat < "/proc/$command/stat"; } 2> /dev/null || return 1
+    set -- ${stat##*) }
+    [ "${20}" = "$command_start" ]
+}
+
+# Everything in the command's session, and whatever left it but still has the attempt's lock open.
+survivors() {
+    session=none
+    if is_session_ours; then session=$command; fi
+    for process in /proc/[0-9]*; do
+        { read -r stat < "$process/stat"; } 2> /dev/null || continue
+        set -- ${stat##*) }
+        if [ "$1" = Z ] || [ "$4" = "$wrapper" ]; then continue; fi
+        if [ "$4" = "$session" ] || [ "$process/fd/8" -ef lock ]; then printf '%s ' "${process#/proc/}"; fi
+    done
+}
+
+# Signal $1 to the survivors until none is left, for at most $2 tenths of a second.
+end_survivors() {
+    tries=0
+    left=$(survivors)
+    if [ -n "$left" ] && is_session_ours; then kill -s "$1" -- "-$command" 2> /dev/null; fi
+    kill -s "$1" $left 2> /dev/null
+    while [ -n "$left" ] && [ "$tries" -lt "$2" ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+        left=$(survivors)
+        [ "$1" != KILL ] || kill -s KILL $left 2> /dev/null
+    done
+}
+end_survivors TERM "$((grace * 10))"
+[ -z "$left" ] || end_survivors KILL 50
+if [ -n "$left" ]; then
+    echo "these processes of the attempt do not end: $left" >&2
+    exit 7
+fi
+
+tries=0
+while [ ! -e rc ] && [ "$tries" -lt 300 ] && is_process "$wrapper" "$wrapper_start"; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+if [ ! -e rc ]; then timeout -k 1 20 /bin/sh ./leftover.sh > leftover.log 2>&1; fi
+forget_password

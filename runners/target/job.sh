@@ -1,0 +1,85 @@
+#!/bin/sh
+# Runs command.sh of one attempt and writes down how it ended. Started by start.sh as the leader of a session of
+# its own, with the locks on descriptors 7 (end.lock), 8 (lock) and 9 (host.lock); see there.
+# Needs a POSIX shell, coreutils and util-linux. A PostgreSQL server started from here would hold the locks for
+# ever: start it with 8>&- 9>&-
+set -u
+umask 077
+cd -- "$1" || exit 1
+read -r boot < /proc/sys/kernel/random/boot_id
+
+# Clock ticks since boot at which process $1 started: with its number and the boot, its identity.
+start_time() {
+    read -r stat < "/proc/$1/stat" || return
+    set -- ${stat##*) }
+    echo "${20}"
+}
+
+# Uptime, because the clock of a target may jump. Ends by itself when the wrapper was killed.
+heartbeat() {
+    pause=
+    trap 'kill $pause; exit' TERM
+    while [ "$(start_time $$)" = "$wrapper_start" ]; do
+        read -r uptime _ < /proc/uptime
+        echo "$uptime" >> hb
+        sleep 5 &
+        pause=$!
+        wait "$pause"
+    done
+}
+
+# One line per file, out.log and err.log first, then from small to large.
+manifest() {
+    set -- $(stat -f -c '%a %S' .)
+    printf '{"version": 1, "returncode": %s, "boot_id": "%s", "free_bytes": %s, "files": [' \
+        "$returncode" "$boot" "$(($1 * $2))"
+    comma=
+    for name in out.log err.log $(ls -Sr); do
+        is_output "$name" || continue
+        set -- $(sha256sum -- "$name")
+        printf '%s\n{"name": "%s", "bytes": %s, "sha256": "%s"}' "$comma" "$name" "$(stat -c %s -- "$name")" "$1"
+        comma=,
+        case $name in out.log | err.log) listed="$listed $name" ;; esac
+    done
+    printf '\n]}\n'
+}
+
+listed=
+is_output() {
+    case " $listed " in *" $1 "*) return 1 ;; esac
+    case $1 in
+        *[!A-Za-z0-9._-]* | *.lock | *.new | lock | spec.json | command.sh | leftover.sh) return 1 ;;
+        started | pid | hb | rc | cancel | ack) return 1 ;;
+    esac
+    [ -f "$1" ]
+}
+
+wrapper_start=$(start_time $$)
+heartbeat 7>&- 8>&- 9>&- &
+heart=$!
+
+# Space for the last two files is taken now: at the end the disk may be full. Blanks may follow JSON and a number.
+printf '%16s' '' > rc.new
+printf '%65536s' '' > manifest.new
+
+# A handler, not '': an ignored signal would be ignored by the children too.
+trap : TERM INT HUP
+setsid /bin/sh ./command.sh > out.log 2> err.log < /dev/null 7>&- 8>&8 9>&9 &
+command=$!
+echo "$boot $$ $wrapper_start $command $(start_time "$command")" > pid
+wait "$command"
+returncode=$?
+while [ "$returncode" -gt 128 ] && kill -0 "$command" 2> /dev/null; do
+    wait "$command"
+    returncode=$?
+done
+
+if [ "$returncode" -gt 128 ] || [ -e cancel ]; then
+    timeout -k 1 20 /bin/sh ./leftover.sh > leftover.log 2>&1
+fi
+rm -f .pgpass
+manifest 1<> manifest.new
+mv manifest.new manifest.json
+echo "$returncode" 1<> rc.new
+mv rc.new rc
+kill "$heart"

@@ -1,0 +1,43 @@
+# Starts the attempt once, however often and from however many places it is asked to; answers with one word.
+#
+# Open files that outlive this script, and what holding them means:
+#   7  end.lock   held by the wrapper alone: free again when the attempt has ended
+#   8  lock       held by everything that comes of the attempt: free again when nothing of it is left
+#   9  host.lock  the same for the whole host: one attempt at a time
+set -e
+for tool in flock setsid sha256sum; do
+    command -v "$tool" > /dev/null || {
+        echo "$tool is missing: install util-linux and coreutils" >&2
+        exit 3
+    }
+done
+enter_work
+mkdir -p -- "$folder" bin
+cd -- "$folder"
+
+# Two starts of this attempt, and a start and a cancel, wait for each other here.
+exec 6>> start.lock
+flock -w 20 6
+if [ -e started ] || in_ledger; then echo ALREADY_STARTED; exit 0; fi
+if [ -e cancel ]; then echo TOMBSTONED; exit 0; fi
+
+# A second's patience: the wrapper before this one may be on its last line.
+exec 9>> "$work/host.lock"
+if ! flock -w 1 9; then echo BUSY; exit 0; fi
+echo "$run $number" > "$work/holder"
+
+write_files
+wrapper=$work/bin/job-$wrapper_hash.sh
+if [ ! -e "$wrapper" ]; then
+    write_wrapper > "$wrapper.$$"
+    mv -- "$wrapper.$$" "$wrapper"
+fi
+
+exec 8>> lock 7>> end.lock
+flock -w 5 8
+flock -w 5 7
+read -r boot < /proc/sys/kernel/random/boot_id
+(set -C; echo "$boot" > started)
+# ksh closes higher descriptors in children unless told otherwise.
+setsid /bin/sh "$wrapper" "$folder" 6>&- 7>&7 8>&8 9>&9 < /dev/null > /dev/null 2>&1 &
+echo STARTED

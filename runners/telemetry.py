@@ -1,0 +1,302 @@
+"""What a host and its PostgreSQL server counted before and after the measured part of a run, and the differences.
+
+A snapshot is text, one 'name|value' per line, that needs only a POSIX shell and psql 9.3 or newer. The host's
+counters stand in it twice, first and last: the difference of a run leaves out the snapshots themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runners.ssh import Connections, Target
+
+SNAPSHOT_TIMEOUT_S = 30.0
+STATISTICS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal", "pg_stat_database")
+# Since which server_version_num a view exists; an older server is no reason for a remark.
+SINCE = {"pg_stat_checkpointer": 170000, "pg_stat_wal": 140000}
+# They may hold passwords.
+HIDDEN_SETTINGS = (
+    "primary_conninfo",
+    "ssl_passphrase_command",
+    "archive_command",
+    "restore_command",
+    "archive_cleanup_command",
+)
+CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+CPU_GROUPS = {
+    "user": ("user", "nice"),
+    "system": ("system", "irq", "softirq"),
+    "iowait": ("iowait",),
+    "steal": ("steal",),
+    "idle": ("idle",),
+}
+
+HOST_COMMAND = """\
+read -r line < /proc/stat && echo "proc_stat|$line"
+read -r line < /proc/loadavg && echo "loadavg|$line"
+read -r line < /proc/uptime && echo "uptime|$line"
+read -r line < /proc/sys/kernel/random/boot_id && echo "boot_id|$line"
+echo "epoch|$(date +%s.%N)"
+echo "clock_ticks|$(getconf CLK_TCK 2> /dev/null || echo 100)"
+"""
+
+# Servers before 15 publish statistics through a file that may be half a second old.
+WAIT_SQL = """\
+SELECT set_config('benchhub.awaited', :'awaited', false) AS awaited \\gset
+DO $$ BEGIN
+    FOR i IN 1..40 LOOP
+        PERFORM pg_stat_clear_snapshot();
+        EXIT WHEN NOT EXISTS (
+            SELECT 1 FROM pg_stat_activity WHERE application_name = current_setting('benchhub.awaited'));
+        PERFORM pg_sleep(0.05);
+    END LOOP;
+    IF current_setting('server_version_num')::int < 150000 THEN PERFORM pg_sleep(0.6); END IF;
+END $$;
+"""
+
+SERVER_SQL = """\
+SELECT 'server', row_to_json(s) FROM (SELECT version() AS version,
+    current_setting('server_version_num')::int AS server_version_num,
+    extract(epoch FROM pg_postmaster_start_time())::float8 AS postmaster_start_epoch_s,
+    extract(epoch FROM clock_timestamp())::float8 AS epoch_s,
+    pg_is_in_recovery() AS in_recovery, current_database() AS database) AS s;
+SELECT 'pg_stat_database', row_to_json(d) FROM pg_stat_database AS d WHERE datname = current_database();
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`host_first` and `host_last` as by `host_snapshot`; `settings` by name with setting, unit, source,
+    pending_restart; `statistics` are rows by view, as the server has them; what is not there is left out.
+    """
+
+    host_first: Mapping[str, Any]
+    host_last: Mapping[str, Any]
+    server: Mapping[str, Any]
+    settings: Mapping[str, Mapping[str, Any]]
+    statistics: Mapping[str, Mapping[str, Any]]
+    wal_position: int | None
+    system_identifier: str | None
+    remarks: tuple[str, ...]
+
+
+def snapshot_command(bin_directory: str) -> str:
+    """POSIX sh text that prints a snapshot. PG* name the server, and PGAPPNAME the load whose end is awaited.
+
+    It waits up to 2 s until no backend of that name is left, for only then are its statistics complete. It
+    always succeeds: errors of psql become lines of the snapshot.
+    """
+    psql = f"{shlex.quote(bin_directory + '/psql')} -X -q -A -t -w -v ON_ERROR_STOP=0"
+    return f"""\
+{HOST_COMMAND}PGAPPNAME=benchhub-snapshot {psql} -v awaited="$PGAPPNAME" -f - 2> snapshot.err <<'END_OF_SQL'
+{_sql()}END_OF_SQL
+while IFS= read -r line; do echo "remark|$line"; done < snapshot.err
+rm -f snapshot.err
+{HOST_COMMAND}"""
+
+
+def parse_snapshot(text: bytes) -> Snapshot:
+    """Read a snapshot; what cannot be read is left out and said in `remarks`."""
+    lines = [line for line in text.decode(errors="replace").splitlines() if "|" in line]
+    pairs = [(name, value) for name, _, value in (line.partition("|") for line in lines)]
+    values, remarks = _json_values(pairs)
+    position = values.get("wal_position")
+    return Snapshot(
+        host_first=_host(dict(reversed(pairs))),
+        host_last=_host(dict(pairs)),
+        server=values.get("server", {}),
+        settings=dict(_settings(pairs)),
+        statistics={name: values[name] for name in STATISTICS if name in values},
+        wal_position=_wal_bytes(position) if position else None,
+        system_identifier=values.get("system_identifier"),
+        remarks=(*remarks, *_missing(values)),
+    )
+
+
+def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
+    """What changed between two snapshots, as plain data; what cannot be told is absent and said in `remarks`.
+
+    Keys: those of `host_deltas`; `restarted` (of PostgreSQL, in between); `wal_bytes`; one mapping of counters per
+    view of STATISTICS; `settings_changed`, names; `remarks`.
+    """
+    found = host_deltas(before.host_last, after.host_first)
+    remarks = list(dict.fromkeys((*before.remarks, *after.remarks, *found.pop("remarks"))))
+    if before.server and after.server:
+        started = [side.server["postmaster_start_epoch_s"] for side in (before, after)]
+        found["restarted"] = started[0] != started[1]
+    for name in STATISTICS:
+        if name in before.statistics and name in after.statistics:
+            found |= _counted(name, before.statistics[name], after.statistics[name], remarks)
+    found |= _wal_delta(before, after, remarks)
+    found["settings_changed"] = _settings_changed(before, after)
+    return {**found, "remarks": remarks}
+
+
+async def host_snapshot(connections: Connections, target: Target) -> dict[str, Any]:
+    """A host's counters alone, as plain data for `host_deltas`: for a server that is not the driver's machine."""
+    answer = await connections.run(target, HOST_COMMAND, timeout_s=SNAPSHOT_TIMEOUT_S)
+    return dict(parse_snapshot(answer).host_last)
+
+
+def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """CPU seconds and shares, elapsed seconds and load averages between two host snapshots.
+
+    `cpu` has `<group>_s` and `<group>_share` for user (with nice and guests), system (with interrupts), iowait,
+    steal and idle; shares are of all CPUs together. `remarks` says why something is absent.
+    """
+    if not before or not after:
+        return {"remarks": ["The host's counters could not be read."]}
+    if before["boot_id"] != after["boot_id"]:
+        return {"remarks": ["The host was rebooted in between: its counters began anew."]}
+    return {
+        "elapsed_s": round(after["uptime_s"] - before["uptime_s"], 2),
+        "cpu": _cpu(before, after),
+        "load_before": before["load"],
+        "load_after": after["load"],
+        "remarks": [],
+    }
+
+
+def _sql() -> str:
+    views = "".join(_if_there(name, f"SELECT '{name}', row_to_json(v) FROM {name} AS v") for name in STATISTICS[:3])
+    return WAIT_SQL + SERVER_SQL + views + _wal_sql() + _identifier_sql() + _settings_sql()
+
+
+def _chosen(choice: str) -> str:
+    """psql text that runs the query which `choice`, an SQL expression, gives. \\gset is in every psql since 9.3."""
+    return f"SELECT {choice} AS query \\gset\n:query;\n"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+NOTHING = _literal("SELECT 1 WHERE false")
+
+
+def _if_there(view: str, query: str) -> str:
+    there = f"EXISTS (SELECT 1 FROM pg_views WHERE schemaname = 'pg_catalog' AND viewname = '{view}')"
+    return _chosen(f"CASE WHEN {there} THEN {_literal(query)} ELSE {NOTHING} END")
+
+
+def _wal_sql() -> str:
+    new = _literal("SELECT 'wal_position', to_json(pg_current_wal_lsn()::text)")
+    old = _literal("SELECT 'wal_position', to_json(pg_current_xlog_location()::text)")
+    is_new = "current_setting('server_version_num')::int >= 100000"
+    return _chosen(f"CASE WHEN pg_is_in_recovery() THEN {NOTHING} WHEN {is_new} THEN {new} ELSE {old} END")
+
+
+def _identifier_sql() -> str:
+    there = "EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'pg_control_system')"
+    allowed = "has_function_privilege('pg_control_system()', 'execute')"
+    query = _literal("SELECT 'system_identifier', to_json(system_identifier::text) FROM pg_control_system()")
+    inner = f"CASE WHEN {allowed} THEN {query} ELSE {NOTHING} END"
+    return _chosen(f"CASE WHEN {there} THEN {inner} ELSE {NOTHING} END")
+
+
+def _settings_sql() -> str:
+    hidden = ", ".join(map(_literal, HIDDEN_SETTINGS))
+    shown = f"CASE WHEN setting <> '' AND name IN ({hidden}) THEN '(hidden)' ELSE setting END AS setting"
+    query = (
+        f"SELECT 'setting', row_to_json(s) FROM (SELECT name, {shown}, unit, source{{}} FROM pg_settings"
+        " WHERE name NOT LIKE 'benchhub.%' ORDER BY name) AS s"
+    )
+    is_new = "current_setting('server_version_num')::int >= 90500"
+    new, old = _literal(query.format(", pending_restart")), _literal(query.format(""))
+    return _chosen(f"CASE WHEN {is_new} THEN {new} ELSE {old} END")
+
+
+def _json_values(pairs: list[tuple[str, str]]) -> tuple[dict[str, Any], list[str]]:
+    values: dict[str, Any] = {}
+    remarks = []
+    for name, value in pairs:
+        if name == "remark":
+            remarks.append(f"psql said: {value}")
+        elif name in ("server", "wal_position", "system_identifier", *STATISTICS):
+            values[name] = json.loads(value)
+    return values, remarks
+
+
+def _settings(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, value in pairs:
+        if name == "setting":
+            row = json.loads(value)
+            yield row.pop("name"), row
+
+
+def _missing(values: Mapping[str, Any]) -> Iterator[str]:
+    """What this version of the server has, but the snapshot has not."""
+    if "server" not in values:
+        return
+    version = values["server"]["server_version_num"]
+    for name in STATISTICS:
+        if name not in values and version >= SINCE.get(name, 0):
+            yield f"{name} could not be read."
+    if "wal_position" not in values:
+        reason = "the server is a standby" if values["server"]["in_recovery"] else "the position could not be read"
+        yield f"No WAL bytes: {reason}."
+
+
+def _host(values: Mapping[str, str]) -> dict[str, Any]:
+    if not {"proc_stat", "loadavg", "uptime", "boot_id", "epoch", "clock_ticks"} <= values.keys():
+        return {}
+    # The kernel may have fewer columns than there are names (steal came with 2.6.11).
+    ticks = dict(zip(CPU_FIELDS, map(int, values["proc_stat"].split()[1:]), strict=False))
+    return {
+        "boot_id": values["boot_id"],
+        "uptime_s": float(values["uptime"].split()[0]),
+        "epoch_s": float(values["epoch"]),
+        "load": [float(word) for word in values["loadavg"].split()[:3]],
+        "cpu_s": {name: ticks[name] / int(values["clock_ticks"]) for name in ticks},
+    }
+
+
+def _cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
+    seconds = {name: after["cpu_s"][name] - before["cpu_s"][name] for name in after["cpu_s"]}
+    # iowait and idle may run backwards by a tick (proc(5)).
+    grouped = {group: max(0.0, sum(seconds[n] for n in names)) for group, names in CPU_GROUPS.items()}
+    total = sum(grouped.values())
+    shares = {f"{group}_share": round(value / total, 4) for group, value in grouped.items() if total}
+    return {**{f"{group}_s": round(value, 2) for group, value in grouped.items()}, **shares}
+
+
+def _counted(name: str, before: Mapping[str, Any], after: Mapping[str, Any], remarks: list[str]) -> dict[str, Any]:
+    if before.get("stats_reset") != after.get("stats_reset") and not _first_use(before, after):
+        remarks.append(f"{name} was reset in between: its counters say nothing.")
+        return {}
+    counters = [key for key, value in after.items() if _is_counter(key, value) and _is_counter(key, before.get(key))]
+    return {name: {key: after[key] - before[key] for key in counters}}
+
+
+def _first_use(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """A database that nobody has used yet gets its reset time with its first connection, as all counters are 0."""
+    return before.get("stats_reset") is None and "datid" in after
+
+
+def _is_counter(key: str, value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and key not in ("datid", "numbackends")
+
+
+def _wal_bytes(position: str) -> int:
+    """'16/B374D848' as a number of bytes."""
+    high, low = position.split("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def _wal_delta(before: Snapshot, after: Snapshot, remarks: list[str]) -> dict[str, int]:
+    if before.wal_position is None or after.wal_position is None:
+        return {}
+    if before.system_identifier != after.system_identifier:
+        remarks.append("No WAL bytes: another server answered after the run than before it.")
+        return {}
+    return {"wal_bytes": after.wal_position - before.wal_position}
+
+
+def _settings_changed(before: Snapshot, after: Snapshot) -> list[str]:
+    names = before.settings.keys() & after.settings.keys()
+    return sorted(name for name in names if before.settings[name]["setting"] != after.settings[name]["setting"])
