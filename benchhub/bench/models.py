@@ -50,7 +50,7 @@ class System(models.Model):
         return self.instance.host_id == self.driver_id
 
 
-class ExperimentQuerySet(models.QuerySet):
+class ExperimentQuerySet(models.QuerySet["Experiment"]):
     def with_progress(self) -> Self:
         """Each experiment with the number of its runs, of those that ended, and of those that failed or were lost."""
         return self.annotate(
@@ -108,7 +108,7 @@ class ExperimentSystem(models.Model):
         return f"{self.system} in {self.experiment}"
 
 
-class RunQuerySet(models.QuerySet):
+class RunQuerySet(models.QuerySet["Run"]):
     def active(self) -> Self:
         return self.filter(state__in=ACTIVE)
 
@@ -196,7 +196,6 @@ class Watch(models.Model):
     fence = models.PositiveBigIntegerField(default=0)
     last_contact_at = models.DateTimeField(null=True)
     contact_error = models.TextField(blank=True)
-    suspected_lost = models.TextField(blank=True)
     step = models.CharField(max_length=40, blank=True)
     progress_offset = models.PositiveBigIntegerField(default=0)
     live_tps = models.FloatField(null=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Self, cast
 
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from runners.keys import make_key_pair
+
 from .secret_field import SecretField
 
 
-class CurrentQuerySet(models.QuerySet):
+class CurrentQuerySet(models.QuerySet[Any]):
     def current(self) -> Self:
         return self.filter(retired_at=None)
 
@@ -38,7 +41,7 @@ class Revised(models.Model):
         values = {f.attname: getattr(self, f.attname) for f in self._meta.concrete_fields if not f.primary_key}
         values.update(changes, revision=self.revision + 1, retired_at=None)
         type(self)._default_manager.filter(pk=self.pk).update(retired_at=Now())
-        return type(self)._default_manager.create(**values)
+        return cast(Self, type(self)._default_manager.create(**values))
 
 
 def _name_constraints(table: str) -> list[models.BaseConstraint]:
@@ -93,7 +96,7 @@ class LicenceModel(Revised):
         ]
 
 
-class ListPriceQuerySet(models.QuerySet):
+class ListPriceQuerySet(models.QuerySet["ListPrice"]):
     def newest_first(self) -> Self:
         return self.order_by("-priced_on", "-pk")
 
@@ -143,6 +146,19 @@ class PgBuild(models.Model):
 
     def __str__(self) -> str:
         return f"PostgreSQL {self.version}"
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> PgBuild:
+        """The row for a build as a probe found it (runners.probe); made when it is the first of its kind."""
+        build, _ = cls.objects.get_or_create(
+            binary_digest=facts["postgres_sha256"],
+            defaults={
+                "version": facts["version"],
+                "version_num": facts["version_num"],
+                "configure_options": facts.get("configure_options", ""),
+            },
+        )
+        return build
 
 
 class Configuration(Revised):
@@ -210,6 +226,18 @@ class Host(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def make_key_pair(self) -> None:
+        """Give the host a key pair of its own; the old one, if any, is forgotten. Save afterwards."""
+        pair = make_key_pair(f"benchhub {self.name}")
+        self.private_key, self.public_key = pair.private_key, pair.public_key
+
+    def build_facts(self, bin_directory: str) -> dict[str, Any]:
+        """What the last probe found of the PostgreSQL there; LookupError says what to do when it found none."""
+        for build in self.facts.get("builds", []):
+            if build["bin_directory"] == bin_directory:
+                return dict(build)
+        raise LookupError(f"No PostgreSQL was found in {bin_directory} of {self.name}: probe the host with that path.")
 
 
 class Instance(models.Model):

@@ -29,7 +29,7 @@ def decrypt(token: str) -> str:
         ) from None
 
 
-class SecretField(models.TextField):
+class SecretField(models.TextField):  # type: ignore[type-arg]  # not subscriptable when it runs
     """A TextField whose column holds only ciphertext; an empty text stays empty."""
 
     def get_prep_value(self, value: Any) -> Any:

@@ -1,0 +1,44 @@
+"""Comparing PostgreSQL settings as people write them ('256MB') with what pg_settings says (32768 in units of 8kB)."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+# PostgreSQL's own units, in bytes and in microseconds (documentation: 'Parameter Names and Values').
+BYTES = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
+MICROSECONDS = {
+    "us": 1,
+    "ms": 1000,
+    "s": 1_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+TRUE, FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
+_NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$")
+
+
+def same_setting(asked: str, found: str, found_unit: str | None) -> bool:
+    """Whether a setting asked for is the one found; `found_unit` is pg_settings.unit, such as '8kB' or 'ms'."""
+    if asked.strip().lower() == found.strip().lower():
+        return True
+    if not found_unit and {asked.lower(), found.lower()} <= TRUE | FALSE:
+        return (asked.lower() in TRUE) == (found.lower() in TRUE)
+    quantity = _quantity(asked, found_unit)
+    return quantity is not None and quantity == _quantity(found, found_unit)
+
+
+def _quantity(text: str, default_unit: str | None) -> Decimal | None:
+    """The value in bytes, microseconds or plain units; a number without a unit counts in the default one."""
+    match = _NUMBER.match(text)
+    if not match:
+        return None
+    factor = _factor(match[2] or default_unit or "")
+    return None if factor is None else Decimal(match[1]) * factor
+
+
+def _factor(unit: str) -> int | None:
+    count, name = re.match(r"^(\d*)(.*)$", unit).groups()  # type: ignore[union-attr]  # matches every text
+    size = {"": 1, **BYTES, **MICROSECONDS}.get(name)
+    return None if size is None else size * int(count or 1)

@@ -1,0 +1,42 @@
+import pytest
+
+from benchhub.analysis.settings import same_setting
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "unit"),
+    [
+        ("256MB", "32768", "8kB"),  # 256 x 1024 x 1024 / 8192
+        ("32768", "32768", "8kB"),
+        ("1GB", "1024", "MB"),
+        ("30min", "1800", "s"),
+        ("5min", "300", "s"),
+        ("200ms", "200", "ms"),
+        ("on", "on", None),
+        ("true", "on", None),
+        ("OFF", "off", None),
+        ("0.9", "0.9", None),
+        ("0.90", "0.9", None),
+        ("100", "100", None),
+        ("-1", "-1", "8kB"),
+        ("replica", "replica", None),
+    ],
+)
+def test_the_same_setting_is_recognised_in_other_words(asked, found, unit):
+    assert same_setting(asked, found, unit)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "unit"),
+    [
+        ("256MB", "16384", "8kB"),
+        ("256", "32768", "8kB"),
+        ("on", "off", None),
+        ("1", "10", None),
+        ("replica", "logical", None),
+        ("1 parsec", "1", "s"),
+        ("local", "on", None),
+    ],
+)
+def test_another_setting_is_not_taken_for_the_same(asked, found, unit):
+    assert not same_setting(asked, found, unit)

@@ -1,0 +1,144 @@
+"""The main job in small: two PostgreSQL builds on one host over SSH, planned, queued, followed to their end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.urls import reverse
+
+from benchhub.bench import execution, plan, queue, tasks
+from benchhub.bench.models import Experiment, Run, System
+from benchhub.bench.progress import Progress
+from benchhub.bench.states import State
+from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+
+HOST_NAME = "Demonstration target"
+HARDWARE_NAME = "Demonstration machine"
+CLIENT_LEVELS = [1, 2, 4, 8]
+REPEATS = 2
+DURATION_S = 3
+CLIENT_MAJOR = 18
+POLL_S = 0.25
+
+
+class Command(BaseCommand):
+    help = "Plan and run the demonstration on the target that a JSON file describes, and follow it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--target", type=Path, required=True, help="JSON file that describes the target")
+        parser.add_argument("--anew", action="store_true", help="run it once more, beside what was run before")
+
+    def handle(self, *_args: Any, target: Path, anew: bool, **_options: Any) -> None:
+        described = json.loads(target.read_text())
+        ensure_user(described["user"])
+        ensure_host(described)
+        experiment = None if anew else last_demonstration()
+        if experiment is None:
+            experiment = queue_demonstration(described)
+        tasks.wake()
+        path = reverse("experiment", args=[experiment.pk])
+        Path(described["result_file"]).write_text(json.dumps({"path": path, "name": experiment.name}))
+        if not follow(experiment, Progress(sys.stdout)):
+            raise CommandError(f"Not every run succeeded: the page {path} gives the reasons.")
+
+
+def ensure_user(described: dict[str, str]) -> None:
+    users = get_user_model().objects
+    user, is_new = users.get_or_create(username=described["username"])
+    if is_new or not user.check_password(described["password"]):
+        user.set_password(described["password"])
+        user.save()
+
+
+def last_demonstration() -> Experiment | None:
+    """The last one, unless a run of it failed: what was interrupted is taken up again, what went wrong is not."""
+    experiment = Experiment.objects.filter(is_demonstration=True).order_by("-created_at", "-pk").first()
+    if experiment and experiment.runs.filter(state__in=[State.FAILED, State.CANCELLED]).exists():
+        return None
+    return experiment
+
+
+@transaction.atomic
+def queue_demonstration(described: dict[str, Any]) -> Experiment:
+    host = Host.objects.get(name=HOST_NAME)
+    systems = [ensure_system(host, instance) for instance in described["instances"]]
+    client = next(i for i in described["instances"] if i["build_major"] == CLIENT_MAJOR)
+    experiment = Experiment(
+        name="Demonstration: PostgreSQL 16 and 18, select-only",
+        is_demonstration=True,
+        workload=Workload.objects.current().get(name="pgbench select-only, scale 10"),
+        client_build=ensure_build(host, client["bin_directory"]),
+        client_bin_directory=client["bin_directory"],
+        client_levels=CLIENT_LEVELS,
+        repeats=REPEATS,
+        duration_s=DURATION_S,
+    )
+    plan.queue(experiment, systems)
+    return experiment
+
+
+def ensure_host(described: dict[str, Any]) -> None:
+    """The demonstration's target. It made its host key itself, so there is nobody to ask before pinning it."""
+    host = Host.objects.filter(name=HOST_NAME).first() or Host(name=HOST_NAME)
+    host.address, host.port, host.username = described["address"], described["port"], described["username"]
+    host.work_directory = described["work_directory"]
+    host.host_key, host.trust = described["host_key"], Host.Trust.PINNED
+    host.hardware = Hardware.objects.current().get(name=HARDWARE_NAME)
+    if not host.public_key:
+        host.make_key_pair()
+    host.save()
+    authorize(Path(described["authorize_file"]), host.public_key)
+    execution.probe_host(host, [i["bin_directory"] for i in described["instances"]])
+
+
+def authorize(file: Path, public_key: str) -> None:
+    lines = file.read_text().splitlines() if file.exists() else []
+    if public_key.strip() not in lines:
+        with file.open("a") as keys:
+            keys.write(public_key.strip() + "\n")
+
+
+def ensure_build(host: Host, bin_directory: str) -> PgBuild:
+    return PgBuild.from_facts(host.build_facts(bin_directory))
+
+
+def ensure_system(host: Host, described: dict[str, Any]) -> System:
+    instance, _ = Instance.objects.update_or_create(
+        name=described["name"],
+        defaults={
+            "host": host,
+            "build": ensure_build(host, described["bin_directory"]),
+            "configuration": Configuration.objects.current().get(name="Demonstration defaults"),
+            "address": "127.0.0.1",
+            "port": described["port"],
+            "database": described["database"],
+            "username": described["username"],
+            "password": described["password"] or "",
+            "data_directory": described["data_directory"],
+            "bin_directory": described["bin_directory"],
+        },
+    )
+    hardware = Hardware.objects.current().get(name=HARDWARE_NAME)
+    return plan.system_under_test(
+        instance, driver=host, hardware=hardware, path=System.Path.LOOPBACK, label=str(instance.build)
+    )
+
+
+def follow(experiment: Experiment, progress: Progress) -> bool:
+    """Show each run as it ends; returns whether all succeeded. A lost run is run again, twice at most."""
+    while True:
+        if queue.run_lost_again(experiment, attempts=3):
+            tasks.wake()
+        runs = list(Run.objects.filter(experiment=experiment).for_table())
+        progress.show(runs)
+        if all(run.is_final for run in runs):
+            return progress.end(runs)
+        time.sleep(POLL_S)

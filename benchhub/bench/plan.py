@@ -1,0 +1,195 @@
+"""From an experiment to its runs: what will be run, in which order, under which digests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from django.db import transaction
+
+from benchhub.analysis import digest
+from benchhub.catalog.models import DataSet, Hardware, Host, Instance
+from runners import tools
+from runners.contract import Endpoint, RunSpec
+from runners.tools.pgbench_log import choose_sampling_rate
+
+from .models import Experiment, ExperimentSystem, Result, Run, System
+
+# Assumed where nothing has been measured yet: more than today's machines reach, so that logs stay bounded.
+UNKNOWN_TPS = 1_000_000
+
+
+def resolve_threads(rule: str, clients: int) -> int:
+    """`clients`: one thread per client; `clients/N`: one per N clients; `N`: that many, but never more than clients."""
+    if rule == "clients":
+        return clients
+    if rule.startswith("clients/") and rule.removeprefix("clients/").isdecimal():
+        return max(1, clients // max(1, int(rule.removeprefix("clients/"))))
+    if rule.isdecimal() and int(rule) >= 1:
+        return min(int(rule), clients)
+    raise ValueError(f"'{rule}' is not a thread rule: write clients, clients/2 or a number.")
+
+
+def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
+    """The one row for this combination; the same combination asked for again is the same system."""
+    form = digest.system_form(_system_fields(instance, driver, hardware, path))
+    system, _ = System.objects.get_or_create(
+        digest=digest.digest(form),
+        defaults={
+            "label": label,
+            "instance": instance,
+            "driver": driver,
+            "hardware": hardware,
+            "build": instance.build,
+            "configuration": instance.configuration,
+            "path": path,
+            "description": form,
+        },
+    )
+    return system
+
+
+def _system_fields(instance: Instance, driver: Host, hardware: Hardware, path: str) -> dict[str, Any]:
+    configuration = instance.configuration
+    return {
+        "instance": instance.name,
+        "server": instance.host.name if instance.host else "",
+        "driver": "" if instance.host_id == driver.pk else driver.name,
+        "hardware": {
+            "name": str(hardware),
+            "sockets": hardware.sockets,
+            "cores_per_socket": hardware.cores_per_socket,
+            "threads_per_core": hardware.threads_per_core,
+        },
+        "build": {"version": instance.build.version, "binary": instance.build.binary_digest},
+        "settings": {name: str(value) for name, value in configuration.settings.items()},
+        "os_settings": {name: str(value) for name, value in configuration.os_settings.items()},
+        "volatile_storage": "yes" if configuration.volatile_storage else "",
+        "path": path,
+    }
+
+
+def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
+    workload, configuration = experiment.workload, system.configuration
+    tool = tools.get(workload.tool)
+    return digest.protocol_form(
+        {
+            "tool": workload.tool,
+            "parameters": dict(workload.parameters),
+            "data_set": dict(tool.data_set(workload.parameters)),
+            "client": f"{workload.tool} {experiment.client_build.version}",
+            "duration_s": experiment.duration_s,
+            "warmup_s": experiment.warmup_s,
+            "vacuum": experiment.vacuum,
+            "checkpoint": experiment.checkpoint,
+            "thread_rule": experiment.thread_rule,
+            "path": system.path,
+            "durability": digest.durability(configuration.settings, volatile_storage=configuration.volatile_storage),
+        }
+    )
+
+
+def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
+    instance, parameters = system.instance, experiment.workload.parameters
+    spec = RunSpec(
+        tool=experiment.workload.tool,
+        tool_version=experiment.client_build.version,
+        bin_directory=experiment.client_bin_directory,
+        endpoint=Endpoint(
+            path=system.path,  # type: ignore[arg-type]  # the column's check constraint is the same list
+            address=instance.address,
+            port=instance.port,
+            database=instance.database,
+            user=instance.username,
+        ),
+        parameters=parameters,
+        clients=clients,
+        threads=resolve_threads(experiment.thread_rule, clients),
+        duration_s=experiment.duration_s,
+        warmup_s=experiment.warmup_s,
+        vacuum=experiment.vacuum,
+        checkpoint=experiment.checkpoint,
+        log_sampling_rate=choose_sampling_rate(expected_tps(system), experiment.duration_s),
+    )
+    tools.get(spec.tool).check(spec)
+    return spec
+
+
+def expected_tps(system: System) -> float:
+    """Twice the best that this system has shown, for the size of logs; a high guess where it has shown nothing."""
+    best = Result.objects.filter(run__system=system).order_by("-throughput").values_list("throughput", flat=True)
+    return 2 * best[0] if best else UNKNOWN_TPS
+
+
+def expand(experiment: Experiment) -> Iterator[Run]:
+    """The experiment's runs, unsaved, in order: missing data sets first, then blocked by repeat, then by level."""
+    systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
+    forms = {system.pk: digest.digest(protocol_form(experiment, system)) for system in systems}
+    position = 0
+    for system in systems:
+        if not has_data_set(experiment, system):
+            position += 1
+            yield _load_run(experiment, system, forms[system.pk], position)
+    for repeat in range(1, experiment.repeats + 1):
+        for clients in experiment.client_levels:
+            for system in systems:
+                position += 1
+                yield _measure_run(experiment, system, forms[system.pk], position, clients, repeat)
+
+
+def has_data_set(experiment: Experiment, system: System) -> bool:
+    recipe = tools.get(experiment.workload.tool).data_set(experiment.workload.parameters)
+    return DataSet.objects.filter(
+        instance=system.instance, recipe_digest=digest.digest(recipe), replaced_at=None
+    ).exists()
+
+
+def _load_run(experiment: Experiment, system: System, protocol: str, position: int) -> Run:
+    spec = asdict(run_spec(experiment, system, 1)) | {"kind": "load"}
+    return Run(
+        experiment=experiment,
+        system=system,
+        kind=Run.Kind.LOAD,
+        position=position,
+        clients=0,
+        threads=0,
+        repeat=0,
+        spec=spec,
+        protocol_digest=protocol,
+    )
+
+
+def _measure_run(
+    experiment: Experiment, system: System, protocol: str, position: int, clients: int, repeat: int
+) -> Run:
+    spec = run_spec(experiment, system, clients)
+    return Run(
+        experiment=experiment,
+        system=system,
+        position=position,
+        clients=clients,
+        threads=spec.threads,
+        repeat=repeat,
+        spec=asdict(spec),
+        protocol_digest=protocol,
+        expected_s=spec.expected_s,
+    )
+
+
+@transaction.atomic
+def queue(experiment: Experiment, systems: list[System]) -> list[Run]:
+    """Save the experiment with its systems and put all its runs into the queue; ValueError says what cannot be run."""
+    experiment.save()
+    ExperimentSystem.objects.bulk_create(
+        ExperimentSystem(experiment=experiment, system=system, position=i) for i, system in enumerate(systems)
+    )
+    runs = list(expand(experiment))
+    for run in runs:
+        run.spec["application_name"] = f"benchhub-{run.uuid}"
+    return Run.objects.bulk_create(runs)
+
+
+def spec_of(run: Run) -> RunSpec:
+    """The frozen RunSpec as it was planned."""
+    return RunSpec(**{**run.spec, "endpoint": Endpoint(**run.spec["endpoint"])})

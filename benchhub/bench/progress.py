@@ -1,0 +1,83 @@
+"""How far an experiment is, and how long it will still take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from .models import Run
+from .states import State
+
+BAR_WIDTH = 28
+LOAD_GUESS_S = 10.0
+STEPS_GUESS_S = 0.7  # beside the load itself, until runs have shown how long theirs take
+
+
+def seconds_left(runs: Sequence[Run]) -> float:
+    """Estimate from what ended runs took beyond their load; loads of data sets count as the last one did."""
+    ended = [run for run in runs if run.is_final and run.started_at and run.ended_at]
+    beyond = [_taken_s(run) - run.expected_s for run in ended if run.kind == Run.Kind.MEASURE]
+    loads = [_taken_s(run) for run in ended if run.kind == Run.Kind.LOAD]
+    extra_s = sum(beyond) / len(beyond) if beyond else STEPS_GUESS_S
+    load_s = loads[-1] if loads else LOAD_GUESS_S
+    rest_s = runs[0].experiment.rest_s if runs else 0
+    waiting = [run for run in runs if not run.is_final]
+    return sum(load_s if run.kind == Run.Kind.LOAD else run.expected_s + extra_s + rest_s for run in waiting)
+
+
+def _taken_s(run: Run) -> float:
+    assert run.started_at is not None and run.ended_at is not None
+    return (run.ended_at - run.started_at).total_seconds()
+
+
+def clock(seconds: float) -> str:
+    """95 -> '1:35'; 3700 -> '1:01:40'."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class Progress:
+    """A bar on a terminal; elsewhere one line per run that ended."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.is_terminal = out.isatty()
+        self.begun = time.monotonic()
+        self.shown: set[int] = set()
+
+    def show(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            if run.is_final and run.pk not in self.shown:
+                self.shown.add(run.pk)
+                self._line(f"  {len(self.shown):>3}/{len(runs)}  {_summary(run)}")
+        if self.is_terminal:
+            self.out.write(f"\r\033[K{self._bar(runs)}")
+        self.out.flush()
+
+    def end(self, runs: Sequence[Run]) -> bool:
+        bad = [run for run in runs if run.state != State.SUCCEEDED]
+        verdict = "all succeeded" if not bad else f"{len(bad)} did not succeed"
+        self._line(f"  {len(runs)} runs in {clock(time.monotonic() - self.begun)}: {verdict}")
+        self.out.flush()
+        return not bad
+
+    def _line(self, text: str) -> None:
+        start = "\r\033[K" if self.is_terminal else ""
+        self.out.write(f"{start}{text}\n")
+
+    def _bar(self, runs: Sequence[Run]) -> str:
+        done = len(self.shown) / len(runs) if runs else 1
+        full = round(done * BAR_WIDTH)
+        now = next((f" {run}" for run in runs if not run.is_final and run.state != State.QUEUED), "")
+        bar = "#" * full + "." * (BAR_WIDTH - full)
+        return f"  [{bar}] {len(self.shown)}/{len(runs)}  about {clock(seconds_left(runs))} left {now}"[:110]
+
+
+def _summary(run: Run) -> str:
+    if run.state != State.SUCCEEDED:
+        return f"{run}: {run.state}. {run.reason}"
+    if run.kind == Run.Kind.LOAD:
+        return f"{run}: loaded"
+    return f"{run}: {run.result.throughput:,.0f} {run.result.unit}"
