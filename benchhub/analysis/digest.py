@@ -50,7 +50,16 @@ def system_form(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def facts_form(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"version": FACTS_VERSION, "kind": "facts", **fields}
+    """What was found; unlike a plan it may hold floats (a clock rate), which stand as their shortest text."""
+    return {"version": FACTS_VERSION, "kind": "facts", **_floats_as_text(fields)}
+
+
+def _floats_as_text(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _floats_as_text(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_floats_as_text(inner) for inner in value]
+    return repr(value) if isinstance(value, float) else value
 
 
 def durability(settings: Mapping[str, Any], *, volatile_storage: bool) -> dict[str, str]:

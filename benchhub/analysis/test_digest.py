@@ -81,3 +81,8 @@ def test_order_of_keys_never_changes_a_digest_and_the_form_reads_back(value):
     backwards = dict(reversed(list(value.items())))
     assert digest.digest(value) == digest.digest(backwards)
     assert json.loads(digest.canonical(value)) == value
+
+
+def test_facts_may_hold_a_float_and_keep_their_digest_when_it_is_the_same():
+    form = digest.facts_form({"hosts": [{"max_mhz": 3425.0}]})
+    assert digest.canonical(form) == '{"hosts":[{"max_mhz":"3425.0"}],"kind":"facts","version":1}'

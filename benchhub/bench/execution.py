@@ -39,6 +39,7 @@ SECOND_LOOK_S = 0.5
 PROBE_TIMEOUT_S = 120
 LOOK_EVERY = timedelta(seconds=10)
 RETRY_AFTER = timedelta(seconds=15)
+SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 COLLECT_CAP_BYTES = 64 * 1024 * 1024
 LIVE_TPS = re.compile(rb"progress: .*? ([0-9.]+) tps")
 
@@ -347,7 +348,10 @@ def _write_ended(job_: Job, ended: Ended) -> None:
         Attempt.objects.filter(pk=attempt.pk).update(returncode=outputs.returncode)
         ingest.keep_evidence(attempt, outputs, ended.collected.manifest, ended.collected.remarks)
         observed = _observed(run, job_, ended)
-        state, reason = ingest.store(run, attempt, outputs, observed, list(ended.collected.remarks.values()))
+        if run.cancel_asked_at and outputs.returncode > SIGNALLED:
+            state, reason = State.CANCELLED, "Cancelled while it ran."
+        else:
+            state, reason = ingest.store(run, attempt, outputs, observed, list(ended.collected.remarks.values()))
         queue.finish(run, job_.claim, state, reason)
     _acknowledge(job_)
 

@@ -219,6 +219,6 @@ def store_data_set(run: Run, outputs: Outputs) -> None:
         build=run.system.build,
         recipe=recipe,
         recipe_digest=digest.digest(recipe),
-        size_bytes=int(outputs.files["size.txt"]),
+        size_bytes=int(outputs.files["size_bytes.txt"]),
         checksum=outputs.files["fingerprint.txt"].decode().strip(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any, Self, cast
 
@@ -155,7 +156,7 @@ class PgBuild(models.Model):
             defaults={
                 "version": facts["version"],
                 "version_num": facts["version_num"],
-                "configure_options": facts.get("configure_options", ""),
+                "configure_options": shlex.join(facts.get("configure", [])),
             },
         )
         return build

@@ -1,0 +1,117 @@
+"""A real host, two real PostgreSQL builds, and experiments on them, for the tests of the warehouse's main path."""
+
+from __future__ import annotations
+
+import queue as queues
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from benchhub.bench import execution, plan
+from benchhub.bench.models import Experiment, Run, System
+from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+from benchhub.embedded.postgres import Cluster
+
+PATIENCE_S = 60
+
+
+@dataclass
+class Worker:
+    """Ticks as a worker does, woken by the notices of ends; no broker in between."""
+
+    woken: queues.Queue[int] = field(default_factory=queues.Queue)
+
+    def tick(self, *run_ids: int) -> int:
+        return execution.tick(self.woken.put, run_ids)
+
+    def until(self, is_done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not is_done():
+            assert time.monotonic() < deadline, list(Run.objects.values("state", "reason", "watch__contact_error"))
+            try:
+                self.tick(self.woken.get(timeout=1))
+            except queues.Empty:
+                self.tick()
+
+    def finish(self, experiment: Experiment) -> list[Run]:
+        self.tick()
+        self.until(lambda: all(run.is_final for run in experiment.runs.all()))
+        return list(experiment.runs.for_table())
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+@pytest.fixture
+def host(db, target) -> Host:
+    return Host.objects.create(
+        name="target",
+        address=target.address,
+        port=target.port,
+        username=target.username,
+        host_key=target.host_key,
+        trust=Host.Trust.PINNED,
+        private_key=target.private_key,
+        work_directory=str(target.work_directory),
+    )
+
+
+@pytest.fixture
+def machine(db) -> Hardware:
+    return Hardware.objects.create(name="machine", sockets=2, cores_per_socket=10)
+
+
+@pytest.fixture
+def system(host: Host, machine: Hardware) -> Callable[[Cluster], System]:
+    def make(cluster: Cluster) -> System:
+        bin_directory = str(cluster.bin_directory)
+        execution.probe_host(host, [bin_directory])
+        configuration, _ = Configuration.objects.get_or_create(name="durable", defaults={"settings": {"fsync": "on"}})
+        instance = Instance.objects.create(
+            name=cluster.name,
+            host=host,
+            build=PgBuild.from_facts(host.build_facts(bin_directory)),
+            configuration=configuration,
+            address="127.0.0.1",
+            port=cluster.port,
+            database=cluster.database,
+            username=cluster.username,
+            password=cluster.password or "",
+            bin_directory=bin_directory,
+        )
+        return plan.system_under_test(instance, driver=host, hardware=machine, path="loopback", label=cluster.name)
+
+    return make
+
+
+@pytest.fixture
+def workload(db) -> Workload:
+    parameters = {"script": "select-only", "query_mode": "simple", "scale": 1}
+    return Workload.objects.create(name="select-only", tool="pgbench", parameters=parameters)
+
+
+@pytest.fixture
+def experiment(workload: Workload) -> Callable[..., Experiment]:
+    """Queue an experiment on systems; pgbench of the first one's build serves all."""
+
+    def make(*systems: System, **fields: object) -> Experiment:
+        client = systems[0].instance
+        made = Experiment(
+            **{
+                "name": "an experiment",
+                "workload": workload,
+                "client_build": client.build,
+                "client_bin_directory": client.bin_directory,
+                "client_levels": [2],
+                "duration_s": 1,
+                **fields,
+            }
+        )
+        plan.queue(made, list(systems))
+        return made
+
+    return make

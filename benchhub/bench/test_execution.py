@@ -1,0 +1,146 @@
+"""The main path on real parts: SSH, PostgreSQL, pgbench and the warehouse."""
+
+import pytest
+
+from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run
+from benchhub.bench.states import State
+from benchhub.catalog.models import DataSet, Host
+
+pytestmark = [pytest.mark.django_db, pytest.mark.target]
+
+
+def test_an_experiment_on_two_builds_ends_with_a_result_for_every_level(
+    worker, system, experiment, cluster16, cluster18
+):
+    runs = worker.finish(experiment(system(cluster18), system(cluster16), client_levels=[1, 2], repeats=2))
+    assert [(run.kind, run.clients, run.repeat) for run in runs[:2]] == [("load", 0, 0)] * 2
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 10, [run.reason for run in runs]
+    measured = runs[2:]
+    assert {(run.system.label, run.clients, run.repeat) for run in measured} == {
+        (name, clients, repeat) for name in ("cluster16", "cluster18") for clients in (1, 2) for repeat in (1, 2)
+    }
+    assert all(run.result.unit == "TPS" and run.result.throughput > 100 for run in measured)
+    assert not Hold.objects.exists()
+    assert Attempt.objects.filter(outcome=State.SUCCEEDED, ended_at__isnull=False).count() == 10
+
+
+def test_a_result_keeps_its_evidence_series_latencies_and_facts(worker, system, experiment, cluster18):
+    run = worker.finish(experiment(system(cluster18), duration_s=2))[-1]
+    assert run.state == State.SUCCEEDED, run.reason
+    evidence = {row.name: row for row in Evidence.objects.filter(attempt__run=run)}
+    assert b"tps = " in bytes(evidence["out.log"].content)
+    assert {"command.sh", "spec.json", "latency.hist"} <= evidence.keys()
+    assert {series.metric for series in run.series.all()} >= {"tps", "latency_ms"}
+    whole = run.histograms.first()
+    assert sum(whole.counts) == run.result.measures["transactions"]["value"]
+    assert run.result.latency_p50_ms <= run.result.latency_p99_ms
+    assert run.found.settings["fsync"]["setting"] == "on"
+    assert run.found.server["server_version_num"] // 10000 == 18
+    assert run.found.deltas["pg_stat_database"]["xact_commit"] >= run.result.measures["transactions"]["value"]
+    assert run.found.differences == []
+
+
+def test_an_honest_run_gives_the_audit_nothing_to_contradict(worker, system, experiment, cluster16):
+    run = worker.finish(experiment(system(cluster16), duration_s=2))[-1]
+    assert [doubt for doubt in run.result.doubts if doubt["code"] != "clients-idle"] == []
+
+
+def test_the_data_set_is_loaded_once_and_described(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    data_set = DataSet.objects.get(instance=server.instance)
+    assert data_set.recipe == {"tool": "pgbench", "scale": 1}
+    assert data_set.size_bytes > 10_000_000
+    assert len(data_set.checksum) == 32
+    again = experiment(server)
+    assert [run.kind for run in again.runs.all()] == ["measure"]
+    assert worker.finish(again)[0].state == State.SUCCEEDED
+
+
+def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    asked = server.configuration.revise(settings={"work_mem": "77MB", "fsync": "on"})
+    server.instance.configuration = asked
+    server.instance.save()
+    from benchhub.bench import plan
+
+    changed = plan.system_under_test(
+        server.instance, driver=server.driver, hardware=server.hardware, path="loopback", label="asked 77MB"
+    )
+    run = worker.finish(experiment(changed))[-1]
+    assert [row["name"] for row in run.found.differences] == ["work_mem"]
+    assert any(doubt["code"] == "settings_differ" and "77MB" in doubt["text"] for doubt in run.result.doubts)
+
+
+def test_a_failed_load_generator_gives_a_failed_run_with_its_reason_and_no_point(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server, client_levels=[500])  # max_connections is 100
+    run = worker.finish(planned)[0]
+    assert run.state == State.FAILED
+    assert "too many clients" in run.reason or "remaining connection slots" in run.reason
+    assert not Result.objects.filter(run=run).exists()
+    assert not planned.runs.measured().exists()
+    assert Evidence.objects.filter(attempt__run=run, name="err.log").exists()
+    assert not Hold.objects.exists()
+
+
+def test_runs_whose_data_set_could_not_be_loaded_fail_and_say_so(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    server.instance.database = "nowhere"
+    server.instance.save()
+    runs = worker.finish(experiment(server))
+    assert [run.state for run in runs] == [State.FAILED, State.FAILED]
+    assert "nowhere" in runs[0].reason
+    assert runs[1].reason.startswith("Its data set was not loaded")
+    assert not Attempt.objects.filter(run=runs[1]).exists()
+
+
+def test_a_changed_host_key_quarantines_the_host_and_starts_nothing(worker, system, experiment, cluster16, target):
+    planned = experiment(system(cluster16))
+    other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ"
+    host = Host.objects.get(name="target")
+    host.host_key, host.port = other, host.port
+    host.save()
+    worker.tick()
+    host.refresh_from_db()
+    assert host.trust == Host.Trust.QUARANTINED
+    run = planned.runs.first()
+    assert run.state == State.STARTING
+    assert "approve" in run.watch.contact_error
+    assert not (target.work_directory / "runs" / str(run.uuid)).exists()
+
+
+def test_a_run_on_a_host_that_nobody_approved_fails_before_anything_is_sent(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    Host.objects.update(trust=Host.Trust.OFFERED)
+    run = worker.finish(experiment(server))[0]
+    assert run.state == State.FAILED
+    assert "approve it" in run.reason
+    assert not run.attempts.exists()
+
+
+def test_a_run_that_is_cancelled_while_it_runs_ends_cancelled_and_frees_the_host(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server, duration_s=30)
+    worker.tick()
+    run = planned.runs.get()
+    assert run.state == State.RUNNING
+    Run.objects.filter(pk=run.pk).update(cancel_asked_at="2026-01-01T00:00Z")
+    worker.tick(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.ended_at is not None) == (State.CANCELLED, True)
+    assert not Hold.objects.exists()
+
+
+def test_every_move_of_a_run_is_recorded_in_order(worker, system, experiment, cluster16):
+    run = worker.finish(experiment(system(cluster16)))[0]
+    moves = list(run.events.values_list("old_state", "new_state"))
+    assert moves == [
+        ("queued", "reserved"),
+        ("reserved", "starting"),
+        ("starting", "running"),
+        ("running", "collecting"),
+        ("collecting", "succeeded"),
+    ]
