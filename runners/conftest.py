@@ -12,13 +12,16 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from runners.job import Attempt
+from runners import job
+from runners.contract import Endpoint, Outputs, RunResult, RunSpec
+from runners.job import Attempt, Look, StartOutcome
 from runners.keys import KeyPair, make_key_pair
 from runners.ssh import Connections, Target
 
@@ -194,13 +197,117 @@ def attempt(work: Path) -> Attempt:
     return Attempt(run=f"run-{secrets.token_hex(8)}", number=1, work_directory=str(work))
 
 
-@pytest.fixture
-def second(attempt: Attempt) -> Attempt:
-    """Another attempt on the same host."""
-    return replace(attempt, number=2)
-
-
 def _free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class FakeTool:
+    """A load generator that is a line of shell; it needs no database."""
+
+    measure: str = "true"
+    load: str = "true"
+    verify: str = "true"
+    warmup: str = "true"
+    age: str = ""
+    name: str = "fake"
+    unit: str = "TPS"
+    parser: str = "fake/1"
+
+    def check(self, spec: RunSpec) -> None:
+        del spec
+
+    def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return parameters
+
+    def load_command(self, spec: RunSpec) -> str:
+        del spec
+        return self.load
+
+    def verify_command(self, spec: RunSpec) -> str:
+        del spec
+        return self.verify
+
+    def warmup_command(self, spec: RunSpec) -> str:
+        del spec
+        return self.warmup
+
+    def measure_command(self, spec: RunSpec) -> str:
+        del spec
+        return self.measure
+
+    def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
+        del spec, outputs
+        return RunResult("succeeded", "", self.parser)
+
+    def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
+        del parameters
+        return "SELECT 'fingerprint'"
+
+    def age_query(self, parameters: Mapping[str, Any]) -> str:
+        del parameters
+        return self.age
+
+
+def fake_spec(**changes: Any) -> RunSpec:
+    """A spec whose programs and server are nowhere: psql fails at once, which fails no run."""
+    endpoint = Endpoint("loopback", "127.0.0.1", 1, "nowhere", "nobody")
+    return replace(RunSpec("fake", "1", "/nonexistent/bin", endpoint, {}), **changes)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One attempt's place on the target, its connections, and what a test asks of it again and again."""
+
+    connections: Connections
+    target: Target
+    attempt: Attempt
+    work: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.work / "runs" / self.attempt.run / str(self.attempt.number)
+
+    def of(self, number: int) -> Bench:
+        return replace(self, attempt=replace(self.attempt, number=number))
+
+    async def start(self, command: str, **further: Any) -> StartOutcome:
+        """Start with a load of one line of shell, which also counts itself in work/count."""
+        tool = FakeTool(measure=f"echo {self.attempt.number} >> {self.work}/count\n{command}")
+        spec = further.pop("spec", fake_spec())
+        return await job.start(self.connections, self.target, self.attempt, spec, tool=tool, **further)
+
+    async def look(self, offset: int = 0) -> Look:
+        return await job.look(self.connections, self.target, self.attempt, offset=offset)
+
+    async def ended(self) -> bool:
+        return await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=20)
+
+    async def collect(self, cap_bytes: int = 1 << 20) -> job.Collected:
+        return await job.collect(self.connections, self.target, self.attempt, cap_bytes=cap_bytes)
+
+    async def cancel(self, grace_s: int = 10) -> None:
+        await job.cancel(self.connections, self.target, self.attempt, grace_s=grace_s)
+
+    async def acknowledge(self, **further: int) -> None:
+        await job.acknowledge(self.connections, self.target, self.attempt, **further)
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for something to show in the attempt's folder."""
+        for _ in range(200):
+            if is_so():
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"it did not happen; there is {sorted(path.name for path in self.folder.iterdir())}")
+
+    def executions(self) -> list[str]:
+        """The target's own count: the number of each attempt whose load began."""
+        count = self.work / "count"
+        return count.read_text().split() if count.exists() else []
+
+
+@pytest.fixture
+def bench(connections: Connections, target: Target, attempt: Attempt, work: Path) -> Bench:
+    return Bench(connections, target, attempt, work)

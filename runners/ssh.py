@@ -287,7 +287,7 @@ def _unframed(target: Target, nonce: str, stdout: bytes, stderr: bytes) -> bytes
     payload, ended, status = rest.rpartition(f"END-{nonce} ".encode())
     if not (begun and ended):
         raise RemoteFailure(
-            f"{target.place} ran no command: {_last_line(stderr or stdout)}. The account needs a POSIX login shell.",
+            f"{target.place} ran no command: {_last_line(stdout or stderr)}. The account needs a POSIX login shell.",
             None,
             stdout,
             stderr,

@@ -55,7 +55,8 @@ is_output() {
 }
 
 wrapper_start=$(start_time $$)
-heartbeat 7>&- 8>&- 9>&- &
+# By exec: a shell that closes descriptors for a function alone keeps copies of them, and with them the locks.
+(exec 7>&- 8>&- 9>&-; heartbeat) &
 heart=$!
 
 # Space for the last two files is taken now: at the end the disk may be full. Blanks may follow JSON and a number.

@@ -1,0 +1,280 @@
+"""What goes wrong around a job: cancelled, killed, cut off, escaped, rebooted, disk full."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners import job
+from runners.conftest import Bench
+from runners.job import Look, StartOutcome
+from runners.ssh import Connections, RemoteFailure
+
+pytestmark = pytest.mark.target
+
+STUBBORN = """\
+sh -c 'trap "" TERM; echo $$ > stubborn; while :; do sleep 0.1; done' &
+wait"""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def pids(bench: Bench) -> tuple[int, int]:
+    """The wrapper's and the command's."""
+    words = (bench.folder / "pid").read_text().split()
+    return int(words[1]), int(words[3])
+
+
+def is_written(path: Path) -> bool:
+    return path.exists() and path.read_text().endswith("\n")
+
+
+# --- cancel -------------------------------------------------------------------------------------------------
+
+
+async def test_cancel_ends_the_whole_group_and_a_child_that_ignores_term(bench):
+    await bench.start(STUBBORN, password="secret")
+    await bench.until(lambda: is_written(bench.folder / "stubborn"))
+    stubborn = int((bench.folder / "stubborn").read_text())
+    await bench.cancel(grace_s=1)
+    look = await bench.look()
+    assert not is_alive(stubborn)
+    assert (look.lock_held, look.cancelled, look.returncode) == (False, True, 128 + signal.SIGTERM)
+    assert not (bench.folder / ".pgpass").exists()
+    assert await bench.of(2).start("true") is StartOutcome.STARTED
+    await bench.of(2).ended()
+
+
+async def test_cancel_before_the_start_forbids_it(bench):
+    await bench.cancel()
+    assert await bench.start("true") is StartOutcome.TOMBSTONED
+    assert bench.executions() == []
+    look = await bench.look()
+    assert (look.started, look.cancelled) == (False, True)
+    assert await bench.of(2).start("true") is StartOutcome.STARTED
+    await bench.of(2).ended()
+
+
+async def test_cancel_after_the_end_changes_nothing(bench):
+    await bench.start("echo result")
+    await bench.ended()
+    await bench.cancel()
+    look = await bench.look()
+    assert (look.returncode, look.cancelled) == (0, True)
+    assert job.verdict(look, suspected=False, boot_id_at_start=None).state == "finished"
+    assert (await bench.collect()).outputs.stdout == b"result\n"
+
+
+async def test_cancel_racing_the_end_leaves_exactly_one_exit_code_and_whole_evidence(bench):
+    for number in range(1, 7):
+        racing = bench.of(number)
+        await racing.start("sleep 0.1; echo result")
+        await asyncio.sleep(0.03 * number)
+        await racing.cancel()
+        look, collected = await racing.look(), await racing.collect()
+        assert look.returncode in (0, 128 + signal.SIGTERM)
+        assert collected.outputs.returncode == look.returncode == collected.manifest["returncode"]
+        assert collected.remarks == {}
+        await racing.cancel()
+        assert (await racing.look()).returncode == look.returncode
+
+
+async def test_cancel_and_start_at_once_end_in_one_of_two_ways(bench):
+    for number in range(1, 6):
+        one = bench.of(number)
+        outcome, _ = await asyncio.gather(one.start("sleep 20"), one.cancel())
+        await one.cancel()
+        look = await one.look()
+        assert look.started == (outcome is StartOutcome.STARTED)
+        assert not look.lock_held
+        assert outcome in (StartOutcome.STARTED, StartOutcome.TOMBSTONED)
+
+
+async def test_cancel_cut_off_half_way_is_finished_by_the_next_one(bench):
+    await bench.start(STUBBORN)
+    await bench.until(lambda: is_written(bench.folder / "stubborn"))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await bench.cancel(grace_s=30)
+    stubborn = int((bench.folder / "stubborn").read_text())
+    assert is_alive(stubborn)
+    await bench.cancel(grace_s=0)
+    assert not is_alive(stubborn)
+    assert not (await bench.look()).lock_held
+
+
+async def test_a_number_that_now_belongs_to_another_process_is_not_signalled(bench):
+    """The wrapper and its command are gone, and the number in the file is a stranger's."""
+    stranger = subprocess.Popen(["sleep", "30"], start_new_session=True)
+    try:
+        await bench.start("sleep 30")
+        await bench.until((bench.folder / "pid").exists)
+        for pid in pids(bench):
+            os.kill(pid, signal.SIGKILL)
+        boot, wrapper, start, _, _ = (bench.folder / "pid").read_text().split()
+        (bench.folder / "pid").write_text(f"{boot} {wrapper} {start} {stranger.pid} {int(start) - 5}\n")
+        await bench.cancel(grace_s=1)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+# --- what survives what -------------------------------------------------------------------------------------
+
+
+def _start_and_die_waiting(bench: Bench, command: str) -> None:
+    """In a process of its own: a worker that starts an attempt and is killed while it waits for the end."""
+    worker = replace(bench, connections=Connections())
+
+    async def work() -> None:
+        await worker.start(command)
+        await worker.ended()
+
+    asyncio.run(work())
+
+
+async def test_a_job_outlives_the_worker_that_started_it_and_is_found_by_another(bench):
+    context = multiprocessing.get_context("spawn")
+    arguments = (replace(bench, connections=None), "sleep 1.5; echo result")
+    worker = context.Process(target=_start_and_die_waiting, args=arguments)
+    worker.start()
+    await bench.until(lambda: bench.executions() == ["1"])
+    worker.kill()
+    worker.join()
+    assert await bench.start("echo never") is StartOutcome.ALREADY_STARTED
+    assert (await bench.look()).lock_held
+    assert await bench.ended()
+    assert (await bench.collect()).outputs.stdout == b"result\n"
+    assert bench.executions() == ["1"]
+
+
+async def test_a_killed_job_is_lost_only_when_seen_twice(bench):
+    await bench.start("sleep 30", password="secret")
+    await bench.until(lambda: is_written(bench.folder / "pid"))
+    wrapper, command = pids(bench)
+    os.kill(wrapper, signal.SIGKILL)
+    os.killpg(command, signal.SIGKILL)
+    await bench.until(lambda: not is_alive(wrapper) and not is_alive(command))
+    assert await bench.ended()
+    first = job.verdict(await bench.look(), suspected=False, boot_id_at_start=None)
+    assert (first.state, first.suspected) == ("running", True)
+    second = job.verdict(await bench.look(), suspected=first.suspected, boot_id_at_start=None)
+    assert second.state == "lost" and "killed" in second.reason
+    await bench.cancel()
+    assert not (bench.folder / ".pgpass").exists()
+    assert bench.executions() == ["1"]
+
+
+async def test_a_killed_wrapper_whose_load_goes_on_is_not_lost(bench):
+    await bench.start("sleep 30")
+    await bench.until(lambda: is_written(bench.folder / "pid"))
+    wrapper, command = pids(bench)
+    os.kill(wrapper, signal.SIGKILL)
+    await bench.until(lambda: not is_alive(wrapper))
+    look = await bench.look()
+    assert look.lock_held and is_alive(command)
+    assert job.verdict(look, suspected=True, boot_id_at_start=None).state == "running"
+    assert await bench.of(2).start("true") is StartOutcome.BUSY
+    await bench.cancel(grace_s=1)
+    assert not is_alive(command)
+
+
+async def test_a_child_that_left_the_session_keeps_the_host_busy_until_it_is_cancelled(bench):
+    await bench.start("setsid sh -c 'echo $$ > escaped; exec sleep 30' & sleep 0.3; echo result")
+    assert await bench.ended()
+    look = await bench.look()
+    assert (look.returncode, look.lock_held) == (0, True)
+    assert job.verdict(look, suspected=False, boot_id_at_start=None).state == "finished"
+    assert await bench.of(2).start("true") is StartOutcome.BUSY
+    await bench.cancel(grace_s=1)
+    assert not is_alive(int((bench.folder / "escaped").read_text()))
+    assert (await bench.look()).returncode == 0
+    assert await bench.of(2).start("true") is StartOutcome.STARTED
+    await bench.of(2).ended()
+
+
+async def test_nothing_of_a_job_is_left_after_it(bench):
+    await bench.start("sleep 0.1")
+    await bench.ended()
+    await asyncio.sleep(0.2)
+    left = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink() == bench.folder:
+                left.append((process / "cmdline").read_bytes().split(b"\0")[:2])
+        except OSError:
+            continue
+    assert [words for words in left if words[0] != b"sleep"] == []
+
+
+async def test_a_full_disk_still_leaves_an_exit_code_and_says_so(bench, login):
+    if not login.is_scratch:
+        pytest.skip("only root can mount a small file system")
+    bench.work.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=512k,mode=0777", "tmpfs", str(bench.work)]
+    if subprocess.run(["mount", *options], capture_output=True, check=False).returncode:
+        pytest.skip("this machine mounts nothing")
+    try:
+        await bench.start("head -c 900000 /dev/zero")
+        assert await bench.ended()
+        collected = await bench.collect()
+        assert collected.outputs.returncode == 1
+        assert "full" in collected.remarks["manifest.json"]
+        assert bench.executions() == ["1"]
+    finally:
+        subprocess.run(["umount", "-l", str(bench.work)], check=True)
+
+
+async def test_a_start_that_cannot_write_says_why_and_starts_nothing(bench):
+    bench.work.mkdir()
+    bench.work.chmod(0o555)
+    with pytest.raises(RemoteFailure, match="Permission denied"):
+        await bench.start("true")
+    assert list(bench.work.iterdir()) == []
+
+
+# --- verdicts, by hand --------------------------------------------------------------------------------------
+
+ALIVE = Look("boot", 100.0, True, True, None, "measure", 99.0, 0, 0, False, False, "boot", "r 1", b"")
+
+
+@pytest.mark.parametrize(
+    ("changes", "suspected", "expected"),
+    [
+        ({}, False, "running"),
+        ({}, True, "running"),
+        ({"lock_held": False}, False, "running"),
+        ({"lock_held": False}, True, "lost"),
+        ({"lock_held": False, "returncode": 0}, True, "finished"),
+        ({"returncode": 2}, False, "finished"),
+        ({"returncode": 0, "boot_id": "next"}, False, "finished"),
+        ({"boot_id": "next", "lock_held": False}, False, "lost"),
+        ({"cancelled": True}, False, "running"),
+        ({"started": False, "lock_held": False, "boot_id_at_start": None}, True, "absent"),
+        ({"started": False, "lock_held": False, "acknowledged": True}, False, "lost"),
+    ],
+)
+def test_the_verdict_follows_the_evidence(changes, suspected, expected):
+    verdict = job.verdict(replace(ALIVE, **changes), suspected=suspected, boot_id_at_start=None)
+    assert verdict.state == expected
+    assert bool(verdict.reason) == (expected in ("lost", "absent"))
+
+
+def test_only_a_free_lock_without_an_exit_code_is_suspect():
+    assert job.verdict(replace(ALIVE, lock_held=False), suspected=False, boot_id_at_start=None).suspected
+    assert not job.verdict(ALIVE, suspected=True, boot_id_at_start=None).suspected
+
+
+def test_the_boot_that_the_warehouse_noted_outweighs_the_targets():
+    assert job.verdict(ALIVE, suspected=False, boot_id_at_start="another").state == "lost"
