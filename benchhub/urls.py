@@ -14,4 +14,5 @@ urlpatterns = [
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("", include("benchhub.bench.urls")),
+    path("", include("benchhub.reports.urls")),
 ]

@@ -1,0 +1,227 @@
+"""What a run's page shows: everything that belongs to one run, in a fixed number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby
+from typing import Any
+
+from django.db.models import QuerySet
+
+from runners.contract import Histogram, RunSpec
+from runners.tools.histogram import percentile_us
+
+from . import figures
+from .models import Attempt, Evidence, LatencyHistogram, Run, Series
+
+COMMAND_FILE = "command.sh"
+SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
+ABBREVIATIONS = {"cpu", "io", "os", "tps", "wal"}
+UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    name: str
+    value: Any
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    name: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesGroup:
+    """Metrics of one unit: a figure, and a table of its values by second."""
+
+    figure_id: str
+    unit: str
+    metrics: tuple[str, ...]
+    figure: figures.Figure
+    rows: tuple[tuple[float, ...], ...]
+
+    @property
+    def title(self) -> str:
+        listed = ", ".join(self.metrics)
+        unit = "" if self.unit == listed else f", {self.unit}"
+        return f"{listed[:1].upper()}{listed[1:]} over time{unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Percentiles:
+    """Latency of one script. `values` are (label, milliseconds), None where too few samples lie above."""
+
+    name: str
+    samples: int
+    sampling_rate: float
+    mean_ms: float
+    lowest_ms: float
+    highest_ms: float
+    values: tuple[tuple[str, float | None], ...]
+
+    @property
+    def sampled_percent(self) -> str:
+        return f"{100 * self.sampling_rate:.3g}"
+
+
+def run(pk: int) -> QuerySet[Run]:
+    return Run.objects.filter(pk=pk).select_related(
+        "experiment", "system__hardware", "system__build", "system__configuration", "system__driver",
+        "system__instance__host", "result__attempt", "found", "watch",
+    )  # fmt: skip
+
+
+def context(of: Run) -> dict[str, Any]:
+    attempts = list(of.attempts.order_by("number"))
+    evidence = list(Evidence.objects.filter(attempt__run=of).defer("content").select_related("attempt"))
+    histograms = [histogram for histogram in of.histograms.order_by("name") if sum(histogram.counts)]
+    found, result = getattr(of, "found", None), getattr(of, "result", None)
+    return {
+        "run": of,
+        "system": of.system,
+        "result": result,
+        "measures": [Fact(_words(n), m["value"], m["unit"]) for n, m in result.measures.items()] if result else [],
+        "watch": getattr(of, "watch", None),
+        "found": found,
+        "events": of.events.all(),
+        "attempts": attempts,
+        "evidence": evidence,
+        "command": command_text(attempts, evidence),
+        "spec": spec_facts(of.spec),
+        "series": series_groups(list(of.series.order_by("unit", "metric"))),
+        "latency_figure": figures.latency_figure(histograms) if histograms else None,
+        "percentiles": [percentiles(histogram) for histogram in histograms],
+        "settings": setting_rows(found.settings) if found else [],
+        "asked_settings": asked_settings(of, found.settings) if found else [],
+        "facts": sections(("Server", found.server), ("Host", found.host)) if found else [],
+        "deltas": sections(("Differences", found.deltas)) if found else [],
+    }
+
+
+def command_text(attempts: Sequence[Attempt], evidence: Iterable[Evidence]) -> str:
+    """The newest attempt's command as it ran on the driver; empty until its evidence is here."""
+    keys = [file.pk for file in evidence if file.name == COMMAND_FILE and file.attempt_id == attempts[-1].pk]
+    return Evidence.objects.get(pk=keys[0]).text if keys else ""
+
+
+def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evidence]:
+    """The named file of one attempt, or of the newest that has it, first."""
+    files = Evidence.objects.filter(attempt__run=run_pk, name=name).order_by("-attempt__number")
+    return files if attempt is None else files.filter(attempt__number=attempt)
+
+
+def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
+    """The plan of the run, flat and in the order of RunSpec (the database keeps none); numbers as they were asked."""
+    flat: dict[str, Any] = {}
+    for field in fields(RunSpec):
+        value = spec.get(field.name)
+        flat |= value if isinstance(value, Mapping) else {field.name: value}
+    return [_asked(name, value) for name, value in flat.items()]
+
+
+def _asked(name: str, value: Any) -> Fact:
+    fact = _fact(name, value)
+    return fact if isinstance(value, bool | None) else Fact(fact.name, f"{fact.value} {fact.unit}".strip())
+
+
+def setting_rows(settings: Mapping[str, Any]) -> list[Fact]:
+    """Server settings as found, each {"setting", "unit", "source"} or plain text."""
+    return [Fact(name, _setting_text(value), _source(value)) for name, value in sorted(settings.items())]
+
+
+def asked_settings(of: Run, settings: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(name, asked, found) of the settings that the configuration asks for."""
+    asked = of.system.configuration.settings
+    return [(name, str(value), _setting_text(settings.get(name, "not found"))) for name, value in asked.items()]
+
+
+def _setting_text(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return str(value)
+    return f"{value.get('setting', '')} {value.get('unit') or ''}".strip()
+
+
+def _source(value: Any) -> str:
+    return str(value.get("source") or "") if isinstance(value, Mapping) else ""
+
+
+def sections(*trees: tuple[str, Mapping[str, Any]]) -> list[Section]:
+    """Nested facts as sections of plain ones, whatever their depth: {"cpu": {"user_s": 1}} is section 'cpu'."""
+    found = []
+    for name, tree in trees:
+        plain = {key: value for key, value in tree.items() if not isinstance(value, Mapping)}
+        if plain:
+            found.append(Section(_words(name), tuple(_fact(key, value) for key, value in plain.items())))
+        inner = [(key, value) for key, value in tree.items() if isinstance(value, Mapping)]
+        found += sections(*((key, value) for key, value in inner))
+    return found
+
+
+def _fact(name: str, value: Any) -> Fact:
+    stem, _, suffix = name.rpartition("_")
+    if stem and suffix in UNIT_SUFFIXES and isinstance(value, int | float):
+        return Fact(_words(stem), value, {"percent": "%", "us": "µs"}.get(suffix, suffix))
+    return Fact(_words(name), _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def _words(name: str) -> str:
+    """wal_bytes -> WAL bytes."""
+    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.split("_"))
+
+
+def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
+    """One group per unit and grid of time; `series` comes sorted by unit."""
+    keyed = sorted(series, key=_grid)
+    grouped = enumerate(groupby(keyed, key=_grid), start=1)
+    return [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
+
+
+def _grid(one: Series) -> tuple[str, float, float, int]:
+    return one.unit, one.step_s, one.start_epoch_s, len(one.values)
+
+
+def _series_group(figure_id: str, unit: str, series: Sequence[Series]) -> SeriesGroup:
+    figure = figures.series_figure(series)
+    seconds = figure["data"][0]["x"]
+    return SeriesGroup(
+        figure_id=figure_id,
+        unit=unit,
+        metrics=tuple(_words(one.metric) for one in series),
+        figure=figure,
+        rows=tuple(zip(seconds, *(one.values for one in series), strict=True)),
+    )
+
+
+def percentiles(of: LatencyHistogram) -> Percentiles:
+    histogram = _plain_histogram(of)
+    found = ((f"p{100 * share:g}", percentile_us(histogram, share)) for share in SHARES)
+    return Percentiles(
+        name=of.name,
+        samples=histogram.total,
+        sampling_rate=of.sampling_rate,
+        mean_ms=of.sum_us / histogram.total / 1000,
+        lowest_ms=of.min_us / 1000,
+        highest_ms=of.max_us / 1000,
+        values=tuple((label, None if value is None else value / 1000) for label, value in found),
+    )
+
+
+def _plain_histogram(of: LatencyHistogram) -> Histogram:
+    return Histogram(
+        name=of.name,
+        lower_us=tuple(of.lower_us),
+        upper_us=tuple(of.upper_us),
+        counts=tuple(of.counts),
+        sum_us=of.sum_us,
+        min_us=of.min_us,
+        max_us=of.max_us,
+        sampling_rate=of.sampling_rate,
+    )

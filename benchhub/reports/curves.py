@@ -1,0 +1,80 @@
+"""From an experiment's runs to curves that may be drawn together, and the sentences where they may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchhub.analysis import curve
+from benchhub.analysis.curve import Curve, RunPoint
+from benchhub.analysis.digest import differing_fields
+from benchhub.bench.models import Run, System
+from benchhub.bench.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCurve:
+    """One system's curve. `series` is the system's place in the experiment: its colour, marker and dash."""
+
+    system: System
+    series: int
+    curve: Curve
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What was planned under one protocol. `refusal` says why nothing is drawn; then there are no curves."""
+
+    number: int
+    protocol_digest: str
+    curves: tuple[SystemCurve, ...]
+    refusal: str = ""
+
+
+def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[Group]:
+    """One group per protocol that was planned, in the order of the plan; different protocols never share one."""
+    digests = dict.fromkeys(run.protocol_digest for run in runs if run.kind == Run.Kind.MEASURE)
+    return [_group(number, key, runs, systems) for number, key in enumerate(digests, start=1)]
+
+
+def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Names of the fields in which any of the protocols differ."""
+    first, *others = protocols
+    return sorted({name for other in others for name in differing_fields(first, other)})
+
+
+def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System]) -> Group:
+    try:
+        curves = tuple(
+            SystemCurve(system, series, curve.build(points))
+            for series, system in enumerate(systems)
+            if (points := [point(run) for run in runs if run.system_id == system.pk and is_point(run, key)])
+        )
+        curve.require_comparable([of_system.curve for of_system in curves])
+    except curve.UnlikeRunsError as error:
+        return Group(number, key, (), str(error))
+    return Group(number, key, curves)
+
+
+def is_point(run: Run, protocol_digest: str) -> bool:
+    """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, and ended well."""
+    if run.protocol_digest != protocol_digest:
+        return False
+    return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
+
+
+def point(run: Run) -> RunPoint:
+    result = run.result
+    return RunPoint(
+        run=run.pk,
+        clients=run.clients,
+        throughput=result.throughput,
+        unit=result.unit,
+        protocol_digest=run.protocol_digest,
+        system_digest=run.system.digest,
+        latency_average_ms=result.latency_average_ms,
+        latency_p95_ms=result.latency_p95_ms,
+        latency_p99_ms=result.latency_p99_ms,
+        doubts=tuple(doubt["text"] for doubt in result.doubts),
+    )

@@ -1,0 +1,48 @@
+"""A curve as CSV: the exact values of what the page shows rounded."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from io import StringIO
+from typing import Any
+
+from benchhub.analysis.curve import Level
+
+from .curves import Group, SystemCurve
+
+COLUMNS = (
+    "system", "clients", "n", "median", "mean", "lowest", "highest", "unit", "latency_average_ms",
+    "worst_p95_ms", "worst_p99_ms", "runs", "doubts", "protocol_digest", "system_digest",
+)  # fmt: skip
+
+
+def curves_csv(groups: Iterable[Group]) -> str:
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for group in groups:
+        for of in group.curves:
+            writer.writerows(_row(of, level) for level in of.curve.levels)
+    return text.getvalue()
+
+
+def _row(of: SystemCurve, level: Level) -> list[Any]:
+    spread = level.throughput
+    return [
+        of.system.label,
+        level.clients,
+        spread.n,
+        spread.median,
+        spread.mean,
+        spread.lowest,
+        spread.highest,
+        of.curve.unit,
+        level.latency_average_ms,
+        level.worst_p95_ms,
+        level.worst_p99_ms,
+        " ".join(str(run.run) for run in level.runs),
+        " ".join(level.doubts),
+        of.curve.protocol_digest,
+        of.curve.system_digest,
+    ]

@@ -1,0 +1,70 @@
+"""What the pages ask of the warehouse, each in a number of queries that does not grow with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now, TruncDate
+
+from benchhub.analysis import digest
+from benchhub.bench import plan
+from benchhub.bench.models import Experiment, ExperimentSystem, Run, System
+from benchhub.bench.states import FINAL
+from benchhub.catalog.models import LicenceModel, ListPrice
+from runners import tools
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Licence models on offer, and the newest list price of each of them and of each hardware, by its key."""
+
+    licence_models: tuple[LicenceModel, ...]
+    of_hardware: dict[int, ListPrice]
+    of_licence_model: dict[int, ListPrice]
+
+
+def experiments() -> QuerySet[Experiment]:
+    return Experiment.objects.with_progress().select_related("workload")
+
+
+def runs_left() -> bool:
+    return Run.objects.exclude(state__in=FINAL).exists()
+
+
+def experiment(pk: int) -> QuerySet[Experiment]:
+    return Experiment.objects.filter(pk=pk).select_related("workload", "client_build")
+
+
+def systems(of: Experiment) -> list[System]:
+    rows = ExperimentSystem.objects.filter(experiment=of).select_related(
+        "system__hardware", "system__build", "system__configuration", "system__instance__host", "system__driver"
+    )
+    return [row.system for row in rows]
+
+
+def runs(of: Experiment) -> list[Run]:
+    """All runs in the order of the plan, with system, result and watch."""
+    return list(of.runs.for_table().defer("spec", "result__measures", "result__remarks"))
+
+
+def prices(hardware: Iterable[int]) -> Prices:
+    models = tuple(LicenceModel.objects.current().order_by("pk"))
+    of_these = Q(hardware__in=list(hardware)) | Q(licence_model__in=models)
+    known = ListPrice.objects.filter(of_these, priced_on__lte=TruncDate(Now())).newest_first()
+    oldest_first = list(known)[::-1]
+    return Prices(
+        models,
+        {row.hardware_id: row for row in oldest_first if row.hardware_id},
+        {row.licence_model_id: row for row in oldest_first if row.licence_model_id},
+    )
+
+
+def protocol_forms(of: Experiment, under_test: Iterable[System]) -> dict[str, dict[str, Any]]:
+    """The canonical protocols of an experiment's systems by digest, to name what differs between them."""
+    if of.workload.tool not in tools.TOOLS:
+        return {}
+    forms = [plan.protocol_form(of, system) for system in under_test]
+    return {digest.digest(form): form for form in forms}

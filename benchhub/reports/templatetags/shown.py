@@ -1,0 +1,93 @@
+"""How numbers, times and sizes are written on every page: rounded to what is known, the exact value on hover."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from benchhub.analysis.spread import round_significant
+
+register = template.Library()
+MISSING = format_html('<span class="missing" title="not known">{}</span>', "–")
+BYTE_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
+
+
+@register.filter
+def figure(value: float | None, digits: int = 3) -> SafeString:
+    """A number to so many significant digits, with thousands separators; a dash for what is not known."""
+    if value is None:
+        return MISSING
+    return format_html('<data value="{}" title="{}">{}</data>', value, _exact(value), significant(value, digits))
+
+
+@register.filter
+def percent(value: float | None) -> SafeString:
+    return MISSING if value is None else format_html("{} %", f"{value:.1f}")
+
+
+@register.filter
+def size(count: int | None) -> SafeString:
+    """Bytes as people read them, in powers of 1,024."""
+    if count is None:
+        return MISSING
+    amount, unit = float(count), 0
+    while abs(amount) >= 1024 and unit < len(BYTE_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    shown = f"{amount:.0f}" if unit == 0 else significant(amount, 3)
+    return format_html('<data value="{}" title="{} bytes">{} {}</data>', count, f"{count:,}", shown, BYTE_UNITS[unit])
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """1 h 5 min, 2 min 5 s or 12 s."""
+    if seconds is None:
+        return "–"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+@register.filter
+def moment(at: datetime | None) -> SafeString:
+    """A time in UTC, which a script on the page turns into the reader's zone."""
+    if at is None:
+        return MISSING
+    utc = at.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{} UTC</time>',
+        utc.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        utc.strftime("%Y-%m-%d %H:%M:%S"),
+        utc.strftime("%Y-%m-%d %H:%M:%S"),
+    )
+
+
+@register.filter
+def measured(value: Any, unit: str = "") -> SafeString:
+    """A value of any kind as found: counts whole, other numbers rounded, bytes in words, text as it is."""
+    if isinstance(value, bool):
+        return format_html("{}", "yes" if value else "no")
+    if not isinstance(value, int | float):
+        return MISSING if value is None else format_html("{}", value)
+    if unit == "bytes":
+        return size(int(value))
+    shown = format_html("{}", f"{value:,}") if isinstance(value, int) else figure(value, 3)
+    return format_html("{} {}", shown, unit) if unit else shown
+
+
+def significant(value: float, digits: int) -> str:
+    """21,300 or 0.0123; whole numbers below 10,000 stay as they are."""
+    if float(value).is_integer() and abs(value) < 10_000:
+        return f"{value:,.0f}"
+    rounded = round_significant(float(value), digits)
+    magnitude = f"{rounded:e}".split("e")[1]
+    return f"{rounded:,.{max(0, digits - 1 - int(magnitude))}f}"
+
+
+def _exact(value: float) -> str:
+    return f"{value:,}"

@@ -1,0 +1,9 @@
+from django.urls import path
+
+from . import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("experiments/<int:pk>/", views.experiment, name="experiment"),
+    path("experiments/<int:pk>/curve.csv", views.curve_csv, name="experiment-curve"),
+]
