@@ -133,7 +133,7 @@ def _snapshot(name: str, file: str) -> str:
 
 
 def _step(name: str, command: str, code: int, reason: str) -> str:
-    return f"step {name}\n(\n{command.rstrip()}\n) || fail {code} {shlex.quote(reason)}\n"
+    return f"step {name}\n(\n{command.rstrip()}\n) >&2 || fail {code} {shlex.quote(reason)}\n"
 
 
 def _warmup(spec: RunSpec, tool: Tool) -> str:

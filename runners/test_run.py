@@ -1,0 +1,126 @@
+"""A whole run over SSH: pgbench against real PostgreSQL 15, 16 and 18, with its counters before and after."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+import psycopg
+import pytest
+
+from benchhub.embedded import ports
+from benchhub.embedded.sshd import SshTarget
+from runners import job, script, telemetry, tools
+from runners.contract import Endpoint, RunSpec
+from runners.job import Attempt, StartOutcome
+from runners.keys import make_key_pair
+from runners.probe import build_facts
+from runners.ssh import Target
+
+pytestmark = pytest.mark.target
+
+
+@pytest.fixture(scope="session")
+def daemon(processes, server_folder, account):
+    """Logs in who owns the programs and the clusters, and nobody else."""
+    daemon = SshTarget(server_folder / "runs", ports.free_port(), account, f"{processes.marker}-target", "sshd-runs")
+    daemon.create()
+    return daemon
+
+
+@pytest.fixture(scope="session")
+def target(daemon, processes):
+    pair = make_key_pair("runs")
+    daemon.authorize(pair.public_key)
+    daemon.start(processes)
+    return Target("127.0.0.1", daemon.port, daemon.username, pair.private_key, daemon.host_key)
+
+
+class Driver:
+    """One build's pgbench against its own cluster, on one target."""
+
+    def __init__(self, connections, target, daemon, cluster):
+        self.connections, self.target, self.cluster = connections, target, cluster
+        self.work = str(daemon.work_directory / secrets.token_hex(4))
+
+    async def spec(self, **changes) -> RunSpec:
+        cluster = self.cluster
+        build = await build_facts(self.connections, self.target, str(cluster.bin_directory))
+        endpoint = Endpoint("loopback", "127.0.0.1", cluster.port, cluster.database, cluster.username)
+        plan = {"parameters": {"script": "tpcb-like", "scale": 1}, "application_name": "bh-test", **changes}
+        return RunSpec("pgbench", build["pgbench_version"], build["bin_directory"], endpoint, **plan)
+
+    async def run(self, spec: RunSpec) -> job.Collected:
+        attempt = Attempt(f"run-{secrets.token_hex(4)}", 1, self.work)
+        place = (self.connections, self.target, attempt)
+        assert await job.start(*place, spec, password=self.cluster.password) is StartOutcome.STARTED
+        assert await job.wait_for_end(*place, timeout_s=60)
+        return await job.collect(*place, cap_bytes=1 << 24)
+
+
+@pytest.mark.parametrize("major", [15, 16, 18])
+async def test_a_run_of_pgbench_is_counted_by_the_server_as_it_was_counted_by_pgbench(
+    connections, target, daemon, request, major
+):
+    driver = Driver(connections, target, daemon, request.getfixturevalue(f"cluster{major}"))
+    loaded = (await driver.run(await driver.spec(kind="load"))).outputs
+    assert loaded.returncode == 0, loaded.stderr
+    assert len(loaded.files[script.FINGERPRINT_FILE].strip()) == 32
+    assert int(loaded.files[script.SIZE_FILE]) > 10_000_000
+
+    spec = await driver.spec(clients=2, duration_s=2, warmup_s=1, vacuum=True, checkpoint=True)
+    collected = await driver.run(spec)
+    outputs = collected.outputs
+    result = tools.get("pgbench").parse(spec, outputs)
+    assert (result.outcome, collected.remarks) == ("succeeded", {}), outputs.stderr
+    assert [line.split()[0] for line in outputs.files["step"].splitlines()] == [
+        *(b"verify", b"vacuum", b"checkpoint", b"warmup", b"before", b"measure", b"after")
+    ]
+    before, after = (telemetry.parse_snapshot(outputs.files[name]) for name in (script.BEFORE_FILE, script.AFTER_FILE))
+    _assert_plausible(before, telemetry.deltas(before, after), major, result)
+    assert int(outputs.files[script.AGE_FILE]) > 0
+    assert driver.cluster.password.encode() not in b"".join((outputs.stdout, outputs.stderr, *outputs.files.values()))
+
+
+def _assert_plausible(before, found, major, result):
+    transactions = result.measures["transactions"].value
+    assert found["remarks"] == []
+    assert found["restarted"] is False and found["settings_changed"] == []
+    # Beside the load itself: what pgbench asks at its start and what the snapshots ask.
+    assert 0 <= found["pg_stat_database"]["xact_commit"] - transactions < 60
+    assert found["wal_bytes"] > 100 * transactions
+    assert found["pg_stat_wal"]["wal_bytes"] == pytest.approx(found["wal_bytes"], rel=0.05)
+    assert 2 <= found["elapsed_s"] < 30
+    assert sum(value for name, value in found["cpu"].items() if name.endswith("_share")) == pytest.approx(1, abs=0.01)
+    assert found["cpu"]["user_s"] > 0
+    assert ("pg_stat_checkpointer" in found) == (major >= 17)
+    assert before.server["server_version_num"] // 10000 == major
+    assert before.settings["shared_buffers"]["unit"] == "8kB"
+    assert before.settings["data_checksums"]["setting"] == "on"
+    assert before.system_identifier.isdigit()
+
+
+async def test_cancelling_ends_the_backends_of_the_load(connections, target, daemon, cluster16):
+    """They would sleep on for most of a minute: a server does not notice that its client was killed."""
+    driver = Driver(connections, target, daemon, cluster16)
+    assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0
+    scripts = [{"text": "SELECT pg_sleep(50);"}]
+    sleepy = {"script": "custom", "scale": 1, "scripts": scripts}
+    spec = await driver.spec(duration_s=60, parameters=sleepy, application_name="bh-cancelled")
+    place = (connections, target, Attempt("run-cancelled", 1, driver.work))
+    await job.start(*place, spec, password=cluster16.password)
+    await _until_backends(cluster16, 1)
+    await job.cancel(*place)
+    await _until_backends(cluster16, 0)
+    look = await job.look(*place)
+    assert look.cancelled and not look.lock_held
+
+
+async def _until_backends(cluster, wanted: int) -> None:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'bh-cancelled' AND state = 'active'"
+    with psycopg.connect(cluster.url, autocommit=True) as connection:
+        for _ in range(100):
+            if connection.execute(query).fetchone() == (wanted,):
+                return
+            await asyncio.sleep(0.1)
+    raise AssertionError(f"there were never {wanted} backends of the load")

@@ -1,0 +1,171 @@
+"""command.sh is run by a real shell; psql is a script that notes how it was called."""
+
+import shlex
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners.conftest import FakeTool, fake_spec
+from runners.contract import Endpoint
+from runners.script import command_script, leftover_script
+
+PSQL = """\
+#!/bin/sh
+case "$*" in *VACUUM*) kind=vacuum ;; *CHECKPOINT*) kind=checkpoint ;; *benchhub.awaited*) kind=snapshot ;;
+*awaited=*) kind=snapshot ;; *fingerprint*) kind=fingerprint ;; *pg_database_size*) kind=size ;;
+*terminate*) kind=terminate ;; *) kind=other ;; esac
+echo "$kind $PGAPPNAME" >> calls
+[ ! -e "fail_$kind" ] || { echo "$kind: refused" >&2; exit 1; }
+echo "$kind result"
+"""
+
+
+class Folder:
+    """An attempt's folder with a bin directory of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        (path / "bin dir").mkdir()
+        psql = path / "bin dir" / "psql"
+        psql.write_text(PSQL)
+        psql.chmod(0o755)
+
+    def spec(self, **changes):
+        return fake_spec(bin_directory=str(self.path / "bin dir"), application_name="bh-1", **changes)
+
+    def run(self, text: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        (self.path / "command.sh").write_text(text)
+        environment = {"PATH": "/usr/bin:/bin", **(environment or {})}
+        command = ["/bin/sh", "./command.sh"]
+        return subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True, check=False)
+
+    def steps(self) -> list[str]:
+        return [line.split()[0] for line in (self.path / "step").read_text().splitlines()]
+
+    def calls(self) -> list[str]:
+        return (self.path / "calls").read_text().splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path)
+
+
+def test_the_snapshot_before_comes_after_all_preparation_and_the_exit_code_is_the_loads(folder):
+    tool = FakeTool(measure="echo load; exit 2", warmup="echo warm", age="SELECT age")
+    done = folder.run(command_script(folder.spec(warmup_s=5, vacuum=True, checkpoint=True), tool))
+    assert done.returncode == 2
+    assert done.stdout == "load\n"
+    assert folder.steps() == ["verify", "vacuum", "checkpoint", "warmup", "before", "measure", "after"]
+    kinds = [call.split()[0] for call in folder.calls()]
+    assert kinds == ["vacuum", "checkpoint", "snapshot", "snapshot", "other"]
+    assert (folder.path / "warmup.log").read_text() == "warm\n"
+    assert (folder.path / "age.txt").read_text() == "other result\n"
+
+
+def test_what_was_not_asked_for_is_not_done(folder):
+    folder.run(command_script(folder.spec(), FakeTool()))
+    assert folder.steps() == ["verify", "before", "measure", "after"]
+    assert not (folder.path / "age.txt").exists()
+
+
+def test_a_data_set_that_is_not_the_one_asked_for_ends_the_run_with_97_and_the_reason(folder):
+    tool = FakeTool(verify="echo scale 5, not 10 >&2; (exit 1)", measure="echo never")
+    done = folder.run(command_script(folder.spec(), tool))
+    assert (done.returncode, done.stdout) == (97, "")
+    assert done.stderr == "scale 5, not 10\nThe check of the data set failed.\n"
+    assert folder.steps() == ["verify"]
+
+
+@pytest.mark.parametrize("kind", ["vacuum", "checkpoint"])
+def test_failed_preparation_ends_the_run_with_96(folder, kind):
+    (folder.path / f"fail_{kind}").touch()
+    done = folder.run(command_script(folder.spec(vacuum=True, checkpoint=True), FakeTool(measure="echo never")))
+    assert (done.returncode, done.stdout) == (96, "")
+    assert f"{kind}: refused" in done.stderr
+
+
+def test_a_failed_warmup_ends_the_run_with_96_and_shows_what_it_said(folder):
+    tool = FakeTool(warmup="echo aborted >&2; (exit 2)", measure="echo never")
+    done = folder.run(command_script(folder.spec(warmup_s=1), tool))
+    assert (done.returncode, done.stdout) == (96, "")
+    assert done.stderr == "aborted\nThe warm-up failed.\n"
+
+
+def test_a_failed_snapshot_fails_no_run_and_is_told_in_it(folder):
+    (folder.path / "fail_snapshot").touch()
+    done = folder.run(command_script(folder.spec(), FakeTool(measure="echo load")))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "load\n", "")
+    assert "remark|snapshot: refused\n" in (folder.path / "before.snapshot").read_text()
+
+
+def test_a_load_leaves_its_fingerprint_and_size(folder):
+    done = folder.run(command_script(folder.spec(kind="load"), FakeTool(load="echo loaded")))
+    assert (done.returncode, done.stdout) == (0, "loaded\n")
+    assert folder.steps() == ["before", "load", "after", "fingerprint"]
+    assert (folder.path / "fingerprint.txt").read_text() == "fingerprint result\n"
+    assert (folder.path / "size_bytes.txt").read_text() == "size result\n"
+
+
+def test_a_failed_load_keeps_its_exit_code_and_one_without_a_fingerprint_is_95(folder):
+    assert folder.run(command_script(folder.spec(kind="load"), FakeTool(load="(exit 3)"))).returncode == 3
+    assert "fingerprint" not in folder.steps()
+    (folder.path / "fail_fingerprint").touch()
+    assert folder.run(command_script(folder.spec(kind="load"), FakeTool())).returncode == 95
+
+
+def test_the_environment_is_the_specs_and_not_the_accounts(folder):
+    endpoint = Endpoint("tls", "db.example", 5433, "data'base", "bench user")
+    done = folder.run(
+        command_script(folder.spec(endpoint=endpoint), FakeTool(measure="env")),
+        {"PGOPTIONS": "-c fsync=off", "PGHOSTADDR": "10.0.0.1", "PGPASSWORD": "x", "LC_ALL": "de_DE.UTF-8"},
+    )
+    seen = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    expected = {
+        "PGHOST": "db.example",
+        "PGPORT": "5433",
+        "PGDATABASE": "data'base",
+        "PGUSER": "bench user",
+        "PGSSLMODE": "require",
+        "PGAPPNAME": "bh-1",
+        "LC_ALL": "C",
+    }
+    assert {name: seen[name] for name in expected} == expected
+    assert not seen.keys() & {"PGOPTIONS", "PGHOSTADDR", "PGPASSWORD", "PGPASSFILE"}
+    assert seen["PATH"].startswith(f"{folder.path}/bin dir:")
+
+
+def test_a_password_file_is_used_only_where_there_is_one(folder):
+    (folder.path / ".pgpass").touch()
+    done = folder.run(command_script(folder.spec(), FakeTool(measure='echo "$PGPASSFILE"')))
+    assert done.stdout == f"{folder.path}/.pgpass\n"
+
+
+@pytest.mark.parametrize("path", ["socket", "loopback", "network"])
+def test_only_tls_asks_for_tls(folder, path):
+    endpoint = replace(folder.spec().endpoint, path=path)
+    done = folder.run(command_script(folder.spec(endpoint=endpoint), FakeTool(measure='echo "$PGSSLMODE"')))
+    assert done.stdout == "disable\n"
+
+
+def test_no_address_means_the_socket_of_the_client_programs(folder):
+    endpoint = Endpoint("socket", "", 5432, "d", "u")
+    done = folder.run(
+        command_script(folder.spec(endpoint=endpoint), FakeTool(measure='echo "${PGHOST-none}"')),
+        {"PGHOST": "elsewhere"},
+    )
+    assert done.stdout == "none\n"
+
+
+def test_snapshots_and_cancelling_carry_other_names_than_the_load(folder):
+    folder.run(command_script(folder.spec(vacuum=True), FakeTool()))
+    assert folder.calls() == ["vacuum bh-1", "snapshot benchhub-snapshot", "snapshot benchhub-snapshot"]
+    folder.run(leftover_script(folder.spec()))
+    assert folder.calls()[-1] == "terminate benchhub-cancel"
+
+
+def test_a_name_with_quotes_ends_no_literal():
+    text = leftover_script(fake_spec(application_name="it's $(id)"))
+    assert shlex.split(text.splitlines()[-1])[-1].count("'it''s $(id)'") == 1

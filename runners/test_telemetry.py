@@ -1,0 +1,146 @@
+import subprocess
+
+import pytest
+
+from runners.telemetry import deltas, host_deltas, host_snapshot, parse_snapshot, snapshot_command
+
+HOST = """\
+proc_stat|cpu  {user} 100 300 {idle} 50 10 20 5 0 0
+loadavg|0.50 0.40 0.30 1/200 999
+uptime|{uptime} 99.0
+boot_id|{boot}
+epoch|1700000000.5
+clock_ticks|100
+"""
+SERVER = (
+    'server|{{"version":"PostgreSQL 17.2","server_version_num":170002,"postmaster_start_epoch_s":{started},'
+    '"epoch_s":1,"in_recovery":false,"database":"d"}}\n'
+)
+VIEWS = """\
+pg_stat_bgwriter|{{"buffers_clean":{clean},"stats_reset":"{reset}"}}
+pg_stat_checkpointer|{{"num_timed":1,"stats_reset":"a"}}
+pg_stat_wal|{{"wal_bytes":{clean},"stats_reset":"a"}}
+pg_stat_database|{{"datid":5,"datname":"d","numbackends":3,"xact_commit":{commits},"blk_read_time":1.5,"stats_reset":null}}
+wal_position|"16/B374D848"
+setting|{{"name":"work_mem","setting":"{work_mem}","unit":"kB","source":"default","pending_restart":false}}
+"""
+
+
+def host(user=1000, idle=2000, uptime=50.0, boot="b"):
+    return HOST.format(user=user, idle=idle, uptime=uptime, boot=boot)
+
+
+def snapshot(first="", last="", started=7, clean=10, commits=100, reset="a", work_mem="4096"):
+    views = VIEWS.format(clean=clean, commits=commits, reset=reset, work_mem=work_mem)
+    return parse_snapshot((first + SERVER.format(started=started) + views + last).encode())
+
+
+def test_cpu_seconds_and_shares_are_those_between_the_snapshots_and_not_within_them():
+    before = snapshot(first=host(user=0, idle=0, uptime=0), last=host())
+    after = snapshot(first=host(user=1300, idle=2100, uptime=54), last=host(user=9000, idle=9000, uptime=99))
+    found = deltas(before, after)
+    assert found["elapsed_s"] == 4.0
+    assert (found["cpu"]["user_s"], found["cpu"]["idle_s"], found["cpu"]["steal_s"]) == (3.0, 1.0, 0.0)
+    assert (found["cpu"]["user_share"], found["cpu"]["idle_share"]) == (0.75, 0.25)
+    assert found["load_before"] == [0.5, 0.4, 0.3]
+    assert found["remarks"] == []
+
+
+def test_nice_counts_as_user_and_interrupts_as_system():
+    cpu = {
+        "user": 1.0,
+        "nice": 2.0,
+        "system": 4.0,
+        "idle": 8.0,
+        "iowait": 16.0,
+        "irq": 32.0,
+        "softirq": 64.0,
+        "steal": 128.0,
+    }
+    before = {"boot_id": "b", "uptime_s": 0.0, "load": [], "cpu_s": dict.fromkeys(cpu, 0.0)}
+    found = host_deltas(before, {**before, "cpu_s": cpu})["cpu"]
+    seconds = {name: found[f"{name}_s"] for name in ("user", "system", "iowait", "steal", "idle")}
+    assert seconds == {"user": 3.0, "system": 100.0, "iowait": 16.0, "steal": 128.0, "idle": 8.0}
+
+
+def test_counters_are_subtracted_and_what_is_no_counter_is_left_out():
+    found = deltas(snapshot(first=host(), last=host()), snapshot(first=host(), last=host(), clean=17, commits=1100))
+    assert found["pg_stat_bgwriter"] == {"buffers_clean": 7}
+    assert found["pg_stat_checkpointer"] == {"num_timed": 0}
+    assert found["pg_stat_wal"] == {"wal_bytes": 7}
+    assert found["pg_stat_database"] == {"xact_commit": 1000, "blk_read_time": 0.0}
+    assert found["restarted"] is False
+    assert found["settings_changed"] == []
+
+
+def test_a_reset_in_between_leaves_the_view_out_and_says_so():
+    found = deltas(snapshot(first=host(), last=host()), snapshot(first=host(), last=host(), reset="b"))
+    assert "pg_stat_bgwriter" not in found
+    assert found["remarks"] == ["pg_stat_bgwriter was reset in between: its counters say nothing."]
+
+
+def test_a_restart_and_a_changed_setting_show():
+    found = deltas(snapshot(), snapshot(started=8, work_mem="8192"))
+    assert found["restarted"] is True
+    assert found["settings_changed"] == ["work_mem"]
+
+
+def test_a_rebooted_host_gives_no_cpu():
+    found = deltas(snapshot(last=host()), snapshot(first=host(boot="c")))
+    assert "cpu" not in found
+    assert "rebooted" in found["remarks"][0]
+
+
+def test_wal_positions_are_numbers_of_bytes_also_over_a_boundary():
+    before = parse_snapshot(b'wal_position|"0/FFFFFFF0"\n')
+    after = parse_snapshot(b'wal_position|"1/10"\n')
+    assert before.wal_position == 2**32 - 16
+    assert deltas(before, after)["wal_bytes"] == 32
+
+
+def test_a_standby_has_no_wal_bytes_and_says_why():
+    text = SERVER.format(started=1).replace('"in_recovery":false', '"in_recovery":true')
+    standby = parse_snapshot(text.encode())
+    assert "wal_bytes" not in deltas(standby, standby)
+    assert "No WAL bytes: the server is a standby." in standby.remarks
+
+
+def test_a_view_that_this_version_should_have_is_missed_and_one_that_came_later_is_not():
+    old = parse_snapshot(SERVER.format(started=1).replace("170002", "130005").encode())
+    new = parse_snapshot(SERVER.format(started=1).encode())
+    assert "pg_stat_wal could not be read." in new.remarks
+    assert not any("pg_stat_wal" in remark or "checkpointer" in remark for remark in old.remarks)
+
+
+@pytest.mark.parametrize("text", [b"", b"garbage\n\xff|\xfe\nproc_stat|cpu 1", b"remark|psql: error: refused\n"])
+def test_a_snapshot_of_nothing_is_empty_and_makes_no_differences(text):
+    empty = parse_snapshot(text)
+    assert (empty.server, empty.settings, empty.statistics, empty.wal_position) == ({}, {}, {}, None)
+    found = deltas(empty, empty)
+    assert not found.keys() & {"cpu", "restarted", "wal_bytes"}
+    assert found["remarks"]
+
+
+def test_without_a_server_the_host_is_still_counted(tmp_path):
+    done = subprocess.run(
+        ["/bin/sh", "-c", snapshot_command("/nonexistent")], cwd=tmp_path, capture_output=True, check=True
+    )
+    found = parse_snapshot(done.stdout)
+    assert found.host_first["cpu_s"]["idle"] > 0
+    assert found.host_last["uptime_s"] >= found.host_first["uptime_s"]
+    assert any("not found" in remark for remark in found.remarks)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.target
+async def test_a_host_alone_is_counted_over_ssh(connections, target):
+    before = await host_snapshot(connections, target)
+    after = await host_snapshot(connections, target)
+    found = host_deltas(before, after)
+    assert found["elapsed_s"] >= 0 and found["remarks"] == []
+    assert len(before["boot_id"]) == 36
+
+
+def test_secrets_in_settings_are_hidden_in_the_query_itself():
+    assert "''primary_conninfo''" in snapshot_command("/bin")
+    assert "(hidden)" in snapshot_command("/bin")
