@@ -1,0 +1,298 @@
+"""pgbench's logs: their layouts, and their reduction to histograms, in awk on the target and in Python here.
+
+A per-transaction log (`-l`) is written at 31 bytes per transaction and can grow to gigabytes, so it is
+reduced where it lies. `REDUCE_AWK` does that with any POSIX awk; `reduce_log` is the same in Python, for logs
+kept raw. Both give what `Reduction` holds; its text form is the file `latency.hist`:
+
+    benchhub-latency 1
+    0 0 97 1201                 script, shift, value, count: value << shift <= us < (value + 1) << shift
+    script 0 116497 61 3809     script, sum, minimum and maximum of latency in us
+    kind skipped 3              lines without a latency, by kind
+    lines 1204
+    first_epoch_s 1700000000    of the lines that have a time, which is when the transaction ended
+    last_epoch_s 1700000002
+    end                         its absence tells a truncated file
+
+The columns are those of pgbench 9.3 to 18, as the chapter on pgbench in each version's manual describes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from runners.contract import Histogram
+from runners.tools import histogram
+
+BYTES_PER_TRANSACTION = 31
+LOG_CAP_BYTES = 256 * 1024 * 1024
+HEADER = "benchhub-latency 1"
+KINDS = ("skipped", "failed", "serialization", "deadlock")
+UNREADABLE = "unreadable"
+PROCESSED = "processed"
+# Longer numbers are no times and no scripts; they would also lose digits in awk, which computes in binary64.
+LONGEST_TIME = 15
+LONGEST_SCRIPT = 4
+# Equal latencies are counted as text first and looked at once, which is four times as fast as looking at each
+# line; the bound keeps memory flat. In mawk %d stops at 2^31 and print at six digits: hence %.0f throughout.
+REDUCE_AWK = """\
+function count_pending(    key, part, kind, latency, script, shift) {
+    for (key in pending) {
+        split(key, part, " ")
+        if (key !~ /^[0-9]+ [0-9]+$/ || length(part[1]) > 15 || length(part[2]) > 4) {
+            kind = part[1] ~ /^(skipped|failed|serialization|deadlock)$/ ? part[1] : "unreadable"
+            kinds[kind] += pending[key]
+            continue
+        }
+        latency = part[1] + 0; script = part[2] + 0
+        sum[script] += latency * pending[key]
+        if (!(script in max) || latency > max[script]) max[script] = latency
+        if (!(script in min) || latency < min[script]) min[script] = latency
+        for (shift = 0; latency >= 1024; shift++) latency = int(latency / 2)
+        bins[script " " shift " " latency] += pending[key]
+    }
+    split("", pending)
+    distinct = 0
+}
+NF < 6 { kinds["unreadable"]++; next }
+$5 "" != epoch {
+    epoch = $5 ""
+    timed = epoch ~ /^[0-9]+$/ && length(epoch) < 16
+    if (timed && (first == "" || epoch + 0 < first)) first = epoch + 0
+    if (timed && (last == "" || epoch + 0 > last)) last = epoch + 0
+}
+!timed { kinds["unreadable"]++; next }
+{ if (pending[$3 " " $4]++ == 0 && ++distinct == 65536) count_pending() }
+END {
+    count_pending()
+    print "benchhub-latency 1"
+    for (bin in bins) printf "%s %.0f\\n", bin, bins[bin]
+    for (script in sum) printf "script %s %.0f %.0f %.0f\\n", script, sum[script], min[script], max[script]
+    for (kind in kinds) printf "kind %s %.0f\\n", kind, kinds[kind]
+    printf "lines %.0f\\n", NR
+    if (first != "") printf "first_epoch_s %.0f\\nlast_epoch_s %.0f\\n", first, last
+    print "end"
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptTotals:
+    """Sum and extremes of one script's latencies. `script` is its number in the order of the command line."""
+
+    sum_us: int
+    min_us: int
+    max_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A whole per-transaction log: counts by (script, shift, value), and of lines without a latency."""
+
+    lines: int
+    bins: Mapping[tuple[int, int, int], int]
+    scripts: Mapping[int, ScriptTotals]
+    kinds: Mapping[str, int]
+    first_epoch_s: int | None
+    last_epoch_s: int | None
+
+    @property
+    def transactions(self) -> int:
+        """Transactions that were logged with their latency."""
+        return sum(self.bins.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One line of a per-transaction log. Without a latency it is of another `kind` than "processed"."""
+
+    client: int
+    number: int
+    kind: str
+    latency_us: int | None
+    script: int
+    epoch_s: float
+    lag_us: int | None
+    retries: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateRow:
+    """One line of an aggregated log (`--aggregate-interval`); None is what this layout has no column for."""
+
+    epoch_s: int
+    transactions: int
+    sum_us: int
+    sum_of_squares_us2: int
+    min_us: int
+    max_us: int
+    lag_sum_us: int | None = None
+    lag_sum_of_squares_us2: int | None = None
+    lag_min_us: int | None = None
+    lag_max_us: int | None = None
+    skipped: int | None = None
+    retried: int | None = None
+    retries: int | None = None
+    serialization_failures: int | None = None
+    deadlock_failures: int | None = None
+
+
+AGGREGATE_COLUMNS = (6, 10, 11, 15)
+
+
+def choose_sampling_rate(expected_tps: float, duration_s: float, cap_bytes: int = LOG_CAP_BYTES) -> float:
+    """Return the share of transactions to log so that the log stays under the cap: 1/k for a whole k."""
+    if expected_tps < 0 or duration_s < 0 or cap_bytes <= 0:
+        raise ValueError(
+            "A sampling rate needs a rate and a duration that are not negative, and a cap above 0."
+        )
+    log_bytes = expected_tps * duration_s * BYTES_PER_TRANSACTION
+    return 1 / max(1, math.ceil(log_bytes / cap_bytes))
+
+
+def _timed(columns: list[bytes]) -> bool:
+    return len(columns) >= 6 and columns[4].isdigit() and len(columns[4]) <= LONGEST_TIME
+
+
+def _kind(columns: list[bytes]) -> str:
+    """Return "processed" for a line with a latency, otherwise what stands in its place, or "unreadable"."""
+    if not _timed(columns):
+        return UNREADABLE
+    latency, script = columns[2:4]
+    if (
+        latency.isdigit()
+        and script.isdigit()
+        and len(latency) <= LONGEST_TIME
+        and len(script) <= LONGEST_SCRIPT
+    ):
+        return PROCESSED
+    kind = latency.decode(errors="replace")
+    return kind if kind in KINDS else UNREADABLE
+
+
+def reduce_log(lines: Iterable[bytes]) -> Reduction:
+    """Return the reduction of a log's lines, read once: memory grows with the bins, not with the lines."""
+    read = 0
+    bins: Counter[tuple[int, int, int]] = Counter()
+    kinds: Counter[str] = Counter()
+    scripts: dict[int, ScriptTotals] = {}
+    first_epoch_s: int | None = None
+    last_epoch_s: int | None = None
+    for line in lines:
+        read += 1
+        columns = line.split()
+        if _timed(columns):
+            epoch_s = int(columns[4])
+            first_epoch_s = epoch_s if first_epoch_s is None else min(first_epoch_s, epoch_s)
+            last_epoch_s = epoch_s if last_epoch_s is None else max(last_epoch_s, epoch_s)
+        kind = _kind(columns)
+        if kind != PROCESSED:
+            kinds[kind] += 1
+            continue
+        latency_us, script = int(columns[2]), int(columns[3])
+        bins[script, *histogram.bin_of(latency_us)] += 1
+        scripts[script] = _with_latency(scripts.get(script), latency_us)
+    return Reduction(read, dict(bins), scripts, dict(kinds), first_epoch_s, last_epoch_s)
+
+
+def _with_latency(totals: ScriptTotals | None, latency_us: int) -> ScriptTotals:
+    if totals is None:
+        return ScriptTotals(latency_us, latency_us, latency_us)
+    return ScriptTotals(
+        totals.sum_us + latency_us, min(totals.min_us, latency_us), max(totals.max_us, latency_us)
+    )
+
+
+def read_reduction(text: str) -> Reduction:
+    """Return what `REDUCE_AWK` printed. Raises ValueError for text that is cut off or something else."""
+    lines = text.splitlines()
+    if not lines or lines[0] != HEADER:
+        raise ValueError("The reduced log does not begin as one.")
+    if lines[-1] != "end":
+        raise ValueError("The reduced log is cut off.")
+    numbers: dict[str, int] = {}
+    bins: dict[tuple[int, int, int], int] = {}
+    scripts: dict[int, ScriptTotals] = {}
+    kinds: dict[str, int] = {}
+    for line in lines[1:-1]:
+        match line.split():
+            case ["script", script, total, least, most]:
+                scripts[int(script)] = ScriptTotals(int(total), int(least), int(most))
+            case ["kind", kind, count]:
+                kinds[kind] = int(count)
+            case [("lines" | "first_epoch_s" | "last_epoch_s") as name, number]:
+                numbers[name] = int(number)
+            case [script, shift, value, count]:
+                bins[int(script), int(shift), int(value)] = int(count)
+            case _:
+                raise ValueError(f"The reduced log has a line that cannot be read: {line!r}.")
+    return Reduction(
+        numbers.get("lines", 0),
+        bins,
+        scripts,
+        kinds,
+        numbers.get("first_epoch_s"),
+        numbers.get("last_epoch_s"),
+    )
+
+
+def histograms(reduction: Reduction, sampling_rate: float) -> tuple[Histogram, ...]:
+    """Return "latency" of all transactions, then "latency of script N" of each where there are several."""
+    each = [_script_histogram(reduction, script, sampling_rate) for script in sorted(reduction.scripts)]
+    if not each:
+        return ()
+    whole = histogram.merge("latency", each)
+    return (whole, *each) if len(each) > 1 else (whole,)
+
+
+def _script_histogram(reduction: Reduction, script: int, sampling_rate: float) -> Histogram:
+    counts = {(shift, value): n for (number, shift, value), n in reduction.bins.items() if number == script}
+    totals = reduction.scripts[script]
+    return histogram.from_bins(
+        f"latency of script {script}",
+        counts,
+        sum_us=totals.sum_us,
+        min_us=totals.min_us,
+        max_us=totals.max_us,
+        sampling_rate=sampling_rate,
+    )
+
+
+def transactions(lines: Iterable[bytes], *, rate_limited: bool, retries: bool) -> Iterator[Transaction]:
+    """Yield the transactions of a per-transaction log; lines that are cut off are left out.
+
+    The seventh column is the schedule lag of a run with -R, or else, from 15 on, the retries of a run whose
+    --max-tries is not 1: only the command line tells which, so the caller says it.
+    """
+    for line in lines:
+        columns = line.split()
+        kind = _kind(columns)
+        if kind != UNREADABLE and len(columns) == 6 + rate_limited + retries:
+            yield _transaction(columns, kind, rate_limited, retries)
+
+
+def _transaction(columns: list[bytes], kind: str, rate_limited: bool, retries: bool) -> Transaction:
+    return Transaction(
+        client=int(columns[0]),
+        number=int(columns[1]),
+        kind=kind,
+        latency_us=int(columns[2]) if kind == PROCESSED else None,
+        script=int(columns[3]),
+        epoch_s=int(columns[4]) + int(columns[5]) / 1e6,
+        lag_us=int(columns[6]) if rate_limited else None,
+        retries=int(columns[-1]) if retries else None,
+    )
+
+
+def aggregate_rows(lines: Iterable[bytes]) -> Iterator[AggregateRow]:
+    """Yield the rows of an aggregated log; what is cut off, or has another number of columns, is left out.
+
+    6 columns: 9.3 to 14. 10: with -R. 11: with -R and -L. 15: always from 15 on. pgbench itself leaves out
+    the last interval when it is not full.
+    """
+    for line in lines:
+        columns = line.split()
+        if len(columns) in AGGREGATE_COLUMNS and all(column.isdigit() for column in columns):
+            yield AggregateRow(*map(int, columns))
