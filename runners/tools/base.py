@@ -1,0 +1,53 @@
+"""What a load generator has to offer. One module per tool offers it; the registry is in the package.
+
+The commands are POSIX sh text. The caller runs them in the attempt's folder with LC_ALL=C and PGHOST, PGPORT,
+PGUSER, PGDATABASE, PGAPPNAME and PGPASSFILE set, and keeps their stdout and stderr; the exit code of the
+text's last command counts. Nothing here touches a file, a host or a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from runners.contract import Outputs, RunResult, RunSpec
+
+
+class Tool(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def unit(self) -> str:
+        """The unit of the tool's throughput. Curves of unlike units are never compared."""
+
+    @property
+    def parser(self) -> str:
+        """Name and version of the parser, such as "pgbench/1": stored with every result that it made."""
+
+    def check(self, spec: RunSpec) -> None:
+        """Raise ValueError, with one sentence for the user, when this cannot be run as it was asked for."""
+
+    def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the canonical recipe of the data set: tool and size, and what else is not the default."""
+
+    def load_command(self, spec: RunSpec) -> str:
+        """Return the command that makes the data set, replacing an older one."""
+
+    def verify_command(self, spec: RunSpec) -> str:
+        """Return the command that exits non-zero, with a sentence on stderr, unless the data set is there."""
+
+    def warmup_command(self, spec: RunSpec) -> str:
+        """Return the command that runs the load for `warmup_s`; what it prints stays apart."""
+
+    def measure_command(self, spec: RunSpec) -> str:
+        """Return the command that runs the load for `duration_s` and leaves files no larger than its caps."""
+
+    def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
+        """Return what an attempt measured. Outputs that make no sense are a failed result, not an error."""
+
+    def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
+        """Return SQL that gives one text which sums up what the data set contains now."""
+
+    def age_query(self, parameters: Mapping[str, Any]) -> str:
+        """Return SQL that gives the number of write transactions since the data set was loaded."""

@@ -1,0 +1,207 @@
+"""pgbench's commands as POSIX sh text, and the SQL that looks at its data set.
+
+Every word that a person may have chosen goes through shlex.quote. No command uses `exit`, so that the caller
+can put further lines after it: `(exit N)` sets the exit code.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from runners.contract import RunSpec
+from runners.tools.pgbench_log import REDUCE_AWK
+from runners.tools.pgbench_parameters import (
+    ACCOUNTS_PER_SCALE,
+    CUSTOM,
+    Parameters,
+    Version,
+    check,
+    version_of,
+)
+
+KEPT_LOG_CAP_BYTES = 1024 * 1024
+TABLES = ("pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history")
+# Before 9.6 the built-in scripts have a switch each, and the default has none.
+OLD_SWITCHES = {"select-only": ["-S"], "simple-update": ["-N"], "tpcb-like": []}
+
+AGE_QUERY = "SELECT count(*) FROM pgbench_history"
+
+# One pass over each table; counts and sums of a freshly loaded data set depend on its scale alone.
+FINGERPRINT_QUERY = """\
+SELECT md5(concat_ws(' ', branches, tellers, accounts, history)) FROM
+(SELECT concat_ws(',', count(*), sum(bid), sum(bbalance)) AS branches FROM pgbench_branches) AS b,
+(SELECT concat_ws(',', count(*), sum(tid), sum(bid), sum(tbalance)) AS tellers FROM pgbench_tellers) AS t,
+(SELECT concat_ws(',', count(*), sum(aid), sum(bid), sum(abalance)) AS accounts FROM pgbench_accounts) AS a,
+(SELECT concat_ws(',', count(*), sum(aid), sum(delta)) AS history FROM pgbench_history) AS h"""
+
+# Every table but the history has the same fill factor and persistence, so the smallest speaks for them.
+# A load that was cut off before its last step has no primary key.
+FOUND_QUERY = """\
+SELECT 'scale ' || (SELECT count(*) FROM pgbench_branches)
+|| ', accounts ' || (SELECT coalesce(max(aid), 0) FROM pgbench_accounts)
+|| ', primary keys ' || (SELECT count(*) FROM pg_index
+    WHERE indisprimary AND indrelid = 'pgbench_accounts'::regclass)
+|| ', foreign keys ' || (SELECT count(*) > 0 FROM pg_constraint
+    WHERE contype = 'f' AND conrelid = 'pgbench_accounts'::regclass)
+|| ', partitions ' || (SELECT count(*) FROM pg_inherits WHERE inhparent = 'pgbench_accounts'::regclass)
+|| ', unlogged ' || (relpersistence = 'u')
+|| ', fillfactor ' || coalesce(substring(array_to_string(reloptions, ',') from 'fillfactor=([0-9]+)'), '100')
+FROM pg_class WHERE oid = 'pgbench_branches'::regclass"""
+
+
+def load_command(spec: RunSpec) -> str:
+    """Return the command that makes the data set and then vacuums and analyses it."""
+    parameters = check(spec)
+    words = [_program(spec, "pgbench"), "-i", "-n", "-q", "-s", str(parameters.scale)]
+    words += ["-F", str(parameters.fillfactor)] if parameters.fillfactor != 100 else []
+    words += ["--foreign-keys"] if parameters.foreign_keys else []
+    words += ["--unlogged-tables"] if parameters.unlogged else []
+    if parameters.partitions:
+        words += [
+            f"--partitions={parameters.partitions}",
+            f"--partition-method={parameters.partition_method}",
+        ]
+    # One statement per psql: VACUUM runs in no transaction, and old psql keeps only the last of several -c.
+    vacuums = [_psql(spec, f"VACUUM ANALYZE {table}") for table in TABLES]
+    return " &&\n".join([" ".join(words), *vacuums]) + "\n"
+
+
+def verify_command(spec: RunSpec) -> str:
+    """Return the command that exits 0 if the data set is as asked for, 1 if not, 2 if nobody can tell."""
+    expected = shlex.quote(_expected(check(spec)))
+    return f"""\
+rc=0
+found=$({_psql(spec, FOUND_QUERY)} 2>&1) || rc=$?
+first=$(printf '%s\\n' "$found" | head -n 1)
+case $rc in
+0)  if [ "$found" != {expected} ]; then
+        printf 'The data set is not the one asked for: found "%s", expected "%s".\\n' "$found" {expected} >&2
+        rc=1
+    fi ;;
+1)  printf 'There is no pgbench data set: %s\\n' "$first" >&2 ;;
+*)  printf 'The server cannot be asked for its data set: %s\\n' "$first" >&2
+    rc=2 ;;
+esac
+(exit "$rc")
+"""
+
+
+def _expected(parameters: Parameters) -> str:
+    """Return what FOUND_QUERY says of these parameters' data set."""
+    return (
+        f"scale {parameters.scale}, accounts {parameters.scale * ACCOUNTS_PER_SCALE}, primary keys 1"
+        f", foreign keys {_sql(parameters.foreign_keys)}, partitions {parameters.partitions}"
+        f", unlogged {_sql(parameters.unlogged)}, fillfactor {parameters.fillfactor}"
+    )
+
+
+def _sql(truth: bool) -> str:
+    return "true" if truth else "false"
+
+
+def warmup_command(spec: RunSpec) -> str:
+    """Return the command that runs the load for `warmup_s`, unlogged; it prints to warmup.out and warmup.err.
+
+    Only when it fails does its stderr go to the caller's too: the measured run's output stays by itself.
+    """
+    parameters = check(spec)
+    pgbench = " ".join(_run_words(spec, parameters, spec.warmup_s))
+    return f"""\
+rc=0
+{_write_scripts(parameters)}{pgbench} > warmup.out 2> warmup.err || rc=$?
+if [ "$rc" -ne 0 ]; then cat warmup.err >&2; fi
+(exit "$rc")
+"""
+
+
+def measure_command(spec: RunSpec) -> str:
+    """Return the command that runs the load for `duration_s` and reduces its log; its exit code is pgbench's.
+
+    It leaves started_epoch and, of a logged run, latency.hist (or latency.error, why there is none) and
+    log.gz (or log.dropped, the bytes that were too many to keep).
+    """
+    parameters = check(spec)
+    words = _run_words(spec, parameters, spec.duration_s)
+    if spec.log_sampling_rate == 0:
+        return _measure(parameters, words) + '(exit "$rc")\n'
+    words[1:1] = _log_words(spec)
+    reduction = _reduction(version_of(spec.tool_version))
+    return "mkdir -p log\n" + _measure(parameters, words) + reduction + '(exit "$rc")\n'
+
+
+def _measure(parameters: Parameters, words: list[str]) -> str:
+    return f"""\
+rc=0
+{_write_scripts(parameters)}date +%s > started_epoch &&
+{" ".join(words)} || rc=$?
+"""
+
+
+def _program(spec: RunSpec, name: str) -> str:
+    return shlex.quote(f"{spec.bin_directory.rstrip('/')}/{name}")
+
+
+def _psql(spec: RunSpec, statement: str) -> str:
+    return f"{_program(spec, 'psql')} -X -q -A -t -w -v ON_ERROR_STOP=1 -c {shlex.quote(statement)}"
+
+
+def _run_words(spec: RunSpec, parameters: Parameters, duration_s: int) -> list[str]:
+    """Return pgbench's command line without logging, its words quoted."""
+    version = version_of(spec.tool_version)
+    words = [_program(spec, "pgbench"), "-n", "-c", str(spec.clients), "-j", str(spec.threads)]
+    words += ["-T", str(duration_s), "-M", parameters.query_mode]
+    words += ["-P", "1"] if version >= (9, 4) else []
+    words += ["-C"] if parameters.connect_each else []
+    words += ["-R", f"{parameters.rate_tps:.15g}"] if parameters.rate_tps else []
+    words += ["-L", f"{parameters.latency_limit_ms:.15g}"] if parameters.latency_limit_ms else []
+    words += [f"--max-tries={parameters.max_tries}"] if parameters.max_tries > 1 else []
+    words += ["--failures-detailed"] if parameters.failures_detailed else []
+    for name, value in sorted((parameters.variables or {}).items()):
+        words += ["-D", shlex.quote(f"{name}={value}")]
+    return words + list(_script_words(parameters, version))
+
+
+def _script_words(parameters: Parameters, version: Version) -> Iterator[str]:
+    if parameters.script != CUSTOM:
+        yield from ["-b", parameters.script] if version >= (9, 6) else OLD_SWITCHES[parameters.script]
+        return
+    # With custom scripts alone, pgbench takes :scale to be 1 unless it is told.
+    yield from ["-s", str(parameters.scale)]
+    for number, script in enumerate(parameters.scripts):
+        weight = f"@{script.weight}" if version >= (9, 6) else ""
+        yield from ["-f", f"script_{number}.sql{weight}"]
+
+
+def _write_scripts(parameters: Parameters) -> str:
+    """Return lines that end in &&: a script that a full disk cut short must not be run."""
+    return "".join(
+        f"printf '%s\\n' {shlex.quote(script.text)} > script_{number}.sql &&\n"
+        for number, script in enumerate(parameters.scripts)
+    )
+
+
+def _log_words(spec: RunSpec) -> list[str]:
+    words = ["-l"]
+    words += ["--log-prefix=log/pgbench_log"] if version_of(spec.tool_version) >= (10,) else []
+    words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
+    return words
+
+
+def _reduction(version: Version) -> str:
+    """Return the lines that reduce log/pgbench_log.*; whatever befalls them, $rc stays pgbench's."""
+    # Before 10 there is no --log-prefix and the log lies in the current folder.
+    gather = "" if version >= (10,) else "mv pgbench_log.* log/ 2> /dev/null\n"
+    return f"""\
+{gather}if ls log/pgbench_log.* > /dev/null 2>&1; then
+    if awk {shlex.quote(REDUCE_AWK)} log/pgbench_log.* > latency.part 2> latency.error; then
+        mv latency.part latency.hist && rm -f latency.error
+    fi
+    bytes=$(($(cat log/pgbench_log.* | wc -c)))
+    if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat log/pgbench_log.* | gzip > log.gz 2> /dev/null; then
+        rm -f log.gz
+        echo "$bytes" > log.dropped
+    fi
+fi
+rm -rf latency.part log
+"""
