@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import getpass
 import inspect
 import os
 import pwd
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -91,8 +93,28 @@ def login(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Login]:
             (home / name).write_text("echo 'Welcome! END-of noise'; echo oops >&2\nset -o noclobber\n")
         yield Login(username, home, is_scratch=True)
     finally:
-        subprocess.run(["userdel", username], check=False, stderr=subprocess.DEVNULL)
+        _kill_all_of(pwd.getpwnam(username).pw_uid)
+        subprocess.run(["userdel", username], check=True)
         shutil.rmtree(home, ignore_errors=True)
+
+
+def _kill_all_of(uid: int) -> None:
+    """What tests cut off half way on the target, such as a held wait: userdel refuses while it is there."""
+    for _ in range(100):
+        running = [path for path in Path("/proc").glob("[0-9]*") if _owner(path) == uid]
+        if not running:
+            return
+        for process in running:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process.name), signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def _owner(path: Path) -> int | None:
+    try:
+        return path.stat().st_uid
+    except FileNotFoundError:
+        return None
 
 
 @dataclass
