@@ -80,12 +80,7 @@ def _littles_law(evidence: Evidence) -> Doubt | None:
     """clients = TPS x latency holds in a closed loop whose clients do nothing but wait for the server."""
     latency = _latency_range_ms(evidence)
     failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
-    if (
-        latency is None
-        or evidence.rate_limited
-        or evidence.connect_each
-        or failed_share > FAILED_SHARE_IGNORED
-    ):
+    if latency is None or evidence.rate_limited or evidence.connect_each or failed_share > FAILED_SHARE_IGNORED:
         return None
     least, most = (evidence.tps * latency_ms / 1000 for latency_ms in latency)
     middle = (least + most) / 2
@@ -119,8 +114,7 @@ def _rate(evidence: Evidence) -> Doubt | None:
         return None
     rate = f"{evidence.transactions / loaded_s:,.0f} per second" if loaded_s > 0 else "no rate"
     return "rate", (
-        f"{evidence.transactions:,} transactions in {loaded_s:,.3f} s are {rate}, "
-        f"but the TPS is {evidence.tps:,.0f}."
+        f"{evidence.transactions:,} transactions in {loaded_s:,.3f} s are {rate}, but the TPS is {evidence.tps:,.0f}."
     )
 
 

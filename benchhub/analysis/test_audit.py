@@ -73,9 +73,7 @@ def test_report_a_9_4_4_prints_half_the_clients_that_its_numbers_imply(
         (144, 72, 460_610, 0.316),  # 145.55
     ],
 )
-def test_report_a_agrees_with_itself_elsewhere(
-    clients: int, threads: int, tps: float, latency_ms: float
-) -> None:
+def test_report_a_agrees_with_itself_elsewhere(clients: int, threads: int, tps: float, latency_ms: float) -> None:
     assert codes(Evidence(clients=clients, threads=threads, tps=tps, latency_average_ms=latency_ms)) == []
 
 
@@ -111,14 +109,10 @@ def test_the_printed_average_is_given_the_room_of_its_rounding() -> None:
     # 0.038 may be 0.0385: 99,000 x 0.0385 ms = 3.81 of 4 clients; 99,000 x 0.038 ms = 3.76 are too few.
     printed = Evidence(clients=4, tps=99_000.0, latency_average_ms=0.038)
     assert codes(printed) == []
-    assert codes(replace(printed, latency_average_ms=None, logged_latency_average_ms=0.038)) == [
-        "clients-idle"
-    ]
+    assert codes(replace(printed, latency_average_ms=None, logged_latency_average_ms=0.038)) == ["clients-idle"]
 
 
-@pytest.mark.parametrize(
-    "open_loop", [{"rate_limited": True}, {"connect_each": True}, {"failed_transactions": 700}]
-)
+@pytest.mark.parametrize("open_loop", [{"rate_limited": True}, {"connect_each": True}, {"failed_transactions": 700}])
 def test_littles_law_is_silent_where_clients_do_other_things(open_loop: dict[str, int]) -> None:
     loop = replace(SOUND, logged_latency_average_ms=3.0, latency_average_ms=3.0, **open_loop)  # type: ignore[arg-type]
     assert codes(loop) == []
@@ -134,17 +128,13 @@ def test_transactions_over_duration_are_held_to_two_per_cent(transactions: int, 
 
 def test_the_time_of_connecting_is_not_load() -> None:
     # 4 s asked for, 1 s of it connecting: 3,000 transactions in 3 s are 1,000 TPS.
-    slow = Evidence(
-        clients=10, tps=1_000.0, transactions=3_000, duration_s=4.0, initial_connection_time_ms=1_000.0
-    )
+    slow = Evidence(clients=10, tps=1_000.0, transactions=3_000, duration_s=4.0, initial_connection_time_ms=1_000.0)
     assert codes(slow) == []
     assert codes(replace(slow, initial_connection_time_ms=0.0)) == ["rate"]
 
 
 def test_a_run_that_only_connected_is_doubted_and_divides_by_nothing() -> None:
-    never = Evidence(
-        clients=1, tps=1_000.0, transactions=100, duration_s=1.0, initial_connection_time_ms=1_000.0
-    )
+    never = Evidence(clients=1, tps=1_000.0, transactions=100, duration_s=1.0, initial_connection_time_ms=1_000.0)
     assert codes(never) == ["rate"]
     assert "no rate" in the_sentence(never)
 

@@ -189,7 +189,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
             rate_limited=bool(spec.parameters.get("rate_tps")),
             connect_each=bool(spec.parameters.get("connect_each")),
             asked_scale=spec.parameters.get("scale"),
-            reported_scale=_whole(value.get("scale")),
+            reported_scale=_whole(value.get("reported_scale")),
         )
     )
     return [Doubt(code, text) for code, text in found]

@@ -12,7 +12,7 @@ from benchhub.analysis import digest
 from benchhub.catalog.models import DataSet, Hardware, Host, Instance
 from runners import tools
 from runners.contract import Endpoint, RunSpec
-from runners.tools.pgbench_log import choose_sampling_rate
+from runners.tools import choose_sampling_rate
 
 from .models import Experiment, ExperimentSystem, Result, Run, System
 

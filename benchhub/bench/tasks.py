@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 
-from celery import shared_task
 from kombu.exceptions import OperationalError
+
+from benchhub.celery import app
 
 from . import execution
 
 logger = logging.getLogger(__name__)
 
 
-@shared_task(name="bench.tick", ignore_result=True)  # type: ignore[untyped-decorator]  # celery has no types
+@app.task(name="bench.tick", ignore_result=True)  # type: ignore[untyped-decorator]  # celery has no types
 def tick(run_ids: tuple[int, ...] = ()) -> None:
     """Advance every run that is due, and those named, as far as it goes without waiting for a load."""
     execution.tick(wake, run_ids)

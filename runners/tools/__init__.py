@@ -21,7 +21,5 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
 def get(name: str) -> Tool:
     """Return the tool of this name; raise ValueError, naming those there are, when there is none."""
     if name not in TOOLS:
-        raise ValueError(
-            f"There is no load generator named {name!r}; choose one of: {', '.join(sorted(TOOLS))}."
-        )
+        raise ValueError(f"There is no load generator named {name!r}; choose one of: {', '.join(sorted(TOOLS))}.")
     return TOOLS[name]

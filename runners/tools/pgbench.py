@@ -152,11 +152,7 @@ def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
     said = pgbench_output.text_of(outputs.files.get("latency.error", b"")).strip().splitlines()
     if said:
         return f"the log could not be reduced on the driver ({said[-1][:200]})"
-    return (
-        "there is no reduced log"
-        if isinstance(error, KeyError)
-        else f"the reduced log cannot be read ({error})"
-    )
+    return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"
 
 
 def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], why: str) -> Latencies:
@@ -165,9 +161,7 @@ def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], why: str) -> Laten
         return Latencies(None, (*remarks, f"No percentiles: {why}."))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(outputs.files["log.gz"])) as log:
-            return Latencies(
-                pgbench_log.reduce_log(log), (*remarks, f"Percentiles from the kept log: {why}.")
-            )
+            return Latencies(pgbench_log.reduce_log(log), (*remarks, f"Percentiles from the kept log: {why}."))
     except (OSError, EOFError, zlib.error) as error:
         return Latencies(None, (*remarks, f"No percentiles: {why}, and the kept log is damaged ({error})."))
 
@@ -193,14 +187,10 @@ def _percentile_remarks(reduction: Reduction | None, histograms: tuple[Histogram
     remarks = []
     if histograms and histograms[0].sampling_rate < 1:
         remarks.append(_sampling_remark(histograms[0].sampling_rate))
-    absent = [
-        n for n, share in PERCENTILES.items() if not histograms or percentile_us(histograms[0], share) is None
-    ]
+    absent = [n for n, share in PERCENTILES.items() if not histograms or percentile_us(histograms[0], share) is None]
     if absent:
         remarks.append(f"No {', '.join(absent)}: only {reduction.transactions:,} transactions were logged.")
-    left_out = [
-        f"{reduction.kinds[kind]:,} {kind}" for kind in pgbench_log.KINDS if reduction.kinds.get(kind)
-    ]
+    left_out = [f"{reduction.kinds[kind]:,} {kind}" for kind in pgbench_log.KINDS if reduction.kinds.get(kind)]
     if left_out:
         remarks.append(f"Percentiles leave out transactions without a latency: {', '.join(left_out)}.")
     return remarks

@@ -145,9 +145,7 @@ AGGREGATE_COLUMNS = (6, 10, 11, 15)
 def choose_sampling_rate(expected_tps: float, duration_s: float, cap_bytes: int = LOG_CAP_BYTES) -> float:
     """Return the share of transactions to log so that the log stays under the cap: 1/k for a whole k."""
     if expected_tps < 0 or duration_s < 0 or cap_bytes <= 0:
-        raise ValueError(
-            "A sampling rate needs a rate and a duration that are not negative, and a cap above 0."
-        )
+        raise ValueError("A sampling rate needs a rate and a duration that are not negative, and a cap above 0.")
     log_bytes = expected_tps * duration_s * BYTES_PER_TRANSACTION
     return 1 / max(1, math.ceil(log_bytes / cap_bytes))
 
@@ -161,12 +159,7 @@ def _kind(columns: list[bytes]) -> str:
     if not _timed(columns):
         return UNREADABLE
     latency, script = columns[2:4]
-    if (
-        latency.isdigit()
-        and script.isdigit()
-        and len(latency) <= LONGEST_TIME
-        and len(script) <= LONGEST_SCRIPT
-    ):
+    if latency.isdigit() and script.isdigit() and len(latency) <= LONGEST_TIME and len(script) <= LONGEST_SCRIPT:
         return PROCESSED
     kind = latency.decode(errors="replace")
     return kind if kind in KINDS else UNREADABLE
@@ -200,9 +193,7 @@ def reduce_log(lines: Iterable[bytes]) -> Reduction:
 def _with_latency(totals: ScriptTotals | None, latency_us: int) -> ScriptTotals:
     if totals is None:
         return ScriptTotals(latency_us, latency_us, latency_us)
-    return ScriptTotals(
-        totals.sum_us + latency_us, min(totals.min_us, latency_us), max(totals.max_us, latency_us)
-    )
+    return ScriptTotals(totals.sum_us + latency_us, min(totals.min_us, latency_us), max(totals.max_us, latency_us))
 
 
 def read_reduction(text: str) -> Reduction:

@@ -64,9 +64,7 @@ SERIES_UNITS = {
 ABORTED = "Run was aborted; the above results are incomplete."
 # Up to 10 a client that aborts shows in no exit code, only in a line of stderr.
 ABORTED_CLIENT = re.compile(r"^(?:pgbench: error: )?client \d+ .*aborted\b", re.IGNORECASE)
-NOT_AN_ERROR = re.compile(
-    r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)"
-)
+NOT_AN_ERROR = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)")
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
 MESSAGE_PREFIX = re.compile(r"^pgbench: (?:error|fatal): ")
 REASON_LINES = 3
@@ -100,9 +98,7 @@ def read_summary(stdout: str, *, connect_each: bool) -> Summary:
     if missing:
         return Summary({}, missing)
     units = {name: unit for name, unit, _ in SUMMARY_LINES}
-    measures = {
-        name: Measure(n, units[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)
-    }
+    measures = {name: Measure(n, units[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
     return Summary({**_tps_measures(tps, connect_each), **measures})
 
 

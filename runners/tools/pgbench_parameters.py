@@ -139,9 +139,7 @@ def _check_load(parameters: Parameters) -> None:
         raise ValueError(f"A transaction needs at least 1 try, not {parameters.max_tries}.")
     for name, value in (parameters.variables or {}).items():
         if not VARIABLE_NAME.fullmatch(name) or "\0" in str(value):
-            raise ValueError(
-                f"{name!r} cannot be a variable of pgbench; use letters, digits and underscores."
-            )
+            raise ValueError(f"{name!r} cannot be a variable of pgbench; use letters, digits and underscores.")
 
 
 def _check_scripts(parameters: Parameters) -> None:
@@ -158,13 +156,9 @@ def _check_script(script: Script) -> None:
     if not isinstance(script.text, str) or not script.text.strip() or "\0" in script.text:
         raise ValueError("A custom script must be text, not empty and without NUL characters.")
     if isinstance(script.weight, bool) or not isinstance(script.weight, int) or script.weight < 1:
-        raise ValueError(
-            f"The weight of a custom script must be a whole number from 1, not {script.weight!r}."
-        )
+        raise ValueError(f"The weight of a custom script must be a whole number from 1, not {script.weight!r}.")
     if SHELL_COMMAND.search(script.text):
-        raise ValueError(
-            r"A custom script may not contain \shell or \setshell: they run commands on the driver."
-        )
+        raise ValueError(r"A custom script may not contain \shell or \setshell: they run commands on the driver.")
 
 
 def check(spec: RunSpec) -> Parameters:
@@ -199,17 +193,13 @@ def _check_level(spec: RunSpec) -> None:
     if spec.clients < 1:
         raise ValueError(f"A run needs at least 1 client, not {spec.clients}.")
     if not 1 <= spec.threads <= spec.clients:
-        raise ValueError(
-            f"The threads must be between 1 and the clients ({spec.clients}), not {spec.threads}."
-        )
+        raise ValueError(f"The threads must be between 1 and the clients ({spec.clients}), not {spec.threads}.")
     if spec.duration_s < 1:
         raise ValueError(f"A run must take at least 1 second, not {spec.duration_s}.")
     if spec.warmup_s < 0:
         raise ValueError(f"A warm-up cannot take {spec.warmup_s} seconds.")
     if not 0 <= spec.log_sampling_rate <= 1:
-        raise ValueError(
-            f"The share of logged transactions must be from 0 to 1, not {spec.log_sampling_rate}."
-        )
+        raise ValueError(f"The share of logged transactions must be from 0 to 1, not {spec.log_sampling_rate}.")
 
 
 def data_set(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -75,9 +75,7 @@ def test_a_percentile_never_lies_outside_what_was_seen() -> None:
 
 
 @given(st.lists(st.integers(0, 10_000_000), min_size=20, max_size=400), st.floats(0.01, 0.99))
-def test_percentiles_are_within_a_fifth_of_a_per_cent_of_the_exact_ones(
-    latencies_us: list[int], p: float
-) -> None:
+def test_percentiles_are_within_a_fifth_of_a_per_cent_of_the_exact_ones(latencies_us: list[int], p: float) -> None:
     read = percentile_us(histogram_of(latencies_us), p)
     if read is not None:
         exact = sorted(latencies_us)[math.ceil(round(p * len(latencies_us), 6)) - 1]

@@ -113,9 +113,7 @@ def test_10_derives_its_latency_when_it_does_not_report_progress() -> None:
 
 
 def test_10_ends_with_code_0_when_all_clients_abort() -> None:
-    assert_failed(
-        PGBENCH.parse(UNLOGGED, hand_made("10_all_aborted")), "pgbench was aborted: client 0 aborted"
-    )
+    assert_failed(PGBENCH.parse(UNLOGGED, hand_made("10_all_aborted")), "pgbench was aborted: client 0 aborted")
 
 
 def test_with_a_connection_each_connecting_is_part_of_the_rate() -> None:

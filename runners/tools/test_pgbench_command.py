@@ -31,16 +31,14 @@ def measure(**changes: Any) -> str:
 
 def test_the_measured_run_logs_and_reports_its_progress() -> None:
     assert measure() == (
-        "/opt/pg/bin/pgbench -l --log-prefix=log/pgbench_log -n -c 4 -j 2 -T 3 -M simple -P 1 -b select-only"
-        " || rc=$?"
+        "/opt/pg/bin/pgbench -l --log-prefix=log/pgbench_log -n -c 4 -j 2 -T 3 -M simple -P 1 -b select-only || rc=$?"
     )
 
 
 def test_the_warm_up_runs_the_same_load_unlogged_and_prints_elsewhere() -> None:
     command = PGBENCH.warmup_command(replace(SPEC, warmup_s=7))
     assert pgbench_line(command) == (
-        "/opt/pg/bin/pgbench -n -c 4 -j 2 -T 7 -M simple -P 1 -b select-only > warmup.out 2> warmup.err"
-        " || rc=$?"
+        "/opt/pg/bin/pgbench -n -c 4 -j 2 -T 7 -M simple -P 1 -b select-only > warmup.out 2> warmup.err || rc=$?"
     )
 
 
@@ -99,9 +97,7 @@ def test_the_options_of_the_load_are_passed_on() -> None:
         "max_tries": 3,
         "failures_detailed": True,
     }
-    assert "-M prepared -P 1 -C -R 100 -L 2.5 --max-tries=3 --failures-detailed -b" in measure(
-        parameters=parameters
-    )
+    assert "-M prepared -P 1 -C -R 100 -L 2.5 --max-tries=3 --failures-detailed -b" in measure(parameters=parameters)
 
 
 def test_the_load_makes_the_data_set_then_vacuums_each_table() -> None:
@@ -150,9 +146,7 @@ def run(folder: Path, command: str, path: str | None = None) -> Outputs:
     attempt.mkdir(exist_ok=True)
     environment = {**os.environ, "LC_ALL": "C", "PATH": path or os.environ["PATH"]}
     done = subprocess.run(["/bin/sh", "-c", command], cwd=attempt, capture_output=True, env=environment)
-    files = {
-        str(path.relative_to(attempt)): path.read_bytes() for path in attempt.rglob("*") if path.is_file()
-    }
+    files = {str(path.relative_to(attempt)): path.read_bytes() for path in attempt.rglob("*") if path.is_file()}
     return Outputs(done.returncode, done.stdout, done.stderr, files)
 
 
@@ -200,9 +194,7 @@ def test_the_log_of_a_version_without_a_prefix_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("returncode", [1, 2, 137])
-def test_the_exit_code_is_pgbenchs_and_the_log_is_reduced_all_the_same(
-    tmp_path: Path, returncode: int
-) -> None:
+def test_the_exit_code_is_pgbenchs_and_the_log_is_reduced_all_the_same(tmp_path: Path, returncode: int) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("log/pgbench_log", returncode=returncode))
     outputs = run(tmp_path, PGBENCH.measure_command(spec_in(tmp_path)))
     assert outputs.returncode == returncode

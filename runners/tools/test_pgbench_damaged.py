@@ -31,9 +31,7 @@ def with_files(**files: bytes) -> Outputs:
 def test_an_aborted_run_is_failed_whatever_its_exit_code() -> None:
     text = hand_made("14").stdout.decode()
     said = "pgbench: error: Run was aborted; the above results are incomplete.\n"
-    assert_failed(
-        PGBENCH.parse(UNLOGGED, printing(text, said)), "pgbench was aborted and said nothing about it."
-    )
+    assert_failed(PGBENCH.parse(UNLOGGED, printing(text, said)), "pgbench was aborted and said nothing about it.")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +106,7 @@ def test_a_metric_that_begins_late_is_padded_to_the_seconds_before() -> None:
 
 def test_a_run_of_unknown_start_says_so() -> None:
     assert any(
-        "When the run started is not known" in remark
-        for remark in PGBENCH.parse(UNLOGGED, hand_made("9.4")).remarks
+        "When the run started is not known" in remark for remark in PGBENCH.parse(UNLOGGED, hand_made("9.4")).remarks
     )
     dated = replace(hand_made("9.4"), files={"started_epoch": b"1400000000\n"})
     result = PGBENCH.parse(UNLOGGED, dated)

@@ -91,9 +91,7 @@ def test_awk_and_python_agree_on_recorded_logs(path: Path) -> None:
 
 words = st.one_of(
     st.integers(0, 5_000_000).map(str),
-    st.sampled_from(
-        ["skipped", "failed", "serialization", "deadlock", "aborted", "-1", "1.5", "9" * 400, "\ufffd"]
-    ),
+    st.sampled_from(["skipped", "failed", "serialization", "deadlock", "aborted", "-1", "1.5", "9" * 400, "\ufffd"]),
 )
 good_lines = st.builds(
     "{} {} {} {} {} {}".format,
@@ -232,10 +230,7 @@ def test_lag_and_retries_stand_in_this_order() -> None:
 
 
 def test_a_line_that_is_cut_off_is_no_transaction() -> None:
-    assert (
-        list(pgbench_log.transactions([b"0 1 1201 0 17", b"0 1", b""], rate_limited=False, retries=False))
-        == []
-    )
+    assert list(pgbench_log.transactions([b"0 1 1201 0 17", b"0 1", b""], rate_limited=False, retries=False)) == []
 
 
 @pytest.mark.parametrize(
@@ -246,9 +241,7 @@ def test_a_line_that_is_cut_off_is_no_transaction() -> None:
         ("10_aggregate_latency_limit_hand_made.log", 40, 7),
     ],
 )
-def test_aggregate_rows_are_told_apart_by_their_columns(
-    name: str, lag_max_us: int | None, skipped: int | None
-) -> None:
+def test_aggregate_rows_are_told_apart_by_their_columns(name: str, lag_max_us: int | None, skipped: int | None) -> None:
     [row] = pgbench_log.aggregate_rows((HAND_MADE / name).read_bytes().splitlines())
     assert (row.transactions, row.sum_us, row.min_us, row.max_us) == (1_000, 250_000, 100, 900)
     assert (row.lag_max_us, row.skipped, row.retries) == (lag_max_us, skipped, None)
@@ -259,13 +252,9 @@ def test_recorded_aggregate_rows_have_fifteen_columns(version: str) -> None:
     [path] = (RECORDED / version / "aggregated_limited/log").glob("pgbench_log.*")
     rows = list(pgbench_log.aggregate_rows(path.read_bytes().splitlines()))
     assert len(rows) >= 3
-    assert all(
-        row.transactions > 0 and row.lag_max_us and row.skipped and row.deadlock_failures == 0 for row in rows
-    )
+    assert all(row.transactions > 0 and row.lag_max_us and row.skipped and row.deadlock_failures == 0 for row in rows)
 
 
 def test_a_cut_off_aggregate_row_is_left_out() -> None:
     whole = b"1 2 3 4 5 6"
-    assert list(pgbench_log.aggregate_rows([whole, b"1 2 3", b"1 2 3 4 5 x"])) == [
-        AggregateRow(1, 2, 3, 4, 5, 6)
-    ]
+    assert list(pgbench_log.aggregate_rows([whole, b"1 2 3", b"1 2 3 4 5 x"])) == [AggregateRow(1, 2, 3, 4, 5, 6)]

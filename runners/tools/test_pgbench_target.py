@@ -69,9 +69,7 @@ def load(cluster: Cluster, folder: Path, spec: RunSpec) -> None:
     assert PGBENCH.parse(replace(spec, kind="load"), outputs).measures["load_s"].value > 0
 
 
-def test_a_data_set_is_loaded_verified_warmed_up_and_measured(
-    cluster: Cluster, spec: RunSpec, tmp_path: Path
-) -> None:
+def test_a_data_set_is_loaded_verified_warmed_up_and_measured(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     run(cluster, tmp_path, f"{cluster.bin_directory}/pgbench -i -I d -q")
     absent = run(cluster, tmp_path, PGBENCH.verify_command(spec))
     assert (absent.returncode, absent.stderr.count(b"\n")) == (1, 1)
@@ -90,9 +88,7 @@ def test_a_data_set_is_loaded_verified_warmed_up_and_measured(
     assert result.doubts == ()
 
 
-def test_another_data_set_than_asked_for_is_refused_with_both(
-    cluster: Cluster, spec: RunSpec, tmp_path: Path
-) -> None:
+def test_another_data_set_than_asked_for_is_refused_with_both(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     load(cluster, tmp_path, spec)
     other = replace(spec, parameters={**spec.parameters, "scale": 2, "fillfactor": 90})
     outputs = run(cluster, tmp_path, PGBENCH.verify_command(other))
@@ -148,16 +144,12 @@ def test_a_sampled_run_logs_its_share(cluster: Cluster, spec: RunSpec, tmp_path:
     assert share == pytest.approx(0.1, abs=0.05)
 
 
-def test_a_custom_script_runs_at_the_scale_that_was_asked_for(
-    cluster: Cluster, spec: RunSpec, tmp_path: Path
-) -> None:
+def test_a_custom_script_runs_at_the_scale_that_was_asked_for(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     load(cluster, tmp_path, spec)
     text = "\\set far :scale * 7\nSELECT 1 / (CASE WHEN :far = 7 * :asked THEN 1 ELSE 0 END);"
     parameters = {"script": "custom", "scale": 2, "scripts": [{"text": text}], "variables": {"asked": 2}}
     custom = replace(spec, duration_s=1, parameters=parameters)
-    assert (
-        PGBENCH.parse(custom, run(cluster, tmp_path, PGBENCH.measure_command(custom))).outcome == "succeeded"
-    )
+    assert PGBENCH.parse(custom, run(cluster, tmp_path, PGBENCH.measure_command(custom))).outcome == "succeeded"
     aborting = replace(custom, parameters={**parameters, "scripts": [{"text": "SELECT 1 / 0;"}]})
     outputs = run(cluster, tmp_path, PGBENCH.measure_command(aborting))
     result = PGBENCH.parse(aborting, outputs)
