@@ -186,6 +186,22 @@ def test_a_failing_child_is_reported_by_its_last_line(own_processes: Processes) 
         own_processes.run(child)
 
 
+def test_the_line_that_tells_of_the_error_is_reported_even_if_others_follow(own_processes: Processes) -> None:
+    script = "echo 'initdb: error: could not write'; echo 'removing data directory'; exit 1"
+    child = own_processes.start("initdb", ["sh", "-c", script], folder=Path("/"))
+    with pytest.raises(ChildError, match="initdb failed: initdb: error: could not write"):
+        own_processes.run(child)
+
+
+def test_the_log_of_the_supervisor_before_is_kept_and_not_taken_for_ours(own_processes: Processes) -> None:
+    log = own_processes.logs / "late.log"
+    log.write_text("error of yesterday\n")
+    child = own_processes.start("late", ["sh", "-c", "exit 1"], folder=Path("/"))
+    with pytest.raises(ChildError, match="late failed: it said nothing"):
+        own_processes.run(child)
+    assert log.with_suffix(".log.before").read_text() == "error of yesterday\n"
+
+
 def test_a_full_disk_is_named(own_processes: Processes) -> None:
     script = "echo 'could not write: No space left on device'; echo 'child exited'; exit 1"
     child = own_processes.start("full", ["sh", "-c", script], folder=Path("/"))

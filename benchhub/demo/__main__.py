@@ -42,6 +42,8 @@ def main() -> int:
         return _fail(str(error))
     except OSError as error:
         return _fail(_sentence(error))
+    except KeyboardInterrupt:  # before anything was started that would have to be stopped
+        return 130
 
 
 def up(once: bool) -> int:
@@ -95,8 +97,9 @@ def _up_alone(once: bool) -> int:
             say("\nInterrupted.")
             return 130
         finally:
-            with step("Stop everything"):
-                demo.stop()
+            if processes.has_started_any:
+                with step("Stop everything"):
+                    demo.stop()
 
 
 def _run(demo: Demo, once: bool, start: float) -> int:

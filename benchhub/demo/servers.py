@@ -133,7 +133,7 @@ class Demo:
 
     def write_target(self, file: Path) -> None:
         """Describe the target for `manage.py demo_experiment`, passwords included: mode 0600."""
-        state.write_private(file, json.dumps(self._target(), indent=1))
+        state.write_private(file, json.dumps(self.described_target(), indent=1))
 
     def watch(self) -> None:
         """Start again what has ended by itself, a bounded number of times. Raises EmbeddedError."""
@@ -208,7 +208,8 @@ class Demo:
     def _port(self, name: str) -> int:
         return state.choose_port(self.account, name)
 
-    def _target(self) -> dict[str, object]:
+    def described_target(self) -> dict[str, object]:
+        """What `manage.py demo_experiment` is told: how to log in, and the clusters to be measured."""
         return {
             "address": "127.0.0.1",
             "port": self.sshd.port,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -61,10 +62,15 @@ class Processes:
         self.marker = marker
         self.interrupted = threading.Event()
         self._children: dict[str, Child] = {}
+        self._named: set[str] = set()
         self._stopping = False
         self._lock = threading.Lock()
         for needed in (self.logs, self.notes):
             needed.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    @property
+    def has_started_any(self) -> bool:
+        return bool(self._named)
 
     def start(
         self,
@@ -78,9 +84,9 @@ class Processes:
         to_terminal: bool = False,
     ) -> Child:
         """Start a child in `folder`; `to_terminal` lets it write its output, not its errors, to ours."""
-        log = self.logs / f"{name}.log"
         with self._lock:
             self._check()
+            log = self._log(name)
             process = _spawn(command, log, to_terminal, folder, {**environment, MARKER: self.marker}, account)
             identity = proc.identify(process.pid) or proc.Identity(process.pid, 0, proc.boot_id())
             child = Child(name, process, identity, log, stop_signals)
@@ -139,6 +145,14 @@ class Processes:
         for child in reversed(list(self._children.values())):
             self.stop(child)
 
+    def _log(self, name: str) -> Path:
+        """The log of a child, empty at its first start; the one of the supervisor before is kept beside it."""
+        log = self.logs / f"{name}.log"
+        if name not in self._named and log.exists():
+            log.rename(log.with_suffix(".log.before"))
+        self._named.add(name)
+        return log
+
     def _check(self) -> None:
         if self.interrupted.is_set() or self._stopping:
             raise InterruptError
@@ -158,11 +172,13 @@ def stop_leftovers(notes: Path, markers: Sequence[str]) -> int:
 
 
 def last_words(log: Path) -> str:
-    """The last line of a log that says something, and what it means where that is known."""
+    """The last line of a log that tells of an error, or the last of all, and where the rest is."""
     lines = last_lines(log, 12)
     if any("No space left on device" in line for line in lines):
         return f"the disk is full (see {log})."
-    return f"{lines[-1] if lines else 'it said nothing'} (see {log})"
+    telling = [line for line in lines if re.search(r"error|fatal|panic|could not", line, re.IGNORECASE)]
+    words = (telling or lines or ["it said nothing"])[-1]
+    return f"{words.removeprefix('CommandError: ')} (see {log})"
 
 
 def last_lines(log: Path, count: int) -> list[str]:
