@@ -40,7 +40,7 @@ def _experiment_context(shown: Experiment) -> dict[str, Any]:
         "experiment": shown,
         "systems": systems,
         "runs": runs,
-        "progress": progress(runs, shown.rest_s),
+        "progress": progress(runs),
         "sections": [
             {
                 "group": group,

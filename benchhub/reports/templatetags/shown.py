@@ -43,14 +43,16 @@ def size(count: int | None) -> SafeString:
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """1 h 5 min, 2 min 5 s or 12 s."""
+    """1 h 5 min, 2 min 5 s, 5 min or 12 s."""
     if seconds is None:
         return "–"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    if minutes:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{rest} s"
 
 
 @register.filter

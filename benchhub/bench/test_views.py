@@ -1,0 +1,144 @@
+import hashlib
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from benchhub.catalog.models import Hardware
+
+from . import testdata
+from .models import Attempt, Evidence, Found, Watch
+
+pytestmark = pytest.mark.django_db
+RUN_QUERIES = 9  # session, user, run, attempts, evidence, histograms, command, series, events
+
+
+@pytest.fixture(autouse=True)
+def plain_static_files(settings):
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+
+
+@pytest.fixture
+def reader(client):
+    client.force_login(get_user_model().objects.create_user("ada"))
+    return client
+
+
+@pytest.fixture
+def queued():
+    hardware = Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10)
+    system = testdata.make_system("18", testdata.make_host(), hardware)
+    return testdata.make_run(testdata.make_experiment([system]), system, 8, 1)
+
+
+@pytest.fixture
+def run(queued):
+    doubts = [{"code": "client_bound", "text": "The client may be the limit."}]
+    testdata.succeeded(queued, 1234.5678, doubts=doubts, remarks=["A quarter was logged."])
+    testdata.with_everything(queued)
+    return queued
+
+
+def page_of(run):
+    return reverse("run", args=[run.pk])
+
+
+def test_nothing_is_shown_without_signing_in(client, run):
+    for page in (page_of(run), reverse("evidence", args=[run.pk, "out.log"])):
+        assertRedirects(client.get(page), f"{reverse('login')}?next={page}", fetch_redirect_response=False)
+
+
+def test_the_page_shows_what_was_measured_with_its_doubts(reader, run):
+    response = reader.get(page_of(run))
+    assertContains(response, 'title="1,234.5678">1,235</data>')
+    assertContains(response, "The client may be the limit.")
+    assertContains(response, "A quarter was logged.")
+    assertContains(response, "123,456 transactions")
+    assertContains(response, "exec pgbench -c 8 &lt;&amp;-")
+    assertContains(response, "Read from attempt 1 by pgbench/1")
+    assertNotContains(response, "data-live-again")
+
+
+def test_settings_that_are_not_as_asked_for_stand_on_top(reader, run):
+    page = reader.get(page_of(run)).content.decode()
+    settings = page[page.index('id="settings"') :]
+    headings = [settings.index(text) for text in ("Not as asked for", "Asked for by defaults", "All 2 settings")]
+    assert headings == sorted(headings)
+    assert "16384 8kB" in settings
+
+
+def test_percentiles_say_how_much_was_logged_and_too_few_samples_give_none(reader, run):
+    response = reader.get(page_of(run))
+    assertContains(response, "25 % of the transactions were logged")
+    assertContains(response, "too few", count=3)  # 100 samples: none of p95, p99, p99.9 has 10 above it
+
+
+def test_facts_and_differences_are_written_whatever_their_shape(reader, run):
+    response = reader.get(page_of(run))
+    for text in ("steal", "1.25</data> %", "2 kB", "123,456", "A CPU", "PostgreSQL 18.4"):
+        assertContains(response, text)
+
+
+def test_facts_of_another_depth_do_not_break_the_page(reader, run):
+    odd = {"load": 1.5, "none": None, "list": [1, 2], "a": {"b": {"c": "deep"}}, "empty": {}}
+    Found.objects.filter(run=run).update(deltas=odd, host=odd, settings={}, differences=[])
+    response = reader.get(page_of(run))
+    assertContains(response, "deep")
+    assertContains(response, "not found")
+
+
+def test_the_page_takes_the_same_queries_whatever_belongs_to_the_run(reader, run, django_assert_num_queries):
+    with django_assert_num_queries(RUN_QUERIES):
+        reader.get(page_of(run))
+    attempt = run.attempts.get()
+    for number in range(20):
+        Evidence.objects.create(attempt=attempt, name=f"log.{number}", content=b"", size_bytes=0, sha256="0" * 64)
+    with django_assert_num_queries(RUN_QUERIES):
+        reader.get(page_of(run))
+
+
+def test_a_failed_run_shows_its_reason_and_history_and_no_measures(reader, queued):
+    testdata.ended(queued, "failed", "pgbench aborted: connection lost")
+    response = reader.get(page_of(queued))
+    assertContains(response, '<p class="error">pgbench aborted: connection lost</p>', html=True)
+    assertContains(response, "collecting</span>")
+    assertNotContains(response, "What was measured")
+
+
+def test_a_run_in_the_queue_has_a_page_too(reader, queued):
+    response = reader.get(page_of(queued))
+    assertContains(response, "data-live-again")
+    assertContains(response, "Nothing has been found out about the server yet.")
+
+
+def test_a_run_under_way_shows_its_step_and_what_keeps_the_host_away(reader, queued):
+    error = "The host did not answer in time."
+    Watch.objects.create(run=queued, step="measuring", live_tps=4321.9, contact_error=error)
+    response = reader.get(page_of(queued))
+    assertContains(response, "measuring. Now")
+    assertContains(response, error)
+
+
+def test_evidence_is_a_download_of_plain_text_byte_for_byte(reader, run):
+    response = reader.get(reverse("evidence", args=[run.pk, "out.log"]))
+    assert response.content == b"tps = 1000\n"
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert response["Content-Disposition"] == f'attachment; filename="run-{run.pk}-out.log"'
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assertContains(reader.get(page_of(run)), hashlib.sha256(b"tps = 1000\n").hexdigest())
+
+
+def test_evidence_of_an_earlier_attempt_is_not_mixed_up_with_the_newest(reader, run):
+    second = Attempt.objects.create(run=run, number=2, ended_at=run.created_at)
+    Evidence.objects.create(attempt=second, name="out.log", content=b"second", size_bytes=6, sha256="0" * 64)
+    address = reverse("evidence", args=[run.pk, "out.log"])
+    assert reader.get(address).content == b"second"
+    assert reader.get(address, {"attempt": 1}).content == b"tps = 1000\n"
+    assert reader.get(address, {"attempt": 3}).status_code == 404
+
+
+def test_evidence_of_another_run_or_name_is_not_found(reader, run):
+    assert reader.get(reverse("evidence", args=[run.pk + 1, "out.log"])).status_code == 404
+    assert reader.get(reverse("evidence", args=[run.pk, "../out.log"])).status_code == 404

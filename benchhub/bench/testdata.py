@@ -1,0 +1,140 @@
+"""Invented rows for the tests of pages: an experiment on two systems, and runs that ended as a test says."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+
+from .models import (
+    Attempt,
+    Event,
+    Evidence,
+    Experiment,
+    ExperimentSystem,
+    Found,
+    LatencyHistogram,
+    Result,
+    Run,
+    Series,
+    System,
+)
+
+PARAMETERS = {"script": "select-only", "query_mode": "simple", "scale": 10}
+MINUTE_S = 60
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def make_host() -> Host:
+    keys = {"host_key": "ssh-ed25519 AAAA", "public_key": "ssh-ed25519 BBBB", "private_key": "secret"}
+    return Host.objects.create(name="box", address="192.0.2.1", username="bench", trust=Host.Trust.PINNED, **keys)
+
+
+def make_system(version: str, host: Host, hardware: Hardware, *, path: str = "socket") -> System:
+    build = PgBuild.objects.create(version=version, version_num=int(version) * 10_000, binary_digest=sha256(version))
+    asked = {"shared_buffers": "256MB", "fsync": "on"}
+    configuration, _ = Configuration.objects.get_or_create(name="defaults", defaults={"settings": asked})
+    instance = Instance.objects.create(
+        name=f"pg{version}",
+        host=host,
+        build=build,
+        configuration=configuration,
+        address="/run/pg",
+        database="bench",
+        username="bench",
+    )
+    return System.objects.create(
+        label=f"PostgreSQL {version}",
+        instance=instance,
+        driver=host,
+        hardware=hardware,
+        build=build,
+        configuration=configuration,
+        path=path,
+        description={},
+        digest=sha256(version + path),
+    )
+
+
+def make_experiment(systems: list[System], **fields: Any) -> Experiment:
+    workload, _ = Workload.objects.get_or_create(
+        name="select-only", defaults={"tool": "pgbench", "parameters": PARAMETERS}
+    )
+    defaults = {"name": "Two builds", "client_levels": [1, 8], "repeats": 2, "duration_s": MINUTE_S}
+    experiment = Experiment.objects.create(
+        workload=workload, client_build=systems[0].build, client_bin_directory="/opt/pg/bin", **{**defaults, **fields}
+    )
+    for position, system in enumerate(systems):
+        ExperimentSystem.objects.create(experiment=experiment, system=system, position=position)
+    return experiment
+
+
+def make_run(experiment: Experiment, system: System, clients: int, repeat: int, **fields: Any) -> Run:
+    defaults = {"protocol_digest": sha256("protocol"), "position": experiment.runs.count() + 1, "expected_s": MINUTE_S}
+    spec = {"tool": "pgbench", "clients": clients, "parameters": PARAMETERS, "log_sampling_rate": 0.25}
+    return Run.objects.create(
+        experiment=experiment,
+        system=system,
+        clients=clients,
+        threads=clients,
+        repeat=repeat,
+        spec=spec,
+        **{**defaults, **fields},
+    )
+
+
+def ended(run: Run, state: str, reason: str = "") -> Attempt:
+    """Move the run to its end by the allowed moves, each with its event; returns its one attempt."""
+    now = timezone.now()
+    for step in ("reserved", "starting", "running", "collecting", state):
+        Event.objects.create(run=run, old_state=run.state, new_state=step, reason=reason if step == state else "")
+        run.state = step
+        Run.objects.filter(pk=run.pk).update(state=step)
+    started_at = now - timedelta(seconds=run.expected_s)
+    Run.objects.filter(pk=run.pk).update(started_at=started_at, ended_at=now, reason=reason)
+    returncode = 0 if state == "succeeded" else 2
+    return Attempt.objects.create(run=run, number=1, ended_at=now, outcome=state, reason=reason, returncode=returncode)
+
+
+def succeeded(run: Run, tps: float, **fields: Any) -> Result:
+    attempt = ended(run, "succeeded")
+    measures = {"tps": {"value": tps, "unit": "TPS"}, "transactions": {"value": 123_456, "unit": "transactions"}}
+    defaults = {"unit": "TPS", "latency_average_ms": 1000 * run.clients / tps, "parser": "pgbench/1"}
+    return Result.objects.create(run=run, attempt=attempt, throughput=tps, measures=measures, **{**defaults, **fields})
+
+
+def with_everything(run: Run) -> None:
+    """Series, histogram, facts and evidence of a run that has a result."""
+    for metric, unit, values in (("tps", "TPS", [900.0, 1100.0]), ("latency_average", "ms", [1.5, None])):
+        Series.objects.create(run=run, metric=metric, unit=unit, start_epoch_s=1.0, step_s=1.0, values=values)
+    LatencyHistogram.objects.create(
+        run=run,
+        name="select-only",
+        lower_us=[100, 200],
+        upper_us=[101, 201],
+        counts=[75, 25],
+        sum_us=12_500,
+        min_us=100,
+        max_us=200,
+        sampling_rate=0.25,
+    )
+    Found.objects.create(
+        run=run,
+        settings={"shared_buffers": {"setting": "16384", "unit": "8kB", "source": "default"}, "fsync": "on"},
+        server={"version": "PostgreSQL 18.4"},
+        host={"kernel": "6.1.0", "cpu": {"model_name": "A CPU"}},
+        deltas={"cpu": {"steal_percent": 1.25}, "wal": {"wal_bytes": 2048}, "database": {"xact_commit": 123_456}},
+        differences=[{"name": "shared_buffers", "asked": "256MB", "found": "16384 8kB"}],
+        facts_digest=sha256("facts"),
+    )
+    attempt = run.attempts.get()
+    for name, content in (("command.sh", b"exec pgbench -c 8 <&-\n"), ("out.log", b"tps = 1000\n")):
+        digest = hashlib.sha256(content).hexdigest()
+        Evidence.objects.create(attempt=attempt, name=name, content=content, size_bytes=len(content), sha256=digest)

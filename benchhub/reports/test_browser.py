@@ -1,0 +1,126 @@
+"""The pages as a browser draws them: under the content security policy, whole, live, and without sideways scrolling."""
+
+import shutil
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import reverse
+
+from benchhub.bench import testdata
+from benchhub.catalog.models import Hardware
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: install the package chromium.")
+    # Playwright keeps an event loop in this thread; the tests themselves are synchronous.
+    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
+        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, live_server, settings):
+    """A tab whose console must stay silent."""
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
+    tab, complaints = context.new_page(), []
+    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    yield tab
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def system(page):
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    return testdata.make_system("18", testdata.make_host(), hardware)
+
+
+@pytest.fixture
+def experiment(system):
+    made = testdata.make_experiment([system])
+    for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, 990.0), (8, 2, 1010.0)):
+        testdata.succeeded(testdata.make_run(made, system, clients, repeat), tps)
+    return made
+
+
+def sign_in(page):
+    get_user_model().objects.create_user("ada", password="engine")
+    page.goto("/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("engine")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Experiments").wait_for()
+
+
+def is_too_wide(page):
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experiment):
+    sign_in(page)
+    assert not is_too_wide(page)
+    page.get_by_role("link", name="Two builds").click()
+    page.locator(".chart.drawn").wait_for()
+    assert page.locator(".chart .scatterlayer .trace.scatter").count() == 2  # the repeats, and their medians
+    assert page.locator(".chart .points path.point").count() == 4 + 2
+    assert page.locator(".chart .errorbar").count() == 2
+    assert page.locator(".chart .xtick text").all_text_contents() == ["1", "8"]
+    assert not is_too_wide(page)
+
+
+def test_a_chart_takes_the_colours_of_the_theme(page, experiment):
+    sign_in(page)
+    page.goto(reverse("experiment", args=[experiment.pk]))
+    line = page.locator(".chart .js-line")
+    line.wait_for(state="attached")
+    light = line.evaluate("line => getComputedStyle(line).stroke")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("old => getComputedStyle(document.querySelector('.js-line')).stroke !== old", arg=light)
+
+
+def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page, experiment, system):
+    doubt = [{"code": "x", "text": "A doubt."}]
+    testdata.succeeded(testdata.make_run(experiment, system, 2, 1), 500.0, doubts=doubt)
+    last = testdata.make_run(experiment, system, 4, 1)
+    sign_in(page)
+    page.goto(reverse("experiment", args=[experiment.pk]))
+    page.locator(".chart.drawn").wait_for()
+    page.locator(".doubts summary").click()
+    page.evaluate("window.isSamePage = true")
+    testdata.succeeded(last, 700.0)
+    page.get_by_text("6 of 6").wait_for(timeout=15_000)
+    assert page.locator(".doubts details").get_attribute("open") is not None
+    assert page.evaluate("window.isSamePage")
+    page.wait_for_function("document.querySelectorAll('.chart .points path.point').length === 6 + 4")
+    assert page.locator("[data-live-again]").count() == 0
+
+
+def test_the_page_of_a_run_is_drawn_whole_and_not_too_wide(page, experiment):
+    run = experiment.runs.first()
+    testdata.with_everything(run)
+    sign_in(page)
+    page.goto(reverse("run", args=[run.pk]))
+    page.wait_for_function("document.querySelectorAll('.chart.drawn').length === 3")
+    assert not is_too_wide(page)
+    assert page.locator("time[data-local]").count() > 0

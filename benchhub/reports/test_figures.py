@@ -1,0 +1,61 @@
+from benchhub.analysis import curve
+from benchhub.analysis.curve import RunPoint
+
+from .curves import SystemCurve
+from .figures import throughput_figure
+
+
+class Label:
+    def __init__(self, label):
+        self.label = label
+
+
+def of_system(series, values):
+    points = [
+        RunPoint(number, clients, tps, "TPS", "p", f"s{series}") for number, (clients, tps) in enumerate(values, 1)
+    ]
+    return SystemCurve(Label(f"system {series}"), series, curve.build(points))
+
+
+VALUES = [(1, 100.0), (1, 120.0), (8, 500.0), (8, 400.0)]
+
+
+def test_plotly_accepts_the_figure_as_valid():
+    from plotly.graph_objects import Figure
+
+    assert len(Figure(throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])).data) == 4
+
+
+def test_every_repeat_is_a_point_and_the_line_runs_through_the_medians():
+    repeats, medians = throughput_figure([of_system(0, VALUES)])["data"]
+    assert list(zip(repeats["x"], repeats["y"], strict=True)) == VALUES
+    assert repeats["customdata"] == [1, 2, 3, 4]
+    assert repeats["mode"] == "markers"
+    assert (medians["x"], medians["y"]) == ([1, 8], [110.0, 450.0])
+
+
+def test_the_bar_spans_the_range_of_repeats():
+    error = throughput_figure([of_system(0, VALUES)])["data"][1]["error_y"]
+    assert (error["array"], error["arrayminus"]) == ([10.0, 50.0], [10.0, 50.0])
+
+
+def test_systems_differ_in_marker_and_dash_and_not_in_colour_alone():
+    _, first, _, second = throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])["data"]
+    assert first["marker"]["symbol"] != second["marker"]["symbol"]
+    assert first["line"]["dash"] != second["line"]["dash"]
+    assert "color" not in first["line"]
+
+
+def test_a_few_levels_far_apart_are_ticks_of_a_logarithmic_axis_and_many_are_not():
+    few = throughput_figure([of_system(0, VALUES)])["layout"]["xaxis"]
+    assert (few["type"], few["tickvals"], few["ticktext"]) == ("log", [1, 8], ["1", "8"])
+    many = throughput_figure([of_system(0, [(clients, 1.0) for clients in range(2, 161, 2)])])["layout"]["xaxis"]
+    assert "tickvals" not in many
+
+
+def test_an_axis_starts_at_zero_so_that_a_small_difference_does_not_look_large():
+    assert throughput_figure([of_system(0, VALUES)])["layout"]["yaxis"]["rangemode"] == "tozero"
+
+
+def test_no_runs_make_an_empty_figure_rather_than_an_error():
+    assert throughput_figure([])["data"] == []
