@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs, allow-untyped-calls
 from dataclasses import replace
 
 import pytest

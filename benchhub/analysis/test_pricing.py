@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs, allow-untyped-calls
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal

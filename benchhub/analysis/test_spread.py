@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs, allow-untyped-calls
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

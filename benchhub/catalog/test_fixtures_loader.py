@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs, allow-incomplete-defs
 from datetime import date
 from decimal import Decimal
 
