@@ -53,10 +53,8 @@ def up(once: bool) -> int:
         with state.only_one(VAR):
             return _up_alone(once)
     except AlreadyRunningError as error:
-        if once:
-            return _fail(f"{error} End it with `make stop` first.")
-        say(f"{error} `make stop` ends it.")
-        return 0
+        say(str(error))
+        return 1 if once else 0
 
 
 def stop() -> int:

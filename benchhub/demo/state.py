@@ -29,7 +29,8 @@ class AlreadyRunningError(Exception):
         self.process = process
         self.url = url
         number = f" (process {process.pid})" if process else ""
-        super().__init__(f"The demonstration of this clone runs already{number}: {url or 'it is starting.'}")
+        where = f"runs already{number} at {url}" if url else f"is just starting{number}"
+        super().__init__(f"The demonstration of this clone {where}: `make stop` ends it.")
 
 
 @dataclass(frozen=True)
