@@ -256,6 +256,10 @@ class FakeTool:
         del spec
         return self.warmup
 
+    def reduce_command(self, spec: RunSpec) -> str:
+        del spec
+        return ""
+
     def measure_command(self, spec: RunSpec) -> str:
         del spec
         return self.measure

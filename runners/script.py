@@ -76,6 +76,8 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
         parts.append(_warmup(spec, tool))
     parts += [_snapshot("before", BEFORE_FILE), _main("measure", tool.measure_command(spec))]
     parts.append(_snapshot("after", AFTER_FILE))
+    if reduce := tool.reduce_command(spec):
+        parts.append(f"step reduce\n(\n{reduce.rstrip()}\n)\n")
     query = tool.age_query(spec.parameters)
     return [*parts, f"{_psql(spec, query)} > {AGE_FILE}\n"] if query else parts
 

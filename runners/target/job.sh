@@ -48,7 +48,7 @@ listed=
 is_output() {
     case " $listed " in *" $1 "*) return 1 ;; esac
     case $1 in
-        *[!A-Za-z0-9._-]* | *.lock | *.new | lock | spec.json | command.sh | leftover.sh) return 1 ;;
+        *[!A-Za-z0-9._-]* | *.lock | *.new | lock | leftover.sh) return 1 ;;
         started | pid | hb | rc | cancel | ack) return 1 ;;
     esac
     [ -f "$1" ]

@@ -41,7 +41,10 @@ class Tool(Protocol):
         """Return the command that runs the load for `warmup_s`; what it prints stays apart."""
 
     def measure_command(self, spec: RunSpec) -> str:
-        """Return the command that runs the load for `duration_s` and leaves files no larger than its caps."""
+        """Return the command that runs the load for `duration_s`, and nothing else: it is what is measured."""
+
+    def reduce_command(self, spec: RunSpec) -> str:
+        """Return the command that then makes large outputs small; empty where there is nothing to do."""
 
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         """Return what an attempt measured. Outputs that make no sense are a failed result, not an error."""

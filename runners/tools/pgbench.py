@@ -53,6 +53,9 @@ class Pgbench:
     def measure_command(self, spec: RunSpec) -> str:
         return pgbench_command.measure_command(spec)
 
+    def reduce_command(self, spec: RunSpec) -> str:
+        return pgbench_command.reduce_command(spec)
+
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
 

@@ -116,25 +116,18 @@ if [ "$rc" -ne 0 ]; then cat warmup.err >&2; fi
 
 
 def measure_command(spec: RunSpec) -> str:
-    """Return the command that runs the load for `duration_s` and reduces its log; its exit code is pgbench's.
-
-    It leaves started_epoch and, of a logged run, latency.hist (or latency.error, why there is none) and
-    log.gz (or log.dropped, the bytes that were too many to keep).
-    """
+    """Return the command that runs the load for `duration_s`; its exit code is pgbench's. It leaves started_epoch."""
     parameters = check(spec)
     words = _run_words(spec, parameters, spec.duration_s)
-    if spec.log_sampling_rate == 0:
-        return _measure(parameters, words) + '(exit "$rc")\n'
-    words[1:1] = _log_words(spec)
-    reduction = _reduction(version_of(spec.tool_version))
-    return "mkdir -p log\n" + _measure(parameters, words) + reduction + '(exit "$rc")\n'
-
-
-def _measure(parameters: Parameters, words: list[str]) -> str:
+    folder = ""
+    if spec.log_sampling_rate:
+        words[1:1] = _log_words(spec)
+        folder = "mkdir -p log &&\n"
     return f"""\
 rc=0
-{_write_scripts(parameters)}date +%s > started_epoch &&
+{_write_scripts(parameters)}{folder}date +%s > started_epoch &&
 {" ".join(words)} || rc=$?
+(exit "$rc")
 """
 
 
@@ -188,10 +181,17 @@ def _log_words(spec: RunSpec) -> list[str]:
     return words
 
 
-def _reduction(version: Version) -> str:
-    """Return the lines that reduce log/pgbench_log.*; whatever befalls them, $rc stays pgbench's."""
+def reduce_command(spec: RunSpec) -> str:
+    """Return the command that reduces a run's log/pgbench_log.*; empty where nothing was logged.
+
+    It leaves latency.hist (or latency.error, why there is none) and log.gz (or log.dropped, the bytes that were
+    too many to keep), and it is not part of what is measured: awk would be counted as the load's own CPU time.
+    """
+    if spec.log_sampling_rate == 0:
+        return ""
     # Before 10 there is no --log-prefix and the log lies in the current folder.
-    gather = "" if version >= (10,) else "mv pgbench_log.* log/ 2> /dev/null\n"
+    is_new = version_of(spec.tool_version) >= (10,)
+    gather = "" if is_new else "mv pgbench_log.* log/ 2> /dev/null\n"
     return f"""\
 {gather}if ls log/pgbench_log.* > /dev/null 2>&1; then
     if awk {shlex.quote(REDUCE_AWK)} log/pgbench_log.* > latency.part 2> latency.error; then

@@ -25,6 +25,11 @@ def pgbench_line(command: str) -> str:
     return line
 
 
+def measured_and_reduced(spec: RunSpec) -> str:
+    """Both commands as a run executes them: the exit code is the measured one's."""
+    return f"(\n{PGBENCH.measure_command(spec)})\ncode=$?\n(\n{PGBENCH.reduce_command(spec)})\n(exit $code)\n"
+
+
 def measure(**changes: Any) -> str:
     return pgbench_line(PGBENCH.measure_command(replace(SPEC, **changes)))
 
@@ -63,9 +68,14 @@ def test_old_versions_get_only_what_they_know(version: str, script: str, words: 
 
 def test_a_sampled_log_is_asked_for_and_an_unlogged_run_is_not_reduced() -> None:
     assert " --sampling-rate=0.05 " in measure(log_sampling_rate=0.05)
-    unlogged = PGBENCH.measure_command(replace(SPEC, log_sampling_rate=0.0))
-    assert " -l" not in unlogged
-    assert "awk" not in unlogged
+    unlogged = replace(SPEC, log_sampling_rate=0.0)
+    assert " -l" not in PGBENCH.measure_command(unlogged)
+    assert PGBENCH.reduce_command(unlogged) == ""
+
+
+def test_what_is_measured_is_the_load_alone() -> None:
+    assert "awk" not in PGBENCH.measure_command(SPEC)
+    assert "awk" in PGBENCH.reduce_command(SPEC)
 
 
 def test_custom_scripts_are_told_the_scale_and_keep_their_weights() -> None:
@@ -168,7 +178,7 @@ exit {returncode}
 def test_the_log_is_reduced_and_kept_compressed_while_it_is_small(tmp_path: Path) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("log/pgbench_log"))
     spec = spec_in(tmp_path)
-    outputs = run(tmp_path, PGBENCH.measure_command(spec))
+    outputs = run(tmp_path, measured_and_reduced(spec))
     assert (outputs.returncode, outputs.stderr) == (0, b"")
     assert sorted(outputs.files) == ["latency.hist", "log.gz", "started_epoch"]
     assert len(gzip.decompress(outputs.files["log.gz"]).splitlines()) == 6
@@ -179,7 +189,7 @@ def test_the_log_is_reduced_and_kept_compressed_while_it_is_small(tmp_path: Path
 def test_a_log_over_the_cap_is_dropped_and_that_is_said(tmp_path: Path) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("log/pgbench_log", lines=25_000))
     spec = spec_in(tmp_path)
-    outputs = run(tmp_path, PGBENCH.measure_command(spec))
+    outputs = run(tmp_path, measured_and_reduced(spec))
     assert sorted(outputs.files) == ["latency.hist", "log.dropped", "started_epoch"]
     assert int(outputs.files["log.dropped"]) > 1024 * 1024
     result = PGBENCH.parse(spec, outputs)
@@ -189,23 +199,23 @@ def test_a_log_over_the_cap_is_dropped_and_that_is_said(tmp_path: Path) -> None:
 
 def test_the_log_of_a_version_without_a_prefix_is_found(tmp_path: Path) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("pgbench_log"))
-    outputs = run(tmp_path, PGBENCH.measure_command(spec_in(tmp_path, tool_version="9.6.24")))
+    outputs = run(tmp_path, measured_and_reduced(spec_in(tmp_path, tool_version="9.6.24")))
     assert sorted(outputs.files) == ["latency.hist", "log.gz", "started_epoch"]
 
 
 @pytest.mark.parametrize("returncode", [1, 2, 137])
 def test_the_exit_code_is_pgbenchs_and_the_log_is_reduced_all_the_same(tmp_path: Path, returncode: int) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("log/pgbench_log", returncode=returncode))
-    outputs = run(tmp_path, PGBENCH.measure_command(spec_in(tmp_path)))
+    outputs = run(tmp_path, measured_and_reduced(spec_in(tmp_path)))
     assert outputs.returncode == returncode
     assert "latency.hist" in outputs.files
 
 
 def test_the_commands_bear_being_part_of_a_longer_script(tmp_path: Path) -> None:
     stand_in(tmp_path, "pgbench", "exit 2\n")
-    outputs = run(tmp_path, f"set -eu\n(\n{PGBENCH.measure_command(spec_in(tmp_path))})\necho not reached")
+    outputs = run(tmp_path, f"set -eu\n(\n{measured_and_reduced(spec_in(tmp_path))})\necho not reached")
     assert (outputs.returncode, outputs.stdout) == (2, b"")
-    outputs = run(tmp_path, PGBENCH.measure_command(spec_in(tmp_path)) + "echo then $?")
+    outputs = run(tmp_path, measured_and_reduced(spec_in(tmp_path)) + "echo then $?")
     assert outputs.stdout == b"then 2\n"
 
 
@@ -213,7 +223,7 @@ def test_a_failing_awk_fails_no_run_and_python_reads_the_kept_log(tmp_path: Path
     stand_in(tmp_path, "pgbench", logging_pgbench("log/pgbench_log").replace("awk '", "/usr/bin/awk '"))
     stand_in(tmp_path, "awk", "echo out of memory >&2; exit 2\n")
     spec = spec_in(tmp_path)
-    outputs = run(tmp_path, PGBENCH.measure_command(spec), path=f"{tmp_path / 'a bin'}:{os.environ['PATH']}")
+    outputs = run(tmp_path, measured_and_reduced(spec), path=f"{tmp_path / 'a bin'}:{os.environ['PATH']}")
     assert outputs.returncode == 0
     assert sorted(outputs.files) == ["latency.error", "log.gz", "started_epoch"]
     result = PGBENCH.parse(spec, outputs)
@@ -226,7 +236,7 @@ def test_custom_scripts_reach_pgbench_as_they_were_written(tmp_path: Path) -> No
     text = "\\set a random(1, 10)\nSELECT 'it''s $HOME `date` %s \\n', :a;"
     stand_in(tmp_path, "pgbench", "cat script_0.sql\n")
     parameters = {**CUSTOM, "scripts": [{"text": text}]}
-    outputs = run(tmp_path, PGBENCH.measure_command(spec_in(tmp_path, parameters=parameters)))
+    outputs = run(tmp_path, measured_and_reduced(spec_in(tmp_path, parameters=parameters)))
     assert outputs.stdout.decode() == text + "\n"
 
 

@@ -12,6 +12,7 @@ import pytest
 from benchhub.embedded.postgres import Cluster
 from runners import tools
 from runners.contract import Endpoint, Outputs, RunSpec
+from runners.tools.test_pgbench_command import measured_and_reduced
 
 pytestmark = pytest.mark.target
 
@@ -77,7 +78,7 @@ def test_a_data_set_is_loaded_verified_warmed_up_and_measured(cluster: Cluster, 
     load(cluster, tmp_path, spec)
     assert run(cluster, tmp_path, PGBENCH.verify_command(spec)).returncode == 0
     assert run(cluster, tmp_path, PGBENCH.warmup_command(spec)).returncode == 0
-    outputs = run(cluster, tmp_path, PGBENCH.measure_command(spec))
+    outputs = run(cluster, tmp_path, measured_and_reduced(spec))
     result = PGBENCH.parse(spec, outputs)
     assert result.outcome == "succeeded", result.reason
     measures = {name: measure.value for name, measure in result.measures.items()}
@@ -130,7 +131,7 @@ def test_fingerprint_and_age_tell_of_writes(cluster: Cluster, spec: RunSpec, tmp
     # The same on every version: of nothing but the contents.
     assert fresh == "a1c7338a1156f39132170e343302c76d"
     writing = replace(spec, duration_s=1, parameters={**spec.parameters, "script": "tpcb-like"})
-    result = PGBENCH.parse(writing, run(cluster, tmp_path, PGBENCH.measure_command(writing)))
+    result = PGBENCH.parse(writing, run(cluster, tmp_path, measured_and_reduced(writing)))
     assert ask(cluster, tmp_path, age) == str(int(result.measures["transactions"].value))
     assert ask(cluster, tmp_path, fingerprint) != fresh
 
@@ -138,7 +139,7 @@ def test_fingerprint_and_age_tell_of_writes(cluster: Cluster, spec: RunSpec, tmp
 def test_a_sampled_run_logs_its_share(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     load(cluster, tmp_path, spec)
     sampled = replace(spec, duration_s=1, log_sampling_rate=0.1)
-    result = PGBENCH.parse(sampled, run(cluster, tmp_path, PGBENCH.measure_command(sampled)))
+    result = PGBENCH.parse(sampled, run(cluster, tmp_path, measured_and_reduced(sampled)))
     assert "percentiles from 1 of 10 transactions" in result.remarks
     share = result.measures["logged_transactions"].value / result.measures["transactions"].value
     assert share == pytest.approx(0.1, abs=0.05)
@@ -149,9 +150,9 @@ def test_a_custom_script_runs_at_the_scale_that_was_asked_for(cluster: Cluster, 
     text = "\\set far :scale * 7\nSELECT 1 / (CASE WHEN :far = 7 * :asked THEN 1 ELSE 0 END);"
     parameters = {"script": "custom", "scale": 2, "scripts": [{"text": text}], "variables": {"asked": 2}}
     custom = replace(spec, duration_s=1, parameters=parameters)
-    assert PGBENCH.parse(custom, run(cluster, tmp_path, PGBENCH.measure_command(custom))).outcome == "succeeded"
+    assert PGBENCH.parse(custom, run(cluster, tmp_path, measured_and_reduced(custom))).outcome == "succeeded"
     aborting = replace(custom, parameters={**parameters, "scripts": [{"text": "SELECT 1 / 0;"}]})
-    outputs = run(cluster, tmp_path, PGBENCH.measure_command(aborting))
+    outputs = run(cluster, tmp_path, measured_and_reduced(aborting))
     result = PGBENCH.parse(aborting, outputs)
     assert outputs.returncode == 2
     assert "division by zero" in result.reason
