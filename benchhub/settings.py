@@ -1,7 +1,6 @@
 """One settings file, driven by the environment. What each variable means stands beside it."""
 
 import os
-import sys
 from pathlib import Path
 
 from benchhub.database_url import database_settings
@@ -83,19 +82,18 @@ USE_I18N = False
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-# STATIC_ROOT: where collectstatic puts the hashed, compressed files that the web process serves.
+# STATIC_ROOT: where collectstatic puts the hashed, compressed files that the web process serves; without it the
+# files are served as they lie in frontend/, as in tests.
 STATIC_URL = "static/"
-STATIC_ROOT = os.environ.get("STATIC_ROOT", str(BASE_DIR / "var" / "static"))
+STATIC_ROOT = os.environ.get("STATIC_ROOT")
 STATICFILES_DIRS = [BASE_DIR / "frontend" / "static"]
 _hashed = "whitenoise.storage.CompressedManifestStaticFilesStorage"
 _plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": _hashed if Path(STATIC_ROOT, "staticfiles.json").exists() else _plain},
+    "staticfiles": {"BACKEND": _hashed if STATIC_ROOT else _plain},
 }
-if "collectstatic" in sys.argv:  # the manifest is being made by this very command
-    STORAGES["staticfiles"] = {"BACKEND": _hashed}
-WHITENOISE_USE_FINDERS = not Path(STATIC_ROOT, "staticfiles.json").exists()
+WHITENOISE_USE_FINDERS = not STATIC_ROOT
 
 # HTTPS=1 when people reach BenchHub by https (a proxy in front that sets X-Forwarded-Proto).
 HTTPS = os.environ.get("HTTPS", "0") == "1"

@@ -87,7 +87,7 @@ async def test_nul_bytes_bad_utf8_and_files_come_back_verbatim(bench):
     assert outputs.files["raw.bin"] == b"\xfe\n\nfile out.log 9\n"
     assert outputs.files["empty.txt"] == b""
     assert {"spec.json", "command.sh"} <= outputs.files.keys()
-        assert not outputs.files.keys() & {"pid", "rc", "hb", "out.log", "manifest.json"}
+    assert not outputs.files.keys() & {"pid", "rc", "hb", "out.log", "manifest.json"}
 
 
 async def test_every_collected_file_agrees_with_the_manifest(bench):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -11,6 +12,7 @@ from django.db import models
 from django.db.models import Count, F, Q
 from django.db.models.functions import Now
 
+from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
 from .states import ACTIVE, FINAL, State
@@ -48,6 +50,20 @@ class System(models.Model):
     @property
     def driven_locally(self) -> bool:
         return self.instance.host_id == self.driver_id
+
+
+class Protocol(models.Model):
+    """What two curves must agree on to be compared, in its canonical form; the key is the form's digest."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    form = models.JSONField()
+
+    def __str__(self) -> str:
+        return self.digest
+
+    @classmethod
+    def of(cls, form: Mapping[str, Any]) -> Protocol:
+        return cls.objects.get_or_create(digest=digests.digest(form), defaults={"form": form})[0]
 
 
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
@@ -138,7 +154,7 @@ class Run(models.Model):
     threads = models.PositiveIntegerField()
     repeat = models.PositiveIntegerField()
     spec = models.JSONField(help_text="The frozen RunSpec.")
-    protocol_digest = models.CharField(max_length=64)
+    protocol = models.ForeignKey(Protocol, models.PROTECT, db_column="protocol_digest")
     expected_s = models.PositiveIntegerField(default=0)
     state = models.CharField(max_length=12, choices=State, default=State.QUEUED)
     reason = models.TextField(blank=True)

@@ -14,7 +14,7 @@ from runners import tools
 from runners.contract import Endpoint, RunSpec
 from runners.tools import choose_sampling_rate
 
-from .models import Experiment, ExperimentSystem, Result, Run, System
+from .models import Experiment, ExperimentSystem, Protocol, Result, Run, System
 
 # Assumed where nothing has been measured yet: more than today's machines reach, so that logs stay bounded.
 UNKNOWN_TPS = 1_000_000
@@ -125,17 +125,17 @@ def expected_tps(system: System) -> float:
 def expand(experiment: Experiment) -> Iterator[Run]:
     """The experiment's runs, unsaved, in order: missing data sets first, then blocked by repeat, then by level."""
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
-    forms = {system.pk: digest.digest(protocol_form(experiment, system)) for system in systems}
+    protocols = {system.pk: Protocol.of(protocol_form(experiment, system)) for system in systems}
     position = 0
     for system in systems:
         if not has_data_set(experiment, system):
             position += 1
-            yield _load_run(experiment, system, forms[system.pk], position)
+            yield _load_run(experiment, system, protocols[system.pk], position)
     for repeat in range(1, experiment.repeats + 1):
         for clients in experiment.client_levels:
             for system in systems:
                 position += 1
-                yield _measure_run(experiment, system, forms[system.pk], position, clients, repeat)
+                yield _measure_run(experiment, system, protocols[system.pk], position, clients, repeat)
 
 
 def has_data_set(experiment: Experiment, system: System) -> bool:
@@ -145,7 +145,7 @@ def has_data_set(experiment: Experiment, system: System) -> bool:
     ).exists()
 
 
-def _load_run(experiment: Experiment, system: System, protocol: str, position: int) -> Run:
+def _load_run(experiment: Experiment, system: System, protocol: Protocol, position: int) -> Run:
     spec = asdict(run_spec(experiment, system, 1)) | {"kind": "load"}
     return Run(
         experiment=experiment,
@@ -156,12 +156,12 @@ def _load_run(experiment: Experiment, system: System, protocol: str, position: i
         threads=0,
         repeat=0,
         spec=spec,
-        protocol_digest=protocol,
+        protocol=protocol,
     )
 
 
 def _measure_run(
-    experiment: Experiment, system: System, protocol: str, position: int, clients: int, repeat: int
+    experiment: Experiment, system: System, protocol: Protocol, position: int, clients: int, repeat: int
 ) -> Run:
     spec = run_spec(experiment, system, clients)
     return Run(
@@ -172,7 +172,7 @@ def _measure_run(
         threads=spec.threads,
         repeat=repeat,
         spec=asdict(spec),
-        protocol_digest=protocol,
+        protocol=protocol,
         expected_s=spec.expected_s,
     )
 

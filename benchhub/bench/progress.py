@@ -23,7 +23,7 @@ def seconds_left(runs: Sequence[Run]) -> float:
     load_s = loads[-1] if loads else LOAD_GUESS_S
     rest_s = runs[0].experiment.rest_s if runs else 0
     waiting = [run for run in runs if not run.is_final]
-    return sum(load_s if run.kind == Run.Kind.LOAD else run.expected_s + extra_s + rest_s for run in waiting)
+    return sum(load_s if run.kind == Run.Kind.LOAD else run.expected_s + max(0.0, extra_s) + rest_s for run in waiting)
 
 
 def _taken_s(run: Run) -> float:

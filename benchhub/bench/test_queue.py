@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from benchhub.bench import queue
-from benchhub.bench.models import Event, Experiment, Hold, Run, System, Watch
+from benchhub.bench.models import Event, Experiment, Hold, Protocol, Run, System, Watch
 from benchhub.bench.states import MOVES, State, may_move
 from benchhub.catalog.models import (
     Configuration,
@@ -56,7 +56,7 @@ def new_experiment(**fields):
 
 
 def new_run(experiment, system, position, **fields):
-    fields = {"clients": 1, "threads": 1, "repeat": position, "spec": {}, "protocol_digest": "p", **fields}
+    fields = {"clients": 1, "threads": 1, "repeat": position, "spec": {}, "protocol": Protocol.of({}), **fields}
     return Run.objects.create(experiment=experiment, system=system, position=position, **fields)
 
 

@@ -14,12 +14,6 @@ pytestmark = pytest.mark.django_db
 RUN_QUERIES = 9  # session, user, run, attempts, evidence, histograms, command, series, events
 
 
-@pytest.fixture(autouse=True)
-def plain_static_files(settings):
-    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
-
-
 @pytest.fixture
 def reader(client):
     client.force_login(get_user_model().objects.create_user("ada"))

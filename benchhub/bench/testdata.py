@@ -18,6 +18,7 @@ from .models import (
     ExperimentSystem,
     Found,
     LatencyHistogram,
+    Protocol,
     Result,
     Run,
     Series,
@@ -77,7 +78,11 @@ def make_experiment(systems: list[System], **fields: Any) -> Experiment:
 
 
 def make_run(experiment: Experiment, system: System, clients: int, repeat: int, **fields: Any) -> Run:
-    defaults = {"protocol_digest": sha256("protocol"), "position": experiment.runs.count() + 1, "expected_s": MINUTE_S}
+    defaults = {
+        "protocol": Protocol.of({"path": "socket"}),
+        "position": experiment.runs.count() + 1,
+        "expected_s": MINUTE_S,
+    }
     spec = {"tool": "pgbench", "clients": clients, "parameters": PARAMETERS, "log_sampling_rate": 0.25}
     return Run.objects.create(
         experiment=experiment,

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import pwd
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -85,6 +86,8 @@ def for_clone(clone: Path) -> Account:
             "run as a user who has."
         ) from None
     home = clone / "var"
+    if re.search(r"[\s*?\[\]\"'\\]", str(home)):
+        raise EmbeddedError(f"{clone} has a space, quote or wildcard in its path: move it where the path has none.")
     home.mkdir(mode=0o700, exist_ok=True)
     return Account(username, os.geteuid(), os.getegid(), home)
 

@@ -34,7 +34,7 @@ class Group:
 
 def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[Group]:
     """One group per protocol that was planned, in the order of the plan; different protocols never share one."""
-    digests = dict.fromkeys(run.protocol_digest for run in runs if run.kind == Run.Kind.MEASURE)
+    digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE)
     return [_group(number, key, runs, systems) for number, key in enumerate(digests, start=1)]
 
 
@@ -59,7 +59,7 @@ def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System]
 
 def is_point(run: Run, protocol_digest: str) -> bool:
     """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, and ended well."""
-    if run.protocol_digest != protocol_digest:
+    if run.protocol_id != protocol_digest:
         return False
     return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
 
@@ -71,7 +71,7 @@ def point(run: Run) -> RunPoint:
         clients=run.clients,
         throughput=result.throughput,
         unit=result.unit,
-        protocol_digest=run.protocol_digest,
+        protocol_digest=run.protocol_id,
         system_digest=run.system.digest,
         latency_average_ms=result.latency_average_ms,
         latency_p95_ms=result.latency_p95_ms,

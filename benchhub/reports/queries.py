@@ -9,12 +9,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now, TruncDate
 
-from benchhub.analysis import digest
-from benchhub.bench import plan
-from benchhub.bench.models import Experiment, ExperimentSystem, Run, System
+from benchhub.bench.models import Experiment, ExperimentSystem, Protocol, Run, System
 from benchhub.bench.states import FINAL
 from benchhub.catalog.models import LicenceModel, ListPrice
-from runners import tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +59,6 @@ def prices(hardware: Iterable[int]) -> Prices:
     )
 
 
-def protocol_forms(of: Experiment, under_test: Iterable[System]) -> dict[str, dict[str, Any]]:
-    """The canonical protocols of an experiment's systems by digest, to name what differs between them."""
-    if of.workload.tool not in tools.TOOLS:
-        return {}
-    forms = [plan.protocol_form(of, system) for system in under_test]
-    return {digest.digest(form): form for form in forms}
+def protocol_forms(digests: Iterable[str]) -> list[dict[str, Any]]:
+    """The canonical forms of protocols, to name what differs between them."""
+    return list(Protocol.objects.filter(digest__in=list(digests)).values_list("form", flat=True))

@@ -37,10 +37,8 @@ def chromium():
 
 
 @pytest.fixture
-def page(chromium, live_server, settings):
+def page(chromium, live_server):
     """A tab whose console must stay silent."""
-    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
     context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
     tab, complaints = context.new_page(), []
     tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)

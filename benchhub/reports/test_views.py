@@ -11,17 +11,12 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testdata
+from benchhub.bench.models import Protocol
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
 
 pytestmark = pytest.mark.django_db
 HOME_QUERIES = 5  # session, user, count, page, anything left to run
 EXPERIMENT_QUERIES = 7  # session, user, experiment, systems, runs, licence models, prices
-
-
-@pytest.fixture(autouse=True)
-def plain_static_files(settings):
-    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
 
 
 @pytest.fixture
@@ -182,7 +177,7 @@ def test_runs_of_different_protocols_are_never_drawn_on_one_curve(reader, hardwa
     ]
     made = testdata.make_experiment(systems)
     for system in systems:
-        run = testdata.make_run(made, system, 1, 1, protocol_digest=testdata.sha256(system.path))
+        run = testdata.make_run(made, system, 1, 1, protocol=Protocol.of({"path": system.path}))
         testdata.succeeded(run, 100.0)
     response = reader.get(page_of(made))
     assertContains(response, "run under 2 protocols, which differ in: path.")

@@ -6,7 +6,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from benchhub.bench.models import Experiment, System
+from benchhub.bench.models import Experiment
 
 from . import curves, exports, figures, prices, queries
 from .progress import progress
@@ -51,13 +51,12 @@ def _experiment_context(shown: Experiment) -> dict[str, Any]:
             for group in groups
         ],
         "licence_models": known.licence_models,
-        "protocol_differences": _protocol_differences(shown, groups, systems),
+        "protocol_differences": _protocol_differences(groups),
     }
 
 
-def _protocol_differences(shown: Experiment, groups: list[curves.Group], systems: list[System]) -> list[str]:
+def _protocol_differences(groups: list[curves.Group]) -> list[str]:
     """Names of what keeps the experiment's systems apart; empty for one protocol, which is the rule."""
     if len(groups) < 2:
         return []
-    forms = queries.protocol_forms(shown, systems)
-    return curves.differences(forms.values()) if len(forms) > 1 else []
+    return curves.differences(queries.protocol_forms(group.protocol_digest for group in groups))

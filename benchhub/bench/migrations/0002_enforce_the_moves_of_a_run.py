@@ -22,11 +22,14 @@ BEGIN
     RETURN NEW;
 END $$;
 CREATE TRIGGER run_moves BEFORE UPDATE ON bench_run FOR EACH ROW EXECUTE FUNCTION benchhub_run_moves();
+CREATE TRIGGER protocol_stays BEFORE UPDATE ON bench_protocol
+    FOR EACH ROW EXECUTE FUNCTION benchhub_refuse_rewrite();
 CREATE TRIGGER system_stays BEFORE UPDATE ON bench_system
     FOR EACH ROW EXECUTE FUNCTION benchhub_refuse_rewrite();
 """
 BACKWARD = """
 DROP TRIGGER system_stays ON bench_system;
+DROP TRIGGER protocol_stays ON bench_protocol;
 DROP TRIGGER run_moves ON bench_run;
 DROP FUNCTION benchhub_run_moves;
 """

@@ -6,7 +6,7 @@ FORWARD = """
 CREATE FUNCTION benchhub_refuse_rewrite() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF to_jsonb(NEW) - 'retired_at' IS DISTINCT FROM to_jsonb(OLD) - 'retired_at' THEN
-        RAISE EXCEPTION '% % is cited as it stands: make a new revision instead', TG_TABLE_NAME, OLD.id
+        RAISE EXCEPTION 'a row of % is cited as it stands: make a new revision instead', TG_TABLE_NAME
             USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN NEW;
