@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,6 +153,24 @@ def test_a_demonstration_that_was_killed_is_cleared_away_by_the_next(clone: Path
     assert (stopped.returncode, stopped.stdout) == (0, "Stopped.\n")
     assert left_running(clone) == []
     assert run_demo(clone, "stop").stdout == "Nothing of this clone runs.\n"
+
+
+def test_a_server_that_ends_by_itself_is_named_and_started_again(clone: Path) -> None:
+    with serving(clone) as (demo, lines):
+        url = next(line.strip() for line in lines if line.strip().startswith("http://"))
+        note = json.loads((clone / "var/run/web.child.json").read_text())
+        os.kill(note["identity"]["pid"], signal.SIGKILL)
+        assert demo.stdout is not None
+        told = list(iter(demo.stdout.readline, "Starting web again (1 of 3).\n"))
+        assert any(line.startswith("web has ended by itself (exit code -9)") for line in told)
+        alive = url.partition("/experiments")[0] + "/alive"
+        deadline = time.monotonic() + 30
+        while not page.answers(alive) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert page.answers(alive)
+        demo.send_signal(signal.SIGTERM)
+        assert demo.wait(60) == 0
+    assert left_running(clone) == []
 
 
 def test_a_web_port_that_is_taken_is_replaced_and_named(clone: Path) -> None:

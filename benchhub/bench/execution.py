@@ -387,7 +387,7 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
     deltas = telemetry.deltas(before, after)
     if job_.server and job_.host_before and ended.host_after:
         deltas["server_host"] = telemetry.host_deltas(job_.host_before, ended.host_after)
-    hosts = {host.name: host.facts for host in _hosts(run)}
+    hosts = {host.name: _facts_of(host, job_.spec.bin_directory) for host in _hosts(run)}
     return ingest.Observed(
         settings=after.settings,
         server={**after.server, "system_identifier": after.system_identifier},
@@ -400,6 +400,13 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
         deltas=deltas,
         restarted=bool(deltas.get("restarted")),
     )
+
+
+def _facts_of(host: Host, bin_directory: str) -> dict[str, Any]:
+    """What the last probe found, of the builds there only the one that drove the run."""
+    facts = {name: value for name, value in host.facts.items() if name != "builds"}
+    used = [build for build in host.facts.get("builds", ()) if build["bin_directory"] == bin_directory]
+    return {**facts, "client_build": used[0]} if used else facts
 
 
 # --- looking at a host ---------------------------------------------------------------------------------------

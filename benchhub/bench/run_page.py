@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
 from typing import Any
@@ -153,12 +153,25 @@ def sections(*trees: tuple[str, Mapping[str, Any]]) -> list[Section]:
     """Nested facts as sections of plain ones, whatever their depth: {"cpu": {"user_s": 1}} is section 'cpu'."""
     found = []
     for name, tree in trees:
-        plain = {key: value for key, value in tree.items() if not isinstance(value, Mapping)}
+        inner = list(_inner(tree))
+        plain = {key: value for key, value in tree.items() if not _is_nested(value)}
         if plain:
             found.append(Section(_words(name), tuple(_fact(key, value) for key, value in plain.items())))
-        inner = [(key, value) for key, value in tree.items() if isinstance(value, Mapping)]
-        found += sections(*((key, value) for key, value in inner))
+        found += sections(*inner)
     return found
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(one, Mapping) for one in value))
+
+
+def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The mappings in a tree by name; those in a list (disks, file systems) by the name of the list and their own."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield key, value
+        elif _is_nested(value):
+            yield from ((f"{key} {one.get('name') or one.get('mountpoint') or ''}".strip(), one) for one in value)
 
 
 def _fact(name: str, value: Any) -> Fact:
