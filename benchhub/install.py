@@ -24,6 +24,8 @@ REASONS = (
     ("Connection refused", "the package index refuses connections: is a proxy needed (HTTPS_PROXY)?"),
     ("timed out", "the package index does not answer: is there a network, or a proxy needed (HTTPS_PROXY)?"),
     ("CERTIFICATE_VERIFY_FAILED", "the certificate of the package index is not trusted on this machine."),
+    ("connection broken by", "the package index cannot be reached: is there a network?"),
+    ("not a trusted or secure host", "pip does not trust the package index that it was told to use."),
     ("No matching distribution found", "a package has no wheel for this machine or Python."),
     ("Could not find a version that satisfies", "a package has no wheel for this machine or Python."),
     ("Permission denied", ".venv belongs to another user: remove it or run as that user."),

@@ -171,7 +171,7 @@ def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if isinstance(value, Mapping):
             yield key, value
         elif _is_nested(value):
-            yield from ((f"{key} {one.get('name') or one.get('mountpoint') or ''}".strip(), one) for one in value)
+            yield from ((f"{key} {one.get('name') or one.get('folder') or ''}".strip(), one) for one in value)
 
 
 def _fact(name: str, value: Any) -> Fact:

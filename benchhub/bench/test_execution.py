@@ -1,10 +1,15 @@
 """The main path on real parts: SSH, PostgreSQL, pgbench and the warehouse."""
 
-import pytest
+import os
+import signal
 
+import pytest
+from django.db.models.functions import Now
+
+from benchhub.bench import plan, queue
 from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run
 from benchhub.bench.states import State
-from benchhub.catalog.models import DataSet, Host
+from benchhub.catalog.models import DataSet, Host, Instance
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -62,8 +67,6 @@ def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number
     asked = server.configuration.revise(settings={"work_mem": "77MB", "fsync": "on"})
     server.instance.configuration = asked
     server.instance.save()
-    from benchhub.bench import plan
-
     changed = plan.system_under_test(
         server.instance, driver=server.driver, hardware=server.hardware, path="loopback", label="asked 77MB"
     )
@@ -127,11 +130,75 @@ def test_a_run_that_is_cancelled_while_it_runs_ends_cancelled_and_frees_the_host
     worker.tick()
     run = planned.runs.get()
     assert run.state == State.RUNNING
-    Run.objects.filter(pk=run.pk).update(cancel_asked_at="2026-01-01T00:00Z")
+    Run.objects.filter(pk=run.pk).update(cancel_asked_at=Now())
     worker.tick(run.pk)
     run.refresh_from_db()
     assert (run.state, run.ended_at is not None) == (State.CANCELLED, True)
     assert not Hold.objects.exists()
+
+
+def test_a_server_apart_from_its_driver_is_held_and_watched_as_well(worker, system, experiment, cluster16, host):
+    driven_here = system(cluster16)
+    server = Host.objects.get(pk=host.pk)
+    server.pk, server.name, server.address = None, "server", "localhost"
+    server.save()
+    Instance.objects.filter(pk=driven_here.instance_id).update(host=server)
+    instance = Instance.objects.get(pk=driven_here.instance_id)
+    apart = plan.system_under_test(instance, driver=host, hardware=driven_here.hardware, path="network", label="apart")
+    assert not apart.driven_locally
+    planned = experiment(apart)
+    worker.tick()
+    assert set(Hold.objects.values_list("resource", flat=True)) >= {f"host:{host.pk}", f"host:{server.pk}"}
+    run = worker.finish(planned)[-1]
+    assert run.state == State.SUCCEEDED, run.reason
+    assert run.found.deltas["server_host"]["cpu"]["user_share"] >= 0
+    assert run.found.host.keys() == {"target", "server"}
+
+
+def test_a_managed_database_needs_a_connection_only(worker, system, experiment, cluster16, host):
+    on_host = system(cluster16)
+    Instance.objects.filter(pk=on_host.instance_id).update(host=None)
+    managed = plan.system_under_test(
+        Instance.objects.get(pk=on_host.instance_id),
+        driver=host,
+        hardware=on_host.hardware,
+        path="network",
+        label="managed",
+    )
+    run = worker.finish(experiment(managed))[-1]
+    assert run.state == State.SUCCEEDED, run.reason
+    assert run.found.host.keys() == {"target"}
+
+
+def test_a_worker_that_knows_nothing_of_a_run_finds_its_end(worker, system, experiment, cluster16):
+    planned = experiment(system(cluster16))
+    worker.tick()
+    successor = type(worker)()  # the notices of the first worker go nowhere
+    runs = successor.finish(planned)
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 2
+    assert [run.attempts.count() for run in runs] == [1, 1]
+
+
+def test_a_run_whose_job_was_killed_is_lost_and_can_be_run_again(worker, system, experiment, cluster16, target):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server, duration_s=20)
+    worker.tick()
+    run = planned.runs.get()
+    folder = target.work_directory / "runs" / str(run.uuid) / "1"
+    _, wrapper, _, command, _ = (folder / "pid").read_text().split()
+    os.kill(int(wrapper), signal.SIGKILL)
+    os.killpg(int(command), signal.SIGKILL)
+    worker.tick(run.pk)
+    run.refresh_from_db()
+    assert run.state == State.LOST, run.watch.contact_error
+    assert not Result.objects.filter(run=run).exists()
+    assert queue.run_lost_again(planned, attempts=3) == 1
+    worker.tick()
+    run.refresh_from_db()
+    assert (run.state, run.attempts.count()) == (State.RUNNING, 2)
+    Run.objects.update(cancel_asked_at=Now())
+    worker.tick(run.pk)
 
 
 def test_every_move_of_a_run_is_recorded_in_order(worker, system, experiment, cluster16):
