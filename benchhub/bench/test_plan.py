@@ -1,0 +1,125 @@
+import pytest
+
+from benchhub.bench import plan, testdata
+from benchhub.bench.models import Experiment, Run, System
+from benchhub.bench.progress import clock, seconds_left
+from benchhub.catalog.models import DataSet, Hardware
+
+pytestmark = pytest.mark.django_db
+
+RECIPE = {"tool": "pgbench", "scale": 10}
+
+
+@pytest.fixture
+def systems():
+    host, hardware = testdata.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    return [testdata.make_system(version, host, hardware) for version in ("16", "18")]
+
+
+def queued(systems, **fields):
+    defaults = {"client_levels": [1, 8], "repeats": 2, "duration_s": 3}
+    client = {"client_build": systems[0].build, "client_bin_directory": "/opt/pg/bin"}
+    workload = testdata.make_experiment(systems).workload
+    experiment = Experiment(name="e", workload=workload, **{**client, **defaults, **fields})
+    plan.queue(experiment, systems)
+    return list(experiment.runs.order_by("position"))
+
+
+def test_loads_come_first_and_then_all_systems_at_each_level_of_each_repeat(systems):
+    runs = queued(systems)
+    assert [(run.kind, run.system.build.version) for run in runs[:2]] == [("load", "16"), ("load", "18")]
+    assert [(run.repeat, run.clients, run.system.build.version) for run in runs[2:]] == [
+        (repeat, clients, version) for repeat in (1, 2) for clients in (1, 8) for version in ("16", "18")
+    ]
+
+
+def test_a_data_set_that_is_there_is_not_loaded_again_but_another_scale_is(systems):
+    DataSet.objects.create(
+        instance=systems[0].instance,
+        build=systems[0].build,
+        recipe=RECIPE,
+        recipe_digest=plan.digest.digest(RECIPE),
+        size_bytes=1,
+        checksum="x",
+    )
+    loads = [run.system for run in queued(systems) if run.kind == Run.Kind.LOAD]
+    assert loads == [systems[1]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "clients", "threads"),
+    [("clients", 7, 7), ("clients/2", 8, 4), ("clients/2", 1, 1), ("clients/4", 6, 1), ("4", 2, 2), ("4", 9, 4)],
+)
+def test_threads_follow_the_rule_and_are_never_more_than_clients(rule, clients, threads):
+    assert plan.resolve_threads(rule, clients) == threads
+
+
+@pytest.mark.parametrize("rule", ["", "0", "many", "clients/", "clients/x", "-1"])
+def test_a_rule_that_is_none_says_what_to_write(rule):
+    with pytest.raises(ValueError, match="write clients, clients/2 or a number"):
+        plan.resolve_threads(rule, 4)
+
+
+def test_a_plan_that_cannot_be_run_leaves_nothing_behind(systems):
+    before = Experiment.objects.count()
+    with pytest.raises(ValueError, match="thread rule"):
+        queued(systems, thread_rule="many")
+    assert Experiment.objects.count() == before + 1  # the one that holds the workload
+    assert not Run.objects.exists()
+
+
+def test_two_builds_share_a_protocol_and_are_different_systems(systems):
+    runs = queued(systems)
+    assert len({run.protocol_id for run in runs}) == 1
+    assert len({run.system.digest for run in runs}) == 2
+
+
+def test_another_duration_is_another_protocol(systems):
+    assert queued(systems)[-1].protocol_id != queued(systems, duration_s=4)[-1].protocol_id
+
+
+def test_asking_for_the_same_system_again_gives_the_same_row(systems):
+    of = systems[0]
+    asked = {"driver": of.driver, "hardware": of.hardware, "path": "loopback", "label": "one"}
+    first = plan.system_under_test(of.instance, **asked)
+    assert plan.system_under_test(of.instance, **{**asked, "label": "another label"}) == first
+    assert plan.system_under_test(of.instance, **{**asked, "path": "network"}) != first
+    assert System.objects.filter(label="another label").count() == 0
+
+
+def test_the_frozen_plan_reads_back_as_it_was(systems):
+    run = queued(systems)[-1]
+    spec = plan.spec_of(run)
+    assert (spec.clients, spec.threads, spec.duration_s, spec.expected_s) == (8, 8, 3, 3)
+    assert spec.application_name == f"benchhub-{run.uuid}"
+    assert (spec.endpoint.path, spec.endpoint.database) == ("socket", "bench")
+
+
+def test_logs_are_sampled_by_what_a_system_has_shown_before(systems):
+    long = {"duration_s": 300, "client_levels": [1], "repeats": 1}
+    unknown = queued(systems, **long)[-2]
+    assert plan.spec_of(unknown).log_sampling_rate == 1 / 35  # 1,000,000 TPS x 300 s x 31 bytes in 256 MiB
+    for step in ("reserved", "starting", "running", "collecting", "succeeded"):
+        Run.objects.filter(pk=unknown.pk).update(state=step)
+    testdata.Result.objects.create(
+        run=unknown,
+        attempt=testdata.Attempt.objects.create(run=unknown, number=1),
+        throughput=10_000.0,
+        unit="TPS",
+        measures={},
+        parser="pgbench/1",
+    )
+    known = [run for run in queued(systems, **long) if run.system == unknown.system][-1]
+    assert plan.spec_of(known).log_sampling_rate == 1.0  # 2 x 10,000 x 300 x 31 bytes fit
+
+
+def test_the_time_left_counts_loads_loads_of_data_sets_and_rests(systems):
+    runs = queued(systems, client_levels=[1], repeats=1, rest_s=60)
+    # Two data sets at 10 s, and two runs of 3 s of load, 0.7 s of steps and a rest of 60 s.
+    assert seconds_left(runs) == pytest.approx(2 * 10 + 2 * (3 + 0.7 + 60))
+    assert seconds_left([]) == 0
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (95, "1:35"), (3700, "1:01:40"), (59.6, "1:00")])
+def test_a_time_is_shown_as_on_a_clock(seconds, shown):
+    assert clock(seconds) == shown
