@@ -4,13 +4,14 @@ RUN := .venv/bin/python
 ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo stop test check clean venv venv-dev
+.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
 	@echo "make demo ONCE=1  the same, but end when the experiment is finished and its page was fetched"
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
+	@echo "make bench-...    overhead, memory: measure BenchHub itself against a peer or a limit"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -26,6 +27,12 @@ test: venv-dev
 	@$(MAKE) check
 	$(RUN) manage.py makemigrations --check --dry-run
 	$(RUN) -m pytest
+
+bench-overhead: venv
+	@$(RUN) -m benchmarks.overhead
+
+bench-memory: venv
+	@$(RUN) -m benchmarks.memory
 
 check: venv-dev
 	$(RUN) -m ruff check
