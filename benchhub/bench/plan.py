@@ -190,6 +190,17 @@ def queue(experiment: Experiment, systems: list[System]) -> list[Run]:
     return Run.objects.bulk_create(runs)
 
 
+def again(experiment: Experiment, user: Any = None) -> Experiment:
+    """Queue the same experiment once more, beside the first, on the same systems as they are now."""
+    systems = [row.system for row in experiment.experimentsystem_set.select_related("system")]
+    fields = {field.attname: getattr(experiment, field.attname) for field in Experiment._meta.concrete_fields}
+    for own in ("id", "created_at", "created_by_id"):
+        del fields[own]
+    copy = Experiment(**fields, created_by=user)
+    queue(copy, systems)
+    return copy
+
+
 def spec_of(run: Run) -> RunSpec:
     """The frozen RunSpec as it was planned."""
     return RunSpec(**{**run.spec, "endpoint": Endpoint(**run.spec["endpoint"])})

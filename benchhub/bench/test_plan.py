@@ -120,6 +120,15 @@ def test_the_time_left_counts_loads_loads_of_data_sets_and_rests(systems):
     assert seconds_left([]) == 0
 
 
+def test_an_experiment_run_again_is_one_of_its_own_with_the_same_plan(systems):
+    first = queued(systems)[0].experiment
+    copy = plan.again(first)
+    assert copy.pk != first.pk
+    planned = [list(of.runs.values_list("clients", "repeat", "protocol", "system")) for of in (first, copy)]
+    assert planned[0] == planned[1]
+    assert first.runs.count() == 10
+
+
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (95, "1:35"), (3700, "1:01:40"), (59.6, "1:00")])
 def test_a_time_is_shown_as_on_a_clock(seconds, shown):
     assert clock(seconds) == shown

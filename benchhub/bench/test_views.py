@@ -8,7 +8,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.catalog.models import Hardware
 
 from . import testdata
-from .models import Attempt, Evidence, Found, Watch
+from .models import Attempt, Evidence, Experiment, Found, Watch
 
 pytestmark = pytest.mark.django_db
 RUN_QUERIES = 9  # session, user, run, attempts, evidence, histograms, command, series, events
@@ -136,3 +136,21 @@ def test_evidence_of_an_earlier_attempt_is_not_mixed_up_with_the_newest(reader, 
 def test_evidence_of_another_run_or_name_is_not_found(reader, run):
     assert reader.get(reverse("evidence", args=[run.pk + 1, "out.log"])).status_code == 404
     assert reader.get(reverse("evidence", args=[run.pk, "../out.log"])).status_code == 404
+
+
+def test_an_experiment_is_run_again_by_a_button_and_never_by_a_link(reader, run):
+    address = reverse("again", args=[run.experiment_id])
+    assert reader.get(address).status_code == 405
+    assert Experiment.objects.count() == 1
+    response = reader.post(address)
+    copy = Experiment.objects.latest("pk")
+    assertRedirects(response, reverse("experiment", args=[copy.pk]))
+    assert (Experiment.objects.count(), copy.created_by.username) == (2, "ada")
+    assert copy.runs.filter(kind="measure", state="queued").exists()
+
+
+def test_the_page_of_an_ended_experiment_offers_to_run_it_again_and_one_under_way_does_not(reader, queued):
+    address = reverse("experiment", args=[queued.experiment_id])
+    assertNotContains(reader.get(address), "Run it again")
+    testdata.succeeded(queued, 1000.0)
+    assertContains(reader.get(address), "Run it again")

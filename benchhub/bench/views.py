@@ -1,14 +1,25 @@
 from __future__ import annotations
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_list_or_404, get_object_or_404, render
+from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
 from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_POST
 
-from . import run_page
+from . import plan, run_page, tasks
+from .models import Experiment
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "bench/run.html", run_page.context(get_object_or_404(run_page.run(pk))))
+
+
+@require_POST
+def again(request: HttpRequest, pk: int) -> HttpResponse:
+    """Queue an experiment once more; its first run starts as soon as its host is free."""
+    copy = plan.again(get_object_or_404(Experiment, pk=pk), request.user)
+    transaction.on_commit(tasks.wake)
+    return redirect("experiment", copy.pk)
 
 
 def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
