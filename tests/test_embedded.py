@@ -121,7 +121,7 @@ def test_an_interrupted_create_can_be_repeated(cluster: Cluster, own_processes: 
 def test_a_server_killed_at_once_starts_again(cluster: Cluster, own_processes: Processes) -> None:
     cluster.create(own_processes)
     child = cluster.start(own_processes)
-    proc.kill([child.identity, *proc.descendants(child.identity.pid)])
+    proc.kill([child.identity, *proc.family(child.identity.pid)])
     assert (cluster.data_directory / "postmaster.pid").exists()
     own_processes.stop(child)
     cluster.start(own_processes)
@@ -164,11 +164,21 @@ def test_the_broker_answers_only_with_its_password(broker_url: str) -> None:
 
 def test_stopping_ends_the_child_and_what_it_started(own_processes: Processes) -> None:
     child = own_processes.start("family", ["sh", "-c", "setsid sleep 60 & sleep 60"], folder=Path("/"))
-    own_processes.wait_until(lambda: len(proc.descendants(child.identity.pid)) == 2, child, patience_s=5)
-    family = proc.descendants(child.identity.pid)
+    own_processes.wait_until(lambda: len(proc.family(child.identity.pid)) == 2, child, patience_s=5)
+    family = proc.family(child.identity.pid)
     own_processes.stop(child)
     assert not any(proc.is_alive(process) for process in family)
     assert not list(own_processes.notes.iterdir())
+
+
+def test_orphans_of_a_child_that_was_killed_are_stopped_with_it(own_processes: Processes) -> None:
+    child = own_processes.start("parent", ["sh", "-c", "sleep 60 & wait"], folder=Path("/"))
+    own_processes.wait_until(lambda: len(proc.family(child.identity.pid)) == 1, child, patience_s=5)
+    (orphan,) = proc.family(child.identity.pid)
+    proc.kill([child.identity])
+    assert proc.is_alive(orphan)
+    own_processes.stop(child)
+    assert not proc.is_alive(orphan)
 
 
 def test_a_child_that_ignores_term_is_killed(own_processes: Processes) -> None:

@@ -45,19 +45,24 @@ def send(process: Identity, signal_number: int) -> None:
             return  # it ended between the two lines, which is what a signal asks for
 
 
-def descendants(pid: int) -> list[Identity]:
-    """Children, their children and so on, nearest first."""
+def family(pid: int) -> list[Identity]:
+    """Children of a process, their children and so on, and the rest of the session that it leads.
+
+    The session matters when the leader is gone: its orphans are no longer anyone's descendants.
+    """
     children: dict[int, list[int]] = {}
+    session = []
     for candidate in pids():
         fields = _stat(candidate)
         if fields is not None:
             children.setdefault(int(fields[1]), []).append(candidate)
-    found, queue = [], [pid]
+            session += [candidate] if int(fields[3]) == pid != candidate else []
+    found, queue = [], [pid, *session]
     while queue:
         below = children.get(queue.pop(0), [])
         queue += below
         found += below
-    return [process for child in found if (process := identify(child))]
+    return [process for child in {*session, *found} if (process := identify(child))]
 
 
 def marked(variable: str, value: str) -> list[Identity]:
@@ -93,6 +98,16 @@ def kill(processes: list[Identity]) -> None:
     for process in processes:
         send(process, signal.SIGKILL)
     wait_for_end(processes, patience_s=5)
+
+
+def kill_family(process: Identity, known: list[Identity]) -> None:
+    """Kill the process, those `known` to belong to it, and what its session still starts meanwhile."""
+    kill([process, *known])
+    for _ in range(20):
+        rest = family(process.pid)
+        if not rest:
+            break
+        kill(rest)
 
 
 def kill_marked(variable: str, value: str) -> int:

@@ -122,12 +122,12 @@ class Processes:
 
     def stop(self, child: Child) -> None:
         """Stop the child and all that descends from it, politely first; return when none of them is left."""
-        family = proc.descendants(child.identity.pid)
+        family = proc.family(child.identity.pid)
         for signal_number, patience_s in child.stop_signals:
             if child.exit_code is None:
                 proc.send(child.identity, signal_number)
                 _wait(child, patience_s)
-        proc.kill([child.identity, *family])
+        proc.kill_family(child.identity, family)
         child.process.wait()
         if self._children.get(child.name) is child:
             del self._children[child.name]
@@ -241,9 +241,9 @@ def _stop_noted(note: dict[str, Any] | None) -> int:
     process = proc.Identity(**note["identity"])
     if not proc.is_alive(process):
         return 0
-    family = [process, *proc.descendants(process.pid)]
+    family = proc.family(process.pid)
     for signal_number, patience_s in note["stop_signals"]:
         proc.send(process, signal_number)
         proc.wait_for_end([process], patience_s)
-    proc.kill(family)
+    proc.kill_family(process, family)
     return 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import concurrent.futures.thread  # noqa: F401 - asyncio would look for it when the Python is out of reach
+import contextlib
 import encodings.idna  # noqa: F401
 import os
 import pwd
@@ -72,14 +73,23 @@ async def run_command(process: asyncssh.SSHServerProcess[bytes], folder: Path, e
         env=environment,
         start_new_session=True,
     )
-    await process.redirect(stdin=child.stdin, stdout=child.stdout, stderr=child.stderr)
+    assert child.stdout and child.stderr
+    await process.redirect(stdin=child.stdin)
+    await asyncio.gather(carry(child.stdout, process.stdout), carry(child.stderr, process.stderr))
     exit_code = await child.wait()
-    await process.stdout.drain()
-    await process.stderr.drain()
     if exit_code < 0:
         process.exit_with_signal(signal.Signals(-exit_code).name.removeprefix("SIG"))
     else:
         process.exit(exit_code)
+
+
+async def carry(output: asyncio.StreamReader, client: asyncssh.SSHWriter[bytes]) -> None:
+    """Carry output to its end; when the client has gone, to nowhere, so that the command is not held up."""
+    while chunk := await output.read(65_536):
+        if not client.is_closing():
+            with contextlib.suppress(ConnectionError):
+                client.write(chunk)
+                await client.drain()
 
 
 def main() -> None:
