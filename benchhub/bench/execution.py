@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F, Max
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -277,6 +278,9 @@ def _settle(job_: Job, future: Future[Answer], wake: Wake) -> None:
         _refused(job_, str(error))
     except (Unreachable, TimeoutError) as error:
         queue.look_again(job_.claim, RETRY_AFTER, contact_error=str(error) or "The host did not answer in time.")
+    except Exception as error:  # one run's trouble must not keep the others of the batch waiting
+        logger.exception("A step of run %s failed", job_.claim.run_id)
+        queue.look_again(job_.claim, RETRY_AFTER, contact_error=f"BenchHub failed at this step: {error!r}.")
 
 
 def _write(job_: Job, answer: Answer, wake: Wake) -> None:
@@ -342,18 +346,30 @@ def live_tps(progress: bytes) -> dict[str, float]:
 
 
 def _write_ended(job_: Job, ended: Ended) -> None:
+    """Store the evidence whatever it says, then what it means; outputs that nobody can read fail the run."""
     outputs = ended.collected.outputs
     with queue.fenced(job_.claim) as run:
         attempt = run.attempts.latest("number")
         Attempt.objects.filter(pk=attempt.pk).update(returncode=outputs.returncode)
         ingest.keep_evidence(attempt, outputs, ended.collected.manifest, ended.collected.remarks)
-        observed = _observed(run, job_, ended)
         if run.cancel_asked_at and outputs.returncode > SIGNALLED:
             state, reason = State.CANCELLED, "Cancelled while it ran."
         else:
-            state, reason = ingest.store(run, attempt, outputs, observed, list(ended.collected.remarks.values()))
+            state, reason = _store(run, attempt, job_, ended)
         queue.finish(run, job_.claim, state, reason)
     _acknowledge(job_)
+
+
+def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, str]:
+    remarks = list(ended.collected.remarks.values())
+    try:
+        with transaction.atomic():
+            observed = _observed(run, job_, ended)
+            return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
+    except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+        logger.exception("The outputs of run %s cannot be read", run.pk)
+        reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
+        return State.FAILED, " ".join([reason, *remarks])
 
 
 def _acknowledge(job_: Job) -> None:

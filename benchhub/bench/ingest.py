@@ -213,12 +213,13 @@ def store_data_set(run: Run, outputs: Outputs) -> None:
     spec = plan.spec_of(run)
     recipe = dict(tools.get(spec.tool).data_set(spec.parameters))
     instance = run.system.instance
+    size_bytes, checksum = int(outputs.files["size_bytes.txt"]), outputs.files["fingerprint.txt"].decode().strip()
     DataSet.objects.filter(instance=instance, replaced_at=None).update(replaced_at=Now())
     DataSet.objects.create(
         instance=instance,
         build=run.system.build,
         recipe=recipe,
         recipe_digest=digest.digest(recipe),
-        size_bytes=int(outputs.files["size_bytes.txt"]),
-        checksum=outputs.files["fingerprint.txt"].decode().strip(),
+        size_bytes=size_bytes,
+        checksum=checksum,
     )

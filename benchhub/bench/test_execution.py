@@ -7,7 +7,7 @@ import pytest
 from django.db.models.functions import Now
 
 from benchhub.bench import plan, queue
-from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run
+from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run, Watch
 from benchhub.bench.states import State
 from benchhub.catalog.models import DataSet, Host, Instance
 
@@ -211,3 +211,27 @@ def test_every_move_of_a_run_is_recorded_in_order(worker, system, experiment, cl
         ("running", "collecting"),
         ("collecting", "succeeded"),
     ]
+
+
+def test_outputs_that_cannot_be_read_fail_the_run_and_keep_its_evidence(
+    worker, system, experiment, cluster16, monkeypatch
+):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    monkeypatch.setattr("benchhub.bench.ingest.store_result", lambda *_: {}["tps"])
+    run = worker.finish(experiment(server))[-1]
+    assert run.state == State.FAILED
+    assert "cannot be read (KeyError('tps'))" in run.reason
+    assert Evidence.objects.filter(attempt__run=run, name="out.log").exists()
+    assert not Hold.objects.exists()
+
+
+def test_a_fault_of_benchhub_in_one_run_does_not_stop_the_worker(worker, system, experiment, cluster16, monkeypatch):
+    planned = experiment(system(cluster16))
+    with monkeypatch.context() as broken:
+        broken.setattr("benchhub.bench.execution._write", lambda *_: 1 / 0)
+        worker.tick()
+    run = planned.runs.first()
+    assert "ZeroDivisionError" in run.watch.contact_error
+    Watch.objects.update(next_look_at=Now())
+    assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2

@@ -1,0 +1,123 @@
+"""Lists that can be searched, sorted and filtered, with all of that in the address, so that it can be sent on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any, Generic, TypeVar
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Model, Q, QuerySet
+from django.http import QueryDict
+
+Row = TypeVar("Row", bound=Model)
+PER_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`order` names the fields that a click on the title sorts by; without any it is a title only."""
+
+    name: str
+    title: str
+    order: tuple[str, ...] = ()
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One choice beside the search; `options` maps what stands in the address to its label and its condition."""
+
+    name: str
+    title: str
+    options: Mapping[str, tuple[str, Q]]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's title as shown: the address that sorts by it (empty: none), and how it is sorted now."""
+
+    title: str
+    address: str
+    direction: str
+    is_number: bool
+
+
+class Listing(Generic[Row]):
+    """One page of a list by what its address asks for; what the address does not understand is left aside.
+
+    Parameters: `q` searches each word in `search` (fields), `sort` a column's name or -name, `page`, and one
+    parameter per filter. `default` is the sort of an address without one.
+    """
+
+    def __init__(
+        self,
+        asked: QueryDict,
+        rows: QuerySet[Row],
+        columns: Sequence[Column],
+        *,
+        search: Sequence[str] = (),
+        filters: Sequence[Filter] = (),
+        default: str,
+    ) -> None:
+        self.asked, self.columns, self.filters = asked, columns, filters
+        self.search = search
+        self.text = asked.get("q", "").strip() if search else ""
+        sort = asked.get("sort", "")
+        self.sort: str = sort if self._column(sort) else default
+        self.is_narrowed = bool(self.text) or any(self.chosen(one) for one in filters)
+        self.page: Page[Row] = Paginator(self._ordered(self._found(rows)), PER_PAGE).get_page(asked.get("page"))
+
+    def chosen(self, of: Filter) -> str:
+        value = self.asked.get(of.name, "")
+        return value if value in of.options else ""
+
+    def choices(self) -> Iterator[tuple[Filter, str, list[tuple[str, str]]]]:
+        """(filter, chosen value, [(value, label)]) for the form above the list."""
+        for one in self.filters:
+            yield one, self.chosen(one), [(value, label) for value, (label, _) in one.options.items()]
+
+    def heads(self) -> list[Head]:
+        return [self._head(column) for column in self.columns]
+
+    def address(self, **changes: Any) -> str:
+        """The query of this list with some parameters changed; None removes one."""
+        query = self.asked.copy()
+        for name, value in changes.items():
+            query.pop(name, None)
+            if value is not None:
+                query[name] = str(value)
+        return f"?{query.urlencode()}"
+
+    @property
+    def earlier(self) -> str:
+        return self.address(page=self.page.previous_page_number()) if self.page.has_previous() else ""
+
+    @property
+    def later(self) -> str:
+        return self.address(page=self.page.next_page_number()) if self.page.has_next() else ""
+
+    def _column(self, sort: str) -> Column | None:
+        return next((c for c in self.columns if c.order and c.name == sort.removeprefix("-")), None)
+
+    def _head(self, column: Column) -> Head:
+        direction = {column.name: "ascending", f"-{column.name}": "descending"}.get(self.sort, "")
+        turned = f"-{column.name}" if direction == "ascending" else column.name
+        address = self.address(sort=turned, page=None) if column.order else ""
+        return Head(column.title, address, direction, column.is_number)
+
+    def _found(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+        for word in self.text.split():
+            rows = rows.filter(reduce(or_, (Q(**{f"{field}__icontains": word}) for field in self.search)))
+        for one in self.filters:
+            if value := self.chosen(one):
+                rows = rows.filter(one.options[value][1])
+        return rows
+
+    def _ordered(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+        column = self._column(self.sort)
+        fields = column.order if column else ()
+        turned = [field.removeprefix("-") if field.startswith("-") else f"-{field}" for field in fields]
+        return rows.order_by(*(turned if self.sort.startswith("-") else fields), "-pk")
