@@ -11,6 +11,8 @@ import argparse
 import os
 import random
 import re
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,6 +35,7 @@ LOOP = CLONE / "benchmarks" / "plain_loop.sh"
 LIMIT_ADDED_S = 2.0
 LIMIT_RATIO = 0.02
 RESAMPLES = 10_000
+POLL_S = 0.5  # the looks of this program take CPU from the load; times come from the warehouse
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Round:
 
 def main() -> int:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Interrupted."))
     with servers() as demo:
         bench = BenchHub(demo, options.duration, options.levels)
         plain = PlainLoop(bench.described, bench.private_key, options.duration, options.levels)
@@ -72,7 +76,8 @@ def servers() -> Iterator[Demo]:
     """The servers of a demonstration, in a place of their own, without its experiment."""
     owner = accounts.for_clone(CLONE)
     home = owner.home / "overhead"
-    home.mkdir(exist_ok=True)
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
     owner.own(home)
     owner = replace(owner, home=home)
     processes = Processes(home, f"overhead-{os.getpid()}")
@@ -84,6 +89,7 @@ def servers() -> Iterator[Demo]:
         yield demo
     finally:
         demo.stop()
+        shutil.rmtree(home)
 
 
 class BenchHub:
@@ -111,15 +117,16 @@ class BenchHub:
         self._experiment([1], 1)
 
     def run(self) -> Round:
-        started = time.monotonic()
         runs = self._experiment(self.levels, self.duration_s)
-        taken_s = time.monotonic() - started
+        ends = [run.ended_at for run in runs]
+        taken_s = (max(ends) - runs[0].experiment.created_at).total_seconds()
         return Round({run.clients: run.result.throughput for run in runs}, added(taken_s, self.duration_s, runs))
 
     def _experiment(self, levels: list[int], duration_s: int) -> list[Any]:
-        from benchhub.bench import plan, tasks
+        from benchhub.bench import plan
         from benchhub.bench.models import Experiment, Run
         from benchhub.catalog.models import Workload
+        from benchhub.celery import wake
 
         experiment = Experiment(
             name="Overhead",
@@ -131,10 +138,11 @@ class BenchHub:
             duration_s=duration_s,
         )
         plan.queue(experiment, [self.system])
-        tasks.wake()
+        wake()
+        time.sleep(len(levels) * duration_s)
         while experiment.runs.exclude(state__in=["succeeded", "failed", "lost"]).exists():
-            time.sleep(0.02)
-        runs = list(experiment.runs.filter(kind=Run.Kind.MEASURE).select_related("result"))
+            time.sleep(POLL_S)
+        runs = list(experiment.runs.filter(kind=Run.Kind.MEASURE).select_related("result", "experiment"))
         if bad := [run for run in runs if run.state != "succeeded"]:
             sys.exit(f"{bad[0]}: {bad[0].state}. {bad[0].reason}")
         return runs

@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "runners": (),
     "benchhub/embedded": (),
     "benchhub/accounts": (),
-    "benchhub/catalog": ("benchhub.analysis", *PURE_RUNNERS),
+    "benchhub/catalog": ("benchhub.analysis", "benchhub.celery", *PURE_RUNNERS),
     "benchhub/bench": ("benchhub.analysis", "benchhub.catalog", "benchhub.celery", *PURE_RUNNERS),
     "benchhub/reports": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", *PURE_RUNNERS),
     "benchhub/api": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", "benchhub.reports", *PURE_RUNNERS),

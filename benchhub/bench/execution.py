@@ -11,13 +11,13 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -25,7 +25,7 @@ from benchhub.catalog.models import Host
 from runners import job, probe, telemetry
 from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
-from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
+from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable, offered_host_key
 
 from . import ingest, loop, plan, queue
 from .models import Attempt, Run
@@ -38,6 +38,7 @@ RENEW_S = 15  # leases are renewed while a step takes long, well before they end
 STEP_TIMEOUT_S = 900
 SECOND_LOOK_S = 0.5
 PROBE_TIMEOUT_S = 120
+VISIT_LEASE = timedelta(seconds=150)
 LOOK_EVERY = timedelta(seconds=10)
 RETRY_AFTER = timedelta(seconds=15)
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
@@ -392,7 +393,7 @@ def _refused(job_: Job, reason: str) -> None:
 def _quarantine(job_: Job, error: HostKeyChanged) -> None:
     """Nothing more is sent to a host whose key changed; its run stays as it is until a person has decided."""
     host = Host.objects.filter(address=job_.target.address, port=job_.target.port, username=job_.target.username)
-    host.update(trust=Host.Trust.QUARANTINED)
+    host.update(trust=Host.Trust.QUARANTINED, offered_host_key=error.offered)
     queue.look_again(job_.claim, RETRY_AFTER, contact_error=str(error))
 
 
@@ -426,6 +427,51 @@ def _facts_of(host: Host, bin_directory: str) -> dict[str, Any]:
 
 
 # --- looking at a host ---------------------------------------------------------------------------------------
+
+
+def visit_hosts() -> int:
+    """Answer what people asked of hosts (Host.ask); returns how many were visited. Any worker may do it again."""
+    due = Host.objects.exclude(wanted="").filter(Q(visit_until=None) | Q(visit_until__lt=Now()))
+    asked = [(host, host.wanted) for host in due if _claim_visit(host)]
+    visits = {loop.submit(_visit(target_of(host), wanted, _folders(host))): (host, wanted) for host, wanted in asked}
+    for future in as_completed(visits):
+        _note_visit(*visits[future], future)
+    return len(asked)
+
+
+def _claim_visit(host: Host) -> bool:
+    free = Q(visit_until=None) | Q(visit_until__lt=Now())
+    return bool(Host.objects.filter(free, pk=host.pk, wanted=host.wanted).update(visit_until=Now() + VISIT_LEASE))
+
+
+def _folders(host: Host) -> list[str]:
+    return sorted({instance.bin_directory for instance in host.instances.all() if instance.bin_directory})
+
+
+async def _visit(target: Target, wanted: str, folders: list[str]) -> Any:
+    async with asyncio.timeout(PROBE_TIMEOUT_S):
+        if wanted == Host.Wanted.KEY:
+            return await offered_host_key(target.address, target.port)
+        return await probe.probe(_connections(), target, prefixes=folders)
+
+
+def _note_visit(host: Host, wanted: str, future: Future[Any]) -> None:
+    seen: dict[str, Any] = {"contact_error": "", "contacted_at": Now()}
+    try:
+        answer = future.result()
+        seen |= _offered(host, answer) if wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
+    except HostKeyChanged as error:
+        seen = {"trust": Host.Trust.QUARANTINED, "offered_host_key": error.offered, "contact_error": str(error)}
+    except (Unreachable, RemoteFailure, TimeoutError, ValueError) as error:
+        seen = {"contact_error": str(error) or "The host did not answer in time."}
+    Host.objects.filter(pk=host.pk, wanted=wanted).update(wanted="", visit_until=None, **seen)
+
+
+def _offered(host: Host, key: str) -> dict[str, Any]:
+    """What a host's offered key means: the pinned one again, the first one, or another one than was approved."""
+    if host.host_key and key == host.host_key:
+        return {"trust": Host.Trust.PINNED, "offered_host_key": ""}
+    return {"trust": Host.Trust.QUARANTINED if host.host_key else Host.Trust.OFFERED, "offered_host_key": key}
 
 
 def probe_host(host: Host, bin_directories: Iterable[str] = ()) -> None:

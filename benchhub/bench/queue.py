@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -162,6 +162,16 @@ def release(run: Run) -> None:
         Hold.objects.filter(run=run).update(run=None, free_at=Now() + rest)
     else:
         Hold.objects.filter(run=run).delete()
+
+
+def ask_to_cancel(runs: models.QuerySet[Run]) -> int:
+    """Ask that runs end: those in the queue at once, those under way when a worker has stopped them on the host."""
+    unfinished = runs.exclude(state__in=FINAL)
+    asked = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
+    for run in unfinished.filter(state=State.QUEUED):
+        _end_in_queue(run, State.CANCELLED, "Cancelled before it started.")
+    Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).update(next_look_at=Now())
+    return asked
 
 
 @transaction.atomic

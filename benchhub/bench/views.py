@@ -6,7 +6,9 @@ from django.shortcuts import get_list_or_404, get_object_or_404, redirect, rende
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST
 
-from . import plan, run_page, tasks
+from benchhub.celery import wake
+
+from . import plan, run_page
 from .models import Experiment
 
 
@@ -18,7 +20,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
 def again(request: HttpRequest, pk: int) -> HttpResponse:
     """Queue an experiment once more; its first run starts as soon as its host is free."""
     copy = plan.again(get_object_or_404(Experiment, pk=pk), request.user)
-    transaction.on_commit(tasks.wake)
+    transaction.on_commit(wake)
     return redirect("experiment", copy.pk)
 
 

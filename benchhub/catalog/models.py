@@ -203,6 +203,10 @@ class Host(models.Model):
         PINNED = "pinned", "pinned"
         QUARANTINED = "quarantined", "quarantined: its host key changed"
 
+    class Wanted(models.TextChoices):
+        KEY = "key", "its host key"
+        FACTS = "facts", "its facts"
+
     name = models.CharField(max_length=120, unique=True)
     address = models.CharField(max_length=253)
     port = models.PositiveIntegerField(default=22)
@@ -215,6 +219,10 @@ class Host(models.Model):
     work_directory = models.CharField(max_length=300, default=".benchhub")
     interference_group = models.ForeignKey(InterferenceGroup, models.PROTECT, null=True, blank=True)
     hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True)
+    wanted = models.CharField(max_length=8, choices=Wanted, blank=True, editable=False)
+    visit_until = models.DateTimeField(null=True, blank=True, editable=False)
+    contacted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    contact_error = models.TextField(blank=True, editable=False)
     facts = models.JSONField(default=dict, blank=True, editable=False)
     facts_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -232,6 +240,16 @@ class Host(models.Model):
         """Give the host a key pair of its own; the old one, if any, is forgotten. Save afterwards."""
         pair = make_key_pair(f"benchhub {self.name}")
         self.private_key, self.public_key = pair.private_key, pair.public_key
+
+    def ask(self, wanted: str) -> None:
+        """Have a worker visit the host soon, for its host key or its facts; what came of it is stored here."""
+        Host.objects.filter(pk=self.pk).update(wanted=wanted, visit_until=None, contact_error="")
+        self.wanted, self.contact_error = wanted, ""
+
+    def approve(self, host_key: str) -> bool:
+        """Pin the offered key, if it is still the one that the person saw; a quarantined host is trusted again."""
+        seen = Host.objects.filter(pk=self.pk, offered_host_key=host_key).exclude(offered_host_key="")
+        return bool(seen.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED))
 
     def build_facts(self, bin_directory: str) -> dict[str, Any]:
         """What the last probe found of the PostgreSQL there; LookupError says what to do when it found none."""

@@ -14,11 +14,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.urls import reverse
 
-from benchhub.bench import execution, plan, queue, tasks
+from benchhub.bench import execution, plan, queue
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.progress import Progress
 from benchhub.bench.states import State
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+from benchhub.celery import wake
 
 HOST_NAME = "Demonstration target"
 HARDWARE_NAME = "Demonstration machine"
@@ -43,7 +44,7 @@ class Command(BaseCommand):
         experiment = None if anew else last_demonstration()
         if experiment is None:
             experiment = queue_demonstration(described)
-        tasks.wake()
+        wake()
         path = reverse("experiment", args=[experiment.pk])
         Path(described["result_file"]).write_text(json.dumps({"path": path, "name": experiment.name}))
         if not follow(experiment, Progress(sys.stdout)):
@@ -136,7 +137,7 @@ def follow(experiment: Experiment, progress: Progress) -> bool:
     """Show each run as it ends; returns whether all succeeded. A lost run is run again, twice at most."""
     while True:
         if queue.run_lost_again(experiment, attempts=3):
-            tasks.wake()
+            wake()
         runs = list(Run.objects.filter(experiment=experiment).for_table())
         progress.show(runs)
         if all(run.is_final for run in runs):
