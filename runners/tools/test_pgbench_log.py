@@ -171,9 +171,10 @@ def test_percentiles_of_a_recorded_log_are_those_of_its_sorted_latencies() -> No
     ("tps", "duration_s", "every"),
     [
         (0, 300, 1),
-        (25_000, 300, 1),  # 232,500,000 of 268,435,456 bytes
+        (5_000, 300, 1),
+        (5_001, 300, 10),  # a fast load, although its log would fit
+        (5_000, 3_000, 2),  # 465,000,000 bytes / 268,435,456 = 1.7
         (600_000, 300, 21),  # 5,580,000,000 bytes / 268,435,456 = 20.8
-        (30_000, 300, 2),
     ],
 )
 def test_the_sampling_rate_keeps_the_log_under_the_cap(tps: float, duration_s: float, every: int) -> None:
