@@ -13,6 +13,7 @@ urlpatterns = [
     path("alive", alive, name="alive"),
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("", include("benchhub.catalog.urls")),
     path("", include("benchhub.bench.urls")),
     path("", include("benchhub.reports.urls")),
 ]

@@ -1,0 +1,45 @@
+"""The main navigation: a line per entry. An entry is current on its own page and on those below its address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+
+ENTRIES = (
+    ("Home", "home"),
+    ("Experiments", "experiments"),
+    ("Compare", "compare"),
+    ("Hosts", "hosts"),
+    ("Instances", "instances"),
+    ("Hardware", "hardware-list"),
+    ("Prices", "prices"),
+    ("Configurations", "configurations"),
+    ("Workloads", "workloads"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    title: str
+    address: str
+    is_current: bool
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    return {"navigation": [_entry(request, title, name) for title, name in ENTRIES if _exists(name)]}
+
+
+def _exists(name: str) -> bool:
+    try:
+        return bool(reverse(name))
+    except NoReverseMatch:
+        return False
+
+
+def _entry(request: HttpRequest, title: str, name: str) -> Entry:
+    address = reverse(name)
+    is_current = request.path == address if name == "home" else request.path.startswith(address)
+    return Entry(title, address, is_current)
