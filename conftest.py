@@ -35,6 +35,32 @@ if "FIELD_KEYS" not in os.environ:
     settings.FIELD_KEYS = [Fernet.generate_key().decode()]
 
 
+CHROMIUM_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """Headless Chromium as Playwright drives it. Playwright keeps an event loop in this thread meanwhile."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("Chromium is not installed: install the package chromium.")
+    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
+        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        browser = playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_FLAGS))
+        yield browser
+        browser.close()
+
+
 @dataclass(frozen=True)
 class Target:
     """A host that can be logged in to: pin `host_key`, offer `private_key` (OpenSSH format)."""

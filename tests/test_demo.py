@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,7 +109,29 @@ def experiment(clone: Path) -> dict[str, str]:
     return result
 
 
-def test_the_demonstration_measures_serves_and_leaves_nothing_running(clone: Path) -> None:
+def read_the_finished_curve(chromium: Any, url: str, username: str, password: str) -> None:
+    """Log in with a browser and find both curves drawn whole, their table, and a price under every licence term."""
+    tab = chromium.new_page(viewport={"width": 1440, "height": 900})
+    complaints: list[str] = []
+    tab.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    tab.goto(url)
+    tab.fill("[name=username]", username)
+    tab.fill("[name=password]", password)
+    tab.click("section [type=submit]")
+    tab.wait_for_url(url)
+    tab.wait_for_selector(".chart .scatterlayer .trace")
+    legend = tab.locator(".chart").first.locator(".legendtext").all_text_contents()
+    assert {"PostgreSQL 16.14", "PostgreSQL 18.4"} <= set(legend)
+    levels = tab.locator("table.numbers").first.locator("tbody tr:has(td)")
+    assert [row.locator("td").first.text_content() for row in levels.all()] == ["1", "2", "4", "8"] * 2
+    prices = tab.locator(".price").all_text_contents()
+    assert len(prices) >= 6 and all(float(price.replace(",", "")) > 0 for price in prices)
+    assert complaints == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_the_demonstration_measures_serves_and_leaves_nothing_running(clone: Path, chromium: Any) -> None:
     first = run_demo(clone, "up", "--once")
     assert first.returncode == 0, first.stdout
     assert "Traceback" not in first.stdout
@@ -132,6 +155,7 @@ def test_the_demonstration_measures_serves_and_leaves_nothing_running(clone: Pat
         assert (shown.status, latest["name"] in shown.text) == (200, True)
         with pytest.raises(EmbeddedError, match="was not shown to user demo"):
             page.visit(url, words[1], "guess")
+        read_the_finished_curve(chromium, url, words[1], words[3])
 
         again = run_demo(clone, "up")
         assert again.returncode == 0
