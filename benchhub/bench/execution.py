@@ -38,6 +38,7 @@ RENEW_S = 15  # leases are renewed while a step takes long, well before they end
 STEP_TIMEOUT_S = 900
 SECOND_LOOK_S = 0.5
 PROBE_TIMEOUT_S = 120
+FACTS_LAST = timedelta(hours=1)
 VISIT_LEASE = timedelta(seconds=150)
 LOOK_EVERY = timedelta(seconds=10)
 RETRY_AFTER = timedelta(seconds=15)
@@ -64,11 +65,15 @@ class Job:
     boot_id: str
     cancel_asked: bool
     host_before: Mapping[str, Any] | None
+    to_probe: Mapping[int, tuple[Target, list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
+    """`facts` are those of hosts that were probed again before the start, by the host's key."""
+
     outcome: job.StartOutcome
+    facts: Mapping[int, Mapping[str, Any]]
     host_before: Mapping[str, Any] | None
 
 
@@ -170,7 +175,15 @@ def _job(run: Run, claim: queue.Claim) -> Job:
         boot_id=attempt.boot_id,
         cancel_asked=run.cancel_asked_at is not None,
         host_before=attempt.host_before,
+        to_probe=_stale_hosts(hosts) if run.state == State.STARTING else {},
     )
+
+
+def _stale_hosts(hosts: Iterable[Host]) -> dict[int, tuple[Target, list[str]]]:
+    """Hosts whose facts are too old to be called those of the run."""
+    oldest = timezone.now() - FACTS_LAST
+    stale = (host for host in hosts if host.facts_at is None or host.facts_at < oldest)
+    return {host.pk: (target_of(host), _folders(host)) for host in stale}
 
 
 def _attempt_on_target(run: Run, number: int) -> job.Attempt:
@@ -225,6 +238,7 @@ async def _start(job_: Job) -> Started:
     connections, attempt = _connections(), job_.attempt
     for number in range(1, attempt.number):
         await job.cancel(connections, job_.target, replace(attempt, number=number))
+    facts = {pk: await probe.probe(connections, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
     before = await telemetry.host_snapshot(connections, job_.server) if job_.server else None
     try:
         outcome = await job.start(connections, job_.target, attempt, job_.spec, password=job_.password)
@@ -232,7 +246,7 @@ async def _start(job_: Job) -> Started:
         # The tombstone makes sure that nothing of this attempt can begin after it was given up.
         await job.cancel(connections, job_.target, attempt)
         raise
-    return Started(outcome, before)
+    return Started(outcome, facts, before)
 
 
 async def _cancel(job_: Job) -> Answer:
@@ -297,6 +311,8 @@ def _write(job_: Job, answer: Answer, wake: Wake) -> None:
 
 
 def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
+    for host, facts in answer.facts.items():
+        Host.objects.filter(pk=host).update(facts=facts, facts_at=Now())
     if answer.outcome is job.StartOutcome.BUSY:
         reason = "Another job still runs on the host; the run starts when it has ended."
         queue.look_again(job_.claim, RETRY_AFTER, contact_error=reason)

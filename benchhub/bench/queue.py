@@ -84,7 +84,9 @@ def _reserve(run: Run) -> bool:
             Hold.objects.bulk_create(Hold(resource=key, run=run) for key in resources(run))
             locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
             move(locked, State.RESERVED)
-            Watch.objects.update_or_create(run=locked, defaults={"next_look_at": Now()})
+            Watch.objects.update_or_create(
+                run=locked, defaults={"next_look_at": Now(), "progress_offset": 0, "contact_error": ""}
+            )
     except (IntegrityError, Run.DoesNotExist):
         return False  # another worker was first, or another driver's run holds the server
     return True

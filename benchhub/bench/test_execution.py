@@ -2,11 +2,12 @@
 
 import os
 import signal
+from datetime import timedelta
 
 import pytest
 from django.db.models.functions import Now
 
-from benchhub.bench import plan, queue
+from benchhub.bench import execution, plan, queue
 from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run, Watch
 from benchhub.bench.states import State
 from benchhub.catalog.models import DataSet, Host, Instance
@@ -201,6 +202,42 @@ def test_a_run_whose_job_was_killed_is_lost_and_can_be_run_again(worker, system,
     assert (run.state, run.attempts.count()) == (State.RUNNING, 2)
     Run.objects.update(cancel_asked_at=Now())
     worker.tick(run.pk)
+
+
+def test_a_host_whose_facts_are_old_is_probed_again_before_its_run(worker, system, experiment, cluster16, host):
+    planned = experiment(system(cluster16))
+    Host.objects.update(facts={"kernel": "an old one"}, facts_at=Now() - timedelta(hours=2))
+    run = worker.finish(planned)[-1]
+    assert run.found.host["target"]["kernel"] not in ("", "an old one")
+    host.refresh_from_db()
+    assert host.facts["builds"]
+
+
+def test_people_see_a_hosts_key_approve_it_and_have_it_probed(worker, host, target):
+    Host.objects.update(host_key="", trust=Host.Trust.UNKNOWN)
+    host.refresh_from_db()
+    host.ask(Host.Wanted.KEY)
+    assert execution.visit_hosts() == 1
+    host.refresh_from_db()
+    assert (host.trust, host.wanted) == (Host.Trust.OFFERED, "")
+    assert host.offered_host_key.split()[:2] == target.host_key.split()[:2]
+    assert not host.approve("ssh-ed25519 another")
+    assert host.approve(host.offered_host_key)
+    host.ask(Host.Wanted.FACTS)
+    execution.visit_hosts()
+    host.refresh_from_db()
+    assert host.trust == Host.Trust.PINNED
+    assert host.facts["kernel"]
+    assert execution.visit_hosts() == 0
+
+
+def test_a_host_that_cannot_be_visited_says_why(worker, host):
+    Host.objects.update(port=9)
+    host.ask(Host.Wanted.FACTS)
+    execution.visit_hosts()
+    host.refresh_from_db()
+    assert "127.0.0.1:9" in host.contact_error
+    assert host.facts == {}
 
 
 def test_every_move_of_a_run_is_recorded_in_order(worker, system, experiment, cluster16):
