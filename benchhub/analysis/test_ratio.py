@@ -1,0 +1,127 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchhub.analysis import curve, ratio
+from benchhub.analysis.curve import RunPoint
+
+
+def of(values, baseline):
+    return ratio.of(values, baseline, "TPS", "TPS")
+
+
+def made(*runs, unit="TPS", protocol="p"):
+    points = (RunPoint(i, clients, tps, unit, protocol, "s") for i, (clients, tps) in enumerate(runs))
+    return curve.build(points)
+
+
+def test_the_ratio_is_of_medians_and_its_range_of_extreme_repeats():
+    found = of([1100.0, 1140.0], [980.0, 1020.0])
+    assert found.value == pytest.approx(1.12)  # 1,120 / 1,000
+    assert found.lowest == pytest.approx(1100 / 1020)
+    assert found.highest == pytest.approx(1140 / 980)
+    assert (found.n, found.baseline_n, found.kind) == (2, 2, "range of repeats")
+    assert not found.overlaps
+
+
+def test_the_median_and_not_the_mean_is_compared():
+    assert of([100.0, 200.0, 900.0], [100.0]).value == 2.0
+
+
+def test_repeats_that_overlap_do_not_tell_the_two_apart():
+    assert of([990.0, 1050.0], [1000.0, 1010.0]).overlaps
+    assert of([1010.0, 1050.0], [1000.0, 1010.0]).overlaps  # they touch
+    assert not of([1011.0, 1050.0], [1000.0, 1010.0]).overlaps
+    assert not of([900.0, 999.0], [1000.0, 1010.0]).overlaps
+
+
+@pytest.mark.parametrize(("values", "baseline"), [([], [1.0]), ([1.0], [])])
+def test_a_side_without_a_repeat_is_refused(values, baseline):
+    with pytest.raises(ValueError, match="no value"):
+        of(values, baseline)
+
+
+@pytest.mark.parametrize("baseline", [[0.0], [-1.0], [float("nan")]])
+def test_what_is_no_throughput_is_refused_rather_than_divided_by(baseline):
+    with pytest.raises(ValueError, match="not a throughput"):
+        of([1.0], baseline)
+
+
+def test_unlike_units_are_refused_by_name():
+    with pytest.raises(curve.UnlikeUnitsError, match="NOPM and TPS"):
+        ratio.of([1.0], [1.0], "TPS", "NOPM")
+
+
+def test_curves_are_compared_at_the_levels_that_both_have():
+    ratios = ratio.by_level(made((1, 300.0), (8, 2000.0), (16, 1.0)), made((1, 200.0), (4, 900.0), (8, 1000.0)))
+    assert {clients: found.value for clients, found in ratios.items()} == {1: 1.5, 8: 2.0}
+
+
+def test_curves_of_different_protocols_or_units_have_no_ratio():
+    with pytest.raises(curve.DifferentProtocolsError):
+        ratio.by_level(made((1, 300.0)), made((1, 300.0), protocol="q"))
+    with pytest.raises(curve.UnlikeUnitsError):
+        ratio.by_level(made((1, 300.0)), made((1, 300.0), unit="NOPM"))
+
+
+def test_the_sentence_says_what_was_found_and_how_sure_it_is():
+    said = ratio.sentence(of([1100.0, 1140.0], [980.0, 1020.0]), "18.4", "16.14", "at 8 clients")
+    assert said == (
+        "18.4 gives 1.12x the throughput of 16.14 at 8 clients (range of repeats 1.08 to 1.16, 2 repeats each): "
+        "no interval below 3 repeats."
+    )
+
+
+def test_the_sentence_says_when_the_repeats_do_not_tell_the_two_apart():
+    said = ratio.sentence(of([990.0, 1050.0, 1020.0], [1000.0, 1010.0, 1005.0]), "b", "a", "at 1 client")
+    assert said.endswith("3 repeats each): the ranges overlap, so the repeats do not tell the two apart.")
+    assert "no interval" not in said
+
+
+def test_the_sentence_claims_no_spread_for_single_runs():
+    said = ratio.sentence(of([2000.0], [1000.0]), "b", "a", "at 1 client")
+    assert said == (
+        "b gives 2.00x the throughput of a at 1 client (1 run each): a single run shows no spread, so nothing says "
+        "how sure this is."
+    )
+
+
+def test_unequal_numbers_of_repeats_are_both_named():
+    assert "1 and 2 repeats" in ratio.sentence(of([2000.0], [1000.0, 1100.0]), "b", "a", "at 1 client")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.005, "1.00"), (0.126, "0.13"), (12.34, "12.3"), (1234.5, "1,230"), (0.0123456, "0.0123")]
+)
+def test_ratios_are_rounded_to_what_can_be_read(value, text):
+    assert ratio.number(value) == text
+
+
+repeats = st.lists(st.floats(0.01, 1e7), min_size=1, max_size=6)
+
+
+@given(repeats)
+def test_the_ratio_of_a_set_to_itself_is_1_and_never_tells_it_from_itself(values):
+    assert of(values, values).value == 1
+    assert of(values, values).overlaps
+
+
+@given(repeats, repeats)
+def test_swapping_the_sides_inverts_the_ratio_and_its_range(values, baseline):
+    one, other = of(values, baseline), of(baseline, values)
+    assert one.value * other.value == pytest.approx(1)
+    assert one.lowest * other.highest == pytest.approx(1)
+    assert one.highest * other.lowest == pytest.approx(1)
+
+
+@given(repeats, repeats)
+def test_every_pair_of_repeats_lies_within_the_range(values, baseline):
+    found = of(values, baseline)
+    assert found.lowest <= found.value <= found.highest
+    assert all(found.lowest <= v / b <= found.highest for v in values for b in baseline)
+
+
+@given(repeats, repeats, st.floats(0.1, 10))
+def test_the_unit_of_measure_does_not_matter(values, baseline, factor):
+    scaled = of([v * factor for v in values], [b * factor for b in baseline])
+    assert scaled.value == pytest.approx(of(values, baseline).value)
