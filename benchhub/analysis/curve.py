@@ -5,7 +5,6 @@ Nothing unlike is ever joined: units, protocols and systems are checked, and a r
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -67,8 +66,16 @@ class Level:
     @property
     def latency_average_ms(self) -> float | None:
         """Median of the repeats' averages."""
-        known = _known(run.latency_average_ms for run in self.runs)
-        return statistics.median(known) if known else None
+        return self.latency.median if self.latency else None
+
+    @property
+    def latency(self) -> Spread | None:
+        """Spread of the repeats' average latencies in milliseconds, of those that are known; None without any.
+
+        One that was printed as 0.000 ms was too short to be known.
+        """
+        known = [latency_ms for latency_ms in _known(run.latency_average_ms for run in self.runs) if latency_ms > 0]
+        return summarise(known) if known else None
 
     @property
     def worst_p95_ms(self) -> float | None:

@@ -97,6 +97,13 @@ def test_percentiles_of_repeats_are_never_averaged_and_unknown_ones_are_not_zero
     assert level.latency_average_ms == 1.0
 
 
+def test_latencies_have_a_spread_of_their_own_of_those_that_are_known():
+    level = curve.build([run(i, 1, 10.0, latency_average_ms=ms) for i, ms in enumerate((2.0, None, 4.0))]).levels[0]
+    assert (level.latency.n, level.latency.low, level.latency.high) == (2, 2.0, 4.0)
+    assert level.throughput.n == 3
+    assert curve.build([run(1, 1, 10.0)]).levels[0].latency is None
+
+
 def test_a_doubt_of_several_repeats_is_said_once():
     level = curve.build([run(1, 1, 10.0, doubts=("a", "b")), run(2, 1, 11.0, doubts=("a",))]).levels[0]
     assert level.doubts == ("a", "b")
