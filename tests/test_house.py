@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "benchhub/api": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", "benchhub.reports", *PURE_RUNNERS),
 }
 NO_DJANGO = ("benchhub/analysis", "runners", "benchhub/embedded")
-TOUCHES_A_HOST = {"benchhub/bench/execution.py"}
+TOUCHES_A_HOST = {f"benchhub/bench/{name}.py" for name in ("execution", "steps", "visits")}
 
 
 def modules(room):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from benchhub.bench import execution, plan
+from benchhub.bench import execution, plan, visits
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from benchhub.embedded.postgres import Cluster
@@ -69,7 +69,7 @@ def machine(db) -> Hardware:
 def system(host: Host, machine: Hardware) -> Callable[[Cluster], System]:
     def make(cluster: Cluster) -> System:
         bin_directory = str(cluster.bin_directory)
-        execution.probe_host(host, [bin_directory])
+        visits.probe_host(host, [bin_directory])
         configuration, _ = Configuration.objects.get_or_create(name="durable", defaults={"settings": {"fsync": "on"}})
         instance = Instance.objects.create(
             name=cluster.name,

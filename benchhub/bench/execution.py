@@ -1,102 +1,41 @@
-"""Drives runs on their targets. The only module that imports the half of the runners that touches a host.
+"""Drives runs: claims what is due, has the steps taken on the targets, and writes each answer as it arrives.
 
-A tick claims what is due, speaks to the targets on the process's event loop with plain data, and writes each
-answer, fenced, from its own thread as it arrives. No transaction is open across SSH. Whatever is interrupted
-here is found again by the next tick of any worker: every step on the target may be asked for twice.
+The steps (bench/steps.py) run on the process's event loop with plain data; the writes are made here, fenced, on the
+worker's own thread. No transaction is open across SSH. Whatever is interrupted is found again by the next tick of any
+worker.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import re
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Q
+from django.db.models import F, Max
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchhub.catalog.models import Host
-from runners import job, probe, telemetry
-from runners.contract import RunSpec
-from runners.script import AFTER_FILE, BEFORE_FILE
-from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable, offered_host_key
+from runners import job, probe
+from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
-from . import ingest, loop, plan, queue
+from . import ingest, loop, plan, queue, steps
 from .models import Attempt, Run
 from .states import State
+from .steps import Answer, Cancelled, Ended, Job, Looked, Started, Wake
+from .visits import folders_of, target_of
 
 logger = logging.getLogger(__name__)
 
 BATCH = 50
 RENEW_S = 15  # leases are renewed while a step takes long, well before they end
-STEP_TIMEOUT_S = 900
-SECOND_LOOK_S = 0.5
-PROBE_TIMEOUT_S = 120
 FACTS_LAST = timedelta(hours=1)
-VISIT_LEASE = timedelta(seconds=150)
 LOOK_EVERY = timedelta(seconds=10)
 RETRY_AFTER = timedelta(seconds=15)
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
-COLLECT_CAP_BYTES = 64 * 1024 * 1024
-LIVE_TPS = re.compile(rb"progress: .*? ([0-9.]+) tps")
-
-Wake = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """All that a step on the target needs to know, as plain data."""
-
-    claim: queue.Claim
-    state: str
-    target: Target
-    server: Target | None
-    attempt: job.Attempt
-    spec: RunSpec
-    password: str | None
-    expected_s: int
-    offset: int
-    boot_id: str
-    cancel_asked: bool
-    host_before: Mapping[str, Any] | None
-    to_probe: Mapping[int, tuple[Target, list[str]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """`facts` are those of hosts that were probed again before the start, by the host's key."""
-
-    outcome: job.StartOutcome
-    facts: Mapping[int, Mapping[str, Any]]
-    host_before: Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The job's end as seen on the target, with everything it left."""
-
-    collected: job.Collected
-    host_after: Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    look: job.Look
-    verdict: job.Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Cancelled:
-    pass
-
-
-Answer = Started | Looked | Ended | Cancelled
 
 
 # --- the tick ------------------------------------------------------------------------------------------------
@@ -104,17 +43,17 @@ Answer = Started | Looked | Ended | Cancelled
 
 def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
     """Advance everything that can be advanced now; returns the number of steps taken. Never waits for a load."""
-    steps = 0
+    taken_in_all = 0
     while taken := _advance(wake, run_ids):
-        steps += taken
+        taken_in_all += taken
         run_ids = ()
-    return steps
+    return taken_in_all
 
 
 def _advance(wake: Wake, run_ids: Iterable[int]) -> int:
     queue.reserve_ready()
     jobs = [job_ for claim in queue.claim(BATCH, run_ids) if (job_ := _prepare(claim))]
-    pending = {loop.submit(_step(job_)): job_ for job_ in jobs}
+    pending = {loop.submit(steps.step(job_)): job_ for job_ in jobs}
     while pending:
         done, _ = wait(pending, timeout=RENEW_S, return_when=FIRST_COMPLETED)
         for future in done:
@@ -183,99 +122,11 @@ def _stale_hosts(hosts: Iterable[Host]) -> dict[int, tuple[Target, list[str]]]:
     """Hosts whose facts are too old to be called those of the run."""
     oldest = timezone.now() - FACTS_LAST
     stale = (host for host in hosts if host.facts_at is None or host.facts_at < oldest)
-    return {host.pk: (target_of(host), _folders(host)) for host in stale}
+    return {host.pk: (target_of(host), folders_of(host)) for host in stale}
 
 
 def _attempt_on_target(run: Run, number: int) -> job.Attempt:
     return job.Attempt(run=str(run.uuid), number=number, work_directory=run.system.driver.work_directory)
-
-
-def target_of(host: Host) -> Target:
-    return Target(
-        address=host.address,
-        port=host.port,
-        username=host.username,
-        private_key=host.private_key,
-        host_key=host.host_key,
-    )
-
-
-# --- on the loop's thread: plain data and SSH, no ORM --------------------------------------------------------
-
-_kept: list[Connections] = []
-_watched: set[int] = set()
-
-
-def _connections() -> Connections:
-    if not _kept:
-        _kept.append(Connections())
-    return _kept[0]
-
-
-async def _step(job_: Job) -> Answer:
-    async with asyncio.timeout(STEP_TIMEOUT_S):
-        if job_.cancel_asked and job_.state != State.COLLECTING:
-            return await _cancel(job_)
-        if job_.state == State.STARTING:
-            return await _start(job_)
-        if job_.state == State.COLLECTING:
-            return await _collect(job_)
-        return await _look(job_)
-
-
-async def _look(job_: Job) -> Looked:
-    """Look once, and once more where the first look suggests that the job was lost: it may have been between lines."""
-    look = await job.look(_connections(), job_.target, job_.attempt, offset=job_.offset)
-    verdict = job.verdict(look, suspected=False, boot_id_at_start=job_.boot_id or None)
-    if verdict.suspected:
-        await asyncio.sleep(SECOND_LOOK_S)
-        look = await job.look(_connections(), job_.target, job_.attempt, offset=job_.offset)
-        verdict = job.verdict(look, suspected=True, boot_id_at_start=job_.boot_id or None)
-    return Looked(look, verdict)
-
-
-async def _start(job_: Job) -> Started:
-    connections, attempt = _connections(), job_.attempt
-    for number in range(1, attempt.number):
-        await job.cancel(connections, job_.target, replace(attempt, number=number))
-    facts = {pk: await probe.probe(connections, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
-    before = await telemetry.host_snapshot(connections, job_.server) if job_.server else None
-    try:
-        outcome = await job.start(connections, job_.target, attempt, job_.spec, password=job_.password)
-    except RemoteFailure:
-        # The tombstone makes sure that nothing of this attempt can begin after it was given up.
-        await job.cancel(connections, job_.target, attempt)
-        raise
-    return Started(outcome, facts, before)
-
-
-async def _cancel(job_: Job) -> Answer:
-    await job.cancel(_connections(), job_.target, job_.attempt)
-    looked = await _look(job_)
-    return looked if looked.verdict.state == "finished" else Cancelled()
-
-
-async def _collect(job_: Job) -> Ended:
-    connections = _connections()
-    collected = await job.collect(connections, job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
-    after = await telemetry.host_snapshot(connections, job_.server) if job_.server else None
-    return Ended(collected, after)
-
-
-async def _wait_for_end(job_: Job, wake: Wake) -> None:
-    """Hold an exec until the job's lock is free, then wake a worker. Only a shortcut: looks find the end as well."""
-    run_id = job_.claim.run_id
-    if run_id in _watched:
-        return
-    _watched.add(run_id)
-    try:
-        await job.wait_for_end(_connections(), job_.target, job_.attempt, timeout_s=job_.expected_s + 3600)
-    except (Unreachable, RemoteFailure, HostKeyChanged) as error:
-        logger.info("No notice of the end of run %s: %s", run_id, error)
-        return
-    finally:
-        _watched.discard(run_id)
-    await asyncio.to_thread(wake, run_id)
 
 
 # --- on the worker's thread: each answer, written under the claim's fence ------------------------------------
@@ -325,7 +176,7 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
         queue.move(run, State.RUNNING, fence=job_.claim.fence)
     after = min(LOOK_EVERY, timedelta(seconds=job_.expected_s + 5))
     queue.look_again(job_.claim, after, contact_error="", last_contact_at=Now())
-    loop.submit(_wait_for_end(job_, wake))
+    loop.submit(steps.wait_for_end(job_, wake))
 
 
 def _write_look(job_: Job, looked: Looked, wake: Wake) -> None:
@@ -344,22 +195,16 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> None:
         last_contact_at=Now(),
         step=look.step,
         progress_offset=F("progress_offset") + len(look.chunk),
-        **live_tps(look.chunk),
+        **steps.live_tps(look.chunk),
     )
     if fate == "running":
-        loop.submit(_wait_for_end(job_, wake))
+        loop.submit(steps.wait_for_end(job_, wake))
 
 
 def _enter_collecting(run: Run, claim: queue.Claim) -> None:
     if run.state == State.STARTING:
         queue.move(run, State.RUNNING, "It had begun before it was cancelled.", claim.fence)
     queue.move(run, State.COLLECTING, fence=claim.fence)
-
-
-def live_tps(progress: bytes) -> dict[str, float]:
-    """The newest throughput in what a load generator printed since the last look; empty where it printed none."""
-    values = LIVE_TPS.findall(progress)
-    return {"live_tps": float(values[-1])} if values else {}
 
 
 def _write_ended(job_: Job, ended: Ended) -> None:
@@ -392,7 +237,7 @@ def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, 
 def _acknowledge(job_: Job) -> None:
     """Let the target clean up, now that the warehouse has the evidence; the next run must not meet this work."""
     try:
-        loop.submit(job.acknowledge(_connections(), job_.target, job_.attempt)).result(timeout=30)
+        loop.submit(steps.acknowledge(job_)).result(timeout=30)
     except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError) as error:
         logger.warning("Run %s is stored, but its folder on the host stays: %s", job_.claim.run_id, error)
 
@@ -414,24 +259,20 @@ def _quarantine(job_: Job, error: HostKeyChanged) -> None:
 
 
 def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
-    """Parse the snapshots around the run; the host facts are those of the last probe, which stands beside it."""
-    files = ended.collected.outputs.files
-    before, after = (telemetry.parse_snapshot(files.get(name, b"")) for name in (BEFORE_FILE, AFTER_FILE))
-    deltas = telemetry.deltas(before, after)
-    if job_.server and job_.host_before and ended.host_after:
-        deltas["server_host"] = telemetry.host_deltas(job_.host_before, ended.host_after)
+    """What was counted around the run; the host facts are those of the last probe, which stands beside it."""
+    counted = steps.counted(job_, ended)
     hosts = {host.name: _facts_of(host, job_.spec.bin_directory) for host in _hosts(run)}
     return ingest.Observed(
-        settings=after.settings,
-        server={**after.server, "system_identifier": after.system_identifier},
+        settings=counted.settings,
+        server=counted.server,
         host=hosts,
         stable_facts={
-            "server": str(after.server.get("version", "")),
+            "server": str(counted.server.get("version", "")),
             "hosts": {name: probe.facts_digest_input(facts) for name, facts in hosts.items()},
-            "settings": {name: str(row["setting"]) for name, row in after.settings.items()},
+            "settings": {name: str(row["setting"]) for name, row in counted.settings.items()},
         },
-        deltas=deltas,
-        restarted=bool(deltas.get("restarted")),
+        deltas=counted.deltas,
+        restarted=bool(counted.deltas.get("restarted")),
     )
 
 
@@ -440,58 +281,3 @@ def _facts_of(host: Host, bin_directory: str) -> dict[str, Any]:
     facts = {name: value for name, value in host.facts.items() if name != "builds"}
     used = [build for build in host.facts.get("builds", ()) if build["bin_directory"] == bin_directory]
     return {**facts, "client_build": used[0]} if used else facts
-
-
-# --- looking at a host ---------------------------------------------------------------------------------------
-
-
-def visit_hosts() -> int:
-    """Answer what people asked of hosts (Host.ask); returns how many were visited. Any worker may do it again."""
-    due = Host.objects.exclude(wanted="").filter(Q(visit_until=None) | Q(visit_until__lt=Now()))
-    asked = [(host, host.wanted) for host in due if _claim_visit(host)]
-    visits = {loop.submit(_visit(target_of(host), wanted, _folders(host))): (host, wanted) for host, wanted in asked}
-    for future in as_completed(visits):
-        _note_visit(*visits[future], future)
-    return len(asked)
-
-
-def _claim_visit(host: Host) -> bool:
-    free = Q(visit_until=None) | Q(visit_until__lt=Now())
-    return bool(Host.objects.filter(free, pk=host.pk, wanted=host.wanted).update(visit_until=Now() + VISIT_LEASE))
-
-
-def _folders(host: Host) -> list[str]:
-    return sorted({instance.bin_directory for instance in host.instances.all() if instance.bin_directory})
-
-
-async def _visit(target: Target, wanted: str, folders: list[str]) -> Any:
-    async with asyncio.timeout(PROBE_TIMEOUT_S):
-        if wanted == Host.Wanted.KEY:
-            return await offered_host_key(target.address, target.port)
-        return await probe.probe(_connections(), target, prefixes=folders)
-
-
-def _note_visit(host: Host, wanted: str, future: Future[Any]) -> None:
-    seen: dict[str, Any] = {"contact_error": "", "contacted_at": Now()}
-    try:
-        answer = future.result()
-        seen |= _offered(host, answer) if wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
-    except HostKeyChanged as error:
-        seen = {"trust": Host.Trust.QUARANTINED, "offered_host_key": error.offered, "contact_error": str(error)}
-    except (Unreachable, RemoteFailure, TimeoutError, ValueError) as error:
-        seen = {"contact_error": str(error) or "The host did not answer in time."}
-    Host.objects.filter(pk=host.pk, wanted=wanted).update(wanted="", visit_until=None, **seen)
-
-
-def _offered(host: Host, key: str) -> dict[str, Any]:
-    """What a host's offered key means: the pinned one again, the first one, or another one than was approved."""
-    if host.host_key and key == host.host_key:
-        return {"trust": Host.Trust.PINNED, "offered_host_key": ""}
-    return {"trust": Host.Trust.QUARANTINED if host.host_key else Host.Trust.OFFERED, "offered_host_key": key}
-
-
-def probe_host(host: Host, bin_directories: Iterable[str] = ()) -> None:
-    """Store the facts of a host as found now; raises what the connection raises."""
-    found = probe.probe(_connections(), target_of(host), prefixes=list(bin_directories))
-    host.facts, host.facts_at = loop.submit(found).result(timeout=PROBE_TIMEOUT_S), timezone.now()
-    host.save(update_fields=["facts", "facts_at"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from benchhub import celery
 from benchhub.celery import app
 
-from . import execution
+from . import execution, visits
 
 
 @app.task(name="bench.tick", ignore_result=True)  # type: ignore[untyped-decorator]  # celery has no types
 def tick(run_ids: tuple[int, ...] = ()) -> None:
     """Visit hosts that people asked about; advance every run that is due or named, without waiting for a load."""
-    execution.visit_hosts()
+    visits.visit_hosts()
     execution.tick(celery.wake, run_ids)

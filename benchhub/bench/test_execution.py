@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from benchhub.bench import execution, plan, queue
+from benchhub.bench import plan, queue, visits
 from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run, Watch
 from benchhub.bench.states import State
 from benchhub.catalog.models import DataSet, Host, Instance
@@ -217,24 +217,24 @@ def test_people_see_a_hosts_key_approve_it_and_have_it_probed(worker, host, targ
     Host.objects.update(host_key="", trust=Host.Trust.UNKNOWN)
     host.refresh_from_db()
     host.ask(Host.Wanted.KEY)
-    assert execution.visit_hosts() == 1
+    assert visits.visit_hosts() == 1
     host.refresh_from_db()
     assert (host.trust, host.wanted) == (Host.Trust.OFFERED, "")
     assert host.offered_host_key.split()[:2] == target.host_key.split()[:2]
     assert not host.approve("ssh-ed25519 another")
     assert host.approve(host.offered_host_key)
     host.ask(Host.Wanted.FACTS)
-    execution.visit_hosts()
+    visits.visit_hosts()
     host.refresh_from_db()
     assert host.trust == Host.Trust.PINNED
     assert host.facts["kernel"]
-    assert execution.visit_hosts() == 0
+    assert visits.visit_hosts() == 0
 
 
 def test_a_host_that_cannot_be_visited_says_why(worker, host):
     Host.objects.update(port=9)
     host.ask(Host.Wanted.FACTS)
-    execution.visit_hosts()
+    visits.visit_hosts()
     host.refresh_from_db()
     assert "127.0.0.1:9" in host.contact_error
     assert host.facts == {}

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.urls import reverse
 
-from benchhub.bench import execution, plan, queue
+from benchhub.bench import plan, queue, visits
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.progress import Progress
 from benchhub.bench.states import State
@@ -97,7 +97,7 @@ def ensure_host(described: dict[str, Any]) -> None:
         host.make_key_pair()
     host.save()
     authorize(Path(described["authorize_file"]), host.public_key)
-    execution.probe_host(host, [i["bin_directory"] for i in described["instances"]])
+    visits.probe_host(host, [i["bin_directory"] for i in described["instances"]])
 
 
 def authorize(file: Path, public_key: str) -> None:

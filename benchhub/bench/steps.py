@@ -1,0 +1,186 @@
+"""What is done on targets for a run: SSH, plain data in and out, no ORM. It runs on the process's event loop.
+
+Every step may be asked for again after any failure; the protocol on the target makes each take effect once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runners import job, probe, telemetry
+from runners.contract import RunSpec
+from runners.script import AFTER_FILE, BEFORE_FILE
+from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
+
+from .queue import Claim
+from .states import State
+
+logger = logging.getLogger(__name__)
+
+STEP_TIMEOUT_S = 900
+SECOND_LOOK_S = 0.5
+COLLECT_CAP_BYTES = 64 * 1024 * 1024
+LIVE_TPS = re.compile(rb"progress: .*? ([0-9.]+) tps")
+
+Wake = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a step on the target needs to know, as plain data."""
+
+    claim: Claim
+    state: str
+    target: Target
+    server: Target | None
+    attempt: job.Attempt
+    spec: RunSpec
+    password: str | None
+    expected_s: int
+    offset: int
+    boot_id: str
+    cancel_asked: bool
+    host_before: Mapping[str, Any] | None
+    to_probe: Mapping[int, tuple[Target, list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """`facts` are those of hosts that were probed again before the start, by the host's key."""
+
+    outcome: job.StartOutcome
+    facts: Mapping[int, Mapping[str, Any]]
+    host_before: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The job's end as seen on the target, with everything it left."""
+
+    collected: job.Collected
+    host_after: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    look: job.Look
+    verdict: job.Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    pass
+
+
+Answer = Started | Looked | Ended | Cancelled
+
+
+_kept: list[Connections] = []
+_watched: set[int] = set()
+
+
+def connections() -> Connections:
+    if not _kept:
+        _kept.append(Connections())
+    return _kept[0]
+
+
+async def step(job_: Job) -> Answer:
+    async with asyncio.timeout(STEP_TIMEOUT_S):
+        if job_.cancel_asked and job_.state != State.COLLECTING:
+            return await _cancel(job_)
+        if job_.state == State.STARTING:
+            return await _start(job_)
+        if job_.state == State.COLLECTING:
+            return await _collect(job_)
+        return await _look(job_)
+
+
+async def _look(job_: Job) -> Looked:
+    """Look once, and once more where the first look suggests that the job was lost: it may have been between lines."""
+    look = await job.look(connections(), job_.target, job_.attempt, offset=job_.offset)
+    verdict = job.verdict(look, suspected=False, boot_id_at_start=job_.boot_id or None)
+    if verdict.suspected:
+        await asyncio.sleep(SECOND_LOOK_S)
+        look = await job.look(connections(), job_.target, job_.attempt, offset=job_.offset)
+        verdict = job.verdict(look, suspected=True, boot_id_at_start=job_.boot_id or None)
+    return Looked(look, verdict)
+
+
+async def _start(job_: Job) -> Started:
+    kept, attempt = connections(), job_.attempt
+    for number in range(1, attempt.number):
+        await job.cancel(kept, job_.target, replace(attempt, number=number))
+    facts = {pk: await probe.probe(kept, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
+    before = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
+    try:
+        outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
+    except RemoteFailure:
+        # The tombstone makes sure that nothing of this attempt can begin after it was given up.
+        await job.cancel(kept, job_.target, attempt)
+        raise
+    return Started(outcome, facts, before)
+
+
+async def _cancel(job_: Job) -> Answer:
+    await job.cancel(connections(), job_.target, job_.attempt)
+    looked = await _look(job_)
+    return looked if looked.verdict.state == "finished" else Cancelled()
+
+
+async def _collect(job_: Job) -> Ended:
+    kept = connections()
+    collected = await job.collect(kept, job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
+    after = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
+    return Ended(collected, after)
+
+
+async def wait_for_end(job_: Job, wake: Wake) -> None:
+    """Hold an exec until the job's lock is free, then wake a worker. Only a shortcut: looks find the end as well."""
+    run_id = job_.claim.run_id
+    if run_id in _watched:
+        return
+    _watched.add(run_id)
+    try:
+        await job.wait_for_end(connections(), job_.target, job_.attempt, timeout_s=job_.expected_s + 3600)
+    except (Unreachable, RemoteFailure, HostKeyChanged) as error:
+        logger.info("No notice of the end of run %s: %s", run_id, error)
+        return
+    finally:
+        _watched.discard(run_id)
+    await asyncio.to_thread(wake, run_id)
+
+
+async def acknowledge(job_: Job) -> None:
+    """Let the target clean up: its evidence is stored."""
+    await job.acknowledge(connections(), job_.target, job_.attempt)
+
+
+def live_tps(progress: bytes) -> dict[str, float]:
+    """The newest throughput in what a load generator printed since the last look; empty where it printed none."""
+    values = LIVE_TPS.findall(progress)
+    return {"live_tps": float(values[-1])} if values else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The snapshots around a load, parsed: server settings and identity, and the differences in between."""
+
+    settings: Mapping[str, Mapping[str, Any]]
+    server: Mapping[str, Any]
+    deltas: Mapping[str, Any]
+
+
+def counted(job_: Job, ended: Ended) -> Counted:
+    files = ended.collected.outputs.files
+    before, after = (telemetry.parse_snapshot(files.get(name, b"")) for name in (BEFORE_FILE, AFTER_FILE))
+    deltas = telemetry.deltas(before, after)
+    if job_.server and job_.host_before and ended.host_after:
+        deltas["server_host"] = telemetry.host_deltas(job_.host_before, ended.host_after)
+    server = {**after.server, "system_identifier": after.system_identifier}
+    return Counted(settings=after.settings, server=server, deltas=deltas)
