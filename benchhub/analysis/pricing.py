@@ -17,6 +17,7 @@ Metric = Literal["none", "socket", "core"]
 Rounding = Literal["nearest", "up"]
 
 DEFAULT_TERM_YEARS = 3
+TERMS_YEARS = (1, 2, 3, 4, 5)
 UNIT_WORDS = {"socket": "occupied socket", "core": "physical core"}
 
 
@@ -25,7 +26,11 @@ class PricingError(ValueError):
 
 
 class MissingPriceError(PricingError):
-    pass
+    """`of` says which of the two has no price, so that a page can lead to where one is added."""
+
+    def __init__(self, of: Literal["hardware", "licence"], name: str) -> None:
+        self.of = of
+        super().__init__(f"There is no list price for the {of} '{name}': add one, with its date and source.")
 
 
 class UnlikeCurrenciesError(PricingError):
@@ -115,7 +120,7 @@ def quote(machine: Machine, licence: Licence, throughput: Throughput, term_years
         raise PricingError("A price per transaction needs a throughput above 0.")
     if term_years < 1:
         raise PricingError("The term must be one year at least.")
-    hardware = _require(machine.price, f"the hardware '{machine.name}'")
+    hardware = _require(machine.price, "hardware", machine.name)
     units = count_units(machine, licence.metric)
     licences, licence_steps = _licences(machine, licence, units, term_years, hardware.currency)
     total = hardware.amount + licences
@@ -165,9 +170,9 @@ def years(term_years: int) -> str:
     return "1 year" if term_years == 1 else f"{term_years} years"
 
 
-def _require(price: Price | None, what: str) -> Price:
+def _require(price: Price | None, of: Literal["hardware", "licence"], name: str) -> Price:
     if price is None:
-        raise MissingPriceError(f"There is no list price for {what}: add one, with its date and source.")
+        raise MissingPriceError(of, name)
     return price
 
 
@@ -176,7 +181,7 @@ def _licences(
 ) -> tuple[Decimal, tuple[str, ...]]:
     if licence.metric == "none":
         return Decimal(0), (f"Licence: {licence.name} adds nothing, and support is not bought.",)
-    price = _require(licence.price, f"the licence '{licence.name}'")
+    price = _require(licence.price, "licence", licence.name)
     if price.currency != currency:
         raise UnlikeCurrenciesError(
             f"The hardware '{machine.name}' is priced in {currency} and the licence '{licence.name}' in "

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .curve import Curve, UnlikeUnitsError, require_comparable
-from .spread import RANGE, round_significant, summarise
-
-FEWEST_FOR_AN_INTERVAL = 3
+from .spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +89,6 @@ def _caution(ratio: Ratio) -> str:
     cautions = []
     if ratio.overlaps:
         cautions.append("the ranges overlap, so the repeats do not tell the two apart")
-    if min(ratio.n, ratio.baseline_n) < FEWEST_FOR_AN_INTERVAL:
-        cautions.append(f"no interval below {FEWEST_FOR_AN_INTERVAL} repeats")
+    if min(ratio.n, ratio.baseline_n) < FEWEST_FOR_INTERVAL:
+        cautions.append(f"no interval below {FEWEST_FOR_INTERVAL} repeats")
     return f": {'; '.join(cautions)}" if cautions else ""

@@ -104,10 +104,12 @@ def test_the_highest_throughput_gives_the_lowest_price():
 
 
 def test_a_missing_price_is_an_error_that_names_what_is_missing_and_not_zero():
-    with pytest.raises(MissingPriceError, match="the hardware 'S822L'"):
+    with pytest.raises(MissingPriceError, match="the hardware 'S822L'") as missing:
         quote(replace(S822L, price=None), HARDWARE_ONLY, tps(1000))
-    with pytest.raises(MissingPriceError, match="the licence 'PURE'"):
+    assert missing.value.of == "hardware"
+    with pytest.raises(MissingPriceError, match="the licence 'PURE'") as missing:
         quote(S822L, replace(PURE, price=None), tps(1000))
+    assert missing.value.of == "licence"
 
 
 def test_unlike_currencies_never_add():

@@ -21,7 +21,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def experiment(request: HttpRequest, pk: int) -> HttpResponse:
     shown = get_object_or_404(queries.experiment(pk))
-    return render(request, "reports/experiment.html", _experiment_context(shown))
+    return render(request, "reports/experiment.html", _experiment_context(shown, prices.terms(request.GET)))
 
 
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
@@ -32,7 +32,7 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     return response
 
 
-def _experiment_context(shown: Experiment) -> dict[str, Any]:
+def _experiment_context(shown: Experiment, terms: prices.Terms) -> dict[str, Any]:
     runs, systems = queries.runs(shown), queries.systems(shown)
     known = queries.prices(system.hardware_id for system in systems)
     groups = curves.groups(runs, systems)
@@ -46,11 +46,10 @@ def _experiment_context(shown: Experiment) -> dict[str, Any]:
                 "group": group,
                 "figure_id": f"figure-{group.number}",
                 "figure": figures.throughput_figure(group.curves),
-                "prices": [prices.row(of, known) for of in group.curves],
+                "prices": prices.table(group.curves, known, terms),
             }
             for group in groups
         ],
-        "licence_models": known.licence_models,
         "protocol_differences": _protocol_differences(groups),
     }
 
