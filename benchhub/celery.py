@@ -2,9 +2,12 @@
 
 import logging
 import os
+from pathlib import Path
 
 from celery import Celery
 from kombu.exceptions import OperationalError
+
+from benchhub import heartbeat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchhub.settings")
 
@@ -12,6 +15,9 @@ logger = logging.getLogger(__name__)
 app = Celery("benchhub")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["benchhub.bench"])
+# HEARTBEAT_FILE: where worker and ticker leave signs of life for health checks.
+if "HEARTBEAT_FILE" in os.environ:
+    heartbeat.keep(Path(os.environ["HEARTBEAT_FILE"]))
 
 
 def wake(*run_ids: int) -> None:

@@ -26,7 +26,13 @@ def missing_packages() -> dict[str, str]:
         missing["chromium"] = "browser tests"
     if _debian_release() == "bookworm" and not Path("/usr/lib/postgresql/15/bin/pgbench").exists():
         missing["postgresql-15"] = "tests against pgbench 15"
+    if can_install() and shutil.which("docker-compose") is None:  # elsewhere its test is left out
+        missing["docker-compose"] = "test of docker-compose.yml"
     return missing
+
+
+def can_install() -> bool:
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
 def main() -> None:
@@ -34,7 +40,7 @@ def main() -> None:
     if not missing:
         return
     needed = "\n".join(f"  {package:16} {purpose}" for package, purpose in missing.items())
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+    if not can_install():
         sys.exit(f"The tests need packages that only root can install. With apt-get, for instance:\n{needed}")
     print(f"Installing Debian packages for the tests:\n{needed}", flush=True)
     with _no_service_starts():
