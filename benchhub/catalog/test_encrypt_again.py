@@ -1,0 +1,40 @@
+"""Changing FIELD_KEYS: what was stored with the old key is stored with the new one, and reads as before."""
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.db import connection
+
+from benchhub.catalog.models import Host
+
+pytestmark = pytest.mark.django_db
+
+
+def stored():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT private_key FROM catalog_host ORDER BY name")
+        return [text for (text,) in cursor.fetchall()]
+
+
+def test_after_it_the_old_key_is_no_longer_needed(settings, capsys):
+    old, new = Fernet.generate_key().decode(), Fernet.generate_key().decode()
+    settings.FIELD_KEYS = [old]
+    Host.objects.create(name="a", address="192.0.2.1", username="bench", private_key="secret")
+    Host.objects.create(name="b", address="192.0.2.2", username="bench", private_key="")
+    settings.FIELD_KEYS = [new, old]
+    call_command("encrypt_again")
+    assert capsys.readouterr().out == "Secrets encrypted with the newest key: 1.\n"
+    settings.FIELD_KEYS = [new]
+    assert [host.private_key for host in Host.objects.order_by("name")] == ["secret", ""]
+    assert "secret" not in "".join(stored())
+
+
+def test_a_key_that_is_missing_is_named_and_nothing_is_lost(settings):
+    settings.FIELD_KEYS = [Fernet.generate_key().decode()]
+    Host.objects.create(name="a", address="192.0.2.1", username="bench", private_key="secret")
+    before = stored()
+    settings.FIELD_KEYS = [Fernet.generate_key().decode()]
+    with pytest.raises(ImproperlyConfigured, match="add the key it was stored with"):
+        call_command("encrypt_again")
+    assert stored() == before
