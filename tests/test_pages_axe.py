@@ -1,0 +1,143 @@
+"""Every page, in light and dark, wide and narrow, has no fault that axe-core calls serious or critical."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.test import Client
+from django.urls import get_resolver, reverse
+from django.urls.resolvers import URLResolver
+
+from benchhub.bench import testdata
+from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+VENDOR = Path(__file__).parent / "vendor"
+SCHEMES, WIDTHS = ("light", "dark"), (1440, 360)
+# A page is a line: its name, and for what it shows the name of a row that `rows` makes.
+PAGES = {
+    "home": None,
+    "login": None,
+    "experiment": "experiment",
+    "run": "run",
+}
+# Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
+NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve"}
+# What axe says of each violation: the rule, and the first elements that break it.
+RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
+    .filter(found => ['serious', 'critical'].includes(found.impact))
+    .map(found => `${found.id}: ${found.help}: ` + found.nodes.slice(0, 3).map(
+        node => node.target + ' ' + node.any.concat(node.all, node.none).map(check => check.message).join('; ')))"""
+
+
+@pytest.fixture
+def rows():
+    """One row of everything that has a page, and an experiment with runs in every state that looks different."""
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    licence = LicenceModel.objects.create(name="Per core", metric="core")
+    price = {"currency": "EUR", "priced_on": "2026-01-01", "source": "A list"}
+    ListPrice.objects.create(hardware=hardware, description="Box", amount=2400, **price)
+    ListPrice.objects.create(licence_model=licence, description="A core for a year", amount=100, **price)
+    host = testdata.make_host()
+    system = testdata.make_system("18", host, hardware)
+    experiment = testdata.make_experiment([system])
+    run = testdata.make_run(experiment, system, 1, 1)
+    doubt = [{"code": "x", "text": "A doubt."}]
+    testdata.succeeded(run, 300.0, doubts=doubt)
+    testdata.with_everything(run)
+    testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
+    testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
+    testdata.make_run(experiment, system, 8, 2)
+    return {
+        "hardware": hardware,
+        "licence": licence,
+        "host": host,
+        "system": system,
+        "instance": system.instance,
+        "configuration": system.configuration,
+        "workload": experiment.workload,
+        "experiment": experiment,
+        "run": run,
+    }
+
+
+@pytest.fixture
+def tab(chromium, live_server):
+    context = chromium.new_context(base_url=live_server.url, bypass_csp=True)
+    yield context.new_page()
+    context.close()
+
+
+def sign_in(tab):
+    client = Client()
+    client.force_login(get_user_model().objects.create_superuser("ada", password="engine"))
+    name = settings.SESSION_COOKIE_NAME
+    origin = tab.evaluate("location.origin")
+    tab.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": origin}])
+
+
+def faults(tab):
+    """What axe finds under each scheme and width, by where it was found."""
+    found = {}
+    for scheme in SCHEMES:
+        for width in WIDTHS:
+            tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            tab.set_viewport_size({"width": width, "height": 900})
+            if sentences := tab.evaluate(RUN):
+                found[f"{scheme}, {width} px"] = sentences
+    return found
+
+
+def open_with_axe(tab, path):
+    tab.goto(path)
+    tab.wait_for_load_state("networkidle")
+    tab.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    tab.add_script_tag(path=VENDOR / "axe.min.js")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_no_serious_fault(name, tab, rows):
+    tab.goto("/alive")
+    if name != "login":
+        sign_in(tab)
+    path = reverse(name, args=[rows[PAGES[name]].pk] if PAGES[name] else [])
+    open_with_axe(tab, path)
+    assert tab.evaluate("location.pathname") == path
+    assert faults(tab) == {}
+
+
+def test_a_page_that_is_missing_has_no_serious_fault(tab):
+    tab.goto("/alive")
+    sign_in(tab)
+    open_with_axe(tab, "/nowhere")
+    assert faults(tab) == {}
+
+
+def test_a_fault_would_be_found(tab):
+    tab.goto("/alive")
+    tab.set_content("<html lang=en><title>x</title><main><h1>x</h1><button></button></main></html>")
+    tab.add_script_tag(path=VENDOR / "axe.min.js")
+    assert all(sentence.startswith("button-name: ") for [sentence] in faults(tab).values())
+    assert len(faults(tab)) == len(SCHEMES) * len(WIDTHS)
+
+
+def names(resolver):
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from names(pattern)
+        elif pattern.name:
+            yield pattern.name
+
+
+def test_no_page_is_left_out():
+    missing = set(names(get_resolver())) - PAGES.keys() - NOT_PAGES
+    assert missing == set(), "Add a line to PAGES for each, or to NOT_PAGES."
+
+
+def test_axe_is_as_its_list_says():
+    digest = re.search(r"^\| axe\.min\.js \|.*\| ([0-9a-f]{64}) \|$", (VENDOR / "README.md").read_text(), re.M)
+    assert digest is not None
+    assert hashlib.sha256((VENDOR / "axe.min.js").read_bytes()).hexdigest() == digest[1]
