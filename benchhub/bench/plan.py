@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
@@ -33,21 +33,30 @@ def resolve_threads(rule: str, clients: int) -> int:
 
 def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
     """The one row for this combination; the same combination asked for again is the same system."""
+    asked = asked_system(instance, driver=driver, hardware=hardware, path=path, label=label)
+    if asked.pk is None:
+        fields = {field.attname: getattr(asked, field.attname) for field in System._meta.concrete_fields}
+        del fields["id"], fields["digest"]
+        asked, _ = System.objects.get_or_create(digest=asked.digest, defaults=fields)
+    return asked
+
+
+def asked_system(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
+    """As system_under_test, but a combination that is new is not saved: to look at a plan leaves nothing behind."""
     form = digest.system_form(_system_fields(instance, driver, hardware, path))
-    system, _ = System.objects.get_or_create(
+    new = System(
+        label=label,
+        instance=instance,
+        driver=driver,
+        hardware=hardware,
+        build=instance.build,
+        configuration=instance.configuration,
+        path=path,
+        description=form,
         digest=digest.digest(form),
-        defaults={
-            "label": label,
-            "instance": instance,
-            "driver": driver,
-            "hardware": hardware,
-            "build": instance.build,
-            "configuration": instance.configuration,
-            "path": path,
-            "description": form,
-        },
     )
-    return system
+    known = System.objects.select_related("instance__host", "driver", "hardware", "build", "configuration")
+    return known.filter(digest=new.digest).first() or new
 
 
 def _system_fields(instance: Instance, driver: Host, hardware: Hardware, path: str) -> dict[str, Any]:
@@ -118,31 +127,48 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
 
 def expected_tps(system: System) -> float:
     """Twice the best that this system has shown, for the size of logs; a high guess where it has shown nothing."""
+    if system.pk is None:
+        return UNKNOWN_TPS
     best = Result.objects.filter(run__system=system).order_by("-throughput").values_list("throughput", flat=True)
     return 2 * best[0] if best else UNKNOWN_TPS
 
 
-def expand(experiment: Experiment) -> Iterator[Run]:
-    """The experiment's runs, unsaved, in order: missing data sets first, then blocked by repeat, then by level."""
-    systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
-    protocols = {system.pk: Protocol.of(protocol_form(experiment, system)) for system in systems}
-    position = 0
-    for system in systems:
-        if not has_data_set(experiment, system):
-            position += 1
-            yield _load_run(experiment, system, protocols[system.pk], position)
+class Step(NamedTuple):
+    """A run before it is one: no clients and no repeat means that it loads the system's data set."""
+
+    system: System
+    clients: int = 0
+    repeat: int = 0
+
+
+def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[System]) -> Iterator[Step]:
+    """The order of the runs: missing data sets first, then blocked by repeat, then by level."""
+    yield from (Step(system) for system in to_load)
     for repeat in range(1, experiment.repeats + 1):
         for clients in experiment.client_levels:
-            for system in systems:
-                position += 1
-                yield _measure_run(experiment, system, protocols[system.pk], position, clients, repeat)
+            yield from (Step(system, clients, repeat) for system in systems)
 
 
-def has_data_set(experiment: Experiment, system: System) -> bool:
-    recipe = tools.get(experiment.workload.tool).data_set(experiment.workload.parameters)
-    return DataSet.objects.filter(
-        instance=system.instance, recipe_digest=digest.digest(recipe), replaced_at=None
-    ).exists()
+def expand(experiment: Experiment) -> Iterator[Run]:
+    """The experiment's runs, unsaved, in order."""
+    systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
+    protocols = {system.pk: Protocol.of(protocol_form(experiment, system)) for system in systems}
+    to_load = without_data_set(experiment, systems)
+    for position, step in enumerate(steps(experiment, systems, to_load), start=1):
+        protocol = protocols[step.system.pk]
+        if step.repeat:
+            yield _measure_run(experiment, step.system, protocol, position, step.clients, step.repeat)
+        else:
+            yield _load_run(experiment, step.system, protocol, position)
+
+
+def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[System]:
+    """The systems whose data set has to be loaded first."""
+    recipe = digest.digest(tools.get(experiment.workload.tool).data_set(experiment.workload.parameters))
+    instances = [system.instance_id for system in systems]
+    there = DataSet.objects.filter(instance__in=instances, recipe_digest=recipe, replaced_at=None)
+    loaded = set(there.values_list("instance", flat=True))
+    return [system for system in systems if system.instance_id not in loaded]
 
 
 def _load_run(experiment: Experiment, system: System, protocol: Protocol, position: int) -> Run:

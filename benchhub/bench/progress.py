@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TextIO
 
 from .models import Run
@@ -24,6 +25,12 @@ def seconds_left(runs: Sequence[Run]) -> float:
     rest_s = runs[0].experiment.rest_s if runs else 0
     waiting = [run for run in runs if not run.is_final]
     return sum(load_s if run.kind == Run.Kind.LOAD else run.expected_s + max(0.0, extra_s) + rest_s for run in waiting)
+
+
+def run_seconds_left(run: Run, at: datetime) -> float:
+    """Estimate for one run that is under way or waits: what it will take, less what it has taken until `at`."""
+    whole = LOAD_GUESS_S if run.kind == Run.Kind.LOAD else run.expected_s + STEPS_GUESS_S
+    return max(0.0, whole - (at - run.started_at).total_seconds()) if run.started_at else whole
 
 
 def _taken_s(run: Run) -> float:

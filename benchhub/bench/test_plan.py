@@ -1,8 +1,11 @@
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from benchhub.bench import plan, testdata
 from benchhub.bench.models import Experiment, Run, System
-from benchhub.bench.progress import clock, seconds_left
+from benchhub.bench.progress import clock, run_seconds_left, seconds_left
 from benchhub.catalog.models import DataSet, Hardware
 
 pytestmark = pytest.mark.django_db
@@ -132,3 +135,31 @@ def test_an_experiment_run_again_is_one_of_its_own_with_the_same_plan(systems):
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (95, "1:35"), (3700, "1:01:40"), (59.6, "1:00")])
 def test_a_time_is_shown_as_on_a_clock(seconds, shown):
     assert clock(seconds) == shown
+
+
+def test_looking_at_a_system_that_is_new_saves_nothing(systems):
+    of, before = systems[0], System.objects.count()
+    asked = {"driver": of.driver, "hardware": of.hardware, "path": "loopback", "label": "one"}
+    assert plan.asked_system(of.instance, **asked).pk is None
+    assert System.objects.count() == before
+    saved = plan.system_under_test(of.instance, **asked)
+    assert plan.asked_system(of.instance, **asked) == saved
+    assert (saved.label, saved.build, saved.path) == ("one", of.build, "loopback")
+
+
+def test_steps_are_the_order_of_the_runs_that_are_queued(systems):
+    runs = queued(systems)
+    steps = plan.steps(runs[0].experiment, systems, systems)
+    assert [(step.system, step.clients, step.repeat) for step in steps] == [
+        (run.system, run.clients, run.repeat) for run in runs
+    ]
+
+
+def test_the_time_that_one_run_still_takes_counts_from_its_start(systems):
+    run = queued(systems)[-1]
+    now = timezone.now()
+    assert run_seconds_left(run, now) == pytest.approx(3.7)
+    run.started_at = now - timedelta(seconds=2)
+    assert run_seconds_left(run, now) == pytest.approx(1.7)
+    run.started_at = now - timedelta(seconds=60)
+    assert run_seconds_left(run, now) == 0
