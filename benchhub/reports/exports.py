@@ -23,11 +23,11 @@ def curves_csv(groups: Iterable[Group]) -> str:
     writer.writerow(COLUMNS)
     for group in groups:
         for of in group.curves:
-            writer.writerows(map(_harmless, _row(of, level)) for level in of.curve.levels)
+            writer.writerows(map(harmless, _row(of, level)) for level in of.curve.levels)
     return text.getvalue()
 
 
-def _harmless(cell: Any) -> Any:
+def harmless(cell: Any) -> Any:
     """A name that a spreadsheet would take for a formula is kept as text."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
 

@@ -1,9 +1,10 @@
 from django.urls import path
 
-from . import views
+from . import compare, views
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("compare/", compare.compare, name="compare"),
     path("experiments/<int:pk>/", views.experiment, name="experiment"),
     path("experiments/<int:pk>/curve.csv", views.curve_csv, name="experiment-curve"),
 ]

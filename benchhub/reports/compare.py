@@ -1,0 +1,192 @@
+"""Curves side by side. The state is in the address: which curves, which is the baseline, and the terms of prices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from benchhub.bench.models import Experiment
+from benchhub.catalog.listing import Column, Filter, Listing
+
+from . import compare_csv, compare_page, compare_queries, figures, prices, queries
+from .compare_page import Chosen
+from .compare_queries import Key
+
+MOST = 12
+STATE = ("curve", "baseline", "term", "rounding", "licence")
+COLUMNS = (
+    Column("pick", "Compare"),
+    Column("experiment", "Experiment", ("experiment__name",)),
+    Column("system", "System", ("system__label",)),
+    Column("workload", "Workload", ("experiment__workload__name",)),
+    Column("host", "Host", ("system__instance__host__name",)),
+    Column("date", "Planned", ("experiment__created_at",)),
+    Column("runs", "Runs", ("result_count",), is_number=True),
+    Column("peak", "Peak", is_number=True),
+)
+SEARCH = (
+    "experiment__name",
+    "system__label",
+    "experiment__workload__name",
+    "system__instance__host__name",
+    "system__configuration__name",
+    "system__hardware__name",
+)
+
+
+def compare(request: HttpRequest) -> HttpResponse:
+    """`?experiment=` takes all its curves; `pick` chooses among all; `show` goes from there to the plain address."""
+    if experiment := request.GET.get("experiment", ""):
+        return _of_experiment(request, experiment)
+    if "show" in request.GET and request.GET.getlist("curve"):
+        return redirect(f"{reverse('compare')}{address(_state(request.GET))}")
+    keys = chosen_keys(request.GET)
+    if not keys or "pick" in request.GET:
+        return _pick(request, keys)
+    return _comparison(request, keys)
+
+
+def chosen_keys(asked: QueryDict) -> list[Key]:
+    """The curves that an address names, each once, as (experiment, system)."""
+    found = (re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", name) for name in asked.getlist("curve"))
+    return list(dict.fromkeys((int(match[1]), int(match[2])) for match in found if match))[:MOST]
+
+
+def address(asked: QueryDict, **changes: Sequence[str]) -> str:
+    """The query of a comparison with some parameters changed; an empty list removes one."""
+    query = asked.copy()
+    for name, values in changes.items():
+        query.setlist(name, list(values))
+    return f"?{query.urlencode()}"
+
+
+def _state(asked: QueryDict) -> QueryDict:
+    kept = QueryDict(mutable=True)
+    for name in STATE:
+        if values := asked.getlist(name):
+            kept.setlist(name, values)
+    return kept
+
+
+def _of_experiment(request: HttpRequest, pk: str) -> HttpResponse:
+    experiment = get_object_or_404(Experiment, pk=int(pk) if re.fullmatch("[0-9]{1,18}", pk) else 0)
+    keys = compare_queries.of_experiment(experiment.pk)
+    if not keys:
+        return _pick(request, [], note=f"'{experiment}' has no result yet, so there is nothing of it to compare.")
+    named = [f"{experiment}-{system}" for experiment, system in keys]
+    return redirect(f"{reverse('compare')}{address(_state(request.GET), curve=named)}")
+
+
+def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResponse:
+    listing = Listing(
+        request.GET,
+        compare_queries.finished(),
+        COLUMNS,
+        search=SEARCH,
+        filters=_filters(),
+        default="-date",
+    )
+    rows = list(listing.page)
+    peaks = compare_queries.peaks([(row.experiment_id, row.system_id) for row in rows])
+    ticked = {f"{experiment}-{system}" for experiment, system in keys}
+    shown = [(compare_page.key_of(row), row, peaks.get((row.experiment_id, row.system_id))) for row in rows]
+    elsewhere = [key for key in keys if f"{key[0]}-{key[1]}" not in {name for name, _, _ in shown}]
+    context = {
+        "listing": listing,
+        "rows": shown,
+        "ticked": ticked,
+        "elsewhere": [(compare_page.key_of(row), row) for row in compare_queries.chosen(elsewhere)],
+        "kept": [(name, value) for name in STATE[1:] for value in request.GET.getlist(name)],
+        "note": note or ("Tick the curves to compare first." if "show" in request.GET else ""),
+        "most": MOST,
+    }
+    return render(request, "reports/compare_pick.html", context)
+
+
+def _filters() -> tuple[Filter, ...]:
+    hosts, workloads = compare_queries.hosts(), compare_queries.workloads()
+    return (
+        Filter("workload", "Workload", {str(pk): (name, Q(experiment__workload=pk)) for pk, name in workloads}),
+        Filter("host", "Host", {str(pk): (name, Q(system__instance__host=pk)) for pk, name in hosts}),
+    )
+
+
+def _comparison(request: HttpRequest, keys: Sequence[Key]) -> HttpResponse:
+    rows = compare_queries.chosen(keys)
+    chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
+    missing = [f"{key[0]}-{key[1]}" for key in keys if key not in {(row.experiment_id, row.system_id) for row in rows}]
+    if missing:
+        problems.append(f"This address names curves that are not there: {', '.join(missing)}.")
+    if len(request.GET.getlist("curve")) > MOST:
+        problems.append(f"At most {MOST} curves are compared; the first {MOST} are shown.")
+    state = _state(request.GET)
+    context = {
+        "chosen": [(one, address(state, curve=_others(chosen, one))) for one in chosen],
+        "problems": problems,
+        "pick_address": f"{address(state)}&pick=1",
+        "demonstrations": [one for one in chosen if one.experiment.is_demonstration],
+    }
+    groups = compare_page.groups(chosen)
+    if len(groups) > 1:
+        return render(request, "reports/compare.html", {**context, **_refusal(groups, state)})
+    if not chosen:
+        return render(request, "reports/compare.html", context)
+    together = _together(chosen, state)
+    if table := request.GET.get("csv"):
+        return _csv(table, together)
+    return render(request, "reports/compare.html", {**context, **together})
+
+
+def _others(chosen: Sequence[Chosen], left_out: Chosen) -> list[str]:
+    return [one.key for one in chosen if one is not left_out]
+
+
+def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
+    """Why these curves are not compared, which fields differ, and which of them could be."""
+    forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
+    kept = [(group, address(state, curve=[one.key for one in group])) for group in groups]
+    return {
+        "refusal": compare_page.refusal(groups, forms),
+        "groups": kept,
+        "differing": compare_page.differing(groups, forms),
+    }
+
+
+def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
+    baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
+    drawn = [one.of for one in chosen]
+    known = queries.prices(of.system.hardware_id for of in drawn)
+    return {
+        "baseline": baseline,
+        "unit": baseline.of.curve.unit,
+        "findings": [(one, compare_page.sentences(one, baseline)) for one in chosen if one is not baseline],
+        "alone": compare_page.alone(chosen[0]) if len(chosen) == 1 else "",
+        "figure": figures.throughput_figure(drawn),
+        "columns": chosen,
+        "levels": compare_page.levels(chosen, baseline),
+        "prices": prices.table(drawn, known, prices.terms(state)),
+        "hardware": compare_page.hardware(chosen),
+        "differences": compare_page.system_differences(chosen),
+        "doubts": [(one, said) for one in chosen if (said := compare_page.doubts(one))],
+        "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
+        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems")},
+    }
+
+
+def _csv(table: str, shown: dict[str, Any]) -> HttpResponse:
+    texts = {
+        "levels": lambda: compare_csv.levels(shown["levels"], shown["columns"], shown["baseline"]),
+        "prices": lambda: compare_csv.prices(shown["prices"]),
+        "systems": lambda: compare_csv.systems([*shown["hardware"], *shown["differences"]], shown["columns"]),
+    }
+    if table not in texts:
+        return HttpResponse(f"There is no table of that name: ask for {', '.join(texts)}.", status=404)
+    response = HttpResponse(texts[table](), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="comparison-{table}.csv"'
+    return response

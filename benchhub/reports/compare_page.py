@@ -1,0 +1,265 @@
+"""What a comparison shows: curves side by side, their ratios to a baseline, what differs, and what is doubtful."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from benchhub.analysis import curve, ratio
+from benchhub.analysis.curve import Level
+from benchhub.analysis.ratio import Ratio
+from benchhub.bench.models import Experiment, ExperimentSystem, Run
+
+from . import curves
+from .curves import SystemCurve
+from .templatetags.shown import significant, size
+
+NOT_SET = "not set"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One curve of a comparison. `key` names it in the address, `label` tells it from the others."""
+
+    key: str
+    experiment: Experiment
+    of: SystemCurve
+    runs: tuple[Run, ...]
+
+    @property
+    def label(self) -> str:
+        return self.of.system.label
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A curve at one level; no ratio where the baseline has no run there."""
+
+    level: Level
+    ratio: Ratio | None
+    is_best: bool
+    is_baseline: bool
+
+    @property
+    def times(self) -> str:
+        """1.12x, 1.08 to 1.16; without a range where no side was repeated."""
+        if self.ratio is None:
+            return ""
+        bounds = f", {ratio.number(self.ratio.lowest)} to {ratio.number(self.ratio.highest)}"
+        return ratio.times(self.ratio.value) + (bounds if self.ratio.has_spread else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One field, with its value in each curve."""
+
+    name: str
+    values: tuple[Any, ...]
+
+    @property
+    def differs(self) -> bool:
+        return len(set(self.values)) > 1
+
+
+def key_of(row: ExperimentSystem) -> str:
+    return f"{row.experiment_id}-{row.system_id}"
+
+
+def choose(rows: Sequence[ExperimentSystem], runs: Sequence[Run]) -> tuple[list[Chosen], list[str]]:
+    """The curves of these rows, and a sentence for each that is none."""
+    found: list[Chosen] = []
+    problems: list[str] = []
+    for row, label in zip(rows, _labels(rows), strict=True):
+        own = [run for run in runs if (run.experiment_id, run.system_id) == (row.experiment_id, row.system_id)]
+        points = [curves.point(run) for run in own if curves.is_point(run, run.protocol_id)]
+        try:
+            built = curve.build(points)
+        except ValueError as error:
+            problems.append(f"{label} of '{row.experiment}' is left out: {error}")
+            continue
+        found.append(Chosen(key_of(row), row.experiment, _drawn(row, label, len(found), built), tuple(own)))
+    return found, problems
+
+
+def _drawn(row: ExperimentSystem, label: str, series: int, built: curve.Curve) -> SystemCurve:
+    """The system under the label it has in this comparison; the copy is never saved."""
+    system = copy(row.system)
+    system.label = label
+    return SystemCurve(system, series, built)
+
+
+def _labels(rows: Sequence[ExperimentSystem]) -> list[str]:
+    """As short as tells all of them apart."""
+    forms = (
+        [row.system.label for row in rows],
+        [f"{row.system.label}, {row.system.configuration}" for row in rows],
+        [f"{row.system.label}, {row.experiment}" for row in rows],
+    )
+    distinct = (form for form in forms if len(set(form)) == len(form))
+    return next(distinct, [f"{row.system.label}, {row.experiment} ({key_of(row)})" for row in rows])
+
+
+def groups(chosen: Sequence[Chosen]) -> list[list[Chosen]]:
+    """What may be compared: curves of one protocol and one unit, the largest group first."""
+    by: dict[tuple[str, str], list[Chosen]] = {}
+    for one in chosen:
+        by.setdefault((one.of.curve.protocol_digest, one.of.curve.unit), []).append(one)
+    return sorted(by.values(), key=len, reverse=True)
+
+
+def refusal(groups: Sequence[Sequence[Chosen]], forms: Mapping[str, Mapping[str, Any]]) -> str:
+    """Why these groups are not set beside each other; empty if they may be."""
+    try:
+        curve.require_comparable([group[0].of.curve for group in groups], forms)
+    except curve.UnlikeRunsError as error:
+        return str(error)
+    return ""
+
+
+def differing(groups: Sequence[Sequence[Chosen]], forms: Mapping[str, Mapping[str, Any]]) -> list[Side]:
+    """The fields of protocol and unit in which groups differ, with the value in each group."""
+    protocols = [forms.get(group[0].of.curve.protocol_digest, {}) for group in groups]
+    sides = [Side(name, tuple(_text(p.get(name)) for p in protocols)) for name in curves.differences(protocols)]
+    units = Side("unit", tuple(group[0].of.curve.unit for group in groups))
+    return [*sides, units] if units.differs else sides
+
+
+def levels(chosen: Sequence[Chosen], baseline: Chosen) -> list[tuple[int, list[Cell | None]]]:
+    """(clients, a cell for each curve or None) in rising order of clients. All curves must be comparable."""
+    ratios = [ratio.by_level(one.of.curve, baseline.of.curve) for one in chosen]
+    by_clients = [{level.clients: level for level in one.of.curve.levels} for one in chosen]
+    table = []
+    for clients in sorted({clients for known in by_clients for clients in known}):
+        medians = [known[clients].throughput.median for known in by_clients if clients in known]
+        best = max(medians) if len(medians) > 1 else None
+        cells = [
+            Cell(level, own.get(clients), level.throughput.median == best, one is baseline)
+            if (level := known.get(clients))
+            else None
+            for one, known, own in zip(chosen, by_clients, ratios, strict=True)
+        ]
+        table.append((clients, cells))
+    return table
+
+
+def sentences(one: Chosen, baseline: Chosen) -> list[str]:
+    """What was found of a curve against the baseline, the plainest first."""
+    by_level = ratio.by_level(one.of.curve, baseline.of.curve)
+    at = baseline.of.curve.peak.level.clients
+    said = []
+    if at in by_level:
+        said.append(ratio.sentence(by_level[at], one.label, baseline.label, f"at {_clients(at)}"))
+    if at not in by_level or one.of.curve.peak.level.clients != at:
+        said.append(_at_the_peaks(one, baseline))
+    if len(by_level) > 1:
+        said.append(_over_the_levels(by_level))
+    return said
+
+
+def _at_the_peaks(one: Chosen, baseline: Chosen) -> str:
+    ours, theirs = one.of.curve.peak.level, baseline.of.curve.peak.level
+    unit = one.of.curve.unit
+    found = ratio.of(ours.values, theirs.values, unit, baseline.of.curve.unit)
+    where = f"each at its peak, {_clients(ours.clients)} against {_clients(theirs.clients)}"
+    return ratio.sentence(found, one.label, baseline.label, where)
+
+
+def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
+    least = min(by_level, key=lambda clients: by_level[clients].value)
+    most = max(by_level, key=lambda clients: by_level[clients].value)
+    bounds = [f"{ratio.times(by_level[clients].value)} at {_clients(clients)}" for clients in (least, most)]
+    told = sum(not found.overlaps for found in by_level.values() if found.has_spread)
+    return (
+        f"Over the {len(by_level)} levels that both ran, the ratio of medians goes from {bounds[0]} to {bounds[1]}; "
+        f"the ranges of repeats lie apart at {told} of them."
+    )
+
+
+def alone(one: Chosen) -> str:
+    """The sentence of a comparison with one curve."""
+    level = one.of.curve.peak.level
+    median = significant(level.throughput.median, level.throughput.digits)
+    peak = f"{one.label} reaches {median} {one.of.curve.unit} at {_clients(level.clients)}, its best level"
+    return f"{peak}. Add a second curve to compare it with."
+
+
+def doubts(one: Chosen) -> list[str]:
+    """Whatever makes the curve less sure, each as a sentence."""
+    said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
+    return [*said, *_changed_facts(one.runs), *_unfinished(one), *_of_runs(one)]
+
+
+def _changed_facts(runs: Sequence[Run]) -> list[str]:
+    by_digest: dict[str, list[str]] = {}
+    for run in runs:
+        if digest := getattr(run, "facts_digest", None):
+            by_digest.setdefault(digest, []).append(str(run.pk))
+    if len(by_digest) < 2:
+        return []
+    parts = "; ".join(f"run{'s' * (len(of) > 1)} {', '.join(of)}" for of in by_digest.values())
+    return [f"Host or server were found in {len(by_digest)} states during this curve: {parts}."]
+
+
+def _unfinished(one: Chosen) -> list[str]:
+    left = sum(not run.is_final for run in one.runs)
+    without = sum(run.is_final for run in one.runs) - sum(len(level.runs) for level in one.of.curve.levels)
+    said = [f"{left} of {len(one.runs)} runs are still to come."] if left else []
+    return [*said, f"{without} of {len(one.runs)} runs ended without a result and are no points."] if without else said
+
+
+def _of_runs(one: Chosen) -> list[str]:
+    at: dict[str, list[str]] = {}
+    for level in one.of.curve.levels:
+        for doubt in level.doubts:
+            at.setdefault(doubt, []).append(str(level.clients))
+    return [f"{doubt} (at {', '.join(clients)} clients)" for doubt, clients in at.items()]
+
+
+def hardware(chosen: Sequence[Chosen]) -> list[Side]:
+    bought = [one.of.system.hardware for one in chosen]
+    rows: dict[str, list[Any]] = {
+        "Machine": [str(machine) for machine in bought],
+        "Sockets": [machine.sockets for machine in bought],
+        "Cores per socket": [machine.cores_per_socket for machine in bought],
+        "Cores": [machine.cores for machine in bought],
+        "Threads per core": [machine.threads_per_core for machine in bought],
+        "Clock": ["" if m.clock_ghz is None else f"{m.clock_ghz.normalize():f} GHz" for m in bought],
+        "Memory": ["" if machine.memory_bytes is None else size(machine.memory_bytes) for machine in bought],
+        "Disks": [machine.disks for machine in bought],
+    }
+    return [Side(name, tuple(values)) for name, values in rows.items() if any(values)]
+
+
+def system_differences(chosen: Sequence[Chosen]) -> list[Side]:
+    """What was asked of the systems and is not the same for all; hardware has a table of its own."""
+    forms = [_flat(one.of.system.description) for one in chosen]
+    names = Counter(name for form in forms for name in form)
+    sides = [Side(name, tuple(form.get(name, NOT_SET) for form in forms)) for name in names]
+    return [side for side in sides if side.differs]
+
+
+def _flat(form: Mapping[str, Any]) -> dict[str, str]:
+    """{'settings': {'fsync': 'on'}} as {'fsync': 'on'}; other groups keep their name before the field's."""
+    flat: dict[str, str] = {}
+    for name, value in form.items():
+        if name in ("version", "kind", "hardware"):
+            continue
+        if isinstance(value, Mapping):
+            prefix = "" if name in ("settings", "os_settings") else f"{name} "
+            flat.update({f"{prefix}{inner}": _text(inner_value) for inner, inner_value in value.items()})
+        else:
+            flat[name] = _text(value)
+    return flat
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items()) or "default"
+    return "default" if value is None else str(value)
+
+
+def _clients(count: int) -> str:
+    return "1 client" if count == 1 else f"{count:,} clients"
