@@ -26,7 +26,7 @@ COLUMNS = (
     Column("system", "System", ("system__label",)),
     Column("workload", "Workload", ("experiment__workload__name",)),
     Column("host", "Host", ("system__instance__host__name",)),
-    Column("date", "Planned", ("experiment__created_at",)),
+    Column("date", "Planned", ("experiment__created_at", "-position")),
     Column("runs", "Runs", ("result_count",), is_number=True),
     Column("peak", "Peak", is_number=True),
 )

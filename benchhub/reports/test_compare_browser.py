@@ -1,0 +1,140 @@
+"""Choosing curves and terms in a browser: without a reload where there is script, by plain forms elsewhere."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from benchhub.bench import testdata
+from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def page(chromium, live_server, client):
+    """A signed-in tab whose console must stay silent."""
+    context = signed_in(chromium, live_server, client)
+    tab, complaints = context.new_page(), []
+    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    yield tab
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def page_without_script(chromium, live_server, client):
+    context = signed_in(chromium, live_server, client, java_script_enabled=False)
+    yield context.new_page()
+    context.close()
+
+
+def signed_in(chromium, live_server, client, **options):
+    client.force_login(get_user_model().objects.create_user("ada"))
+    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800}, **options)
+    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    return context
+
+
+@pytest.fixture
+def experiment():
+    """Two systems on a box of 2 sockets that costs 5,000 EUR: 16 gives 1,000 TPS at 8 clients, 18 gives 2,000."""
+    box, host = Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10), testdata.make_host()
+    systems = [testdata.make_system(version, host, box) for version in ("16", "18")]
+    made = testdata.make_experiment(systems)
+    for system, tps in zip(systems, (1000.0, 2000.0), strict=True):
+        for repeat in (1, 2):
+            testdata.succeeded(testdata.make_run(made, system, 8, repeat), tps)
+    socket = LicenceModel.objects.create(name="Per socket", metric="socket")
+    listed = {"currency": "EUR", "priced_on": date(2026, 1, 1), "source": "a quote"}
+    ListPrice.objects.create(hardware=box, description="Box", amount=Decimal(5000), **listed)
+    ListPrice.objects.create(licence_model=socket, description="socket", amount=Decimal(4200), **listed)
+    return made
+
+
+def is_too_wide(page):
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def first_price(page):
+    return page.locator(".price").first
+
+
+def test_curves_are_ticked_and_compared(page, experiment):
+    page.goto("/compare/")
+    assert not is_too_wide(page)
+    for version in ("16", "18"):
+        page.get_by_label(f"Compare PostgreSQL {version}").check()
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("PostgreSQL 18 gives 2.00x the throughput of PostgreSQL 16 at 8 clients").wait_for()
+    page.locator(".chart.drawn").wait_for()
+    assert page.locator(".chart .points path.point").count() >= 4 + 2
+    assert "pick" not in page.url
+    assert not is_too_wide(page)
+
+
+def test_the_term_changes_prices_and_address_without_a_reload(page, experiment):
+    page.goto(f"/compare/?experiment={experiment.pk}")
+    first_price(page).get_by_text("30.20").wait_for()  # (5,000 + 3 x 2 x 4,200) / 1,000
+    page.locator("#prices-1 summary").first.click()
+    page.evaluate("window.isSamePage = true")
+    page.get_by_label("5 years").check()
+    first_price(page).get_by_text("47.00").wait_for()  # (5,000 + 5 x 2 x 4,200) / 1,000
+    assert page.evaluate("window.isSamePage")
+    assert "term=5" in page.url
+    assert page.locator("#prices-1 details").first.get_attribute("open") is not None
+    assert page.evaluate("document.activeElement.value") == "5"
+    page.get_by_label("up", exact=True).check()
+    page.wait_for_url("**rounding=up**")
+    assert "term=5" in page.url
+    assert page.get_by_label("5 years").is_checked()
+
+
+def test_going_back_brings_the_earlier_term(page, experiment):
+    page.goto(f"/compare/?experiment={experiment.pk}")
+    page.get_by_label("5 years").check()
+    first_price(page).get_by_text("47.00").wait_for()
+    page.evaluate("window.isSamePage = true")
+    page.go_back()
+    first_price(page).get_by_text("30.20").wait_for()
+    assert page.get_by_label("3 years").is_checked()
+    assert page.evaluate("window.isSamePage")
+
+
+def test_the_baseline_changes_without_a_reload_and_keeps_the_term(page, experiment):
+    page.goto(f"/compare/?experiment={experiment.pk}")
+    page.get_by_label("5 years").check()
+    first_price(page).get_by_text("47.00").wait_for()
+    page.evaluate("window.isSamePage = true")
+    page.locator("#levels").get_by_label("PostgreSQL 18").check()
+    page.get_by_text("PostgreSQL 16 gives 0.50x the throughput of PostgreSQL 18").wait_for()
+    assert page.evaluate("window.isSamePage")
+    assert "term=5" in page.url
+    assert "baseline=" in page.url
+    assert page.locator(".chart.drawn").count() == 1
+    page.reload()
+    page.get_by_text("PostgreSQL 16 gives 0.50x").wait_for()
+
+
+def test_the_term_is_chosen_on_the_page_of_an_experiment_too(page, experiment):
+    page.goto(f"/experiments/{experiment.pk}/")
+    page.evaluate("window.isSamePage = true")
+    page.get_by_label("1 year", exact=True).check()
+    first_price(page).get_by_text("13.40").wait_for()  # (5,000 + 2 x 4,200) / 1,000
+    assert page.evaluate("window.isSamePage")
+    assert page.url.endswith("term=1&rounding=nearest")
+
+
+def test_terms_work_without_script(page_without_script, experiment):
+    page = page_without_script
+    page.goto(f"/compare/?experiment={experiment.pk}")
+    page.get_by_label("5 years").check()
+    page.locator("#prices-1").get_by_role("button", name="Apply").click()
+    first_price(page).get_by_text("47.00").wait_for()
+    assert page.get_by_label("5 years").is_checked()
+    page.locator("#levels").get_by_label("PostgreSQL 18").check()
+    page.locator("#levels").get_by_role("button", name="Apply").click()
+    page.get_by_text("PostgreSQL 16 gives 0.50x").wait_for()
+    assert page.get_by_label("5 years").is_checked()
