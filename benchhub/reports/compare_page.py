@@ -8,6 +8,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.html import strip_tags
+
 from benchhub.analysis import curve, ratio
 from benchhub.analysis.curve import Level
 from benchhub.analysis.ratio import Ratio
@@ -163,7 +165,7 @@ def _at_the_peaks(one: Chosen, baseline: Chosen) -> str:
     ours, theirs = one.of.curve.peak.level, baseline.of.curve.peak.level
     unit = one.of.curve.unit
     found = ratio.of(ours.values, theirs.values, unit, baseline.of.curve.unit)
-    where = f"each at its peak, {_clients(ours.clients)} against {_clients(theirs.clients)}"
+    where = f"at their peaks, {_clients(ours.clients)} against {theirs.clients:,}"
     return ratio.sentence(found, one.label, baseline.label, where)
 
 
@@ -171,11 +173,11 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
     least = min(by_level, key=lambda clients: by_level[clients].value)
     most = max(by_level, key=lambda clients: by_level[clients].value)
     bounds = [f"{ratio.times(by_level[clients].value)} at {_clients(clients)}" for clients in (least, most)]
-    told = sum(not found.overlaps for found in by_level.values() if found.has_spread)
-    return (
-        f"Over the {len(by_level)} levels that both ran, the ratio of medians goes from {bounds[0]} to {bounds[1]}; "
-        f"the ranges of repeats lie apart at {told} of them."
-    )
+    said = f"Over the {len(by_level)} levels that both ran, the ratio of medians goes from {bounds[0]} to {bounds[1]}"
+    if not any(found.has_spread for found in by_level.values()):
+        return f"{said}."
+    apart = sum(found.has_spread and not found.overlaps for found in by_level.values())
+    return f"{said}; the ranges of repeats lie apart at {apart} of them."
 
 
 def alone(one: Chosen) -> str:
@@ -206,8 +208,10 @@ def _changed_facts(runs: Sequence[Run]) -> list[str]:
 def _unfinished(one: Chosen) -> list[str]:
     left = sum(not run.is_final for run in one.runs)
     without = sum(run.is_final for run in one.runs) - sum(len(level.runs) for level in one.of.curve.levels)
-    said = [f"{left} of {len(one.runs)} runs are still to come."] if left else []
-    return [*said, f"{without} of {len(one.runs)} runs ended without a result and are no points."] if without else said
+    said = [f"Still to come: {left} of {len(one.runs)} runs."] if left else []
+    if without:
+        said.append(f"{without} of {len(one.runs)} runs ended without a result; no point comes of that.")
+    return said
 
 
 def _of_runs(one: Chosen) -> list[str]:
@@ -215,7 +219,7 @@ def _of_runs(one: Chosen) -> list[str]:
     for level in one.of.curve.levels:
         for doubt in level.doubts:
             at.setdefault(doubt, []).append(str(level.clients))
-    return [f"{doubt} (at {', '.join(clients)} clients)" for doubt, clients in at.items()]
+    return [f"{doubt} (at {', '.join(clients)} client{'s' * (clients != ['1'])})" for doubt, clients in at.items()]
 
 
 def hardware(chosen: Sequence[Chosen]) -> list[Side]:
@@ -227,7 +231,7 @@ def hardware(chosen: Sequence[Chosen]) -> list[Side]:
         "Cores": [machine.cores for machine in bought],
         "Threads per core": [machine.threads_per_core for machine in bought],
         "Clock": ["" if m.clock_ghz is None else f"{m.clock_ghz.normalize():f} GHz" for m in bought],
-        "Memory": ["" if machine.memory_bytes is None else size(machine.memory_bytes) for machine in bought],
+        "Memory": ["" if m.memory_bytes is None else strip_tags(size(m.memory_bytes)) for m in bought],
         "Disks": [machine.disks for machine in bought],
     }
     return [Side(name, tuple(values)) for name, values in rows.items() if any(values)]

@@ -229,7 +229,7 @@ def test_a_level_that_the_baseline_lacks_has_no_ratio(reader, experiment, system
     testdata.succeeded(testdata.make_run(experiment, systems[1], 16, 1), 1300.0)
     response = reader.get(both(experiment, systems))
     assertContains(response, "not in the baseline")
-    assertContains(response, "each at its peak, 16 clients against 8 clients")
+    assertContains(response, "at their peaks, 16 clients against 8 (")
 
 
 @pytest.fixture
@@ -317,7 +317,7 @@ def test_doubts_of_runs_and_missing_results_are_gathered(reader, experiment, sys
     testdata.ended(testdata.make_run(experiment, systems[0], 16, 2), "failed", "it broke")
     response = reader.get(both(experiment, systems))
     assertContains(response, "The client may be the limit. (at 16 clients)")
-    assertContains(response, "1 of 6 runs ended without a result and are no points.")
+    assertContains(response, "1 of 6 runs ended without a result; no point comes of that.")
 
 
 def test_hardware_and_what_was_asked_of_the_systems_stand_side_by_side(reader, systems):
