@@ -4,14 +4,15 @@ RUN := .venv/bin/python
 ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory
+.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages pictures
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
 	@echo "make demo ONCE=1  the same, but end when the experiment is finished and its page was fetched"
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
-	@echo "make bench-...    overhead, memory: measure BenchHub itself against a peer or a limit"
+	@echo "make pictures     take docs/pictures from the demonstration"
+	@echo "make bench-...    overhead, memory, pages: measure BenchHub itself against a peer or a limit"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -34,6 +35,12 @@ bench-overhead: venv
 
 bench-memory: venv
 	@$(RUN) -m benchmarks.memory
+
+bench-pages: venv-dev
+	@$(RUN) -m benchmarks.pages
+
+pictures: venv-dev
+	@$(RUN) -m benchmarks.pictures
 
 check: venv-dev
 	$(RUN) -m ruff check

@@ -1,0 +1,61 @@
+"""Take docs/pictures from the demonstration: the main pages, wide and narrow, in light and dark.
+
+It lies here because it finds and opens the pages as `pages.py` does. Uses the demonstration that runs, or starts one.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.demonstration import CLONE, Demonstration, chromium, demonstration, pages, sign_in
+
+FOLDER = CLONE / "docs" / "pictures"
+# By their names in urls.py; what the demonstration has no page for is left out.
+MAIN_PAGES = ("home", "experiment", "run", "compare", "experiment-new", "host")
+SIZES = {1440: 900, 360: 740}
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+LIMIT_BYTES = 2_000_000
+DRAWN = "Array.from(document.querySelectorAll('.chart[data-figure]:not([hidden])')).every(c => c.matches('.drawn'))"
+
+
+def main() -> int:
+    FOLDER.mkdir(exist_ok=True)
+    with demonstration() as demo, chromium() as browser:
+        files = [file for scheme in SCHEMES for width in SIZES for file in _take(browser, demo, scheme, width)]
+    for stale in set(FOLDER.glob("*.png")) - set(files):
+        stale.unlink()
+    size = sum(file.stat().st_size for file in files)
+    print(f"{len(files)} pictures in {FOLDER.relative_to(CLONE)}, {size / 1000:.0f} kB of {LIMIT_BYTES / 1000:.0f} kB")
+    return 0 if size < LIMIT_BYTES else 1
+
+
+def _take(browser: Browser, demo: Demonstration, scheme: Scheme, width: int) -> list[Path]:
+    context = browser.new_context(
+        viewport={"width": width, "height": SIZES[width]},
+        color_scheme=scheme,
+        timezone_id="UTC",
+        reduced_motion="reduce",
+    )
+    tab = sign_in(context, demo)
+    found = pages(tab, demo)
+    taken = [_picture(tab, demo.url + found[name], name, scheme, width) for name in MAIN_PAGES if name in found]
+    context.close()
+    return taken
+
+
+def _picture(tab: Page, url: str, name: str, scheme: Scheme, width: int) -> Path:
+    suffix = "" if width == max(SIZES) else f"-{width}"
+    file = FOLDER / f"{name}-{scheme}{suffix}.png"
+    tab.goto(url)
+    tab.wait_for_function(DRAWN)
+    tab.screenshot(path=file)
+    return file
+
+
+if __name__ == "__main__":
+    sys.exit(main())
