@@ -34,7 +34,7 @@ def resolve_threads(rule: str, clients: int) -> int:
 def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
     """The one row for this combination; the same combination asked for again is the same system."""
     asked = asked_system(instance, driver=driver, hardware=hardware, path=path, label=label)
-    if asked.pk is None:
+    if asked._state.adding:
         fields = {field.attname: getattr(asked, field.attname) for field in System._meta.concrete_fields}
         del fields["id"], fields["digest"]
         asked, _ = System.objects.get_or_create(digest=asked.digest, defaults=fields)
@@ -127,7 +127,7 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
 
 def expected_tps(system: System) -> float:
     """Twice the best that this system has shown, for the size of logs; a high guess where it has shown nothing."""
-    if system.pk is None:
+    if system._state.adding:
         return UNKNOWN_TPS
     best = Result.objects.filter(run__system=system).order_by("-throughput").values_list("throughput", flat=True)
     return 2 * best[0] if best else UNKNOWN_TPS

@@ -1,19 +1,65 @@
 from __future__ import annotations
 
+from typing import Any
+
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import plan, run_page
-from .models import Experiment
+from . import plan, planning, queue, run_page
+from .forms import Draft
+from .models import Experiment, Run
+from .states import FINAL
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "bench/run.html", run_page.context(get_object_or_404(run_page.run(pk))))
+
+
+def experiment_new(request: HttpRequest) -> HttpResponse:
+    """Plan an experiment. Only the button 'Queue' queues it; what was typed is kept whatever was pressed."""
+    if request.method != "POST":
+        return _plan_page(request, _started(request))
+    if "add" in request.POST or "remove" in request.POST:
+        values, systems = planning.typed(request.POST)
+        return _plan_page(request, Draft(initial=values, systems=planning.resized(systems, request.POST)))
+    is_final = "queue" in request.POST
+    draft = Draft(request.POST, needs_name=is_final)
+    if is_final and draft.asked:
+        experiment = planning.queue(draft.asked, request.user)
+        transaction.on_commit(wake)
+        return redirect("experiment", experiment.pk)
+    return _plan_page(request, draft)
+
+
+@require_POST
+def experiment_plan(request: HttpRequest) -> HttpResponse:
+    """What the form would queue as it stands, as a part of its page; nothing is saved."""
+    draft = Draft(request.POST, needs_name=False)
+    return render(request, "bench/plan_preview.html", {"draft": draft, "preview": _preview(draft)})
+
+
+def _started(request: HttpRequest) -> Draft:
+    """An empty form, or one like an experiment's (?like=), or with an instance chosen (?instance=)."""
+    pk = request.GET.get("like", "")
+    if pk.isdecimal():
+        values, systems = planning.like(get_object_or_404(Experiment, pk=pk))
+        return Draft(initial=values, systems=systems)
+    return Draft(initial=planning.DEFAULTS, systems=[{"instance": request.GET.get("instance", "")}])
+
+
+def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:
+    return render(request, "bench/plan.html", {"draft": draft, "preview": _preview(draft)})
+
+
+def _preview(draft: Draft) -> planning.Preview | None:
+    return planning.look(draft.asked) if draft.asked else None
 
 
 @require_POST
@@ -22,6 +68,47 @@ def again(request: HttpRequest, pk: int) -> HttpResponse:
     copy = plan.again(get_object_or_404(Experiment, pk=pk), request.user)
     transaction.on_commit(wake)
     return redirect("experiment", copy.pk)
+
+
+def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    experiment = get_object_or_404(Experiment, pk=pk)
+    crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
+    left = experiment.runs.exclude(state__in=FINAL).count()
+    question = {
+        "title": f"Cancel {experiment.name}?",
+        "consequence": f"{_runs(left)} left: those in the queue will not start, one under way is stopped on its host "
+        "and gives no result. Runs that have ended keep theirs.",
+        "action": "Cancel the experiment",
+    }
+    return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb)
+
+
+def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    of = get_object_or_404(Run.objects.select_related("system", "experiment"), pk=pk)
+    crumb = {"title": of.experiment.name, "address": reverse("experiment", args=[of.experiment_id])}
+    question = {
+        "title": f"Cancel run {pk}?",
+        "consequence": f"{of}: it will not start, or is stopped on its host, and gives no result.",
+        "action": "Cancel the run",
+    }
+    return _ask_to_cancel(request, Run.objects.filter(pk=pk), question, crumb)
+
+
+def _ask_to_cancel(request: HttpRequest, runs: Any, question: dict[str, str], crumb: dict[str, str]) -> HttpResponse:
+    """GET asks, POST does; where nothing is left to cancel, neither."""
+    if not runs.exclude(state__in=FINAL).exists():
+        messages.info(request, "Nothing was left to cancel: it has ended already.")
+        return redirect(crumb["address"])
+    if request.method != "POST":
+        return render(request, "confirm.html", {**question, "crumb": crumb})
+    count = queue.ask_to_cancel(runs)
+    transaction.on_commit(wake)
+    messages.success(request, f"{_runs(count)} cancelled; one under way ends when its host has stopped it.")
+    return redirect(crumb["address"])
+
+
+def _runs(count: int) -> str:
+    return f"{count} run" if count == 1 else f"{count} runs"
 
 
 def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:

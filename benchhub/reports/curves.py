@@ -57,6 +57,12 @@ def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System]
     return Group(number, key, curves)
 
 
+def kinds(of: Iterable[SystemCurve]) -> list[str]:
+    """Which kinds of spread the levels show, where there is any: the range of repeats, an interval, or both."""
+    spreads = [level.throughput for one in of for level in one.curve.levels]
+    return sorted({spread.kind for spread in spreads if spread.n > 1})
+
+
 def is_point(run: Run, protocol_digest: str) -> bool:
     """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, and ended well."""
     if run.protocol_id != protocol_digest:

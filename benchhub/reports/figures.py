@@ -6,10 +6,12 @@ Marker and dash differ as well, so that nothing hangs on colour alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from benchhub.analysis.curve import Level
+from benchhub.analysis.curve import Level, RunPoint
+from benchhub.analysis.spread import Spread
 
 from .curves import SystemCurve
 
@@ -20,31 +22,53 @@ FEW_LEVELS = 12
 Figure = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What stands on the y axis: its value for a run, and its spread at a level; None where it is not known."""
+
+    name: str
+    unit: str
+    of_run: Callable[[RunPoint], float | None]
+    of_level: Callable[[Level], Spread | None]
+
+
 def throughput_figure(curves: Sequence[SystemCurve]) -> Figure:
-    """Throughput against clients: every repeat a point, a line through the medians, the range of repeats a bar."""
+    """Throughput against clients: every repeat a point, a line through the medians, their spread a bar."""
+    unit = curves[0].curve.unit if curves else ""
+    return _figure(curves, Quantity("throughput", unit, lambda run: run.throughput, lambda level: level.throughput))
+
+
+def latency_figure(curves: Sequence[SystemCurve]) -> Figure:
+    """Average latency against clients, drawn as throughput is; runs without one are left out."""
+    average = Quantity("average latency", "ms", lambda run: run.latency_average_ms, lambda level: level.latency)
+    return _figure(curves, average)
+
+
+def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
     levels = sorted({level.clients for of in curves for level in of.curve.levels})
+    axes = client_axes(levels)
+    first = "log2" if levels and len(levels) <= FEW_LEVELS and levels[-1] >= 8 * levels[0] else "linear"
+    title = f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
     return {
-        "data": [trace for of in curves for trace in (_repeats(of), _medians(of))],
+        "data": [trace for of in curves for trace in (_repeats(of, quantity), _medians(of, quantity))],
         "layout": {
-            "xaxis": {"title": {"text": "clients"}, **_client_axis(levels)},
-            "yaxis": {
-                "title": {"text": f"throughput ({curves[0].curve.unit})" if curves else "throughput"},
-                "rangemode": "tozero",
-                "tickformat": ",~f",
-            },
+            "xaxis": {"title": {"text": "clients"}, **axes[first]},
+            "yaxis": {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~f"},
+            "meta": {"axis": first, "axes": axes},
         },
     }
 
 
-def _client_axis(levels: Sequence[int]) -> dict[str, Any]:
-    """A few levels far apart are spread evenly by their logarithm, each with its tick; many are left to plotly."""
-    if not levels or len(levels) > FEW_LEVELS or levels[-1] < 8 * levels[0]:
-        return {"rangemode": "tozero"}
-    return {"type": "log", "tickvals": list(levels), "ticktext": [f"{level:,}" for level in levels]}
+def client_axes(levels: Sequence[int]) -> dict[str, dict[str, Any]]:
+    """Both axes of clients: by logarithm, with a tick at each level or, of many, at each doubling; and linear."""
+    doublings = [2**power for power in range(max(levels, default=1).bit_length())]
+    ticks = list(levels) if len(levels) <= FEW_LEVELS else [tick for tick in doublings if tick >= levels[0]]
+    logarithmic = {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
+    return {"log2": logarithmic, "linear": {"type": "linear", "rangemode": "tozero"}}
 
 
-def _repeats(of: SystemCurve) -> dict[str, Any]:
-    runs = [run for level in of.curve.levels for run in level.runs]
+def _repeats(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
+    runs = [run for level in of.curve.levels for run in level.runs if quantity.of_run(run) is not None]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -52,37 +76,43 @@ def _repeats(of: SystemCurve) -> dict[str, Any]:
         "legendgroup": f"series {of.series}",
         "showlegend": False,
         "x": [run.clients for run in runs],
-        "y": [run.throughput for run in runs],
+        "y": [quantity.of_run(run) for run in runs],
         "customdata": [run.run for run in runs],
         "marker": {"symbol": f"{_marker(of.series)}-open", "size": 7},
-        "hovertemplate": f"run %{{customdata}}, %{{x}} clients: %{{y:,.4~r}} {of.curve.unit}<extra></extra>",
+        "hovertemplate": f"run %{{customdata}}, %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
         "meta": {"series": of.series},
     }
 
 
-def _medians(of: SystemCurve) -> dict[str, Any]:
-    levels = of.curve.levels
+def _medians(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
+    known = [(level.clients, spread) for level in of.curve.levels if (spread := quantity.of_level(level))]
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "name": of.system.label,
         "legendgroup": f"series {of.series}",
-        "x": [level.clients for level in levels],
-        "y": [level.throughput.median for level in levels],
-        "error_y": _range(levels),
+        "x": [clients for clients, _ in known],
+        "y": [spread.median for _, spread in known],
+        "error_y": _bars([spread for _, spread in known]),
         "line": {"dash": DASHES[of.series % len(DASHES)], "width": 2},
         "marker": {"symbol": _marker(of.series), "size": 8},
-        "hovertemplate": f"median at %{{x}} clients: %{{y:,.4~r}} {of.curve.unit}<extra>%{{fullData.name}}</extra>",
+        "text": [
+            f"{spread.kind} {spread.low:,.4g} to {spread.high:,.4g}" if spread.n > 1 else "" for _, spread in known
+        ],
+        "hovertemplate": (
+            f"median at %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<br>%{{text}}<extra>%{{fullData.name}}</extra>"
+        ),
         "meta": {"series": of.series},
     }
 
 
-def _range(levels: Sequence[Level]) -> dict[str, Any]:
+def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:
+    """From low to high; an interval of the mean that lies beside the median is drawn there, not beside itself."""
     return {
         "type": "data",
         "symmetric": False,
-        "array": [level.throughput.highest - level.throughput.median for level in levels],
-        "arrayminus": [level.throughput.median - level.throughput.lowest for level in levels],
+        "array": [spread.high - spread.median for spread in spreads],
+        "arrayminus": [spread.median - spread.low for spread in spreads],
         "thickness": 1.5,
         "width": 5,
     }

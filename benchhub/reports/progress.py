@@ -20,6 +20,7 @@ class Progress:
     active: int
     unsuccessful: int
     remaining_s: float
+    cancelling: int = 0
 
     @property
     def is_live(self) -> bool:
@@ -34,4 +35,5 @@ def progress(runs: Sequence[Run]) -> Progress:
         active=sum(states[state] for state in ACTIVE),
         unsuccessful=states[State.FAILED] + states[State.LOST] + states[State.CANCELLED],
         remaining_s=seconds_left(runs),
+        cancelling=sum(bool(run.cancel_asked_at) and not run.is_final for run in runs),
     )

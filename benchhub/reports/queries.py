@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Now, TruncDate
+from django.contrib.postgres.aggregates import StringAgg
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.functions import Coalesce, Now, TruncDate
 
 from benchhub.bench.models import Experiment, ExperimentSystem, Protocol, Run, System
-from benchhub.bench.states import FINAL
+from benchhub.bench.states import FINAL, State
 from benchhub.catalog.models import LicenceModel, ListPrice
 
 
@@ -24,7 +25,25 @@ class Prices:
 
 
 def experiments() -> QuerySet[Experiment]:
-    return Experiment.objects.with_progress().select_related("workload")
+    """Each with its systems' labels, and counts of its runs: all, ended, with trouble, under way. To be narrowed."""
+    return Experiment.objects.select_related("workload").annotate(
+        system_labels=_system_labels(),
+        run_count=_run_count(Q()),
+        ended_count=_run_count(Q(state__in=FINAL)),
+        bad_count=_run_count(Q(state__in=[State.FAILED, State.LOST])),
+        waiting_count=_run_count(Q(state=State.QUEUED)),
+    )
+
+
+def _run_count(of: Q) -> Coalesce:
+    runs = Run.objects.filter(of, experiment=OuterRef("pk")).order_by().values("experiment")
+    return Coalesce(Subquery(runs.annotate(count=Count("pk")).values("count")), 0, output_field=IntegerField())
+
+
+def _system_labels() -> Subquery:
+    rows = ExperimentSystem.objects.filter(experiment=OuterRef("pk")).order_by().values("experiment")
+    labels = StringAgg("system__label", delimiter="; ", ordering="position")
+    return Subquery(rows.annotate(labels=labels).values("labels"), output_field=TextField())
 
 
 def runs_left() -> bool:

@@ -2,20 +2,23 @@ import csv
 import io
 import json
 import re
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testdata
-from benchhub.bench.models import Protocol
-from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
+from benchhub.bench.models import Protocol, Run, Watch
+from benchhub.catalog.models import Hardware, Host, LicenceModel, ListPrice
 
 pytestmark = pytest.mark.django_db
-HOME_QUERIES = 5  # session, user, count, page, anything left to run
+HOME_QUERIES = 8  # session, user, active, queued, any experiment, sums of the queue, latest results, hosts
+LIST_QUERIES = 5  # session, user, count, page, anything left to run
+LIST = "/experiments/"
 EXPERIMENT_QUERIES = 7  # session, user, experiment, systems, runs, licence models, prices
 
 
@@ -67,38 +70,128 @@ def figure_of(response, number=1):
     return json.loads(found[1])
 
 
-@pytest.mark.parametrize("page", ["/", "/experiments/1/", "/experiments/1/curve.csv"])
+@pytest.mark.parametrize("page", ["/", LIST, "/experiments/1/", "/experiments/1/curve.csv"])
 def test_nothing_is_shown_without_signing_in(client, page):
     assertRedirects(client.get(page), f"{reverse('login')}?next={page}", fetch_redirect_response=False)
 
 
+def test_an_empty_warehouse_says_what_to_do_first_and_what_is_done(reader):
+    response = reader.get("/")
+    assertContains(response, "What to do first")
+    assertContains(response, "make demo")
+    assertContains(response, reverse("experiment-new"))
+    assertNotContains(response, "Running now")
+    assertNotContains(response, "(done)")
+    Hardware.objects.create(name="Box", sockets=1, cores_per_socket=1)
+    assertContains(reader.get("/"), "(done)", count=1)
+
+
+def test_home_shows_what_runs_with_its_step_rate_and_the_time_it_still_takes(reader, experiment, systems):
+    run = testdata.make_run(experiment, systems[0], 16, 1)
+    for state in ("reserved", "starting", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    Run.objects.filter(pk=run.pk).update(started_at=timezone.now() - timedelta(seconds=30))
+    Watch.objects.create(run=run, step="measuring", live_tps=4321.9)
+    later = testdata.make_run(experiment, systems[1], 16, 1)
+    response = reader.get("/")
+    for text in ("measuring", "4,320</data> TPS", ">31 s<", "Next in the queue", "1 run waits", f">{later.pk}</a>"):
+        assertContains(response, text)
+    assertNotContains(response, "What to do first")
+    assertNotContains(response, "Hosts that need attention")
+
+
+def test_home_lists_the_latest_results_first_with_their_doubts(reader, experiment, systems):
+    doubts = [{"code": "client_bound", "text": "The client may be the limit."}]
+    result = testdata.succeeded(testdata.make_run(experiment, systems[0], 16, 1), 1234.0, doubts=doubts)
+    page = reader.get("/").content.decode()
+    latest = page[page.index('id="latest"') :]
+    assert latest.index(f">{result.run_id}</a>") < latest.index(f">{result.run_id - 1}</a>")
+    assert "The client may be the limit." in latest
+    assert "1,234</data> TPS" in latest
+    assert "Nothing runs at the moment." in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"trust": "quarantined"}, "its host key changed"),
+        ({"trust": "offered"}, "waits for your approval"),
+        ({"contact_error": "No route to host."}, "No route to host."),
+    ],
+)
+def test_home_names_hosts_that_need_a_person(reader, experiment, systems, changes, why):
+    Host.objects.update(contacted_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), **changes)
+    response = reader.get("/")
+    assertContains(response, why)
+    assertContains(response, "2026-01-02 03:04:05 UTC")
+
+
+def test_a_host_that_a_run_cannot_reach_needs_attention_too(reader, experiment, systems):
+    run = testdata.make_run(experiment, systems[0], 16, 1)
+    Run.objects.filter(pk=run.pk).update(state="reserved")
+    Watch.objects.create(run=run, contact_error="It did not answer in time.")
+    page = reader.get("/").content.decode()
+    assert "It did not answer in time." in page[page.index('id="troubles"') : page.index('id="now"')]
+
+
 def test_an_empty_list_says_what_to_do_first(reader):
-    assertContains(reader.get("/"), "make demo")
+    assertContains(reader.get(LIST), "make demo")
+    assertContains(reader.get(LIST), "Plan an experiment")
 
 
 def test_the_list_shows_progress_and_failures(reader, experiment, systems):
     testdata.ended(testdata.make_run(experiment, systems[0], 16, 1), "failed", "it broke")
     testdata.make_run(experiment, systems[0], 16, 2)
-    response = reader.get("/")
+    response = reader.get(LIST)
     assertContains(response, "9 of 10")
     assertContains(response, "1 failed or lost")
+    assertContains(response, "PostgreSQL 16; PostgreSQL 18")
     assertContains(response, "data-live-again")
     assertNotContains(response, "make demo")
 
 
 def test_a_list_of_ended_experiments_does_not_refresh_itself(reader, experiment):
-    assertNotContains(reader.get("/"), "data-live-again")
+    assertNotContains(reader.get(LIST), "data-live-again")
 
 
-def test_the_list_takes_the_same_queries_for_one_experiment_and_for_four(
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"q": "demonstration other"}, ["Other, a demonstration"]),
+        ({"q": "PostgreSQL 18"}, ["Other, a demonstration", "Two builds"]),
+        ({"q": "select-only"}, ["Other, a demonstration", "Two builds"]),
+        ({"q": "PostgreSQL 17"}, []),
+        ({"state": "ended"}, ["Two builds"]),
+        ({"state": "queued"}, ["Other, a demonstration"]),
+        ({"state": "running"}, []),
+        ({"state": "failed"}, []),
+        ({"demonstration": "without"}, ["Two builds"]),
+        ({"demonstration": "only", "state": "ended"}, []),
+        ({"sort": "-name"}, ["Two builds", "Other, a demonstration"]),
+    ],
+)
+def test_the_list_is_searched_filtered_and_sorted_by_its_address(reader, experiment, systems, asked, found):
+    other = testdata.make_experiment(systems, name="Other, a demonstration", is_demonstration=True)
+    testdata.make_run(other, systems[0], 1, 1)
+    response = reader.get(LIST, asked)
+    assert [row.name for row in response.context["listing"].page] == found
+
+
+def test_home_and_list_take_the_same_queries_for_one_experiment_and_for_four(
     reader, experiment, systems, django_assert_num_queries
 ):
-    with django_assert_num_queries(HOME_QUERIES):
-        reader.get("/")
+    waiting = testdata.make_run(experiment, systems[0], 16, 1)
+    assert waiting.state == "queued"
+    for page, queries in (("/", HOME_QUERIES - 1), (LIST, LIST_QUERIES)):
+        with django_assert_num_queries(queries):
+            reader.get(page)
     for name in "abc":
-        testdata.make_run(testdata.make_experiment(systems, name=name), systems[0], 1, 1)
-    with django_assert_num_queries(HOME_QUERIES):
-        reader.get("/")
+        made = testdata.make_experiment(systems, name=name)
+        testdata.make_run(made, systems[0], 1, 1)
+        testdata.succeeded(testdata.make_run(made, systems[1], 1, 1), 10.0)
+    for page, queries in (("/", HOME_QUERIES - 1), (LIST, LIST_QUERIES)):
+        with django_assert_num_queries(queries):
+            reader.get(page)
 
 
 def test_the_page_takes_the_same_queries_however_many_runs_there_are(
@@ -117,6 +210,43 @@ def test_the_curve_has_every_repeat_and_the_medians_of_both_systems(reader, expe
     assert [trace["name"] for trace in traces[1::2]] == ["PostgreSQL 16", "PostgreSQL 18"]
     assert traces[0]["y"] == [300.0, 310.0, 990.0, 1010.0]
     assert traces[3]["y"] == [610.0, 2000.0]
+
+
+def test_three_repeats_show_an_interval_of_their_mean_and_say_so(reader, systems):
+    made = testdata.make_experiment(systems[:1])
+    for repeat, tps in enumerate((90.0, 100.0, 110.0), start=1):
+        testdata.succeeded(testdata.make_run(made, systems[0], 8, repeat), tps)
+    response = reader.get(page_of(made))
+    assertContains(response, "The bar is a 95% interval of the mean (t distribution).")
+    for text in (">95% interval</td>", "lowest run 90, highest 110, mean 100", ">75.2</data>", ">125</data>"):
+        assertContains(response, text)
+    assertNotContains(response, ">range</td>")
+    bar = figure_of(response)["data"][1]["error_y"]
+    assert bar["array"] == bar["arrayminus"] == [pytest.approx(24.84138)]
+
+
+def test_two_repeats_show_their_range_and_say_so(reader, experiment):
+    response = reader.get(page_of(experiment))
+    assertContains(response, "The bar spans the range of repeats")
+    assertContains(response, ">range</td>", count=4)
+    assertNotContains(response, "95% interval")
+
+
+def test_latency_is_drawn_from_the_same_runs(reader, experiment):
+    response = reader.get(page_of(experiment))
+    script = r'<script id="latency-1" type="application/json">(.*?)</script>'
+    traces = json.loads(re.search(script, response.content.decode())[1])["data"]
+    assert traces[0]["y"] == pytest.approx([1000 / 300, 1000 / 310, 8000 / 990, 8000 / 1010])
+    assert traces[0]["customdata"] == figure_of(response)["data"][0]["customdata"]
+
+
+def test_an_experiment_under_way_can_be_cancelled_and_one_that_ended_cannot(reader, experiment, systems):
+    address = reverse("experiment-cancel", args=[experiment.pk])
+    assertNotContains(reader.get(page_of(experiment)), address)
+    waiting = testdata.make_run(experiment, systems[0], 16, 1)
+    response = reader.get(page_of(experiment))
+    assertContains(response, address)
+    assertContains(response, reverse("run-cancel", args=[waiting.pk]), count=1)
 
 
 def test_a_failed_run_is_listed_with_its_reason_and_is_no_point(reader, experiment, systems):

@@ -4,6 +4,7 @@ from . import compare, views
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("experiments/", views.experiments, name="experiments"),
     path("compare/", compare.compare, name="compare"),
     path("experiments/<int:pk>/", views.experiment, name="experiment"),
     path("experiments/<int:pk>/curve.csv", views.curve_csv, name="experiment-curve"),

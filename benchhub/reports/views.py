@@ -2,21 +2,57 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.paginator import Paginator
+from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from benchhub.bench.models import Experiment
+from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import curves, exports, figures, prices, queries
+from . import curves, exports, figures, home_page, prices, queries
 from .progress import progress
 
-PER_PAGE = 50
+EXPERIMENT_COLUMNS = (
+    Column("name", "Experiment", ("name",)),
+    Column("workload", "Workload", ("workload__name",)),
+    Column("systems", "Systems", ("system_labels",)),
+    Column("progress", "Progress", ("ended_count", "run_count")),
+    Column("state", "State"),
+    Column("created", "Created", ("created_at",)),
+)
+EXPERIMENT_FILTERS = (
+    Filter(
+        "state",
+        "State",
+        {
+            "queued": ("queued", Q(waiting_count=F("run_count"))),
+            "running": ("under way", Q(run_count__gt=F("ended_count"), waiting_count__lt=F("run_count"))),
+            "ended": ("ended", Q(run_count=F("ended_count"))),
+            "failed": ("with failed or lost runs", Q(bad_count__gt=0)),
+        },
+    ),
+    Filter(
+        "demonstration",
+        "Demonstrations",
+        {"without": ("left out", Q(is_demonstration=False)), "only": ("only these", Q(is_demonstration=True))},
+    ),
+)
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    page = Paginator(queries.experiments(), PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "reports/home.html", {"page": page, "is_live": queries.runs_left()})
+    return render(request, "reports/home.html", home_page.context())
+
+
+def experiments(request: HttpRequest) -> HttpResponse:
+    listing = Listing(
+        request.GET,
+        queries.experiments(),
+        EXPERIMENT_COLUMNS,
+        search=("name", "remark", "workload__name", "system_labels"),
+        filters=EXPERIMENT_FILTERS,
+        default="-created",
+    )
+    return render(request, "reports/experiments.html", {"listing": listing, "is_live": queries.runs_left()})
 
 
 def experiment(request: HttpRequest, pk: int) -> HttpResponse:
@@ -46,6 +82,9 @@ def _experiment_context(shown: Experiment, terms: prices.Terms) -> dict[str, Any
                 "group": group,
                 "figure_id": f"figure-{group.number}",
                 "figure": figures.throughput_figure(group.curves),
+                "latency_id": f"latency-{group.number}",
+                "latency": figures.latency_figure(group.curves),
+                "kinds": curves.kinds(group.curves),
                 "prices": prices.table(group.curves, known, terms),
             }
             for group in groups

@@ -1,8 +1,11 @@
 // Draws each .chart from the JSON that its data-figure names, in the colours of the page's theme.
+// Where a page has switches, the address keeps what they say: ?show=latency, ?axis=linear.
 (function () {
   "use strict";
   const SERIES_COLOURS = 7;
   const drawn = new Map();
+  const switches = document.querySelectorAll("button[data-switch]");
+  const chosen = {};
 
   function theme() {
     const style = getComputedStyle(document.documentElement);
@@ -34,7 +37,7 @@
   function layout(given, colour, traces) {
     return {
       ...given,
-      xaxis: axis(given.xaxis, colour),
+      xaxis: axis({ ...given.xaxis, ...given.meta?.axes?.[chosen.axis] }, colour),
       yaxis: axis(given.yaxis, colour),
       font: { family: colour("text"), size: 13, color: colour("ink") },
       paper_bgcolor: "rgba(0,0,0,0)",
@@ -44,7 +47,8 @@
       showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
       hoverlabel: { bgcolor: colour("surface"), bordercolor: colour("muted"), font: { color: colour("ink") } },
       hovermode: "closest",
-      uirevision: "keep", // what the reader zoomed to or switched off stays so when new runs arrive
+      // What the reader zoomed to or switched off stays so when new runs arrive, and not when the axes change.
+      uirevision: "keep " + (chosen.show || "") + (chosen.axis || ""),
     };
   }
 
@@ -70,14 +74,56 @@
     chart.dataset.clickable = "yes";
   }
 
+  function textOf(chart) {
+    const name = chosen.show === "latency" && chart.dataset.latency ? chart.dataset.latency : chart.dataset.figure;
+    return document.getElementById(name).textContent;
+  }
+
   function drawAll(force) {
     for (const chart of document.querySelectorAll(".chart[data-figure]")) {
-      const text = document.getElementById(chart.dataset.figure).textContent;
+      const text = textOf(chart);
       if (force || drawn.get(chart) !== text) draw(chart, text);
     }
   }
 
-  document.addEventListener("benchhub:updated", () => drawAll(false));
+  // An axis that nobody chose is the one that the figure begins with.
+  function press() {
+    const chart = document.querySelector(".chart[data-figure]");
+    const first = { show: "throughput", axis: chart && JSON.parse(textOf(chart)).layout.meta?.axis };
+    for (const button of switches) {
+      const name = button.dataset.switch;
+      button.setAttribute("aria-pressed", String((chosen[name] || first[name]) === button.value));
+    }
+  }
+
+  function keepInAddress() {
+    const address = new URL(location.href);
+    for (const [name, value] of Object.entries(chosen)) address.searchParams.set(name, value);
+    if (address.href !== location.href) history.replaceState(history.state, "", address);
+  }
+
+  function startSwitches() {
+    const asked = new URLSearchParams(location.search);
+    for (const button of switches) {
+      const name = button.dataset.switch;
+      if (asked.get(name) === button.value) chosen[name] = button.value;
+      button.addEventListener("click", () => {
+        chosen[name] = button.value;
+        keepInAddress();
+        press();
+        drawAll(true);
+      });
+    }
+    for (const box of document.querySelectorAll("[data-switches]")) box.hidden = false;
+    if (switches.length) press();
+  }
+
+  startSwitches();
+  document.addEventListener("benchhub:updated", () => {
+    keepInAddress();
+    if (switches.length) press();
+    drawAll(false);
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(true));
   drawAll(false);
 })();

@@ -1,0 +1,283 @@
+"""The form of a new experiment: what is asked for, and what can be filled in where nothing was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from benchhub.analysis.levels import parse as parse_levels
+from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
+
+from . import plan
+from .models import Experiment, System
+
+MOST_SYSTEMS = 12
+DAY_S = 86_400
+LOOPBACK = ("127.", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A valid plan, nothing of it saved. `labels` are as typed: a system that is known keeps the label it has."""
+
+    experiment: Experiment
+    systems: tuple[System, ...]
+    labels: tuple[str, ...]
+    client: Mapping[str, Any]  # the client's build as the driver's last probe found it
+
+
+class Catalogue:
+    """What can be chosen, by its key as text; each list in one query, however many forms show it."""
+
+    @cached_property
+    def workloads(self) -> dict[str, Workload]:
+        return _by_key(Workload.objects.current().order_by("name"))
+
+    @cached_property
+    def instances(self) -> dict[str, Instance]:
+        return _by_key(Instance.objects.select_related("host__hardware", "build", "configuration").order_by("name"))
+
+    @cached_property
+    def hardware(self) -> dict[str, Hardware]:
+        return _by_key(Hardware.objects.current().order_by("name"))
+
+    @cached_property
+    def hosts(self) -> dict[str, Host]:
+        return _by_key(Host.objects.order_by("name"))
+
+    def clients(self) -> list[tuple[str, str]]:
+        """(folder, label) of each pgbench that a probe found."""
+        found: dict[str, list[str]] = {}
+        for host in self.hosts.values():
+            for folder, build in client_builds(host).items():
+                found.setdefault(folder, []).append(f"{build['pgbench_version']} on {host}")
+        return [(folder, f"pgbench {', '.join(of)} ({folder})") for folder, of in sorted(found.items())]
+
+
+def _by_key(rows: Iterable[Any]) -> dict[str, Any]:
+    return {str(row.pk): row for row in rows}
+
+
+def client_builds(host: Host) -> dict[str, dict[str, Any]]:
+    """The builds on a host that can drive a run, by folder."""
+    needed = ("pgbench_version", "postgres_sha256", "version_num")
+    builds = host.facts.get("builds", [])
+    return {build["bin_directory"]: build for build in builds if all(build.get(name) for name in needed)}
+
+
+def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **options: Any) -> forms.TypedChoiceField:
+    choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
+    return forms.TypedChoiceField(
+        choices=choices, coerce=rows.__getitem__, empty_value=None, required=required, **options
+    )
+
+
+class SystemForm(forms.Form):
+    """One system under test; all but the instance can be left to what is known of it."""
+
+    label = forms.CharField(max_length=160, required=False, help_text="Left empty: the build and the instance.")
+    path = forms.ChoiceField(
+        choices=[("", "guessed from the address"), *System.Path.choices], required=False, label="Connection path"
+    )
+
+    def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["instance"] = _choice(known.instances, "Choose an instance")
+        self.fields["hardware"] = _choice(known.hardware, "that of the host", required=False)
+        self.fields["driver"] = _choice(known.hosts, "the instance's own host", required=False, label="Driver host")
+        self.order_fields(["instance", "hardware", "driver", "path", "label"])
+
+    def clean(self) -> dict[str, Any]:
+        """Fill in what was left empty; say beside the field what cannot be known."""
+        values = self.cleaned_data
+        instance = values.get("instance")
+        if instance is None:
+            return values
+        values["driver"] = values.get("driver") or instance.host
+        values["hardware"] = values.get("hardware") or (instance.host and instance.host.hardware)
+        if values["driver"] is None:
+            self.add_error("driver", f"{instance} has no host of its own: choose the host that runs the load.")
+        if values["hardware"] is None:
+            self.add_error("hardware", f"The hardware of {instance}'s host is not known: choose it.")
+        values["path"] = values.get("path") or guessed_path(instance, values.get("driver"))
+        values["label"] = values.get("label") or f"{instance.build}, {instance}"
+        return values
+
+
+def guessed_path(instance: Instance, driver: Host | None) -> str:
+    if instance.address.startswith("/"):
+        return System.Path.SOCKET
+    is_own = driver is not None and instance.host_id == driver.pk
+    at_home = {"localhost", driver.address} if driver else {"localhost"}
+    if is_own and (instance.address.startswith(LOOPBACK) or instance.address in at_home):
+        return System.Path.LOOPBACK
+    return System.Path.NETWORK
+
+
+SystemFormSet = forms.formset_factory(
+    SystemForm, extra=0, min_num=1, max_num=MOST_SYSTEMS, validate_min=True, validate_max=True
+)
+
+
+class PlanForm(forms.Form):
+    name = forms.CharField(max_length=160, help_text="What the experiment is to find out, in a few words.")
+    remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False)
+    levels = forms.CharField(
+        label="Client levels",
+        max_length=400,
+        help_text="Numbers and ranges: 1, 2, 4, 8 or 2..16:2 (every second) or 1..64*2 (doubling).",
+    )
+    repeats = forms.IntegerField(min_value=1, max_value=100, help_text="From 3 on, an interval of the mean is shown.")
+    duration_s = forms.IntegerField(min_value=1, max_value=DAY_S, label="Duration of a run, s")
+    warmup_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Warm-up before it, s")
+    rest_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Rest after it, s")
+    thread_rule = forms.CharField(
+        max_length=20, label="Threads", help_text="clients (one for each), clients/2, or a number."
+    )
+    vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
+    checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
+
+    def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["workload"] = _choice(known.workloads, "Choose a workload")
+        clients = [("", "the newest pgbench on the driver"), *known.clients()]
+        self.fields["client"] = forms.ChoiceField(
+            choices=clients, required=False, label="Client program", help_text="One program drives all systems."
+        )
+
+    def clean_levels(self) -> list[int]:
+        levels: list[int] = _tried(lambda: parse_levels(self.cleaned_data["levels"]))
+        return levels
+
+    def clean_thread_rule(self) -> str:
+        rule: str = self.cleaned_data["thread_rule"]
+        _tried(lambda: plan.resolve_threads(rule, 1))
+        return rule
+
+
+def _tried(parse: Any) -> Any:
+    try:
+        return parse()
+    except ValueError as error:
+        raise forms.ValidationError(str(error)) from error
+
+
+class Draft:
+    """The whole form: the plan and its systems. Valid, it has what was asked for; else errors beside the fields."""
+
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        *,
+        initial: Mapping[str, Any] | None = None,
+        systems: Sequence[Mapping[str, Any]] = ({},),
+        needs_name: bool = True,
+    ) -> None:
+        known = Catalogue()
+        self.known = known
+        self.plan = PlanForm(data, initial=initial, known=known)
+        self.plan.fields["name"].required = needs_name
+        self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs={"known": known})
+        self.asked = self._checked() if data is not None else None
+
+    @property
+    def problems(self) -> list[str]:
+        """All errors as sentences that name their field, for where the fields are not beside them."""
+        found = [*_sentences(self.plan), *map(str, self.systems.non_form_errors())]
+        for number, form in enumerate(self.systems, start=1):
+            found += [f"System {number}, {sentence}" for sentence in _sentences(form)]
+        return found
+
+    def _checked(self) -> Asked | None:
+        if not (self.plan.is_valid() & self.systems.is_valid()):
+            return None
+        systems = [self._system(form.cleaned_data) for form in self.systems]
+        self._refuse_doubles(systems)
+        client = self._client([system.driver for system in systems])
+        if client is None or any(self.systems.errors):
+            return None
+        asked = Asked(
+            self._experiment(client), tuple(systems), tuple(f.cleaned_data["label"] for f in self.systems), client
+        )
+        return asked if self._can_run(asked) else None
+
+    def _system(self, values: Mapping[str, Any]) -> System:
+        names = ("driver", "hardware", "path", "label")
+        return plan.asked_system(values["instance"], **{name: values[name] for name in names})
+
+    def _refuse_doubles(self, systems: Sequence[System]) -> None:
+        seen: set[str] = set()
+        for form, system in zip(self.systems, systems, strict=True):
+            if system.digest in seen:
+                form.add_error("instance", "This system is in the plan already: change it or remove it.")
+            seen.add(system.digest)
+
+    def _client(self, drivers: Sequence[Host]) -> dict[str, Any] | None:
+        try:
+            return chosen_client(drivers, self.plan.cleaned_data["client"])
+        except LookupError as error:
+            self.plan.add_error("client", error.args[0])
+            return None
+
+    def _experiment(self, client: Mapping[str, Any]) -> Experiment:
+        values = self.plan.cleaned_data
+        same = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum")
+        return Experiment(
+            **{name: values[name] for name in same},
+            checkpoint=values["checkpoint"],
+            client_levels=values["levels"],
+            client_build=PgBuild(version=client["version"], version_num=client["version_num"]),
+            client_bin_directory=client["bin_directory"],
+        )
+
+    def _can_run(self, asked: Asked) -> bool:
+        """What the load generator itself refuses: its version, the workload's parameters."""
+        try:
+            plan.run_spec(asked.experiment, asked.systems[0], max(asked.experiment.client_levels))
+        except ValueError as error:
+            self.plan.add_error("workload", str(error))
+            return False
+        return True
+
+
+def _sentences(form: forms.Form) -> list[str]:
+    return [
+        f"{form[name].label if name in form.fields else ''}: {' '.join(map(str, errors))}".removeprefix(": ")
+        for name, errors in form.errors.items()
+    ]
+
+
+def chosen_client(drivers: Sequence[Host], folder: str) -> dict[str, Any]:
+    """The build that drives all systems: the one in this folder, or the newest that every driver has.
+
+    LookupError says what is missing, and where.
+    """
+    offered = [client_builds(driver) for driver in drivers]
+    for driver, builds in zip(drivers, offered, strict=True):
+        if not builds:
+            raise LookupError(f"No PostgreSQL with pgbench is known on {driver}: probe the host first.")
+        if folder and folder not in builds:
+            raise LookupError(f"{driver} has no pgbench in {folder}: choose another, or probe it with that path.")
+    common = [build for name, build in offered[0].items() if all(name in other for other in offered)]
+    if not common:
+        raise LookupError("The drivers have no pgbench in a folder of the same name: install one in the same place.")
+    chosen = offered[0][folder] if folder else max(common, key=lambda build: build["version_num"])
+    return _same_everywhere(chosen, drivers, offered)
+
+
+def _same_everywhere(
+    chosen: dict[str, Any], drivers: Sequence[Host], offered: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    for driver, builds in zip(drivers, offered, strict=True):
+        version = builds[chosen["bin_directory"]]["pgbench_version"]
+        if version != chosen["pgbench_version"]:
+            raise LookupError(
+                f"pgbench in {chosen['bin_directory']} is {chosen['pgbench_version']} on {drivers[0]} but {version} on "
+                f"{driver}: one program must drive all systems."
+            )
+    return chosen
