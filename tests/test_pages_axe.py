@@ -21,11 +21,36 @@ SCHEMES, WIDTHS = ("light", "dark"), (1440, 360)
 PAGES = {
     "home": None,
     "login": None,
+    "experiments": None,
+    "experiment-new": None,
     "experiment": "experiment",
+    "experiment-cancel": "experiment",
     "run": "run",
+    "run-cancel": "waiting",
+    "compare": None,
+    "hosts": None,
+    "host-add": None,
+    "host": "host",
+    "host-edit": "host",
+    "instances": None,
+    "instance-add": None,
+    "instance-edit": "instance",
+    "hardware-list": None,
+    "hardware-add": None,
+    "hardware-revise": "hardware",
+    "prices": None,
+    "price-add": None,
+    "licence-models": None,
+    "licence-model-add": None,
+    "configurations": None,
+    "configuration-add": None,
+    "configuration-revise": "configuration",
+    "workloads": None,
+    "workload-add": None,
 }
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
-NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve"}
+NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan"}
+NOT_PAGES |= {"host-look", "host-approve", "host-probe"}
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
@@ -50,7 +75,7 @@ def rows():
     testdata.with_everything(run)
     testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
     testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
-    testdata.make_run(experiment, system, 8, 2)
+    waiting = testdata.make_run(experiment, system, 8, 2)
     return {
         "hardware": hardware,
         "licence": licence,
@@ -61,6 +86,7 @@ def rows():
         "workload": experiment.workload,
         "experiment": experiment,
         "run": run,
+        "waiting": waiting,
     }
 
 
@@ -94,6 +120,10 @@ def faults(tab):
 def open_with_axe(tab, path):
     tab.goto(path)
     tab.wait_for_load_state("networkidle")
+    add_axe(tab)
+
+
+def add_axe(tab):
     tab.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     tab.add_script_tag(path=VENDOR / "axe.min.js")
 
@@ -106,6 +136,27 @@ def test_a_page_has_no_serious_fault(name, tab, rows):
     path = reverse(name, args=[rows[PAGES[name]].pk] if PAGES[name] else [])
     open_with_axe(tab, path)
     assert tab.evaluate("location.pathname") == path
+    assert faults(tab) == {}
+
+
+def test_a_comparison_has_no_serious_fault(tab, rows):
+    tab.goto("/alive")
+    sign_in(tab)
+    open_with_axe(tab, f"{reverse('compare')}?experiment={rows['experiment'].pk}")
+    assert tab.locator("main .chart.drawn").count() > 0
+    assert faults(tab) == {}
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name.endswith("-add")])
+def test_a_form_that_refuses_has_no_serious_fault(name, tab, rows):
+    tab.goto("/alive")
+    sign_in(tab)
+    tab.goto(reverse(name))
+    tab.evaluate("document.querySelector('main form').noValidate = true")
+    with tab.expect_navigation():
+        tab.locator("main form [type=submit]").last.click()
+    add_axe(tab)
+    assert tab.locator("main .errorlist, main .error").count() > 0
     assert faults(tab) == {}
 
 

@@ -19,7 +19,8 @@ from .compare_page import Chosen
 from .compare_queries import Key
 
 MOST = 12
-STATE = ("curve", "baseline", "term", "rounding", "licence")
+# The chart keeps `show` and `axis` in the address by itself.
+STATE = ("curve", "baseline", "term", "rounding", "licence", "show", "axis")
 COLUMNS = (
     Column("pick", "Compare"),
     Column("experiment", "Experiment", ("experiment__name",)),
@@ -41,10 +42,10 @@ SEARCH = (
 
 
 def compare(request: HttpRequest) -> HttpResponse:
-    """`?experiment=` takes all its curves; `pick` chooses among all; `show` goes from there to the plain address."""
+    """`?experiment=` takes all its curves; `pick` chooses among all; `go` leads from there to the plain address."""
     if experiment := request.GET.get("experiment", ""):
         return _of_experiment(request, experiment)
-    if "show" in request.GET and request.GET.getlist("curve"):
+    if "go" in request.GET and request.GET.getlist("curve"):
         return redirect(f"{reverse('compare')}{address(_state(request.GET))}")
     keys = chosen_keys(request.GET)
     if not keys or "pick" in request.GET:
@@ -103,7 +104,8 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
         "ticked": ticked,
         "elsewhere": [(compare_page.key_of(row), row) for row in compare_queries.chosen(elsewhere)],
         "kept": [(name, value) for name in STATE[1:] for value in request.GET.getlist(name)],
-        "note": note or ("Tick the curves to compare first." if "show" in request.GET else ""),
+        "all_address": f"{address(_state(request.GET), curve=sorted(ticked))}&pick=1",
+        "note": note or ("Tick the curves to compare first." if "go" in request.GET else ""),
         "most": MOST,
     }
     return render(request, "reports/compare_pick.html", context)
@@ -168,6 +170,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "findings": [(one, compare_page.sentences(one, baseline)) for one in chosen if one is not baseline],
         "alone": compare_page.alone(chosen[0]) if len(chosen) == 1 else "",
         "figure": figures.throughput_figure(drawn),
+        "latency": figures.latency_figure(drawn),
         "columns": chosen,
         "levels": compare_page.levels(chosen, baseline),
         "prices": prices.table(drawn, known, prices.terms(state)),

@@ -57,7 +57,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A quote as shown, or the sentence that says why there is none; `missing` is what to add a price of."""
+    """A quote as shown, or the sentence that says why there is none; `missing` names what to add a price of."""
 
     licence: str
     quote: Quote | None = None
@@ -138,7 +138,7 @@ def _cell(of: SystemCurve, licence_model: LicenceModel, known: Prices, asked: Te
     try:
         quote = pricing.quote(machine, licence, throughput_at_peak(of.curve), asked.years)
     except MissingPriceError as error:
-        missing = {"hardware": f"hardware={of.system.hardware_id}", "licence": f"licence_model={licence_model.pk}"}
+        missing = {"hardware": f"hardware:{of.system.hardware_id}", "licence": f"licence_model:{licence_model.pk}"}
         return Cell(licence.name, error=str(error), missing=missing[error.of])
     except PricingError as error:
         return Cell(licence.name, error=str(error))

@@ -128,6 +128,7 @@ def test_a_search_keeps_what_was_ticked_even_where_it_is_not_found(reader, exper
     assertContains(response, f'value="{key(experiment, systems[0])}" checked')
     assertContains(response, f'id="curve-{key(experiment, systems[1])}"')
     assertNotContains(response, f'id="curve-{key(experiment, systems[0])}"')
+    assertContains(response, f'href="?curve={key(experiment, systems[0])}&amp;pick=1">Show all')
 
 
 def test_the_list_narrows_by_host_and_says_when_nothing_matches(reader, experiment, host):
@@ -136,12 +137,12 @@ def test_the_list_narrows_by_host_and_says_when_nothing_matches(reader, experime
 
 
 def test_the_button_leads_to_an_address_without_the_search(reader, experiment, systems):
-    asked = both(experiment, systems, pick=1, q="Two", sort="date", show=1, term=5)
+    asked = both(experiment, systems, pick=1, q="Two", sort="date", go=1, term=5)
     assertRedirects(reader.get(asked), both(experiment, systems, term=5))
 
 
 def test_comparing_nothing_asks_to_tick_first(reader, experiment):
-    assertContains(reader.get(COMPARE, {"pick": 1, "show": 1}), "Tick the curves to compare first.")
+    assertContains(reader.get(COMPARE, {"pick": 1, "go": 1}), "Tick the curves to compare first.")
 
 
 def test_an_experiment_leads_to_all_its_curves(reader, experiment, systems):
@@ -185,7 +186,7 @@ def test_the_page_says_first_what_was_found_and_how_sure_it_is(reader, experimen
     response = reader.get(both(experiment, systems))
     assertContains(response, said)
     assertContains(response, "goes from 1.00x at 1 client to 1.12x at 8 clients; the ranges of repeats lie apart at 1")
-    assert response.content.decode().index(said) < response.content.decode().index("Throughput against clients")
+    assert response.content.decode().index(said) < response.content.decode().index("latency against clients")
 
 
 def test_the_baseline_is_the_reader_s(reader, experiment, systems):

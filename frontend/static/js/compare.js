@@ -43,8 +43,8 @@
       if (next) replace(part, next);
     }
     if (keep) history.pushState(null, "", address.pathname + address.search);
-    shown = address.search;
     document.dispatchEvent(new Event("benchhub:updated"));
+    shown = location.search; // the chart may have added what it shows
   }
 
   document.addEventListener("change", (event) => {
