@@ -1,3 +1,28 @@
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from . import hosts, instances, priced, recipes
+
+urlpatterns = [
+    path("hosts/", hosts.hosts, name="hosts"),
+    path("hosts/add", hosts.add, name="host-add"),
+    path("hosts/<int:pk>/", hosts.host, name="host"),
+    path("hosts/<int:pk>/edit", hosts.edit, name="host-edit"),
+    path("hosts/<int:pk>/look", hosts.look, name="host-look"),
+    path("hosts/<int:pk>/approve", hosts.approve, name="host-approve"),
+    path("hosts/<int:pk>/probe", hosts.probe, name="host-probe"),
+    path("instances/", instances.instances, name="instances"),
+    path("instances/add", instances.add, name="instance-add"),
+    path("instances/<int:pk>/edit", instances.edit, name="instance-edit"),
+    path("hardware/", priced.hardware_list, name="hardware-list"),
+    path("hardware/add", priced.hardware_add, name="hardware-add"),
+    path("hardware/<int:pk>/revise", priced.hardware_revise, name="hardware-revise"),
+    path("prices/", priced.prices, name="prices"),
+    path("prices/add", priced.price_add, name="price-add"),
+    path("licence-models/", priced.licence_models, name="licence-models"),
+    path("licence-models/add", priced.licence_model_add, name="licence-model-add"),
+    path("configurations/", recipes.configurations, name="configurations"),
+    path("configurations/add", recipes.configuration_add, name="configuration-add"),
+    path("configurations/<int:pk>/revise", recipes.configuration_revise, name="configuration-revise"),
+    path("workloads/", recipes.workloads, name="workloads"),
+    path("workloads/add", recipes.workload_add, name="workload-add"),
+]

@@ -1,0 +1,152 @@
+"""What is bought: hardware, licence models, and the prices of both."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Prefetch, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from .forms_priced import HardwareForm, LicenceModelForm, PriceForm
+from .listing import Column, Filter, Listing
+from .models import Hardware, Host, LicenceModel, ListPrice
+from .queries_revised import REVISIONS, listing_of_revised, note_revision
+from .templatetags.catalogue import GIB
+
+NEWEST_PRICES = Prefetch("prices", ListPrice.objects.newest_first())
+HARDWARE_COLUMNS = (
+    Column("name", "Hardware", ("name", "-revision")),
+    Column("sockets", "Sockets", ("sockets", "name"), is_number=True),
+    Column("cores", "Cores per socket", ("cores_per_socket", "name"), is_number=True),
+    Column("threads", "Threads per core", ("threads_per_core", "name"), is_number=True),
+    Column("clock", "Clock, GHz", ("clock_ghz", "name"), is_number=True),
+    Column("memory", "Memory, GiB", ("memory_bytes", "name"), is_number=True),
+    Column("hosts", "Hosts", ("host_count", "name"), is_number=True),
+    Column("price", "Newest price", is_number=True),
+    Column("actions", "Change"),
+)
+LICENCE_COLUMNS = (
+    Column("name", "Licence model", ("name", "-revision")),
+    Column("metric", "Counted", ("metric", "name")),
+    Column("product", "Product", ("product", "name")),
+    Column("price", "Newest price, a year", is_number=True),
+    Column("actions", "Change"),
+)
+METRICS = Filter(
+    "metric", "Counted", {value: (str(label), Q(metric=value)) for value, label in LicenceModel.Metric.choices}
+)
+PRICE_COLUMNS = (
+    Column("date", "Priced on", ("priced_on", "description")),
+    Column("of", "Price of", ("hardware__name", "licence_model__name", "priced_on")),
+    Column("description", "Description", ("description", "priced_on")),
+    Column("amount", "Amount", ("currency", "amount"), is_number=True),
+    Column("source", "Source", ("source", "priced_on")),
+    Column("actions", "Change"),
+)
+PRICE_FILTERS = (
+    Filter(
+        "kind",
+        "Of",
+        {"hardware": ("hardware", Q(licence_model=None)), "licence": ("licences", Q(hardware=None))},
+    ),
+)
+PRICE_SEARCH = ("description", "part_number", "source", "currency", "hardware__name", "licence_model__name")
+
+
+def hardware_list(request: HttpRequest) -> HttpResponse:
+    rows = Hardware.objects.prefetch_related(NEWEST_PRICES).annotate(host_count=Count("host"))
+    search = ("name", "disks", "remark")
+    listing = listing_of_revised(request, rows, HARDWARE_COLUMNS, search=search, filters=(REVISIONS,))
+    return render(request, "catalog/hardware_list.html", {"listing": listing})
+
+
+def hardware_add(request: HttpRequest) -> HttpResponse:
+    """`host` in the address takes what a probe of that host saw, and gives the host this hardware."""
+    asked = request.GET.get("host", "")
+    host = Host.objects.defer("private_key").filter(pk=asked).first() if asked.isdecimal() else None
+    form = HardwareForm(request.POST or None, initial=_seen(host) if host else None)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        if host:
+            Host.objects.filter(pk=host.pk, hardware=None).update(hardware=saved)
+        messages.success(request, f"{saved} is saved. Add its price next, so that its transactions can be priced.")
+        return redirect("host", host.pk) if host else redirect("hardware-list")
+    intro = "What was bought, not what a virtual machine shows: prices and licences are counted by it."
+    if host:
+        intro = f"Filled in with what the probe of {host.name} saw: correct it to what was bought."
+    return _form(
+        request, form, "hardware-list", "Hardware", title="Add hardware", action="Add the hardware", intro=intro
+    )
+
+
+def _seen(host: Host) -> dict[str, Any]:
+    cpu = host.facts.get("cpu", {})
+    seen = {name: cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")}
+    memory_gib = round(Decimal(host.facts.get("memory_bytes", 0)) / GIB, 2)
+    return {**seen, "name": host.name, "memory_gib": memory_gib or None}
+
+
+def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Hardware, pk=pk)
+    name, revision, hosts = str(row), row.revision + 1, row.host_set.count()
+    form = HardwareForm(request.POST or None, instance=row)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(request, f"{saved} is saved. Prices are of one revision: add its price.")
+        return redirect("hardware-list")
+    intro = note_revision(revision, [(hosts, "host")]) + " Prices stay with the old one: add the price again."
+    action = f"Save revision {revision}"
+    return _form(request, form, "hardware-list", "Hardware", title=f"Revise {name}", action=action, intro=intro)
+
+
+def licence_models(request: HttpRequest) -> HttpResponse:
+    rows = LicenceModel.objects.prefetch_related(NEWEST_PRICES)
+    search = ("name", "product", "remark")
+    listing = listing_of_revised(request, rows, LICENCE_COLUMNS, search=search, filters=(METRICS, REVISIONS))
+    return render(request, "catalog/licence_models.html", {"listing": listing})
+
+
+def licence_model_add(request: HttpRequest) -> HttpResponse:
+    form = LicenceModelForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(request, f"{saved} is saved." + ("" if saved.metric == "none" else " Add its price next."))
+        return redirect("licence-models")
+    shown = {"title": "Add a licence model", "action": "Add the licence model"}
+    return _form(request, form, "licence-models", "Licence models", **shown)
+
+
+def prices(request: HttpRequest) -> HttpResponse:
+    rows = ListPrice.objects.select_related("hardware", "licence_model")
+    columns, filters = PRICE_COLUMNS, PRICE_FILTERS
+    listing = Listing(request.GET, rows, columns, search=PRICE_SEARCH, filters=filters, default="-date")
+    return render(request, "catalog/prices.html", {"listing": listing})
+
+
+def price_add(request: HttpRequest) -> HttpResponse:
+    """`of` in the address chooses what is priced; `after` takes the words of an older price for a newer one."""
+    form = PriceForm(request.POST or None, initial=_like(request.GET.get("after", "")) | _of(request))
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(request, f"The price of {saved.description} is in the list.")
+        return redirect("prices")
+    intro = "A price is never changed: results cite it. When it changes, add a newer one with its day and source."
+    return _form(request, form, "prices", "Prices", title="Add a price", action="Add the price", intro=intro)
+
+
+def _of(request: HttpRequest) -> dict[str, str]:
+    return {"of": request.GET["of"]} if "of" in request.GET else {}
+
+
+def _like(after: str) -> dict[str, Any]:
+    row = ListPrice.objects.filter(pk=after).first() if after.isdecimal() and len(after) < 10 else None
+    if row is None:
+        return {}
+    of = f"hardware:{row.hardware_id}" if row.hardware_id else f"licence_model:{row.licence_model_id}"
+    same = ("description", "part_number", "currency", "remark")
+    return {"of": of, **{name: getattr(row, name) for name in same}}
+
+
+def _form(request: HttpRequest, form: Any, back: str, back_title: str, **shown: Any) -> HttpResponse:
+    crumb = {"address": reverse(back), "title": back_title}
+    return render(request, "form.html", {"form": form, "crumb": crumb, **shown})

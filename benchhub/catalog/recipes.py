@@ -1,0 +1,85 @@
+"""What is asked of a server and of a load generator: configurations and workloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS
+
+from .forms_recipes import ConfigurationForm, WorkloadForm
+from .listing import Column, Filter
+from .models import Configuration, Workload
+from .queries_revised import REVISIONS, listing_of_revised, note_revision
+
+CONFIGURATION_COLUMNS = (
+    Column("name", "Configuration", ("name", "-revision")),
+    Column("settings", "Server settings"),
+    Column("os", "Operating system"),
+    Column("instances", "Instances", ("instance_count", "name"), is_number=True),
+    Column("actions", "Change"),
+)
+WORKLOAD_COLUMNS = (
+    Column("name", "Workload", ("name", "-revision")),
+    Column("tool", "Load generator", ("tool", "name")),
+    Column("script", "Script", ("parameters__script", "name")),
+    Column("mode", "Query mode", ("parameters__query_mode", "name")),
+    Column("scale", "Scale", ("parameters__scale", "name"), is_number=True),
+    Column("remark", "Remark"),
+)
+STORAGE = Filter(
+    "storage",
+    "Storage",
+    {"lasting": ("lasting", Q(volatile_storage=False)), "volatile": ("RAM disk", Q(volatile_storage=True))},
+)
+SCRIPTS = Filter(
+    "script", "Script", {name: (name, Q(parameters__script=name)) for name in (*BUILTIN_SCRIPTS, "custom")}
+)
+
+
+def configurations(request: HttpRequest) -> HttpResponse:
+    rows = Configuration.objects.annotate(instance_count=Count("instance"))
+    search, filters = ("name", "settings", "os_settings", "remark"), (STORAGE, REVISIONS)
+    listing = listing_of_revised(request, rows, CONFIGURATION_COLUMNS, search=search, filters=filters)
+    return render(request, "catalog/configurations.html", {"listing": listing})
+
+
+def configuration_add(request: HttpRequest) -> HttpResponse:
+    intro = "What a server is meant to be set to. BenchHub changes no setting: each run says where it found others."
+    shown = {"title": "Add a configuration", "action": "Add the configuration", "intro": intro}
+    return _form(request, ConfigurationForm(request.POST or None), "configurations", "Configurations", **shown)
+
+
+def configuration_revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Configuration, pk=pk)
+    intro = note_revision(row.revision + 1, [(row.instance_set.count(), "instance")])
+    shown = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
+    form = ConfigurationForm(request.POST or None, instance=row)
+    return _form(request, form, "configurations", "Configurations", **shown)
+
+
+def workloads(request: HttpRequest) -> HttpResponse:
+    search, filters = ("name", "tool", "parameters__script", "remark"), (SCRIPTS, REVISIONS)
+    listing = listing_of_revised(request, Workload.objects.all(), WORKLOAD_COLUMNS, search=search, filters=filters)
+    return render(request, "catalog/workloads.html", {"listing": listing})
+
+
+def workload_add(request: HttpRequest) -> HttpResponse:
+    intro = "What the load generator does, and on how much data. The numbers of clients belong to the experiment."
+    shown = {"title": "Add a workload", "action": "Add the workload", "intro": intro}
+    return _form(request, WorkloadForm(request.POST or None), "workloads", "Workloads", **shown)
+
+
+def _form(
+    request: HttpRequest, form: ConfigurationForm | WorkloadForm, back: str, back_title: str, **shown: Any
+) -> HttpResponse:
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(request, f"{saved} is saved.")
+        return redirect(back)
+    crumb = {"address": reverse(back), "title": back_title}
+    return render(request, "form.html", {"form": form, "crumb": crumb, **shown})

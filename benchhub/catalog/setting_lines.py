@@ -1,0 +1,62 @@
+"""Settings as people type them, a line each as in postgresql.conf, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+_VALUE = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[^'#][^#]*)")
+
+
+def read_settings(text: str) -> dict[str, str]:
+    """{name: value} of lines `name = value`; # begins a comment. ValueError names every line that is wrong."""
+    found: dict[str, str] = {}
+    wrong: list[str] = []
+    for number, line in _lines(text):
+        try:
+            name, value = _setting(line)
+            if name in found:
+                raise ValueError(f"{name} is set a second time.")
+            found[name] = value
+        except ValueError as error:
+            wrong.append(f"Line {number}: {error}")
+    if wrong:
+        raise ValueError(" ".join(wrong))
+    return found
+
+
+def write_settings(settings: Mapping[str, Any]) -> str:
+    """The lines from which `read_settings` reads the same again."""
+    return "\n".join(f"{name} = {_quoted(str(value))}" for name, value in settings.items())
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line.strip()
+
+
+def _setting(line: str) -> tuple[str, str]:
+    name, equals, rest = (part.strip() for part in line.partition("="))
+    if not equals:
+        raise ValueError(f"write name = value, not '{line}'.")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"'{name}' is no name of a setting; use letters, digits, underscores and dots.")
+    return name.lower(), _value(name, rest)
+
+
+def _value(name: str, text: str) -> str:
+    match = _VALUE.match(text)
+    if not match:
+        raise ValueError(f"{name} has no value, or a quote that is not closed.")
+    if (rest := text[match.end() :].strip()) and not rest.startswith("#"):
+        raise ValueError(f"after the value of {name} stands '{rest}'; put the whole value in quotes.")
+    plain = match["plain"]
+    return match["quoted"].replace("''", "'") if plain is None else plain.strip()
+
+
+def _quoted(value: str) -> str:
+    doubled = value.replace("'", "''")
+    return f"'{doubled}'" if not value or value != value.strip() or re.search(r"['#]", value) else value

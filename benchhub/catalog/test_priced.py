@@ -1,0 +1,226 @@
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from .models import Hardware, Host, LicenceModel, ListPrice
+from .templatetags.catalogue import gib, money
+
+pytestmark = pytest.mark.django_db
+REVISED_QUERIES = 5  # session, user, count, page, prices
+PRICE_QUERIES = 4  # session, user, count, page
+BOX = {
+    "name": "Box",
+    "sockets": "2",
+    "cores_per_socket": "10",
+    "threads_per_core": "2",
+    "clock_ghz": "3.42",
+    "memory_gib": "256",
+    "disks": "4 x 300 GB",
+    "remark": "As bought.",
+}
+PRICE = {
+    "description": "Box with support",
+    "amount": "38364.00",
+    "currency": "eur",
+    "priced_on": "2026-01-01",
+    "source": "a quotation",
+}
+
+
+@pytest.fixture
+def box():
+    return Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8, memory_bytes=2**36)
+
+
+def listed(hardware, **fields):
+    values = {**PRICE, "amount": Decimal("100"), "currency": "EUR", "priced_on": date(2026, 1, 1), **fields}
+    return ListPrice.objects.create(hardware=hardware, **values)
+
+
+def add_price(client, of, **changes):
+    return client.post(reverse("price-add"), {**PRICE, "of": of, **changes})
+
+
+def test_hardware_is_typed_with_its_memory_in_gib(engineer):
+    assertRedirects(engineer.post(reverse("hardware-add"), BOX), reverse("hardware-list"))
+    made = Hardware.objects.get()
+    assert (made.sockets, made.cores, made.memory_bytes, made.clock_ghz) == (2, 20, 256 * 2**30, Decimal("3.42"))
+    assertContains(engineer.get(reverse("hardware-list")), '<td class="n">256</td>', html=True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [
+        ({"sockets": "0"}, "sockets"),
+        ({"cores_per_socket": ""}, "cores_per_socket"),
+        ({"threads_per_core": "x"}, "threads_per_core"),
+        ({"clock_ghz": "9999"}, "clock_ghz"),
+        ({"memory_gib": "-1"}, "memory_gib"),
+        ({"sockets": "99999999999"}, "sockets"),
+    ],
+)
+def test_hardware_that_cannot_be_is_refused_beside_the_field(engineer, typed, field):
+    answer = engineer.post(reverse("hardware-add"), {**BOX, **typed})
+    assert list(answer.context["form"].errors) == [field]
+    assertContains(answer, "As bought.")
+    assert not Hardware.objects.exists()
+
+
+def test_a_name_that_is_taken_is_refused_also_when_it_is_of_an_older_revision(engineer, box):
+    box.revise(sockets=2)
+    errors = engineer.post(reverse("hardware-add"), BOX).context["form"].errors
+    assert errors == {"name": ["There is already one named Box: choose another name, or revise that one."]}
+
+
+def test_a_revision_leaves_the_old_one_and_is_used_by_the_hosts_from_now_on(engineer, box, host):
+    Host.objects.update(hardware=box)
+    page = reverse("hardware-revise", args=[box.pk])
+    answer = engineer.get(page)
+    assertContains(answer, "Saving makes revision 2")
+    assertContains(answer, "1 host")
+    assertContains(answer, 'value="64.00"')
+    assertRedirects(engineer.post(page, {**BOX, "name": "ignored", "memory_gib": "128"}), reverse("hardware-list"))
+    old, new = Hardware.objects.order_by("revision")
+    assert (old.sockets, old.retired_at is None) == (1, False)
+    assert (new.name, new.revision, new.sockets, new.memory_bytes) == ("Box", 2, 2, 2**37)
+    assert Host.objects.get().hardware == new
+
+
+def test_a_revision_without_a_change_of_memory_keeps_its_bytes(engineer):
+    odd = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8, memory_bytes=2**36 + 1)
+    engineer.post(reverse("hardware-revise", args=[odd.pk]), {**BOX, "memory_gib": "64"})
+    assert Hardware.objects.current().get().memory_bytes == 2**36 + 1
+
+
+def test_a_revision_of_what_was_revised_meanwhile_is_refused_and_keeps_what_was_typed(engineer, box):
+    box.revise(sockets=4)
+    answer = engineer.post(reverse("hardware-revise", args=[box.pk]), BOX)
+    assertContains(answer, "newer revision by now")
+    assertContains(answer, "4 x 300 GB")
+    assert Hardware.objects.count() == 2
+
+
+def test_the_list_shows_current_revisions_first_and_older_ones_when_asked(engineer, box):
+    box.revise(sockets=4)
+
+    def revisions(**asked):
+        return [row.revision for row in engineer.get(reverse("hardware-list"), asked).context["listing"].page]
+
+    assert revisions() == [2]
+    assert revisions(revisions="older") == [1]
+    assert revisions(revisions="") == [2, 1]
+    assertNotContains(engineer.get(reverse("hardware-list")), "Show all")
+
+
+def test_hardware_is_filled_in_with_what_the_probe_saw_and_given_to_the_host(engineer, probed):
+    page = f"{reverse('hardware-add')}?host={probed.pk}"
+    initial = engineer.get(page).context["form"].initial
+    assert (initial["sockets"], initial["cores_per_socket"], initial["memory_gib"]) == (1, 8, 64)
+    assertRedirects(engineer.post(page, BOX), reverse("host", args=[probed.pk]))
+    assert Host.objects.get().hardware.name == "Box"
+
+
+def test_a_price_is_exact_and_its_currency_in_capitals(engineer, box):
+    assertRedirects(add_price(engineer, f"hardware:{box.pk}"), reverse("prices"))
+    price = ListPrice.objects.get()
+    assert (price.hardware, price.amount, price.currency) == (box, Decimal("38364"), "EUR")
+    assertContains(engineer.get(reverse("prices")), "38,364.00 EUR")
+
+
+def test_a_price_of_a_licence(engineer):
+    model = LicenceModel.objects.create(name="Per core", metric="core")
+    add_price(engineer, f"licence_model:{model.pk}")
+    assert ListPrice.objects.get().licence_model == model
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "sentence"),
+    [
+        ({"of": ""}, "of", "required"),
+        ({"of": "hardware:999"}, "of", "valid choice"),
+        ({"amount": "-1"}, "amount", "cannot be negative"),
+        ({"amount": "1,5"}, "amount", "number"),
+        ({"amount": "1.23456"}, "amount", "4 decimal places"),
+        ({"currency": "E1R"}, "currency", "ISO 4217"),
+        ({"priced_on": "soon"}, "priced_on", "valid date"),
+        ({"source": ""}, "source", "required"),
+    ],
+)
+def test_a_price_that_cannot_be_is_refused_beside_the_field(engineer, box, typed, field, sentence):
+    answer = add_price(engineer, f"hardware:{box.pk}", **typed) if "of" not in typed else add_price(engineer, **typed)
+    [(at, errors)] = answer.context["form"].errors.items()
+    assert at == field
+    assert sentence in errors[0]
+    assertContains(answer, "Box with support")
+    assert not ListPrice.objects.exists()
+
+
+def test_the_same_line_twice_is_refused_beside_the_field(engineer, box):
+    add_price(engineer, f"hardware:{box.pk}")
+    errors = add_price(engineer, f"hardware:{box.pk}", amount="1").context["form"].errors
+    assert errors == {"description": ["The list has this line already: same description, source and day."]}
+    assert ListPrice.objects.get().amount == Decimal("38364")
+
+
+def test_a_price_can_be_followed_by_a_newer_one_but_not_edited(engineer, box):
+    old = listed(box)
+    initial = engineer.get(reverse("price-add"), {"after": old.pk}).context["form"].initial
+    assert (initial["of"], initial["description"]) == (f"hardware:{box.pk}", "Box with support")
+    assert not initial.keys() & {"amount", "priced_on"}
+    assertNotContains(engineer.get(reverse("prices")), "Edit")
+
+
+def test_prices_stand_newest_first_and_are_filtered(engineer, box):
+    model = LicenceModel.objects.create(name="Per core", metric="core")
+    listed(box, description="old", priced_on=date(2020, 1, 1))
+    listed(box, description="new")
+    add_price(engineer, f"licence_model:{model.pk}", priced_on="2023-01-01", description="core")
+
+    def shown(**asked):
+        return [row.description for row in engineer.get(reverse("prices"), asked).context["listing"].page]
+
+    assert shown() == ["new", "core", "old"]
+    assert shown(kind="licence") == ["core"]
+    assert shown(q="box new") == ["new"]
+
+
+def test_a_licence_model_is_added_and_priced(engineer):
+    typed = {"name": "Per core", "metric": "core", "product": "A product"}
+    assertRedirects(engineer.post(reverse("licence-model-add"), typed), reverse("licence-models"))
+    model = LicenceModel.objects.get()
+    answer = engineer.get(reverse("licence-models"))
+    assertContains(answer, f"{reverse('price-add')}?of=licence_model:{model.pk}")
+    assertContains(answer, "per core")
+    errors = engineer.post(reverse("licence-model-add"), {**typed, "metric": "moon"}).context["form"].errors
+    assert errors.keys() == {"name", "metric"}
+
+
+@pytest.mark.parametrize("name", ["hardware-list", "licence-models", "prices"])
+def test_an_empty_list_says_what_to_do_first(engineer, name):
+    assertContains(engineer.get(reverse(name)), "yet</h2>")
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_the_lists_ask_the_database_as_often_for_many_rows_as_for_one(engineer, count, django_assert_num_queries):
+    for number in range(count):
+        hardware = Hardware.objects.create(name=f"h{number}", sockets=1, cores_per_socket=1)
+        model = LicenceModel.objects.create(name=f"l{number}", metric="core")
+        listed(hardware, description=f"h{number}")
+        ListPrice.objects.create(licence_model=model, **{**PRICE, "description": f"l{number}", "currency": "EUR"})
+    for name, queries in (
+        ("hardware-list", REVISED_QUERIES),
+        ("licence-models", REVISED_QUERIES),
+        ("prices", PRICE_QUERIES),
+    ):
+        with django_assert_num_queries(queries):
+            engineer.get(reverse(name))
+
+
+def test_money_and_memory_are_written_plainly():
+    assert money(Decimal("38364.0000"), "EUR") == "38,364.00 EUR"
+    assert money(Decimal("0.1234"), "EUR") == "0.1234 EUR"
+    assert money(Decimal("1200000")) == "1,200,000.00"
+    assert [gib(2**38), gib(2**33 - 2**28), gib(None), gib(100 * 2**30)] == ["256", "7.75", "", "100"]

@@ -1,0 +1,116 @@
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertRedirects
+
+from benchhub.bench import testdata
+
+from .models import Configuration, Hardware, Instance, Workload
+
+pytestmark = pytest.mark.django_db
+LIST_QUERIES = 4  # session, user, count, page
+SETTINGS = "shared_buffers = 8GB\nsearch_path = 'a, b' # two"
+READS = {"name": "reads", "tool": "pgbench", "script": "select-only", "query_mode": "prepared", "scale": "100"}
+
+
+def test_a_configuration_is_typed_as_lines(engineer):
+    typed = {"name": "large", "settings": SETTINGS, "os_settings": "vm.swappiness = 1", "volatile_storage": "on"}
+    assertRedirects(engineer.post(reverse("configuration-add"), typed), reverse("configurations"))
+    made = Configuration.objects.get()
+    assert made.settings == {"shared_buffers": "8GB", "search_path": "a, b"}
+    assert (made.os_settings, made.volatile_storage) == ({"vm.swappiness": "1"}, True)
+    assertContains(engineer.get(reverse("configurations")), "shared_buffers = 8GB")
+
+
+def test_a_configuration_may_ask_for_nothing(engineer):
+    engineer.post(reverse("configuration-add"), {"name": "defaults"})
+    assert Configuration.objects.get().settings == {}
+    assertContains(engineer.get(reverse("configurations")), "PostgreSQL's defaults")
+
+
+def test_a_line_that_is_wrong_is_named_and_what_was_typed_is_kept(engineer):
+    typed = {"name": "large", "settings": "fsync = on\nshared_buffers 8GB"}
+    answer = engineer.post(reverse("configuration-add"), typed)
+    assert answer.context["form"].errors == {"settings": ["Line 2: write name = value, not 'shared_buffers 8GB'."]}
+    assertContains(answer, "fsync = on\nshared_buffers 8GB")
+    assert not Configuration.objects.exists()
+
+
+def test_a_revision_is_used_by_the_instances_and_not_by_what_was_measured(engineer):
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    system = testdata.make_system("18", testdata.make_host(), hardware)
+    old = system.configuration
+    page = reverse("configuration-revise", args=[old.pk])
+    answer = engineer.get(page)
+    assertContains(answer, "fsync = on\nshared_buffers = 256MB")
+    assertContains(answer, "(1 instance)")
+    engineer.post(page, {"settings": "shared_buffers = 1GB"})
+    new = Configuration.objects.current().get()
+    assert (new.name, new.revision, new.settings) == ("defaults", 2, {"shared_buffers": "1GB"})
+    assert Instance.objects.get().configuration == new
+    system.refresh_from_db()
+    assert (system.configuration, system.configuration.settings["fsync"]) == (old, "on")
+
+
+def test_a_workload_holds_the_parameters_that_the_load_generator_reads(engineer):
+    assertRedirects(engineer.post(reverse("workload-add"), READS), reverse("workloads"))
+    made = Workload.objects.get()
+    assert made.parameters == {"script": "select-only", "query_mode": "prepared", "scale": 100}
+    assert made.tool == "pgbench"
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "sentence"),
+    [
+        ({"scale": "0"}, "scale", "greater than or equal to 1"),
+        ({"scale": "2000001"}, "scale", "between 1 and 2,000,000"),
+        ({"scale": "1.5"}, "scale", "whole number"),
+        ({"script": "custom"}, "script", "valid choice"),
+        ({"query_mode": "fast"}, "query_mode", "valid choice"),
+        ({"tool": "hammer"}, "tool", "valid choice"),
+    ],
+)
+def test_a_workload_that_cannot_be_run_is_refused_beside_the_field(engineer, typed, field, sentence):
+    answer = engineer.post(reverse("workload-add"), {**READS, **typed})
+    [(at, errors)] = answer.context["form"].errors.items()
+    assert at == field
+    assert sentence in errors[0]
+    assertContains(answer, 'value="reads"')
+    assert not Workload.objects.exists()
+
+
+@pytest.mark.parametrize(("name", "typed"), [("configuration-add", {"name": "reads"}), ("workload-add", READS)])
+def test_a_name_that_is_taken_is_refused(engineer, name, typed):
+    engineer.post(reverse(name), typed)
+    errors = engineer.post(reverse(name), typed).context["form"].errors
+    assert errors == {"name": ["There is already one named reads: choose another name, or revise that one."]}
+
+
+def test_the_lists_are_searched_filtered_and_sorted(engineer):
+    for name, script, scale in (("a", "select-only", 100), ("b", "tpcb-like", 9), ("c", "tpcb-like", 20)):
+        engineer.post(reverse("workload-add"), {**READS, "name": name, "script": script, "scale": scale})
+    Configuration.objects.create(name="x", settings={"shared_buffers": "8GB"})
+    Configuration.objects.create(name="y", volatile_storage=True)
+
+    def names(page, **asked):
+        return [row.name for row in engineer.get(reverse(page), asked).context["listing"].page]
+
+    assert names("workloads", script="tpcb-like") == ["b", "c"]
+    assert names("workloads", sort="scale") == ["b", "c", "a"]
+    assert names("workloads", q="select") == ["a"]
+    assert names("configurations", q="shared_buffers") == ["x"]
+    assert names("configurations", storage="volatile") == ["y"]
+
+
+@pytest.mark.parametrize("name", ["configurations", "workloads"])
+def test_an_empty_list_says_what_to_do_first(engineer, name):
+    assertContains(engineer.get(reverse(name)), "yet</h2>")
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_the_lists_ask_the_database_as_often_for_many_rows_as_for_one(engineer, count, django_assert_num_queries):
+    for number in range(count):
+        Configuration.objects.create(name=f"c{number}")
+        Workload.objects.create(name=f"w{number}", tool="pgbench", parameters={"script": "select-only", "scale": 1})
+    for name in ("configurations", "workloads"):
+        with django_assert_num_queries(LIST_QUERIES):
+            engineer.get(reverse(name))
