@@ -10,7 +10,7 @@ from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Inst
 
 from . import plan, planning, testdata
 from .forms import Draft, chosen_client, guessed_path
-from .models import Experiment, Run, System, Watch
+from .models import Experiment, Run, System
 
 pytestmark = pytest.mark.django_db
 NEW, PLAN = "/experiments/new", "/experiments/plan"
@@ -69,8 +69,8 @@ def form_of(workload, *instances, **fields):
     return {**management, **systems, **typed, **times, **fields}
 
 
-def test_nothing_is_planned_or_cancelled_without_signing_in(client, filled):
-    for address in (NEW, PLAN, "/experiments/1/cancel", "/runs/1/cancel"):
+def test_nothing_is_planned_without_signing_in(client, filled):
+    for address in (NEW, PLAN):
         for response in (client.get(address), client.post(address, {**filled, "queue": "1"})):
             assert response.url.startswith(reverse("login"))
     assert not Experiment.objects.exists()
@@ -357,56 +357,12 @@ def test_a_host_that_is_not_ready_is_named_once(filled, host, changes, said):
     assert odd(filled).count(said) == 1
 
 
+def test_an_experiment_that_is_not_there_has_no_similar_plan(planner):
+    assert planner.get(NEW, {"like": 999}).status_code == 404
+
+
 def test_a_system_that_is_known_by_another_label_is_shown_by_that(planner, filled):
     planner.post(NEW, {**filled, "queue": "1"})
     assert "is known already" not in odd(filled)
     said = odd(filled, **{"systems-0-label": "new name"})
     assert "'new name' is known already, and will be shown, as 'PostgreSQL 16.4, pg 16.4'." in said
-
-
-# --- cancelling ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def experiment(planner, filled):
-    planner.post(NEW, {**filled, "queue": "1"})
-    return Experiment.objects.get()
-
-
-def test_cancelling_an_experiment_asks_first_and_ends_what_waits(planner, experiment):
-    address = reverse("experiment-cancel", args=[experiment.pk])
-    response = planner.get(address)
-    assertContains(response, "Cancel Two builds?")
-    assertContains(response, "14 runs left")
-    assert set(experiment.runs.values_list("state", flat=True)) == {"queued"}
-    response = planner.post(address, follow=True)
-    assertRedirects(response, reverse("experiment", args=[experiment.pk]))
-    assertContains(response, "14 runs cancelled")
-    assert set(experiment.runs.values_list("state", flat=True)) == {"cancelled"}
-
-
-def test_a_run_under_way_is_asked_to_end_and_nothing_else_is(planner, experiment):
-    run = experiment.runs.get(position=3)
-    Run.objects.filter(pk=run.pk).update(state="reserved")
-    Watch.objects.create(run=run)
-    address = reverse("run-cancel", args=[run.pk])
-    assertContains(planner.get(address), f"Cancel run {run.pk}?")
-    assert not Run.objects.filter(cancel_asked_at__isnull=False).exists()
-    assertContains(planner.post(address, follow=True), "being cancelled")
-    assert list(Run.objects.filter(cancel_asked_at__isnull=False)) == [run]
-    assert experiment.runs.filter(state="cancelled").count() == 0
-
-
-def test_what_has_ended_is_not_cancelled(planner, experiment):
-    run = experiment.runs.get(position=3)
-    testdata.succeeded(run, 100.0)
-    for response in (planner.get(reverse("run-cancel", args=[run.pk]), follow=True),
-                     planner.post(reverse("run-cancel", args=[run.pk]), follow=True)):  # fmt: skip
-        assertContains(response, "Nothing was left to cancel")
-    run.refresh_from_db()
-    assert (run.state, run.cancel_asked_at) == ("succeeded", None)
-
-
-def test_what_is_not_there_is_not_found(planner):
-    for address in ("/experiments/999/cancel", "/runs/999/cancel", f"{NEW}?like=999"):
-        assert planner.get(address).status_code == 404

@@ -42,7 +42,7 @@ def _run_count(of: Q) -> Coalesce:
 
 def _system_labels() -> Subquery:
     rows = ExperimentSystem.objects.filter(experiment=OuterRef("pk")).order_by().values("experiment")
-    labels = StringAgg("system__label", delimiter="; ", ordering="position")
+    labels = StringAgg("system__label", delimiter="; ", order_by="position")
     return Subquery(rows.annotate(labels=labels).values("labels"), output_field=TextField())
 
 

@@ -1,7 +1,5 @@
 """The pages as a browser draws them: under the content security policy, whole, live, and without sideways scrolling."""
 
-import shutil
-
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
@@ -10,30 +8,6 @@ from benchhub.bench import testdata
 from benchhub.catalog.models import Hardware
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed: install the package chromium.")
-    # Playwright keeps an event loop in this thread; the tests themselves are synchronous.
-    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
-        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -68,7 +42,7 @@ def sign_in(page):
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("engine")
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("heading", name="Experiments").wait_for()
+    page.get_by_role("heading", name="Home").wait_for()
 
 
 def is_too_wide(page):
@@ -78,12 +52,36 @@ def is_too_wide(page):
 def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experiment):
     sign_in(page)
     assert not is_too_wide(page)
+    page.get_by_role("link", name="Experiments", exact=True).click()
+    assert not is_too_wide(page)
     page.get_by_role("link", name="Two builds").click()
     page.locator(".chart.drawn").wait_for()
     assert page.locator(".chart .scatterlayer .trace.scatter").count() == 2  # the repeats, and their medians
     assert page.locator(".chart .points path.point").count() == 4 + 2
     assert page.locator(".chart .errorbar").count() == 2
     assert page.locator(".chart .xtick text").all_text_contents() == ["1", "8"]
+    assert not is_too_wide(page)
+
+
+def test_latency_and_a_linear_axis_are_chosen_by_keyboard_and_kept_in_the_address(page, experiment):
+    sign_in(page)
+    page.goto(reverse("experiment", args=[experiment.pk]))
+    page.locator(".chart.drawn").wait_for()
+    log2 = page.get_by_role("button", name="log₂")
+    assert log2.get_attribute("aria-pressed") == "true"
+    assert page.locator(".chart .ytitle").text_content() == "throughput (TPS)"
+    page.get_by_role("button", name="Throughput").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator(".chart .ytitle", has_text="average latency (ms)").wait_for()
+    page.get_by_role("button", name="linear").press("Space")
+    page.wait_for_function("document.querySelectorAll('.chart .xtick').length > 2")
+    assert log2.get_attribute("aria-pressed") == "false"
+    assert "show=latency" in page.url and "axis=linear" in page.url
+    page.reload()
+    page.locator(".chart .ytitle", has_text="average latency (ms)").wait_for()
+    assert page.get_by_role("button", name="linear").get_attribute("aria-pressed") == "true"
+    assert page.locator(".numbers").is_visible()
     assert not is_too_wide(page)
 
 

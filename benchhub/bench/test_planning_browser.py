@@ -1,0 +1,98 @@
+"""An experiment planned by typing, queued and cancelled, as a person does it in a browser."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from benchhub.catalog.models import Configuration, Hardware, Instance, PgBuild, Workload
+
+from . import testdata
+from .models import Experiment
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def page(chromium, live_server):
+    """A tab whose console must stay silent."""
+    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
+    tab, complaints = context.new_page(), []
+    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    yield tab
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def catalogue(page):
+    build = {"bin_directory": "/opt/pg/bin", "version": "18.1", "version_num": 180_001, "pgbench_version": "18.1"}
+    build["postgres_sha256"] = testdata.sha256("18.1")
+    host = testdata.make_host()
+    host.facts, host.facts_at = {"builds": [build]}, timezone.now()
+    host.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
+    host.save()
+    configuration = Configuration.objects.create(name="defaults", settings={})
+    known = {"host": host, "build": PgBuild.from_facts(build), "configuration": configuration}
+    Instance.objects.create(name="pg18", address="127.0.0.1", database="bench", username="bench", **known)
+    Workload.objects.create(name="reading", tool="pgbench", parameters=testdata.PARAMETERS)
+
+
+def sign_in(page):
+    get_user_model().objects.create_user("ada", password="engine")
+    page.goto("/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("engine")
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
+    sign_in(page)
+    page.get_by_role("link", name="Plan an experiment").first.click()
+    page.get_by_label("Workload").select_option(label="reading")
+    page.get_by_label("Instance").select_option(label="pg18")
+    runs = page.locator("#plan dd").first
+    page.locator("#plan dd", has_text="13").wait_for()  # a load, and 4 levels x 3 repeats
+    page.get_by_label("Client levels").fill("1..64*2")
+    page.locator("#plan dd", has_text="22").wait_for()
+    page.get_by_label("Duration of a run, s").fill("5")
+    page.get_by_text("Runs shorter than 30 s").wait_for()
+    page.get_by_label("Client levels").fill("1..64*1")
+    page.locator("#plan").get_by_text("its factor must be at least 2").wait_for()
+    page.get_by_role("button", name="Queue", exact=True).click()
+    page.locator("#id_levels_error").wait_for()
+    assert page.locator("#id_name_error").is_visible()
+    assert page.get_by_label("Client levels").input_value() == "1..64*1"
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert not Experiment.objects.exists()
+    page.get_by_label("Name:").fill("How far it scales")
+    page.get_by_label("Client levels").fill("1, 2")
+    page.get_by_role("button", name="Queue", exact=True).click()
+    page.get_by_role("heading", name="How far it scales").wait_for()
+    assert runs.count() == 0
+    page.get_by_role("link", name="Cancel the experiment").click()
+    page.get_by_role("heading", name="Cancel How far it scales?").wait_for()
+    page.get_by_role("link", name="No, go back").click()
+    experiment = Experiment.objects.get()
+    assert set(experiment.runs.values_list("state", flat=True)) == {"queued"}
+    page.get_by_role("link", name="Cancel run").first.click()
+    page.get_by_role("button", name="Cancel the run").click()
+    page.get_by_text("1 run cancelled").wait_for()
+    page.get_by_role("link", name="Cancel the experiment").click()
+    page.get_by_role("button", name="Cancel the experiment").click()
+    page.get_by_text("6 runs cancelled").wait_for()
+    assert set(experiment.runs.values_list("state", flat=True)) == {"cancelled"}
+    page.get_by_role("link", name="Plan a similar one").click()
+    assert page.get_by_label("Client levels").input_value() == "1, 2"
+
+
+def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
+    sign_in(page)
+    page.goto("/experiments/new")
+    page.get_by_label("Name:").fill("by accident")
+    page.get_by_label("Workload").select_option(label="reading")
+    page.get_by_label("Instance").select_option(label="pg18")
+    with page.expect_navigation():
+        page.get_by_label("Client levels").press("Enter")
+    page.locator("#plan dd", has_text="13").wait_for()
+    assert not Experiment.objects.exists()
