@@ -104,8 +104,10 @@ class SystemForm(forms.Form):
             self.add_error("driver", f"{instance} has no host of its own: choose the host that runs the load.")
         if values["hardware"] is None:
             self.add_error("hardware", f"The hardware of {instance}'s host is not known: choose it.")
-        values["path"] = values.get("path") or guessed_path(instance, values.get("driver"))
-        values["label"] = values.get("label") or f"{instance.build}, {instance}"
+        guess = guessed_path(instance, values.get("driver"))
+        values["path"] = values.get("path") or guess
+        unusual = "" if values["path"] == guess else f", {values['path']}"
+        values["label"] = values.get("label") or f"{instance.build}, {instance}{unusual}"
         return values
 
 

@@ -68,7 +68,7 @@ def look(asked: Asked) -> Preview:
         blocks=_blocks(steps),
         ahead=ahead,
         wait_s=wait_s,
-        doubts=tuple(doubts(asked)),
+        doubts=tuple(dict.fromkeys(doubts(asked))),
     )
 
 

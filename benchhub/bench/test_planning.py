@@ -311,6 +311,14 @@ def test_what_is_odd_is_said(filled, changes, said):
     assert said in odd(filled, **changes)
 
 
+def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_doubts_said_once(filled, instances):
+    same = {"systems-1-instance": str(instances[0].pk), "systems-1-path": "network", "levels": "128"}
+    preview = look({**filled, **same})
+    labels = [system.label for system in preview.asked.systems]
+    assert labels == ["PostgreSQL 16.4, pg 16.4", "PostgreSQL 16.4, pg 16.4, network"]
+    assert " ".join(preview.doubts).count("max_connections") == 1
+
+
 @pytest.mark.parametrize(
     ("changes", "unsaid"),
     [
