@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from django import setup
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, resolve, reverse
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchhub.demo import state
@@ -98,7 +98,10 @@ def sign_in(context: BrowserContext, demo: Demonstration) -> Page:
 
 
 def pages(tab: Page, demo: Demonstration) -> dict[str, str]:
-    """Name in urls.py -> address of every page that links lead to from the home page; of many alike, the first."""
+    """Name in urls.py -> address of every page that links lead to from the home page; of many alike, the first.
+
+    `comparison` is `compare` with the curves of the first experiment.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchhub.settings")
     setup()
     found, seen = {"home": "/"}, {"home"}
@@ -111,7 +114,15 @@ def pages(tab: Page, demo: Demonstration) -> dict[str, str]:
                 if _is_page(tab, demo.url + link):
                     found[name] = link
                     waiting.append(link)
+    if "compare" in found and "experiment" in found:
+        found["comparison"] = _comparison(tab, demo, found["experiment"])
     return found
+
+
+def _comparison(tab: Page, demo: Demonstration, experiment: str) -> str:
+    """Where the curves of an experiment are compared: people come there by choosing them, not by one link."""
+    tab.goto(f"{demo.url}{reverse('compare')}?experiment={resolve(experiment).kwargs['pk']}")
+    return tab.url.removeprefix(demo.url)
 
 
 def _links(tab: Page, demo: Demonstration) -> list[str]:

@@ -14,9 +14,11 @@ from playwright.sync_api import Browser, Page
 from benchmarks.demonstration import CLONE, Demonstration, chromium, demonstration, pages, sign_in
 
 FOLDER = CLONE / "docs" / "pictures"
-# By their names in urls.py; what the demonstration has no page for is left out.
-MAIN_PAGES = ("home", "experiment", "run", "compare", "experiment-new", "host")
-SIZES = {1440: 900, 360: 740}
+# By their names in `pages`; what the demonstration has no page for is left out.
+# How much of each is shown when it is wide, in px: to the end of what it is about.
+MAIN_PAGES = {"home": 600, "experiment": 860, "run": 720, "comparison": 860, "experiment-new": 720, "host": 720}
+WIDE, NARROW = 1440, 360
+NARROW_HEIGHT = 640
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 LIMIT_BYTES = 2_000_000
@@ -26,7 +28,7 @@ DRAWN = "Array.from(document.querySelectorAll('.chart[data-figure]:not([hidden])
 def main() -> int:
     FOLDER.mkdir(exist_ok=True)
     with demonstration() as demo, chromium() as browser:
-        files = [file for scheme in SCHEMES for width in SIZES for file in _take(browser, demo, scheme, width)]
+        files = [file for scheme in SCHEMES for width in (WIDE, NARROW) for file in _take(browser, demo, scheme, width)]
     for stale in set(FOLDER.glob("*.png")) - set(files):
         stale.unlink()
     size = sum(file.stat().st_size for file in files)
@@ -36,7 +38,7 @@ def main() -> int:
 
 def _take(browser: Browser, demo: Demonstration, scheme: Scheme, width: int) -> list[Path]:
     context = browser.new_context(
-        viewport={"width": width, "height": SIZES[width]},
+        viewport={"width": width, "height": NARROW_HEIGHT},
         color_scheme=scheme,
         timezone_id="UTC",
         reduced_motion="reduce",
@@ -49,8 +51,8 @@ def _take(browser: Browser, demo: Demonstration, scheme: Scheme, width: int) -> 
 
 
 def _picture(tab: Page, url: str, name: str, scheme: Scheme, width: int) -> Path:
-    suffix = "" if width == max(SIZES) else f"-{width}"
-    file = FOLDER / f"{name}-{scheme}{suffix}.png"
+    file = FOLDER / (f"{name}-{scheme}.png" if width == WIDE else f"{name}-{scheme}-{width}.png")
+    tab.set_viewport_size({"width": width, "height": MAIN_PAGES[name] if width == WIDE else NARROW_HEIGHT})
     tab.goto(url)
     tab.wait_for_function(DRAWN)
     tab.screenshot(path=file)
