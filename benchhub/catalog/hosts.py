@@ -28,8 +28,14 @@ COLUMNS = (
     Column("instances", "Instances", ("instance_count", "name"), is_number=True),
     Column("probed", "Probed", ("facts_at", "name")),
 )
+TRUST = {
+    "unknown": "not seen yet",
+    "offered": "waiting for approval",
+    "pinned": "approved",
+    "quarantined": "quarantined",
+}
 FILTERS = (
-    Filter("trust", "Host key", {value: (str(label), Q(trust=value)) for value, label in Host.Trust.choices}),
+    Filter("trust", "Host key", {value: (label, Q(trust=value)) for value, label in TRUST.items()}),
     Filter(
         "probed", "Probed", {"yes": ("yes", Q(facts_at__isnull=False)), "no": ("not yet", Q(facts_at__isnull=True))}
     ),
