@@ -32,6 +32,7 @@ class CatalogForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         for name, field in self.fields.items():
             if not field.required and not isinstance(field.widget, forms.CheckboxInput | forms.HiddenInput):
                 label = field.label or name.replace("_", " ").capitalize()

@@ -73,6 +73,7 @@ class InstanceForm(CatalogForm):
     data_directory = forms.CharField(max_length=300, required=False, validators=[ABSOLUTE])
     configuration = forms.ModelChoiceField(
         Configuration.objects.none(),
+        empty_label="choose",
         help_text="The settings that it is meant to have; each run says where it found others.",
     )
 

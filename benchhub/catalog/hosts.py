@@ -98,7 +98,7 @@ def look(_request: HttpRequest, pk: int) -> HttpResponse:
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
     """Pin the key that the person saw; if the host has offered another one since, nothing is approved."""
     row = get_object_or_404(queries.host(), pk=pk)
-    if not row.approve(request.POST.get("key", "")):
+    if not row.approve(request.POST.get("key", "").replace("\0", "")):
         messages.error(
             request, "Nothing was approved: the host offers another key than the one you saw. Compare again."
         )

@@ -63,7 +63,7 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **s
     hosts = list(Host.objects.defer("private_key").order_by("name"))
     form = InstanceForm(request.POST or None, instance=instance, initial=initial, hosts=hosts)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        messages.success(request, f"{saved.name} is saved.")
+        messages.success(request, f"{saved.name} is saved. Experiments can use it now.")
         return redirect("instances")
     crumb = {"address": reverse("instances"), "title": "Instances"}
     return render(request, "catalog/instance_form.html", {"form": form, "crumb": crumb, **shown})

@@ -104,8 +104,9 @@ def test_the_key_that_the_person_saw_is_approved(engineer, host):
 
 def test_another_key_than_the_one_that_was_seen_is_not_approved(engineer, host):
     offer(host, OTHER)
-    answer = engineer.post(reverse("host-approve", args=[host.pk]), {"key": FIRST}, follow=True)
-    assertContains(answer, "Nothing was approved")
+    for key in (FIRST, "", "\0"):
+        answer = engineer.post(reverse("host-approve", args=[host.pk]), {"key": key}, follow=True)
+        assertContains(answer, "Nothing was approved")
     host.refresh_from_db()
     assert (host.trust, host.host_key) == ("offered", "")
 

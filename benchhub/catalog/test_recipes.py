@@ -4,6 +4,8 @@ from pytest_django.asserts import assertContains, assertRedirects
 
 from benchhub.bench import testdata
 
+from .forms import MEANWHILE
+from .forms_recipes import WorkloadForm
 from .models import Configuration, Hardware, Instance, Workload
 
 pytestmark = pytest.mark.django_db
@@ -83,6 +85,15 @@ def test_a_name_that_is_taken_is_refused(engineer, name, typed):
     engineer.post(reverse(name), typed)
     errors = engineer.post(reverse(name), typed).context["form"].errors
     assert errors == {"name": ["There is already one named reads: choose another name, or revise that one."]}
+
+
+def test_what_somebody_else_saved_between_check_and_save_is_told_and_nothing_is_lost(db):
+    form = WorkloadForm(READS)
+    assert form.is_valid()
+    Workload.objects.create(name="reads", tool="pgbench")
+    assert form.saved() is None
+    assert form.non_field_errors() == [MEANWHILE]
+    assert form["scale"].value() == "100"
 
 
 def test_the_lists_are_searched_filtered_and_sorted(engineer):
