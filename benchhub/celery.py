@@ -13,6 +13,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchhub.settings")
 
 logger = logging.getLogger(__name__)
 app = Celery("benchhub")
+# A page that wakes a worker does not wait for a broker that is down.
+IMPATIENT = {
+    "socket_timeout": 2,
+    "socket_connect_timeout": 2,
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0,
+}
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["benchhub.bench"])
 # HEARTBEAT_FILE: where worker and ticker leave signs of life for health checks.
@@ -23,6 +31,7 @@ if "HEARTBEAT_FILE" in os.environ:
 def wake(*run_ids: int) -> None:
     """Ask a worker to look now. Without a broker nothing is lost: the ticker's next tick comes in seconds."""
     try:
-        app.send_task("bench.tick", kwargs={"run_ids": run_ids}, expires=60, retry=False)
+        with app.connection_for_write(transport_options=IMPATIENT) as connection:
+            app.send_task("bench.tick", kwargs={"run_ids": run_ids}, expires=60, retry=False, connection=connection)
     except OperationalError as error:
         logger.warning("The broker cannot be reached (%s); the next tick will do.", error)

@@ -58,7 +58,9 @@ def _is_allowed(host: Host) -> bool:
 
 
 def folders_of(host: Host) -> list[str]:
-    return sorted({instance.bin_directory for instance in host.instances.all() if instance.bin_directory})
+    """Where a probe is to look for PostgreSQL beside the usual places."""
+    known = {instance.bin_directory for instance in host.instances.all() if instance.bin_directory}
+    return sorted(known | set(host.bin_directories.split()))
 
 
 async def _visit(target: Target, wanted: str, folders: list[str]) -> Any:

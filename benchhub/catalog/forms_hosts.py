@@ -9,7 +9,16 @@ from .forms import NO_BLANKS, CatalogForm, port_field
 from .models import Hardware, Host, InterferenceGroup
 
 WORK_DIRECTORY = ".benchhub"
-HOST_FIELDS = ("name", "address", "port", "username", "hardware", "work_directory", "interference_group")
+HOST_FIELDS = (
+    "name",
+    "address",
+    "port",
+    "username",
+    "hardware",
+    "work_directory",
+    "bin_directories",
+    "interference_group",
+)
 PLACE = ("address", "port", "username")
 
 
@@ -34,6 +43,14 @@ class HostForm(CatalogForm):
         initial=WORK_DIRECTORY,
         help_text="Where runs leave their folders, below the user's home unless it begins with /.",
     )
+    bin_directories = forms.RegexField(
+        r"^(/[^\s*?\[]+)( +/[^\s*?\[]+)*$",
+        max_length=600,
+        required=False,
+        label="PostgreSQL lies in",
+        help_text="Directories of programs that a probe would not find by itself, several apart by a space.",
+        error_messages={"invalid": "Write absolute paths, apart by a space: /opt/pg18/bin /opt/pg16/bin."},
+    )
     group = forms.CharField(
         max_length=120,
         required=False,
@@ -44,7 +61,7 @@ class HostForm(CatalogForm):
 
     class Meta:
         model = Host
-        fields = ("name", "address", "port", "username", "hardware", "work_directory")
+        fields = ("name", "address", "port", "username", "hardware", "work_directory", "bin_directories")
         error_messages = {"name": {"unique": "There is already a host of this name: choose another one."}}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -64,7 +64,7 @@ class Listing(Generic[Row]):
     ) -> None:
         self.asked, self.columns, self.filters = asked, columns, filters
         self.search = search
-        self.text = asked.get("q", "").strip() if search else ""
+        self.text = asked.get("q", "").replace("\0", "").strip() if search else ""
         sort = asked.get("sort", "")
         self.sort: str = sort if self._column(sort) else default
         self.is_narrowed = bool(self.text) or any(self.chosen(one) for one in filters)

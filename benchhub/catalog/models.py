@@ -217,6 +217,11 @@ class Host(models.Model):
     public_key = models.TextField(editable=False)
     private_key = SecretField(editable=False)
     work_directory = models.CharField(max_length=300, default=".benchhub")
+    bin_directories = models.CharField(
+        max_length=600,
+        blank=True,
+        help_text="Where PostgreSQL lies, if a probe would not look there; several by spaces.",
+    )
     interference_group = models.ForeignKey(InterferenceGroup, models.PROTECT, null=True, blank=True)
     hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True)
     wanted = models.CharField(max_length=8, choices=Wanted, blank=True, editable=False)
