@@ -16,7 +16,7 @@ from benchmarks.demonstration import CLONE, Demonstration, chromium, demonstrati
 FOLDER = CLONE / "docs" / "pictures"
 # By their names in `pages`; what the demonstration has no page for is left out.
 # How much of each is shown when it is wide, in px: to the end of what it is about.
-MAIN_PAGES = {"home": 600, "experiment": 860, "run": 720, "comparison": 860, "experiment-new": 720, "host": 720}
+MAIN_PAGES = {"home": 600, "experiment": 860, "run": 720, "comparison": 860, "experiment-new": 720}
 WIDE, NARROW = 1440, 360
 NARROW_HEIGHT = 640
 Scheme = Literal["light", "dark"]
