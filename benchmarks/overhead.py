@@ -1,8 +1,8 @@
 """What BenchHub adds to a matrix of runs, against a plain shell loop on the same target, in turn.
 
 Prints the time added per run beyond the planned load, of both, and the ratio of their throughputs, level by level
-and in all, with a 95% interval (bootstrap over rounds; the seed is printed). Limits: at most 2 s added per run;
-interval of the ratio within 0.98 to 1.02. `python -m benchmarks.overhead --help`.
+and in all, with a 95% interval (bootstrap over rounds; the seed is printed). Both pass pgbench the same options,
+unless --bare. Limits: at most 2 s added per run; interval of the ratio within 0.98 to 1.02.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ LOOP = CLONE / "benchmarks" / "plain_loop.sh"
 LIMIT_ADDED_S = 2.0
 LIMIT_RATIO = 0.02
 RESAMPLES = 10_000
+# What BenchHub passes for a fast load. A peer without them is about 2% faster where transactions are this short.
+SAME_OPTIONS = "-P 1 -l --sampling-rate=0.1"
 POLL_S = 0.5  # the looks of this program take CPU from the load; times come from the warehouse
 
 
@@ -51,7 +53,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Interrupted."))
     with servers() as demo:
         bench = BenchHub(demo, options.duration, options.levels)
-        plain = PlainLoop(bench.described, bench.private_key, options.duration, options.levels)
+        plain = PlainLoop(bench.described, bench.private_key, options.duration, options.levels, bare=options.bare)
         bench.load()
         pairs = []
         for number in range(options.rounds):
@@ -67,6 +69,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--duration", type=int, default=3, help="seconds of load per run")
     parser.add_argument("--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels")
+    parser.add_argument("--bare", action="store_true", help="the peer reports no progress and logs no transactions")
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
     return parser.parse_args()
 
@@ -151,7 +154,9 @@ class BenchHub:
 class PlainLoop:
     """The same matrix by a shell loop over ssh with a kept master connection."""
 
-    def __init__(self, described: dict[str, Any], private_key: str, duration_s: int, levels: Sequence[int]) -> None:
+    def __init__(
+        self, described: dict[str, Any], private_key: str, duration_s: int, levels: Sequence[int], *, bare: bool
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="overhead-"))
         self.duration_s, self.levels = duration_s, list(levels)
         key, known = self.folder / "key", self.folder / "known_hosts"
@@ -160,6 +165,7 @@ class PlainLoop:
         known.write_text(f"[{described['address']}]:{described['port']} {described['host_key']}\n")
         instance = described["instances"][-1]
         self.password = instance["password"] or ""
+        self.options = "" if bare else SAME_OPTIONS
         self.words = [
             *(str(self.folder), str(described["port"]), str(key), str(known)),
             f"{described['username']}@{described['address']}",
@@ -169,7 +175,7 @@ class PlainLoop:
 
     def run(self) -> Round:
         started = time.monotonic()
-        environment = {**os.environ, "PGPASSWORD": self.password}
+        environment = {**os.environ, "PGPASSWORD": self.password, "OPTIONS": self.options}
         subprocess.run(["/bin/sh", str(LOOP), *self.words], env=environment, check=True)
         taken_s = time.monotonic() - started
         return Round({level: self._tps(level) for level in self.levels}, added(taken_s, self.duration_s, self.levels))
