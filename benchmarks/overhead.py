@@ -1,8 +1,10 @@
 """What BenchHub adds to a matrix of runs, against a plain shell loop on the same target, in turn.
 
 Prints the time added per run beyond the planned load, of both, and the ratio of their throughputs, level by level
-and in all, with a 95% interval (bootstrap over rounds; the seed is printed). Both pass pgbench the same options,
-unless --bare. Limits: at most 2 s added per run; interval of the ratio within 0.98 to 1.02.
+and in all, with a 95% interval (bootstrap over rounds; the seed is printed). The peer is a bare loop, which neither
+reports progress nor logs transactions, unless --same-options. The two take turns level by level, and who goes first
+alternates: a shared machine drifts by several per cent within a minute. A turn of BenchHub is an experiment of its
+own, so the time added includes planning it. Limits: at most 2 s added per run; interval within 0.98 to 1.02.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import exp, log
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from benchhub.demo import state
 from benchhub.demo.servers import Demo
@@ -35,9 +37,22 @@ LOOP = CLONE / "benchmarks" / "plain_loop.sh"
 LIMIT_ADDED_S = 2.0
 LIMIT_RATIO = 0.02
 RESAMPLES = 10_000
-# What BenchHub passes for a fast load. A peer without them is about 2% faster where transactions are this short.
-SAME_OPTIONS = "-P 1 -l --sampling-rate=0.1"
+# What BenchHub passes for a fast load.
+SAME_OPTIONS = "-P 1 -l --sampling-rate=0.02"
 POLL_S = 0.5  # the looks of this program take CPU from the load; times come from the warehouse
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One run by one side, and the seconds it took beyond the planned load."""
+
+    level: int
+    tps: float
+    added_s: float
+
+
+class Side(Protocol):
+    def run(self, level: int) -> Turn: ...
 
 
 @dataclass(frozen=True)
@@ -52,14 +67,12 @@ def main() -> int:
     options = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Interrupted."))
     with servers() as demo:
-        bench = BenchHub(demo, options.duration, options.levels)
-        plain = PlainLoop(bench.described, bench.private_key, options.duration, options.levels, bare=options.bare)
+        bench = BenchHub(demo, options.duration)
+        plain = PlainLoop(bench.described, bench.private_key, options.duration, same_options=options.same_options)
         bench.load()
         pairs = []
         for number in range(options.rounds):
-            order = (plain, bench) if number % 2 else (bench, plain)
-            done = {side: side.run() for side in order}
-            pairs.append((done[plain], done[bench]))
+            pairs.append(in_turn(plain, bench, options.levels, number))
             print(f"round {number + 1}/{options.rounds}: {summary(*pairs[-1])}", flush=True)
     return report(pairs, options)
 
@@ -69,9 +82,22 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--duration", type=int, default=3, help="seconds of load per run")
     parser.add_argument("--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels")
-    parser.add_argument("--bare", action="store_true", help="the peer reports no progress and logs no transactions")
+    parser.add_argument("--same-options", action="store_true", help=f"give the peer {SAME_OPTIONS} as well")
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
     return parser.parse_args()
+
+
+def in_turn(plain: PlainLoop, bench: BenchHub, levels: Sequence[int], number: int) -> tuple[Round, Round]:
+    """One round of both, level by level; who goes first alternates with the level, and from round to round."""
+    done: dict[Side, list[Turn]] = {plain: [], bench: []}
+    for index, level in enumerate(levels):
+        for side in (plain, bench) if (number + index) % 2 else (bench, plain):
+            done[side].append(side.run(level))
+    return whole(done[plain]), whole(done[bench])
+
+
+def whole(turns: Sequence[Turn]) -> Round:
+    return Round({turn.level: turn.tps for turn in turns}, statistics.mean(turn.added_s for turn in turns))
 
 
 @contextmanager
@@ -98,7 +124,7 @@ def servers() -> Iterator[Demo]:
 class BenchHub:
     """The matrix as an experiment: planned, queued, carried out by the worker with every safety step on."""
 
-    def __init__(self, demo: Demo, duration_s: int, levels: Sequence[int]) -> None:
+    def __init__(self, demo: Demo, duration_s: int) -> None:
         os.environ.update(demo.environment, DJANGO_SETTINGS_MODULE="benchhub.settings")
         import django
 
@@ -106,7 +132,7 @@ class BenchHub:
         from benchhub.bench.management.commands import demo_experiment
 
         self.described: dict[str, Any] = demo.described_target()
-        self.duration_s, self.levels = duration_s, list(levels)
+        self.duration_s = duration_s
         demo_experiment.ensure_host(self.described)
         host = demo_experiment.Host.objects.get(name=demo_experiment.HOST_NAME)
         self.private_key = host.private_key
@@ -117,15 +143,14 @@ class BenchHub:
 
     def load(self) -> None:
         """Load the data set before anything is compared."""
-        self._experiment([1], 1)
+        self._run(1, 1)
 
-    def run(self) -> Round:
-        runs = self._experiment(self.levels, self.duration_s)
-        ends = [run.ended_at for run in runs]
-        taken_s = (max(ends) - runs[0].experiment.created_at).total_seconds()
-        return Round({run.clients: run.result.throughput for run in runs}, added(taken_s, self.duration_s, runs))
+    def run(self, level: int) -> Turn:
+        run = self._run(level, self.duration_s)
+        taken_s = (run.ended_at - run.experiment.created_at).total_seconds()
+        return Turn(level, run.result.throughput, taken_s - self.duration_s)
 
-    def _experiment(self, levels: list[int], duration_s: int) -> list[Any]:
+    def _run(self, level: int, duration_s: int) -> Any:
         from benchhub.bench import plan
         from benchhub.bench.models import Experiment, Run
         from benchhub.catalog.models import Workload
@@ -137,48 +162,46 @@ class BenchHub:
             workload=Workload.objects.current().get(name="pgbench select-only, scale 10"),
             client_build=self.build,
             client_bin_directory=self.instance["bin_directory"],
-            client_levels=levels,
+            client_levels=[level],
             duration_s=duration_s,
         )
         plan.queue(experiment, [self.system])
         wake()
-        time.sleep(len(levels) * duration_s)
+        time.sleep(duration_s)
         while experiment.runs.exclude(state__in=["succeeded", "failed", "lost"]).exists():
             time.sleep(POLL_S)
-        runs = list(experiment.runs.filter(kind=Run.Kind.MEASURE).select_related("result", "experiment"))
-        if bad := [run for run in runs if run.state != "succeeded"]:
-            sys.exit(f"{bad[0]}: {bad[0].state}. {bad[0].reason}")
-        return runs
+        run = experiment.runs.select_related("result", "experiment").get(kind=Run.Kind.MEASURE)
+        if run.state != "succeeded":
+            sys.exit(f"{run}: {run.state}. {run.reason}")
+        return run
 
 
 class PlainLoop:
     """The same matrix by a shell loop over ssh with a kept master connection."""
 
-    def __init__(
-        self, described: dict[str, Any], private_key: str, duration_s: int, levels: Sequence[int], *, bare: bool
-    ) -> None:
+    def __init__(self, described: dict[str, Any], private_key: str, duration_s: int, *, same_options: bool) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="overhead-"))
-        self.duration_s, self.levels = duration_s, list(levels)
+        self.duration_s = duration_s
         key, known = self.folder / "key", self.folder / "known_hosts"
         key.touch(mode=0o600)
         key.write_text(private_key)
         known.write_text(f"[{described['address']}]:{described['port']} {described['host_key']}\n")
         instance = described["instances"][-1]
         self.password = instance["password"] or ""
-        self.options = "" if bare else SAME_OPTIONS
+        self.options = SAME_OPTIONS if same_options else ""
         self.words = [
             *(str(self.folder), str(described["port"]), str(key), str(known)),
             f"{described['username']}@{described['address']}",
             *(instance["bin_directory"], str(instance["port"]), instance["database"], instance["username"]),
-            *(str(duration_s), *map(str, levels)),
+            str(duration_s),
         ]
 
-    def run(self) -> Round:
+    def run(self, level: int) -> Turn:
         started = time.monotonic()
         environment = {**os.environ, "PGPASSWORD": self.password, "OPTIONS": self.options}
-        subprocess.run(["/bin/sh", str(LOOP), *self.words], env=environment, check=True)
+        subprocess.run(["/bin/sh", str(LOOP), *self.words, str(level)], env=environment, check=True)
         taken_s = time.monotonic() - started
-        return Round({level: self._tps(level) for level in self.levels}, added(taken_s, self.duration_s, self.levels))
+        return Turn(level, self._tps(level), taken_s - self.duration_s)
 
     def _tps(self, level: int) -> float:
         text = (self.folder / f"{level}.out").read_text()
@@ -186,10 +209,6 @@ class PlainLoop:
         if not found:
             sys.exit(f"The plain loop gave no TPS at {level} clients: {text}")
         return float(found[1])
-
-
-def added(taken_s: float, duration_s: int, runs: Sequence[object]) -> float:
-    return taken_s / len(runs) - duration_s
 
 
 def summary(plain: Round, bench: Round) -> str:

@@ -18,6 +18,7 @@ from .models import Experiment, ExperimentSystem, Protocol, Result, Run, System
 
 # Assumed where nothing has been measured yet: more than today's machines reach, so that logs stay bounded.
 UNKNOWN_TPS = 1_000_000
+UNKNOWN_TPS_PER_THREAD = 60_000
 
 
 def resolve_threads(rule: str, clients: int) -> int:
@@ -119,18 +120,21 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
         warmup_s=experiment.warmup_s,
         vacuum=experiment.vacuum,
         checkpoint=experiment.checkpoint,
-        log_sampling_rate=choose_sampling_rate(expected_tps(system), experiment.duration_s),
+        log_sampling_rate=choose_sampling_rate(expected_tps(system, clients), experiment.duration_s),
     )
     tools.get(spec.tool).check(spec)
     return spec
 
 
-def expected_tps(system: System) -> float:
-    """Twice the best that this system has shown, for the size of logs; a high guess where it has shown nothing."""
-    if system._state.adding:
-        return UNKNOWN_TPS
-    best = Result.objects.filter(run__system=system).order_by("-throughput").values_list("throughput", flat=True)
-    return 2 * best[0] if best else UNKNOWN_TPS
+def expected_tps(system: System, clients: int) -> float:
+    """Twice the best that this system has shown, for the size of logs; a high guess where it has shown nothing.
+
+    The guess grows with what can work at the same time: clients, and hardware threads to serve them.
+    """
+    results = Result.objects.none() if system._state.adding else Result.objects.filter(run__system=system)
+    best = results.order_by("-throughput").values_list("throughput", flat=True).first()
+    busy = min(clients, system.hardware.threads)
+    return 2 * best if best else min(UNKNOWN_TPS, busy * UNKNOWN_TPS_PER_THREAD)
 
 
 class Step(NamedTuple):

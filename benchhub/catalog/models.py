@@ -77,6 +77,10 @@ class Hardware(Revised):
     def cores(self) -> int:
         return self.sockets * self.cores_per_socket
 
+    @property
+    def threads(self) -> int:
+        return self.cores * self.threads_per_core
+
 
 class LicenceModel(Revised):
     """How a product's licence is counted: nothing, per occupied socket or per physical core, by the year."""

@@ -29,7 +29,7 @@ from runners.tools import histogram
 BYTES_PER_TRANSACTION = 31
 LOG_CAP_BYTES = 256 * 1024 * 1024
 FAST_LOAD_TPS = 5_000
-FAST_LOAD_EVERY = 10
+FAST_LOAD_LINES_PER_S = 2_000
 HEADER = "benchhub-latency 1"
 KINDS = ("skipped", "failed", "serialization", "deadlock")
 UNREADABLE = "unreadable"
@@ -147,13 +147,13 @@ AGGREGATE_COLUMNS = (6, 10, 11, 15)
 def choose_sampling_rate(expected_tps: float, duration_s: float, cap_bytes: int = LOG_CAP_BYTES) -> float:
     """Return the share of transactions to log: 1/k for a whole k.
 
-    The log stays under the cap, and of a fast load only every tenth transaction is logged: where transactions are
-    short, writing a line for each of them costs about 3% of the throughput that is to be measured.
+    The log stays under the cap, and of a fast load only some 2,000 transactions a second are logged: where
+    transactions are short, writing a line for each of them takes from the throughput that is to be measured.
     """
     if expected_tps < 0 or duration_s < 0 or cap_bytes <= 0:
         raise ValueError("A sampling rate needs a rate and a duration that are not negative, and a cap above 0.")
     log_bytes = expected_tps * duration_s * BYTES_PER_TRANSACTION
-    fewest = FAST_LOAD_EVERY if expected_tps > FAST_LOAD_TPS else 1
+    fewest = math.ceil(expected_tps / FAST_LOAD_LINES_PER_S) if expected_tps > FAST_LOAD_TPS else 1
     return 1 / max(fewest, math.ceil(log_bytes / cap_bytes))
 
 

@@ -172,9 +172,10 @@ def test_percentiles_of_a_recorded_log_are_those_of_its_sorted_latencies() -> No
     [
         (0, 300, 1),
         (5_000, 300, 1),
-        (5_001, 300, 10),  # a fast load, although its log would fit
+        (5_001, 300, 3),  # a fast load, although its log would fit: 5,001 / 2,000 = 2.5
         (5_000, 3_000, 2),  # 465,000,000 bytes / 268,435,456 = 1.7
-        (600_000, 300, 21),  # 5,580,000,000 bytes / 268,435,456 = 20.8
+        (600_000, 300, 300),  # 600,000 / 2,000; its log alone would need every 21st
+        (600_000, 7_200, 499),  # 133,920,000,000 bytes / 268,435,456 = 498.9
     ],
 )
 def test_the_sampling_rate_keeps_the_log_under_the_cap(tps: float, duration_s: float, every: int) -> None:
