@@ -120,7 +120,10 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_PUBLISH_RETRY = False
-TICK_SECONDS = 5
+# LEASE_SECONDS: how long a worker may be silent before another one takes over what it drives. How often the ticker
+# ticks and runs are looked at follows from it.
+LEASE_SECONDS = float(os.environ.get("LEASE_SECONDS", "60"))
+TICK_SECONDS = LEASE_SECONDS / 12
 CELERY_BEAT_SCHEDULE = {
     "tick": {"task": "bench.tick", "schedule": TICK_SECONDS, "options": {"expires": TICK_SECONDS}},
 }

@@ -31,10 +31,10 @@ from .visits import folders_of, target_of
 logger = logging.getLogger(__name__)
 
 BATCH = 50
-RENEW_S = 15  # leases are renewed while a step takes long, well before they end
+RENEW_S = queue.LEASE.total_seconds() / 4  # leases are renewed while a step takes long, well before they end
 FACTS_LAST = timedelta(hours=1)
-LOOK_EVERY = timedelta(seconds=10)
-RETRY_AFTER = timedelta(seconds=15)
+LOOK_EVERY = queue.LEASE / 6
+RETRY_AFTER = queue.LEASE / 4
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
 

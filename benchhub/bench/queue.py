@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import IntegrityError, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -18,7 +19,7 @@ from django.db.models.functions import Now
 from .models import Attempt, Event, Experiment, Hold, Run, Watch
 from .states import ACTIVE, FINAL, State, may_move
 
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 
 
 class StaleFenceError(Exception):
