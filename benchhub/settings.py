@@ -125,7 +125,7 @@ CELERY_TASK_PUBLISH_RETRY = False
 LEASE_SECONDS = float(os.environ.get("LEASE_SECONDS", "60"))
 TICK_SECONDS = LEASE_SECONDS / 12
 CELERY_BEAT_SCHEDULE = {
-    "tick": {"task": "bench.tick", "schedule": TICK_SECONDS, "options": {"expires": TICK_SECONDS}},
+    "tick": {"task": "bench.tick", "schedule": TICK_SECONDS, "kwargs": {"is_scheduled": True}},
 }
 
 REST_FRAMEWORK = {
