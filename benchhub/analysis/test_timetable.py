@@ -135,7 +135,9 @@ PERIODS = st.lists(st.tuples(HOURS, HOURS).filter(lambda p: p[0] < p[1]).map(lam
 @given(at=HOURS, length=st.integers(1, 12), allowed=st.none() | PERIODS, blocked=PERIODS)
 def test_the_earliest_start_is_the_first_hour_that_fits(at, length, allowed, blocked):
     def fits(hour):
-        hours = [Period(utc(1) + timedelta(hours=h), utc(1) + timedelta(hours=h + 1)) for h in range(hour, hour + length)]
+        hours = [
+            Period(utc(1) + timedelta(hours=h), utc(1) + timedelta(hours=h + 1)) for h in range(hour, hour + length)
+        ]
         inside = all(allowed is None or any(p.start <= h.start and h.end <= p.end for p in allowed) for h in hours)
         return inside and not any(p.start < h.end and h.start < p.end for p in blocked for h in hours)
 
