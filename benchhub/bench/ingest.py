@@ -67,7 +67,7 @@ def store(
     """Turn outputs into rows; returns how the run ended, and why if not well. A failed run gets no result."""
     result = parse(run, outputs, observed)
     if result.outcome == "failed":
-        return State.FAILED, result.reason
+        return State.FAILED, " ".join([result.reason, *remarks])
     if run.kind == Run.Kind.LOAD:
         store_data_set(run, outputs)
     else:
