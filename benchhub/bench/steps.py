@@ -9,7 +9,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runners import job, probe, telemetry
@@ -44,7 +44,7 @@ class Job:
     server: Target | None
     attempt: job.Attempt
     spec: RunSpec
-    password: str | None
+    password: str | None = field(repr=False)
     expected_s: int
     offset: int
     out_offset: int
@@ -147,11 +147,23 @@ async def _start(job_: Job) -> Started:
     before = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
     try:
         outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
+        if outcome is job.StartOutcome.BUSY and await _end_leftovers(job_):
+            outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
     except RemoteFailure:
         # The tombstone makes sure that nothing of this attempt can begin after it was given up.
         await job.cancel(kept, job_.target, attempt)
         raise
     return Started(outcome, facts, before)
+
+
+async def _end_leftovers(job_: Job) -> bool:
+    """End what a job that has finished left running, if that is what keeps the host busy; whether it was."""
+    run, _, number = (await job.look(connections(), job_.target, job_.attempt)).holder.partition(" ")
+    holder = replace(job_.attempt, run=run, number=int(number))
+    if (await job.look(connections(), job_.target, holder)).returncode is None:
+        return False
+    await job.cancel(connections(), job_.target, holder)
+    return True
 
 
 async def _cancel(job_: Job) -> Answer:
