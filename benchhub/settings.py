@@ -98,6 +98,8 @@ WHITENOISE_USE_FINDERS = not STATIC_ROOT
 
 # HTTPS=1 when people reach BenchHub by https (a proxy in front that sets X-Forwarded-Proto).
 HTTPS = os.environ.get("HTTPS", "0") == "1"
+# METRICS_TOKEN: lets a machine read /metrics and /health; without it only people who have signed in can.
+METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import DataError, transaction
 from django.db.models import F, Max
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
@@ -22,7 +22,7 @@ from benchhub.catalog.models import Host
 from runners import job, probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
-from . import gates, ingest, live_log, loop, plan, queue, steps, visits
+from . import gates, ingest, live_log, loop, plan, queue, steps, visits, workers
 from .models import Attempt, Run
 from .states import State
 from .steps import Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
@@ -156,15 +156,21 @@ def _settle(job_: Job, future: Future[Answer], wake: Wake) -> None:
         _write(job_, answer, wake)
     except queue.StaleFenceError as error:
         logger.warning("%s Its answer was dropped.", error)
-    except HostKeyChanged as error:
-        _quarantine(job_, error)
-    except RemoteFailure as error:
-        _refused(job_, str(error))
-    except (Unreachable, TimeoutError) as error:
-        _unreached(job_, error)
+    except (HostKeyChanged, RemoteFailure, Unreachable, TimeoutError) as error:
+        workers.count_ssh_error()
+        _not_done(job_, error)
     except Exception as error:  # one run's trouble must not keep the others of the batch waiting
         logger.exception("A step of run %s failed", job_.claim.run_id)
         queue.look_again(job_.claim, RETRY_AFTER, contact_error=f"BenchHub failed at this step: {error!r}.")
+
+
+def _not_done(job_: Job, error: HostKeyChanged | RemoteFailure | Unreachable | TimeoutError) -> None:
+    if isinstance(error, HostKeyChanged):
+        _quarantine(job_, error)
+    elif isinstance(error, RemoteFailure):
+        _refused(job_, str(error))
+    else:
+        _unreached(job_, error)
 
 
 def _write(job_: Job, answer: Answer, wake: Wake) -> None:
@@ -275,7 +281,7 @@ def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, 
         with transaction.atomic():
             observed = _observed(run, job_, ended)
             return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
-    except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+    except (LookupError, ValueError, TypeError, ArithmeticError, DataError) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
         return State.FAILED, " ".join([reason, *remarks])

@@ -16,10 +16,11 @@ from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
+from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Hold", "LiveLog", "Reservation", "Watch", "Window"]
+__all__ = ["Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):

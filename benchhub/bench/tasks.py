@@ -10,7 +10,7 @@ from django.conf import settings
 from benchhub import celery
 from benchhub.celery import app
 
-from . import execution, visits
+from . import execution, visits, workers
 
 _deciding = threading.Lock()
 _last_s = [float("-inf")]
@@ -21,6 +21,8 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
     """Visit hosts that people asked about; advance every run that is due or named, without waiting for a load."""
     if is_scheduled and not is_due():
         return
+    if is_scheduled:
+        workers.note()
     visits.visit_hosts()
     execution.tick(celery.wake, run_ids)
 

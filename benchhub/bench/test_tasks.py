@@ -3,13 +3,14 @@
 import pytest
 from django.conf import settings
 
-from benchhub.bench import execution, tasks, visits
+from benchhub.bench import execution, tasks, visits, workers
 
 
 @pytest.fixture
 def taken(monkeypatch):
     """The ticks that were not left out, by what they named."""
     taken = []
+    monkeypatch.setattr(workers, "note", lambda: None)
     monkeypatch.setattr(visits, "visit_hosts", lambda: 0)
     monkeypatch.setattr(execution, "tick", lambda _wake, run_ids: taken.append(tuple(run_ids)))
     monkeypatch.setattr(tasks, "_last_s", [float("-inf")])
