@@ -89,9 +89,7 @@ def test_a_full_disk_fails_the_run_with_its_reason_and_the_host_goes_on(rig, sit
 
 
 @pytest.mark.parametrize(("code", "words"), [(1, "pgbench ended with code 1"), (2, "pgbench was aborted")])
-def test_a_load_generator_that_fails_fails_its_run_once_and_stops_no_other(
-    rig, site, system, ends_once, code, words
-):
+def test_a_load_generator_that_fails_fails_its_run_once_and_stops_no_other(rig, site, system, ends_once, code, words):
     rig.both()
     site.behave(f"echo 'pgbench: error: no good' >&2; exit {code}")
     [failed] = rows.queue(system)
@@ -180,8 +178,10 @@ def test_a_process_number_given_out_again_is_not_killed_for_the_job(rig, site, s
 
 
 def process_with_number(number: int) -> subprocess.Popen[bytes]:
-    """A process of the kernel's choice, the choice being prepared; others fork too, so it may take several tries."""
-    for _ in range(500):
+    """The kernel's choice is prepared; it may take several tries, as others fork too, and as a number stays taken
+    while a session or group has it."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(number - 1))
         process = subprocess.Popen(["sleep", "120"], start_new_session=True)
         if process.pid == number:
@@ -226,9 +226,7 @@ def test_a_target_whose_clock_is_an_hour_apart_is_measured_as_any_other(rig, ser
 
 @pytest.mark.skipif(not FAKETIME.exists(), reason="libfaketime is not installed: install the package libfaketime")
 @pytest.mark.parametrize("hours", [1, -1])
-def test_a_worker_whose_clock_is_an_hour_apart_works_beside_one_that_is_right(
-    rig, site, system, ends_once, hours
-):
+def test_a_worker_whose_clock_is_an_hour_apart_works_beside_one_that_is_right(rig, site, system, ends_once, hours):
     wrong = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": f"{hours:+d}h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
     rig.ticker()
     rig.worker("wrong", **wrong)

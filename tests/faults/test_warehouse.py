@@ -75,9 +75,7 @@ def test_a_warehouse_that_stands_still_for_several_leases_has_everything_once(ri
     ends_once(runs)
 
 
-def test_an_old_backup_restored_runs_nothing_twice_and_collects_what_ran_since(
-    rig, site, system, ends_once, warehouse
-):
+def test_an_old_backup_restored_runs_nothing_twice_and_collects_what_ran_since(rig, site, system, ends_once, warehouse):
     worker = rig.both()
     runs = rows.queue(system, 4, duration_s=3)
     rows.until_state(runs[1], "running")
