@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "benchhub/api": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", "benchhub.reports", *PURE_RUNNERS),
 }
 NO_DJANGO = ("benchhub/analysis", "runners", "benchhub/embedded")
-TOUCHES_A_HOST = {f"benchhub/bench/{name}.py" for name in ("execution", "steps", "visits", "examine")}
+TOUCHES_A_HOST = {f"benchhub/bench/{name}.py" for name in ("execution", "steps", "visits", "examine", "tidy")}
 
 
 def modules(room):

@@ -292,7 +292,10 @@ def _acknowledge(job_: Job) -> None:
     try:
         loop.submit(steps.acknowledge(job_)).result(timeout=30)
     except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError) as error:
-        logger.warning("Run %s is stored, but its folder on the host stays: %s", job_.claim.run_id, error)
+        logger.warning("Run %s is stored, but its folder on the host stays for now: %s", job_.claim.run_id, error)
+    else:
+        attempt = Attempt.objects.filter(run=job_.claim.run_id, number=job_.attempt.number)
+        attempt.update(acknowledged_at=Now())
 
 
 def _refused(job_: Job, reason: str) -> None:

@@ -258,8 +258,10 @@ class Attempt(models.Model):
     ended_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=12, blank=True)
     reason = models.TextField(blank=True)
+    acknowledged_at = models.DateTimeField(null=True, help_text="The target knows that it may clean up.")
 
     class Meta:
+        indexes = [models.Index(fields=["ended_at"], condition=Q(acknowledged_at=None), name="attempt_untidied")]
         constraints = [
             models.UniqueConstraint(fields=["run", "number"], name="attempt_number_once"),
             models.UniqueConstraint(fields=["run"], condition=Q(ended_at=None), name="attempt_one_open_per_run"),

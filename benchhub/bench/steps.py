@@ -197,7 +197,11 @@ async def wait_for_end(job_: Job, wake: Wake) -> None:
 
 async def acknowledge(job_: Job) -> None:
     """Let the target clean up: its evidence is stored."""
-    await job.acknowledge(connections(), job_.target, job_.attempt)
+    await tidy(job_.target, job_.attempt)
+
+
+async def tidy(target: Target, attempt: job.Attempt) -> None:
+    await job.acknowledge(connections(), target, attempt)
 
 
 def live_tps(progress: bytes) -> dict[str, float]:

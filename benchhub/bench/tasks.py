@@ -10,7 +10,7 @@ from django.conf import settings
 from benchhub import celery
 from benchhub.celery import app
 
-from . import execution, visits, workers
+from . import execution, tidy, visits, workers
 
 _deciding = threading.Lock()
 _last_s = [float("-inf")]
@@ -25,6 +25,8 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         workers.note()
     visits.visit_hosts()
     execution.tick(celery.wake, run_ids)
+    if is_scheduled:
+        tidy.tidy()
 
 
 def is_due() -> bool:
