@@ -1,4 +1,4 @@
-"""What must not be seen: keys and passwords in process lists, logs, answers and pages, during real runs and failures."""
+"""What must not be seen in process lists, logs, tracebacks and pages during runs good and bad: keys and passwords."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 
-from benchhub.bench.models import Evidence, Event, Run, Watch
+from benchhub.bench.models import Event, Evidence, Run, Watch
 from benchhub.catalog.models import Instance
 from benchhub.embedded import proc
 from tests.faults import rows
@@ -57,7 +57,9 @@ def secrets(rig, site, system) -> list[str]:
 
 def logs(rig) -> str:
     names = ("worker", "ticker", "web", "sshd-alpha")
-    return "\n".join(file.read_text(errors="replace") for name in names if (file := rig.processes.logs / f"{name}.log").exists())
+    return "\n".join(
+        file.read_text(errors="replace") for name in names if (file := rig.processes.logs / f"{name}.log").exists()
+    )
 
 
 def test_the_watchman_sees_a_secret_on_a_command_line():

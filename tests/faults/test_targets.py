@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from benchhub.bench import queue
 from benchhub.bench.models import Evidence, Run, Watch
 from tests.faults import rows
-from tests.faults.rig import FAKETIME, crash, until, wake_up
+from tests.faults.rig import FAKETIME, crash, kill, until
 
 pytestmark = pytest.mark.target
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount, or choose process numbers")
@@ -158,21 +158,19 @@ def test_a_process_number_given_out_again_is_not_killed_for_the_job(rig, site, s
     worker = rig.both()
     [run] = rows.queue(system, duration_s=30)
     until(lambda: site.executions(run))
+    kill(worker)
     wrapper, command = pids(site.folder(run))
-    site.proxy.part()
     os.killpg(command, signal.SIGKILL)
     os.kill(wrapper, signal.SIGKILL)
     until(lambda: not is_alive(wrapper) and not is_alive(command))
     strangers = [process_with_number(number) for number in (wrapper, command)]
     try:
         Run.objects.filter(pk=run.pk).update(cancel_asked_at=Now())
-        site.proxy.drop()
-        site.proxy.mend()
+        rig.worker()
         [ended] = rows.until_final([run])
         assert ended.state == "cancelled", ended.reason
         assert [stranger.poll() for stranger in strangers] == [None, None]
     finally:
-        wake_up(worker)
         for stranger in strangers:
             stranger.kill()
 
