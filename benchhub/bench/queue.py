@@ -222,19 +222,18 @@ def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it
 def stop_failing() -> None:
     """Pause the experiments of which too many runs have failed, or cancel what still waits of them."""
     for experiment in Experiment.objects.tripped():
-        failed = "1 run failed or was lost" if experiment.failures == 1 else (
-            f"{experiment.failures} runs failed or were lost"
-        )  # fmt: skip
+        count = experiment.failures  # type: ignore[attr-defined]  # tripped() counts them
+        reason = f"{count} run{'' if count == 1 else 's'} failed or lost, which is where its policy stops it."
         if experiment.failure_policy == Experiment.FailurePolicy.PAUSE:
-            pause(experiment, f"{failed}: its policy pauses it then.")
+            pause(experiment, reason)
         else:
             waiting = Run.objects.filter(experiment=experiment, state=State.QUEUED)
-            ask_to_cancel(waiting, f"{failed} before: the policy of the experiment cancels the rest then.")
+            ask_to_cancel(waiting, f"Cancelled with the rest of the experiment: {reason}")
 
 
 def pause(experiment: Experiment, reason: str) -> bool:
-    """Let no further run of it start; what is under way goes on. False where it was paused already."""
-    mine = Experiment.objects.filter(pk=experiment.pk, paused_at=None)
+    """Let no further run of it start; what is under way goes on. False where it was paused, or resumed since."""
+    mine = Experiment.objects.filter(pk=experiment.pk, paused_at=None, resumed_at=experiment.resumed_at)
     return bool(mine.update(paused_at=Now(), pause_reason=reason))
 
 
