@@ -36,8 +36,8 @@ class StaleFenceError(Exception):
     """Somebody else has claimed the run since: what this worker knows is old, and nothing was written."""
 
 
-class PolicyStopsError(Exception):
-    """Enough runs of the experiment have failed; nothing was written."""
+class ShutError(Exception):
+    """Something that happened a moment ago keeps the run from starting; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +97,24 @@ def _reserve(run: Run) -> bool:
         with transaction.atomic():
             Hold.objects.bulk_create(Hold(resource=key, run=run) for key in resources(run))
             locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
-            _refuse_after_failures(run)
+            _refuse_where_shut(run)
             move(locked, State.RESERVED)
             Watch.objects.update_or_create(run=locked, defaults=dict(FRESH_WATCH))
-    except (IntegrityError, Run.DoesNotExist, PolicyStopsError):
-        return False  # another worker was first, or another driver's run holds the server, or a run has just failed
+    except (IntegrityError, Run.DoesNotExist, ShutError):
+        return False  # another worker was first, another driver's run holds the server, or a gate has just shut
     return True
 
 
-def _refuse_after_failures(run: Run) -> None:
+def _refuse_where_shut(run: Run) -> None:
     """Ask again when the hosts are ours: what ended on them a moment ago may have been one failure too many."""
-    if Experiment.objects.tripped().filter(pk=run.experiment_id).exists():
-        raise PolicyStopsError
+    if why_not_now(run) or Experiment.objects.tripped().filter(pk=run.experiment_id).exists():
+        raise ShutError
+
+
+def why_not_now(run: Run) -> str:
+    """What keeps a run from starting, apart from its hosts being held (by itself, it may be); empty for nothing."""
+    again = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
+    return " ".join(gates.sentences(again, without="busy"))
 
 
 def _end_in_queue(run: Run, state: State, reason: str) -> bool:
