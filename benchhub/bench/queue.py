@@ -107,7 +107,8 @@ def _reserve(run: Run) -> bool:
 
 def _refuse_where_shut(run: Run) -> None:
     """Ask again when the hosts are ours: what ended on them a moment ago may have been one failure too many."""
-    if why_not_now(run) or Experiment.objects.tripped().filter(pk=run.experiment_id).exists():
+    # In this order: what another worker pauses between the two has either tripped already or is seen as paused.
+    if Experiment.objects.tripped().filter(pk=run.experiment_id).exists() or why_not_now(run):
         raise ShutError
 
 
