@@ -22,7 +22,7 @@ from benchhub.catalog.models import Host
 from runners import job, probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
-from . import gates, ingest, live_log, loop, plan, queue, steps, visits, workers
+from . import ingest, live_log, loop, plan, queue, steps, visits, workers
 from .models import Attempt, Run
 from .states import State
 from .steps import Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
@@ -67,7 +67,7 @@ def _prepare(claim: queue.Claim) -> Job | None:
     """Commit what must be true before the target is spoken to, and gather plain data; None where nothing is to do."""
     try:
         with queue.fenced(claim) as run:
-            too_late = _why_not_now(run) if run.state == State.STARTING else ""
+            too_late = queue.why_not_now(run) if run.state == State.STARTING else ""
             if run.state == State.RESERVED and not _enter_starting(run, claim):
                 return None
             if reason := _untrusted_host(run):
@@ -82,19 +82,13 @@ def _enter_starting(run: Run, claim: queue.Claim) -> bool:
     if run.cancel_asked_at:
         queue.finish(run, claim, State.CANCELLED, "Cancelled before it started.")
         return False
-    if reason := _why_not_now(run):
+    if reason := queue.why_not_now(run):  # the worker may have slept since the run was reserved
         queue.give_back(run, claim, reason)
         return False
     number = (run.attempts.aggregate(last=Max("number"))["last"] or 0) + 1
     Attempt.objects.create(run=run, number=number)
     queue.move(run, State.STARTING, fence=claim.fence)
     return True
-
-
-def _why_not_now(run: Run) -> str:
-    """Asked again before the first word to the target: the worker may have slept since the run was reserved."""
-    [again] = gates.with_gates(Run.objects.filter(pk=run.pk).select_related("system__driver", "system__instance__host"))
-    return " ".join(gates.sentences(again, without="busy"))
 
 
 def _untrusted_host(run: Run) -> str:

@@ -86,18 +86,18 @@ def _waits_for_data() -> Exists:
     return Exists(loads.exclude(state__in=FINAL))
 
 
-def _hosts(run: Run) -> list[Host]:
+def hosts(run: Run) -> list[Host]:
     system = run.system
     return [system.driver, *([system.instance.host] if system.instance.host and not system.driven_locally else [])]
 
 
 def _paused_hosts(run: Run) -> str:
-    names = [host.name for host in _hosts(run) if host.paused_at]
+    names = [host.name for host in hosts(run) if host.paused_at]
     return f"The host {' and '.join(names)} is paused."
 
 
 def _untrusted_hosts(run: Run) -> str:
-    [first, *_] = [host for host in _hosts(run) if host.trust != Host.Trust.PINNED]
+    [first, *_] = [host for host in hosts(run) if host.trust != Host.Trust.PINNED]
     if first.trust == Host.Trust.QUARANTINED:
         return f"The host key of {first.name} has changed, so nothing is sent to it: look at the host's page."
     return f"The host key of {first.name} is {first.get_trust_display()}: approve it on the host's page."
@@ -129,7 +129,7 @@ GATES = (
 
 def with_gates(runs: Runs) -> Runs:
     """Each run with a column of truth for each gate (`gate_...`)."""
-    return runs.annotate(**{f"gate_{gate.name}": _column(gate.is_shut) for gate in GATES})  # type: ignore[return-value]
+    return runs.annotate(**{f"gate_{gate.name}": _column(gate.is_shut) for gate in GATES})
 
 
 def _column(condition: Q) -> Func:

@@ -86,7 +86,8 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         counted = self.annotate(
             queued_count=Count("runs", filter=queued), queued_s=Sum("runs__expected_s", filter=queued)
         )
-        return counted.filter(queued_count__gt=0).order_by("-priority", Coalesce("place", "pk"), "pk")
+        age = Coalesce("place", "pk", output_field=models.BigIntegerField())
+        return counted.filter(queued_count__gt=0).order_by("-priority", age, "pk")
 
     def tripped(self) -> Self:
         """Those whose runs failed more often, since they were last resumed, than their policy lets them go on with."""
@@ -169,7 +170,7 @@ class ExperimentSystem(models.Model):
 
 QUEUE_ORDER = (
     F("experiment__priority").desc(),
-    Coalesce("experiment__place", "experiment_id"),
+    Coalesce("experiment__place", "experiment_id", output_field=models.BigIntegerField()),
     F("experiment_id"),
     F("position"),
 )

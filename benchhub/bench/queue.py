@@ -37,8 +37,8 @@ class StaleFenceError(Exception):
     """Somebody else has claimed the run since: what this worker knows is old, and nothing was written."""
 
 
-class PolicyStopsError(Exception):
-    """Enough runs of the experiment have failed; nothing was written."""
+class ShutError(Exception):
+    """Something that happened a moment ago keeps the run from starting; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +98,25 @@ def _reserve(run: Run) -> bool:
         with transaction.atomic():
             Hold.objects.bulk_create(Hold(resource=key, run=run) for key in resources(run))
             locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
-            _refuse_after_failures(run)
+            _refuse_where_shut(run)
             move(locked, State.RESERVED)
             Watch.objects.update_or_create(run=locked, defaults=dict(FRESH_WATCH))
-    except (IntegrityError, Run.DoesNotExist, PolicyStopsError):
-        return False  # another worker was first, or another driver's run holds the server, or a run has just failed
+    except (IntegrityError, Run.DoesNotExist, ShutError):
+        return False  # another worker was first, another driver's run holds the server, or a gate has just shut
     return True
 
 
-def _refuse_after_failures(run: Run) -> None:
+def _refuse_where_shut(run: Run) -> None:
     """Ask again when the hosts are ours: what ended on them a moment ago may have been one failure too many."""
-    if Experiment.objects.tripped().filter(pk=run.experiment_id).exists():
-        raise PolicyStopsError
+    # In this order: what another worker pauses between the two has either tripped already or is seen as paused.
+    if Experiment.objects.tripped().filter(pk=run.experiment_id).exists() or why_not_now(run):
+        raise ShutError
+
+
+def why_not_now(run: Run) -> str:
+    """What keeps a run from starting, apart from its hosts being held (by itself, it may be); empty for nothing."""
+    again = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
+    return " ".join(gates.sentences(again, without="busy"))
 
 
 def _end_in_queue(run: Run, state: State, reason: str) -> bool:
@@ -223,19 +230,18 @@ def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it
 def stop_failing() -> None:
     """Pause the experiments of which too many runs have failed, or cancel what still waits of them."""
     for experiment in Experiment.objects.tripped():
-        failed = "1 run failed or was lost" if experiment.failures == 1 else (
-            f"{experiment.failures} runs failed or were lost"
-        )  # fmt: skip
+        count = experiment.failures  # type: ignore[attr-defined]  # tripped() counts them
+        reason = f"{count} run{'' if count == 1 else 's'} failed or lost, which is where its policy stops it."
         if experiment.failure_policy == Experiment.FailurePolicy.PAUSE:
-            pause(experiment, f"{failed}: its policy pauses it then.")
+            pause(experiment, reason)
         else:
             waiting = Run.objects.filter(experiment=experiment, state=State.QUEUED)
-            ask_to_cancel(waiting, f"{failed} before: the policy of the experiment cancels the rest then.")
+            ask_to_cancel(waiting, f"Cancelled with the rest of the experiment: {reason}")
 
 
 def pause(experiment: Experiment, reason: str) -> bool:
-    """Let no further run of it start; what is under way goes on. False where it was paused already."""
-    mine = Experiment.objects.filter(pk=experiment.pk, paused_at=None)
+    """Let no further run of it start; what is under way goes on. False where it was paused, or resumed since."""
+    mine = Experiment.objects.filter(pk=experiment.pk, paused_at=None, resumed_at=experiment.resumed_at)
     return bool(mine.update(paused_at=Now(), pause_reason=reason))
 
 

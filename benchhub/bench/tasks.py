@@ -10,7 +10,7 @@ from django.conf import settings
 from benchhub import celery
 from benchhub.celery import app
 
-from . import execution, tidy, visits, workers
+from . import execution, tidy, timetable, visits, workers
 
 _deciding = threading.Lock()
 _last_s = [float("-inf")]
@@ -18,11 +18,13 @@ _last_s = [float("-inf")]
 
 @app.task(name="bench.tick", ignore_result=True)  # type: ignore[untyped-decorator]  # celery has no types
 def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
-    """Visit hosts that people asked about; advance every run that is due or named, without waiting for a load."""
+    """Advance every run that is due or named; as the ticker's tick also do what needs doing from time to time."""
     if is_scheduled and not is_due():
         return
     if is_scheduled:
         workers.note()
+    if not run_ids:
+        timetable.expand()
     visits.visit_hosts()
     execution.tick(celery.wake, run_ids)
     if is_scheduled:
