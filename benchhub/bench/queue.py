@@ -165,9 +165,18 @@ def fenced(claim: Claim) -> Iterator[Run]:
 
 
 def renew(claims: Iterable[Claim]) -> None:
-    """Keep the leases of steps that take long; a claim that is stale stays stale."""
-    for claim in claims:
-        Watch.objects.filter(pk=claim.run_id, fence=claim.fence).update(lease_until=Now() + LEASE)
+    """Keep the leases of steps that take long, where half of one is over; a claim that is stale stays stale."""
+    fences = {claim.run_id: claim.fence for claim in claims}
+    ending = Watch.objects.filter(pk__in=fences, lease_until__lt=Now() + LEASE / 2)
+    for run_id, fence in ending.values_list("pk", "fence"):
+        if fence == fences[run_id]:
+            keep(Claim(run_id, fence))
+
+
+def keep(claim: Claim, **observed: object) -> bool:
+    """Go on with the run under the same claim; False, and nothing done, when it is stale."""
+    mine = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
+    return bool(mine.update(lease_until=Now() + LEASE, **observed))
 
 
 def look_again(claim: Claim, after: timedelta, **observed: object) -> bool:

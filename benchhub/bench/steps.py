@@ -17,6 +17,7 @@ from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
+from . import loop
 from .queue import Claim
 from .states import State
 
@@ -177,6 +178,12 @@ async def _collect(job_: Job) -> Ended:
     collected = await job.collect(kept, job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
     after = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
     return Ended(collected, after)
+
+
+def watch(job_: Job, wake: Wake) -> None:
+    """Have this process notice the end of the job, once however often it is asked to."""
+    if job_.claim.run_id not in _watched:
+        loop.submit(wait_for_end(job_, wake))
 
 
 async def wait_for_end(job_: Job, wake: Wake) -> None:
