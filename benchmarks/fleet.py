@@ -83,7 +83,8 @@ class Seen:
 def main() -> int:
     options = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Interrupted."))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     with standing("fleet", LEASE_S) as (rig, _):
         work = rig.account.make_folder(rig.folder / "work")
         systems = enrolled(rig, work, options.targets)

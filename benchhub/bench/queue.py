@@ -17,7 +17,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from . import gates
-from .models import QUEUE_ORDER, Attempt, Event, Experiment, Hold, Run, Watch
+from .models import Attempt, Event, Experiment, Hold, Run, Watch
 from .states import ACTIVE, FINAL, State, may_move
 
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
@@ -81,9 +81,9 @@ def reserve_ready() -> int:
 
 def _next_of_each_driver() -> list[Run]:
     """Two drivers may want the same server: the one whose run comes first in the queue gets it."""
-    ready = gates.ready(Run.objects.all()).order_by("system__driver", *QUEUE_ORDER).distinct("system__driver")
+    keys = gates.keys_of_next()
     return list(
-        Run.objects.filter(pk__in=ready.values("pk"))
+        Run.objects.filter(pk__in=keys)
         .select_related("experiment", "system__driver", "system__instance__host")
         .next_first()
     )
@@ -115,6 +115,8 @@ def _refuse_where_shut(run: Run) -> None:
 
 def why_not_now(run: Run) -> str:
     """What keeps a run from starting, apart from its hosts being held (by itself, it may be); empty for nothing."""
+    if gates.is_open(run):
+        return ""
     again = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
     return " ".join(gates.sentences(again, without="busy"))
 
