@@ -109,7 +109,7 @@ def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page,
     assert page.locator(".doubts details").get_attribute("open") is not None
     assert page.evaluate("window.isSamePage")
     page.wait_for_function("document.querySelectorAll('.chart .points path.point').length === 6 + 4")
-    assert page.locator("[data-live-again]").count() == 0
+    assert page.locator("[hx-trigger^=every]").count() == 0
 
 
 def test_the_page_of_a_run_is_drawn_whole_and_not_too_wide(page, experiment):
