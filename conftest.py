@@ -94,7 +94,7 @@ def processes(server_folder: Path) -> Iterator[Processes]:
     yield supervisor
     supervisor.stop_all()
     proc.kill_marked(MARKER, f"{supervisor.marker}-target")
-    proc.kill_marked(MARKER, supervisor.marker)
+    supervisor.kill_marked()
 
 
 @pytest.fixture(scope="session")
