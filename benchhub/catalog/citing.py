@@ -11,8 +11,7 @@ from django.db.models import Exists, Model, OuterRef, QuerySet
 
 def is_cited(model: type[Model]) -> Any:
     """The expression for: something in the warehouse refers to the row."""
-    relations = (one for one in model._meta.related_objects if one.related_model is not None)
-    return reduce(or_, (Exists(_citing(relation, OuterRef("pk"))) for relation in relations))
+    return reduce(or_, (Exists(_citing(relation, OuterRef("pk"))) for relation in model._meta.related_objects))
 
 
 def citations(row: Model) -> list[str]:
