@@ -18,8 +18,8 @@ COLUMNS = (
     Column("threads", "Threads", ("threads", "position"), is_number=True),
     Column("repeat", "Repeat", ("repeat", "position"), is_number=True),
     Column("state", "State", ("state", "position")),
-    Column("throughput", "Throughput", ("result__throughput",), is_number=True),
-    Column("latency", "Latency", ("result__latency_average_ms",), is_number=True),
+    Column("throughput", "Throughput", ("result__throughput", "position"), is_number=True),
+    Column("latency", "Latency", ("result__latency_average_ms", "position"), is_number=True),
     Column("started", "Started", ("started_at", "position")),
     Column("remarks", "Remarks"),
 )
