@@ -78,7 +78,7 @@ def _order(
     units = _whole(units, log)
     if units:
         units = _raised("order", units, rules.minimum_per_order, log)
-    return _packed("order", rules, units, log) if rules.packs_pooled_per == "order" else ceiling(units)
+    return ceiling(_packed("order", rules, units, log))
 
 
 def _server(name: str, rules: LicenceRules, machine: Machine, on: date | None, log: Log) -> Number:
@@ -250,9 +250,12 @@ def _raised(of: str, units: Number, least: int, log: Log) -> Number:
     return least
 
 
-def _packed(of: str, rules: LicenceRules, units: Number, log: Log) -> int:
+def _packed(of: str, rules: LicenceRules, units: Number, log: Log) -> Number:
+    """Whole packs; of an order whose servers have theirs, only what its minimum has added is to be packed."""
+    if rules.pack == 1:
+        return units
     packs = ceiling(units / Decimal(rules.pack))
-    if rules.pack > 1:
+    if of == rules.packs_pooled_per or packs * rules.pack != units:
         template = "Packs: {units} of the {of} take {packs} of {pack}, which is {result}"
         words = counted(packs, "pack", "packs")
         log.append(step("pack", template, packs * rules.pack, units=units, of=of, packs=words, pack=rules.pack))
