@@ -16,8 +16,8 @@ from .steps import Step, Value, step
 
 Column = Literal["price", "maintenance"]
 MONTHS = 12
-# Digits of a quotient that is not rounded yet: more than any rounding looks at.
-MANY_PLACES = 20
+# Of a quotient that is not rounded yet: more than any rounding looks at (money.MOST_PLACES).
+MANY_PLACES = 40
 
 
 @dataclass(frozen=True, slots=True)

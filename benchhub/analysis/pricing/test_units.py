@@ -224,7 +224,7 @@ def test_every_step_of_the_count_is_kept_in_order_and_reads_as_a_sentence():
     nodes = (Node(Machine("two", 2, 3, processor="Xeon"), 2), Node(X86, 1, "standby"))
     found = counted(nodes, exempt_roles=["standby"], minimum_per_order=20, **rules)
     assert [str(step) for step in found.steps] == [
-        "Exempt: x86 needs no it, as its role is standby.",
+        "Exempt: x86 needs none of it, as its role is standby.",
         "Units: it is counted per physical core as bought; two has 2 x 3 = 6.",
         "Minimum: 3 of a socket are raised to 4; 2 x 4 = 8.",
         "Factor: 8 x 0.5 for Xeon = 4.",

@@ -56,7 +56,7 @@ def count(name: str, rules: LicenceRules, deployment: Deployment, on: date | Non
 
 
 def _exempt(name: str, rules: LicenceRules, deployment: Deployment) -> Log:
-    template = "Exempt: {machine} needs no {licence}, as its role is {role}"
+    template = "Exempt: {machine} needs none of {licence}, as its role is {role}"
     return [
         step("exempt", template, 0, machine=node.machine.name, licence=name, role=node.role)
         for node in deployment.nodes
