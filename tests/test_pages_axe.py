@@ -12,7 +12,7 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import testdata
-from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
+from benchhub.catalog.models import Configuration, Hardware, Instance, LicenceModel, ListPrice
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 VENDOR = Path(__file__).parent / "vendor"
@@ -32,25 +32,35 @@ PAGES = {
     "host-add": None,
     "host": "host",
     "host-edit": "host",
+    "host-delete": "idle host",
     "instances": None,
     "instance-add": None,
     "instance-edit": "instance",
+    "instance-retire": "instance",
+    "instance-delete": "idle instance",
     "hardware-list": None,
     "hardware-add": None,
     "hardware-revise": "hardware",
+    "hardware-retire": "hardware",
     "prices": None,
     "price-add": None,
     "licence-models": None,
     "licence-model-add": None,
+    "licence-model-revise": "licence",
+    "licence-model-retire": "licence",
     "configurations": None,
     "configuration-add": None,
     "configuration-revise": "configuration",
+    "configuration-retire": "idle configuration",
     "workloads": None,
     "workload-add": None,
+    "workload-revise": "workload",
+    "workload-retire": "workload",
 }
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe"}
+NOT_PAGES |= {f"{kind}-show-again" for kind in ("hardware", "licence-model", "configuration", "workload", "instance")}
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
@@ -76,7 +86,12 @@ def rows():
     testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
     testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
     waiting = testdata.make_run(experiment, system, 8, 2)
+    server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
+    idle = Instance.objects.create(name="idle", build=system.build, configuration=system.configuration, **server)
     return {
+        "idle host": testdata.make_host("idle", "192.0.2.2"),
+        "idle instance": idle,
+        "idle configuration": Configuration.objects.create(name="idle"),
         "hardware": hardware,
         "licence": licence,
         "host": host,

@@ -40,7 +40,8 @@ class Catalogue:
 
     @cached_property
     def instances(self) -> dict[str, Instance]:
-        return _by_key(Instance.objects.select_related("host__hardware", "build", "configuration").order_by("name"))
+        rows = Instance.objects.current().select_related("host__hardware", "build", "configuration")
+        return _by_key(rows.order_by("name"))
 
     @cached_property
     def hardware(self) -> dict[str, Hardware]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Count, F, Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from benchhub.analysis import digest as digests
@@ -66,16 +66,6 @@ class Protocol(models.Model):
         return cls.objects.get_or_create(digest=digests.digest(form), defaults={"form": form})[0]
 
 
-class ExperimentQuerySet(models.QuerySet["Experiment"]):
-    def with_progress(self) -> Self:
-        """Each experiment with the number of its runs, of those that ended, and of those that failed or were lost."""
-        return self.annotate(
-            run_count=Count("runs"),
-            ended_count=Count("runs", filter=Q(runs__state__in=FINAL)),
-            bad_count=Count("runs", filter=Q(runs__state__in=[State.FAILED, State.LOST])),
-        ).order_by("-created_at")
-
-
 class Experiment(models.Model):
     """Systems x load levels x repeats of one workload under one protocol."""
 
@@ -96,8 +86,6 @@ class Experiment(models.Model):
     checkpoint = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
-
-    objects = ExperimentQuerySet.as_manager()
 
     class Meta:
         constraints = [

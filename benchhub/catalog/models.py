@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from runners.keys import make_key_pair
@@ -20,6 +20,24 @@ class CurrentQuerySet(models.QuerySet[Any]):
     def current(self) -> Self:
         return self.filter(retired_at=None)
 
+    def retire(self) -> int:
+        return self.current().update(retired_at=Now())
+
+    def show_again(self) -> int:
+        return self.update(retired_at=None)
+
+
+class RevisedQuerySet(CurrentQuerySet):
+    def marked(self) -> Self:
+        """Each with `is_replaced`: whether it has a newer revision. What has none and is retired, a person retired."""
+        newer = self.model._default_manager.filter(name=OuterRef("name"), revision__gt=OuterRef("revision"))
+        return self.annotate(is_replaced=Exists(newer))
+
+    def show_again(self) -> int:
+        """Only what has no newer revision."""
+        shown = self.marked().filter(is_replaced=False).values("pk")
+        return type(self)(self.model).filter(pk__in=shown).update(retired_at=None)
+
 
 class Revised(models.Model):
     """A named thing that results cite: it is never edited in place (the database refuses); an edit makes a revision."""
@@ -28,7 +46,7 @@ class Revised(models.Model):
     revision = models.PositiveIntegerField(default=1)
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    objects = CurrentQuerySet.as_manager()
+    objects = RevisedQuerySet.as_manager()
 
     class Meta:
         abstract = True
@@ -282,6 +300,9 @@ class Instance(models.Model):
     password = SecretField(blank=True)
     data_directory = models.CharField(max_length=300, blank=True)
     bin_directory = models.CharField(max_length=300, blank=True)
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = CurrentQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.name
