@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from .listing import Column, Filter, Listing
-from .models import RevisedQuerySet
+from .revised import RevisedQuerySet
 
 REVISIONS = Filter(
     "revisions",

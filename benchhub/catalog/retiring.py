@@ -14,7 +14,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from .citing import citations
-from .models import Configuration, CurrentQuerySet, Hardware, Host, Instance, LicenceModel, Workload
+from .models import Configuration, Hardware, Host, Instance, LicenceModel, Workload
+from .revised import CurrentQuerySet
 
 
 @dataclass(frozen=True, slots=True)
