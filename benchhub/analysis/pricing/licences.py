@@ -64,6 +64,7 @@ def price_licence(
     licence: Licence, deployment: Deployment, term_years: int, on: date | None = None
 ) -> LicenceCost | NotEligible:
     """What `licence` costs for a deployment over the term. Raises MissingPriceError or PricingError."""
+    require_term(term_years)
     rules = licence.rules
     counted_units = count(licence.name, rules, deployment, on)
     if isinstance(counted_units, NotEligible):
@@ -101,10 +102,10 @@ def _due(rules: LicenceRules, price: Price, billed: int, log: list[Step]) -> _Du
         paid = billed * rules.contracted_price
     elif rules.discount_percent:
         paid = listed * (HUNDRED - rules.discount_percent) / HUNDRED
-    is_plain = not rules.tiers and rules.contracted_price is None and not rules.discount_percent
-    if not is_plain:
-        _log_discount(rules, price, billed, _Due(listed, paid, is_plain), log)
-    return _Due(listed, paid, is_plain)
+    due = _Due(listed, paid, is_plain=not rules.tiers and paid == listed)
+    if not due.is_plain:
+        _log_discount(rules, price, billed, due, log)
+    return due
 
 
 def _log_discount(rules: LicenceRules, price: Price, billed: int, due: _Due, log: list[Step]) -> None:

@@ -177,8 +177,10 @@ def sensitivity(
     """How far each setting alone moves the price, largest first.
 
     Term in years; discount on everything, support and utilisation in per cent. What moves nothing is left out: support
-    without a perpetual licence, utilisation without one by the hour. So is a setting that makes a licence ineligible.
+    without a perpetual licence, utilisation without one by the hour. So is a setting at which there is no price, such as
+    a term that a sheet's maintenance is not priced for. Raises what `quote` raises for the order as it is.
     """
+    quote(order, throughput, terms)
     effects = []
     for name, (low, high) in ranges.items():
         prices = [_at(order, throughput, terms, name, value) for value in (low, high)]
@@ -194,7 +196,10 @@ def _at(order: Order, throughput: Throughput, terms: Terms, name: str, value: De
         terms = replace(terms, discount_percent=value)
     else:
         order = replace(order, licences=tuple(SETTERS[name](licence, value) for licence in order.licences))
-    priced = quote(order, throughput, terms)
+    try:
+        priced = quote(order, throughput, terms)
+    except PricingError:
+        return None
     return None if isinstance(priced, NotEligible) else priced.quotient
 
 

@@ -90,6 +90,11 @@ class Terms:
     discount_percent: Decimal = Decimal(0)
     rates: tuple[Rate, ...] = ()
 
+    def __post_init__(self) -> None:
+        require_term(self.years)
+        if not 0 <= self.discount_percent <= HUNDRED:
+            raise PricingError("Write a discount from 0 to 100 per cent.")
+
 
 USUAL = Terms()
 NOTHING = Deployment()
@@ -239,7 +244,6 @@ def cost(order: Order, terms: Terms = USUAL) -> Cost | NotEligible:
 
     Raises MissingPriceError, UnlikeCurrenciesError, or PricingError for what else is missing or wrong.
     """
-    require_term(terms.years)
     account = _Account(terms)
     for node in order.deployment.nodes:
         _add_machine(account, node, order)
@@ -258,7 +262,6 @@ def cost(order: Order, terms: Terms = USUAL) -> Cost | NotEligible:
 @exactly
 def licence_cost(licence: Licence, deployment: Deployment, terms: Terms = USUAL) -> Cost | NotEligible:
     """A licence and its support alone; what needs none costs 0 in no currency. Raises what `cost` raises."""
-    require_term(terms.years)
     account = _Account(terms)
     priced = price_licence(licence, deployment, terms.years, terms.on)
     if isinstance(priced, NotEligible):

@@ -6,6 +6,7 @@ How published sheets are built, and what says so here:
   price, or a line of its own that stands in that column only (`per="itself"`);
 - '15% large volume discount on lines of source 1': Discount(percent=15, on="source", of=("1",)); the same on the
   maintenance column, or on both; one discount on what another leaves: `is_on_rest`;
+- a column of discounts, line by line: `discount_percent`;
 - lines that a discount spares: `is_discountable=False`; credits: lines with a negative price;
 - '10%, at least 2' spares: `spares`, by `spares_for`; contracted unit prices beside the list's.
 Totals are computed (`sheet_total.total`), never typed in.
@@ -41,13 +42,14 @@ class Maintenance:
     price: Decimal = Decimal(0)
     months: int | None = None
     quantity: Number | None = None
-    percent_of: Literal["list", "contracted"] = "list"
+    percent_of: Literal["list", "paid"] = "list"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line item. `source` is who sells it, `category` its heading; `kind` what it is in a split of the price.
 
+    A price of its own beside the list's is contracted, or so many per cent lower: that is rounded where it is extended.
     Free software needs a mark in `support`. `currency` is the sheet's where empty.
     """
 
@@ -59,6 +61,7 @@ class Line:
     part_number: str = ""
     source: str = ""
     contracted_price: Decimal | None = None
+    discount_percent: Decimal = Decimal(0)
     maintenance: Maintenance | None = None
     spares: int = 0
     is_discountable: bool = True
@@ -71,6 +74,10 @@ class Line:
     def __post_init__(self) -> None:
         if self.kind == "licence" and not self.unit_price and not (self.support or self.maintenance):
             raise PricingError(f"'{self.description}' is free: say that it is unsupported, or that support is bought.")
+        if self.discount_percent and self.contracted_price is not None:
+            raise PricingError(f"'{self.description}' has either a discount in per cent or a contracted price.")
+        if not 0 <= self.discount_percent <= HUNDRED:
+            raise PricingError(f"The discount on '{self.description}' is from 0 to 100 per cent.")
         if self.quantity < 0 or self.spares < 0:
             raise PricingError(
                 f"'{self.description}' needs a quantity of 0 or more: write a credit as a price below 0."
@@ -82,8 +89,12 @@ class Line:
 
     @property
     def paid_price(self) -> Decimal:
-        """Of one unit: contracted, or as listed."""
-        return self.unit_price if self.contracted_price is None else self.contracted_price
+        """Of one unit: contracted, or as listed less the line's own discount; not rounded."""
+        if self.contracted_price is not None:
+            return self.contracted_price
+        if not self.discount_percent:
+            return self.unit_price
+        return self.unit_price * (HUNDRED - self.discount_percent) / HUNDRED
 
     @property
     def citation(self) -> str:

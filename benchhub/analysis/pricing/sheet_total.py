@@ -69,18 +69,22 @@ class SheetTotal:
     steps: tuple[Step, ...]
 
     @property
+    @exactly
     def listed(self) -> Decimal:
         return sum((row.listed + row.maintenance for row in self.rows), Decimal(0))
 
     @property
+    @exactly
     def discounts(self) -> Decimal:
         return sum((taken.price + taken.maintenance for taken in self.taken), Decimal(0))
 
     @property
+    @exactly
     def rounding(self) -> Decimal:
         return self.total - sum((row.price + row.maintenance for row in self.rows), Decimal(0)) + self.discounts
 
     @property
+    @exactly
     def subtotals(self) -> tuple[Subtotal, ...]:
         """By category, in the order they first appear; with discounts and rounding they add up to the total."""
         categories = dict.fromkeys(row.line.category for row in self.rows)
@@ -92,6 +96,7 @@ class SheetTotal:
         return Subtotal(category, price, maintenance)
 
     @property
+    @exactly
     def listed_by_kind(self) -> dict[Kind, Decimal]:
         """At list price, before contracts and discounts; maintenance is support."""
         listed = dict.fromkeys(KINDS, Decimal(0))
@@ -101,6 +106,7 @@ class SheetTotal:
         return listed
 
     @property
+    @exactly
     def by_kind(self) -> dict[Kind, Decimal]:
         """After discounts, which are shared out by what they were on; adds up to the total. Maintenance is support."""
         shares = dict.fromkeys(KINDS, Fraction(0))
@@ -172,8 +178,8 @@ def _total_step(sheet: Sheet, price: Decimal, maintenance: Decimal, grand: Decim
 def _extended(sheet: Sheet, line: Line, months: int, log: list[Step]) -> Row:
     listed = _in_currency(sheet, line, line.unit_price * line.bought, log)
     price = listed
-    if line.contracted_price is not None:
-        price = _in_currency(sheet, line, line.contracted_price * line.bought, log)
+    if line.paid_price != line.unit_price:
+        price = _in_currency(sheet, line, line.paid_price * line.bought, log)
     if line.maintenance and line.maintenance.per == "itself":
         log.append(_line_step(sheet, line, price, "Maintenance"))
         return Row(line, Decimal(0), Decimal(0), price)
@@ -203,8 +209,8 @@ def _line_step(sheet: Sheet, line: Line, extended: Decimal, word: str) -> Step:
     template = f"{word}: {{description}}, {{quantity}} x {{price}} = {{result}}"
     if line.spares:
         template = f"{word}: {{description}}, ({{quantity}} + {{spares}} spares) x {{price}} = {{result}}"
-    if line.contracted_price is not None:
-        template += ", by contract instead of {listed}"
+    if line.paid_price != line.unit_price:
+        template += ", instead of {listed} each"
     if line.support:
         template += {"unsupported": ", unsupported", "bought": ", its support is bought"}[line.support]
     currency = line.currency or sheet.currency

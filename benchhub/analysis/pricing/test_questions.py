@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from benchhub.analysis.pricing.licences import Licence
-from benchhub.analysis.pricing.listed import Price
+from benchhub.analysis.pricing.listed import MissingPriceError, Price
 from benchhub.analysis.pricing.money import PricingError, Rate, UnlikeCurrenciesError
 from benchhub.analysis.pricing.questions import (
     Load,
@@ -21,6 +21,7 @@ from benchhub.analysis.pricing.questions import (
 )
 from benchhub.analysis.pricing.quote import USUAL, Order, Terms, Throughput, UnlikeMetricsError, cost, quote
 from benchhub.analysis.pricing.rules_form import rules_from
+from benchhub.analysis.pricing.sheet import Line, Maintenance, Sheet
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
 
 
@@ -132,6 +133,14 @@ def test_utilisation_moves_only_what_is_paid_by_the_hour_and_not_what_is_reserve
 
 def test_what_moves_nothing_is_left_out():
     assert [effect.name for effect in sensitivity(bought("1000"), tps(1000))] == ["discount"]
+
+
+def test_a_term_that_a_sheet_is_not_priced_for_is_left_out_and_a_missing_price_is_still_an_error():
+    maintained = Line("server", Decimal(1000), maintenance=Maintenance("term", Decimal(300)))
+    made = Order(sheets=(Sheet("sheet", "EUR", (maintained,)),))
+    assert [effect.name for effect in sensitivity(made, tps(1000))] == ["discount"]
+    with pytest.raises(MissingPriceError):
+        sensitivity(Order(Deployment((Node(Machine("box", 2, 10)),))), tps(1000))
 
 
 def test_the_frontier_keeps_what_nothing_beats_in_both_cost_and_throughput():

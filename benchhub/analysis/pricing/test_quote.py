@@ -227,6 +227,8 @@ def test_no_price_comes_of_no_throughput_no_term_or_nothing_bought():
         quote(order(S822L), tps(0))
     with pytest.raises(PricingError, match="one year at least"):
         quote(order(S822L), tps(1000), Terms(0))
+    with pytest.raises(PricingError, match="0 to 100 per cent"):
+        Terms(discount_percent=Decimal(101))
     with pytest.raises(PricingError, match="nothing to be priced"):
         cost(Order())
 
