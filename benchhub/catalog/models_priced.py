@@ -86,6 +86,8 @@ class LicenceModel(Revised):
         return rules_from({**self.rules, "metric": self.metric})
 
     def clean(self) -> None:
+        if self.metric not in self.Metric.values:
+            return  # said of the field itself
         try:
             self.licence_rules()
         except RulesError as error:

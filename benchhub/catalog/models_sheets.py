@@ -111,6 +111,7 @@ class PriceSheetLine(models.Model):
     kind = models.CharField(max_length=8, choices=Kind, default=Kind.HARDWARE)
     unit_price = models.DecimalField(max_digits=16, decimal_places=4)
     contracted_price = models.DecimalField(max_digits=16, decimal_places=4, null=True, blank=True)
+    discount_percent = models.DecimalField(max_digits=9, decimal_places=6, default=0)
     quantity = models.DecimalField(max_digits=16, decimal_places=4, default=1)
     spares = models.PositiveIntegerField(default=0)
     maintenance_per = models.CharField(max_length=7, choices=Per, blank=True)
@@ -129,11 +130,14 @@ class PriceSheetLine(models.Model):
             models.UniqueConstraint(fields=["of_sheet", "position"], name="price_sheet_line_position"),
             models.CheckConstraint(condition=Q(quantity__gte=0), name="price_sheet_line_quantity"),
             models.CheckConstraint(
+                condition=Q(discount_percent__gte=0, discount_percent__lte=100), name="price_sheet_line_percent"
+            ),
+            models.CheckConstraint(
                 condition=Q(kind__in=["hardware", "licence", "support", "other"]), name="price_sheet_line_kind"
             ),
             models.CheckConstraint(
                 condition=Q(maintenance_per__in=["", "term", "year", "month", "percent", "itself"])
-                & Q(maintenance_percent_of__in=["list", "contracted"]),
+                & Q(maintenance_percent_of__in=["list", "paid"]),
                 name="price_sheet_line_maintenance",
             ),
             models.CheckConstraint(
@@ -154,6 +158,7 @@ class PriceSheetLine(models.Model):
             part_number=self.part_number,
             source=self.seller,
             contracted_price=self.contracted_price,
+            discount_percent=self.discount_percent,
             maintenance=self._maintenance(),
             spares=self.spares,
             is_discountable=self.is_discountable,
