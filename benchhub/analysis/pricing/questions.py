@@ -177,8 +177,8 @@ def sensitivity(
     """How far each setting alone moves the price, largest first.
 
     Term in years; discount on everything, support and utilisation in per cent. What moves nothing is left out: support
-    without a perpetual licence, utilisation without one by the hour. So is a setting at which there is no price, such as
-    a term that a sheet's maintenance is not priced for. Raises what `quote` raises for the order as it is.
+    without a perpetual licence, utilisation without one by the hour. So is a setting at which there is no price, such
+    as a term that a sheet's maintenance is not priced for. Raises what `quote` raises for the order as it is.
     """
     quote(order, throughput, terms)
     effects = []
