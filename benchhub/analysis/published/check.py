@@ -209,6 +209,6 @@ def _finding(failed: Sequence[Check], of: int) -> str:
     first = failed[0]
     if not first.column:
         return f"{first.what} ({where(first.section)}): {first.why}"
-    cells = ", ".join(f"{plain(check.exact, 1)} against the printed {check.published}" for check in failed)
+    cells = ", ".join(f"{plain(check.exact, 1)} against {check.published}" for check in failed)
     number = f"all {of} cells" if len(failed) == of else f"{len(failed)} of {of} cells"
-    return f"{first.column} ({where(first.section)}): in {number} TPS x latency is another number: {cells}."
+    return f"{first.column} ({where(first.section)}): in {number} TPS x latency is not the printed number: {cells}."

@@ -276,8 +276,8 @@ def _not_below(excluding: Cell, including: Cell) -> Check:
         excluding.figure("tps"),
         including.tps,
         agrees=agrees,
-        what=f"{excluding.place}: excluding at least including",
+        what=f"{excluding.place}: 'excluding' not below 'including'",
         why=f"{numbers}: {said}",
-        group="'excluding' not below 'including'",
+        group="Excluding against including connecting",
         report=LETTER,
     )

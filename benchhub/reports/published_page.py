@@ -1,0 +1,162 @@
+"""What the page of a published report shows: its sections with figures and tables, then the recomputation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from benchhub.analysis.published import Check
+
+from . import published_figures as figures
+from . import published_tables as tables
+from .figures import Figure
+from .published_files import Report
+from .published_tables import Table
+from .published_text import exact, signed
+
+# Whole classes of marks: the CSS gives each its sign, so that colour alone says nothing.
+MARKS = {"agrees": "state-succeeded", "rounded up": "state-rounded", "disagrees": "state-failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """`label` is read out in the place of the picture."""
+
+    name: str
+    title: str
+    label: str
+    figure: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Charts side by side, what to know about them, and the table they are drawn from."""
+
+    name: str
+    title: str
+    caption: str
+    table: Table
+    charts: Sequence[Chart] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """A check as the page shows it."""
+
+    check: Check
+    computed: str
+    difference: str
+    exact: str
+    mark: str
+
+
+def context(report: Report) -> dict[str, Any]:
+    document = report.document
+    return {
+        "report": report.about,
+        "findings": report.findings,
+        "tally": report.tally,
+        "sections": sections(report),
+        "lost": [dict(row.values) for row in document.all("lost")],
+        "given": tables.given(document),
+        "oddities": [dict(row.values) for row in document.all("oddity")],
+        "marked": [figure for figure in document.figures.values() if figure.oddity],
+        "groups": _groups(report.checks),
+    }
+
+
+def sections(report: Report) -> Sequence[Section]:
+    return SECTIONS[report.document.letter](report)
+
+
+def all_tables(report: Report) -> Mapping[str, Table]:
+    """Every table of the report by its key: those of the sections, and the recomputation."""
+    found = [*(section.table for section in sections(report)), tables.recomputed(report.checks)]
+    return {table.key: table for table in found}
+
+
+def _groups(checks: Sequence[Check]) -> list[tuple[str, list[Recomputed]]]:
+    by_group = groupby(checks, key=lambda check: check.group)
+    return [(group, [_recomputed(check) for check in found]) for group, found in by_group]
+
+
+def _recomputed(check: Check) -> Recomputed:
+    return Recomputed(check, f"{check.computed:,}", signed(check.difference), exact(check), MARKS[check.verdict])
+
+
+def _report_a(report: Report) -> Sequence[Section]:
+    document = report.document
+    charts = [
+        Chart(f"tps-{number}", f"{ratio} clients to threads", f"TPS by scale at {ratio}", figure)
+        for number, ratio in enumerate(figures.RATIOS, start=1)
+        for figure in (figures.tps_by_scale(document, ratio),)
+    ]
+    prices = Chart("price-bars", "", "Printed prices of the four systems", figures.price_bars(document))
+    return (
+        Section("tps", "TPS by scale", TPS_CAPTION, tables.results(document), charts),
+        Section("prices", "Price per TPS", PRICES_CAPTION, tables.prices(document, report.checks), [prices]),
+    )
+
+
+def _report_b(report: Report) -> Sequence[Section]:
+    document = report.document
+    peaks = Chart("peak-bars", "", "Peaks of POWER8 and x86", figures.peak_bars(document))
+    shares = Chart("share-bars", "", "Cores and throughput in per cent of x86", figures.share_bars(document))
+    return (
+        Section("peaks", "Custom script: peaks as printed", PEAKS_CAPTION, tables.peaks(document), [peaks]),
+        Section("shares", "POWER8 in per cent of x86", SHARES_CAPTION, tables.shares(document), [shares]),
+    )
+
+
+def _report_c(report: Report) -> Sequence[Section]:
+    chart = Chart("gain-bars", "", "Gain of each step and of all together", figures.gain_bars(report.document))
+    return (Section("gains", "Throughput gained by each step", GAINS_CAPTION, tables.gains(report.document), [chart]),)
+
+
+def _report_d(report: Report) -> Sequence[Section]:
+    document = report.document
+    prices = Chart("transaction-bars", "", "Price per transaction", figures.transaction_bars(document))
+    derived = Chart("throughput-bars", "", "Throughput, derived", figures.throughput_bars(document))
+    return (
+        Section("parts", "Parts list", PARTS_CAPTION, tables.parts(document)),
+        Section("transactions", "Price per transaction", TRANSACTIONS_CAPTION, tables.transactions(document), [prices]),
+        Section("throughput", "Throughput, derived", THROUGHPUT_CAPTION, tables.throughputs(document), [derived]),
+    )
+
+
+SECTIONS: Mapping[str, Callable[[Report], Sequence[Section]]] = {
+    "A": _report_a,
+    "B": _report_b,
+    "C": _report_c,
+    "D": _report_d,
+}
+TPS_CAPTION = (
+    "The best run of each scale, as printed. Striped bars leave the time of connecting out. A question mark is over "
+    "a peak whose TPS x latency is not its number of clients. Bars that stand together are of different runs."
+)
+PRICES_CAPTION = (
+    "As printed, in EUR for each transaction per second; hardware with 3 years of maintenance, the subscription over 3 "
+    "years. The throughput of Postgres Plus Advanced Server is from another report."
+)
+PEAKS_CAPTION = (
+    "Both peaks are 'about', and POWER8 still rose at its last level. What follows per core is not printed: "
+    "its interval is what 'about', to the hundred and to the thousand, leaves."
+)
+SHARES_CAPTION = "As the text prints it: a quarter of the cores, about 40% of the throughput."
+GAINS_CAPTION = (
+    "Drawn as if each step built on those before it, which the text does not say. 'almost' and 'ca.' are the report's. "
+    "The sixth step stands among the response times."
+)
+PARTS_CAPTION = (
+    "USD, as printed. A dash is what one side does not need. Operating system, maintenance and term are not priced."
+)
+TRANSACTIONS_CAPTION = (
+    "As printed: the total of the parts list for each completed transaction per second (MQTh), in USD. A figure of its "
+    "own, because other reports price in other units and currencies."
+)
+THROUGHPUT_CAPTION = (
+    "Not printed: derived as total / price. The bar of each is the interval that a price rounded to the cent leaves. "
+    "MQTh is TATP's throughput and is never drawn together with the TPS of pgbench."
+)
