@@ -180,7 +180,7 @@ def _bars(data: Sequence[dict[str, Any]], x_title: str, y_title: str) -> Figure:
         "data": list(data),
         "layout": {
             "barmode": "group",
-            "xaxis": {"title": {"text": x_title}, "type": "category"},
+            "xaxis": {"title": {"text": x_title}, "type": "category", "showgrid": False},
             "yaxis": {"title": {"text": y_title}, "type": "linear", "rangemode": "tozero", "tickformat": ",~f"},
         },
     }

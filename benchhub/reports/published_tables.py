@@ -86,12 +86,12 @@ def results(document: Document) -> Table:
     return table(
         "results",
         "Peaks as printed, and what the printed latency implies",
-        "Build | Counted | Clients : threads | Scale # | Clients # | Threads # | TPS # | Latency, ms # "
+        "Build | Connecting | Clients : threads | Scale # | Clients # | Threads # | TPS # | Latency, ms # "
         "| TPS x latency, clients # | Clients / latency, TPS # | Remark",
         [
             (
                 cell.build,
-                f"{cell.counted} connecting",
+                cell.counted,
                 cell.ratio,
                 cell.scale,
                 cell.clients,
@@ -174,10 +174,12 @@ def parts(document: Document) -> Table:
     """Report D: the parts list in USD, its totals computed and printed."""
     listed = document.all("part")
     bought = [(part, (report_d.amount(part, "hybrid"), report_d.amount(part, "in_memory"))) for part in listed]
-    rows = [(part.text("name"), part.text("category"), *both, part.text("oddity")) for part, both in bought]
+    rows: list[Sequence[Value]] = [
+        (part.text("name"), part.text("category"), *both, part.text("oddity")) for part, both in bought
+    ]
     sums = [sum((both[side] or Decimal(0) for _, both in bought), Decimal(0)) for side in (0, 1)]
     printed = [document.value(name) for name in ("total-hybrid", "total-memory")]
-    totals = [("Total, computed", "", *sums, ""), ("Total, printed", "", *printed, "")]
+    totals: list[Sequence[Value]] = [("Total, computed", "", *sums, ""), ("Total, printed", "", *printed, "")]
     columns = "Part | Category | Hybrid, USD # | In memory with MAX5, USD # | Remark"
     return table("parts", "Parts list as priced", columns, rows, totals)
 
