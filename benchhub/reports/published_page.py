@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from benchhub.analysis.published import Check
+from benchhub.analysis.published import Check, Document
+from benchhub.analysis.published.check import where
 
 from . import published_figures as figures
 from . import published_tables as tables
@@ -32,12 +33,12 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Charts side by side, what to know about them, and the table they are drawn from."""
+    """Charts side by side, what to know about them, and the tables they are drawn from."""
 
     name: str
     title: str
     caption: str
-    table: Table
+    tables: Sequence[Table]
     charts: Sequence[Chart] = field(default=())
 
 
@@ -46,6 +47,7 @@ class Recomputed:
     """A check as the page shows it."""
 
     check: Check
+    where: str
     computed: str
     difference: str
     exact: str
@@ -59,10 +61,10 @@ def context(report: Report) -> dict[str, Any]:
         "findings": report.findings,
         "tally": report.tally,
         "sections": sections(report),
-        "lost": [dict(row.values) for row in document.all("lost")],
-        "given": tables.given(document),
-        "oddities": [dict(row.values) for row in document.all("oddity")],
-        "marked": [figure for figure in document.figures.values() if figure.oddity],
+        "lost": _rows(document, "lost"),
+        "given": _rows(document, "facts"),
+        "oddities": _rows(document, "oddity"),
+        "marked": [(figure, where(figure.section)) for figure in document.figures.values() if figure.oddity],
         "groups": _groups(report.checks),
     }
 
@@ -73,8 +75,12 @@ def sections(report: Report) -> Sequence[Section]:
 
 def all_tables(report: Report) -> Mapping[str, Table]:
     """Every table of the report by its key: those of the sections, and the recomputation."""
-    found = [*(section.table for section in sections(report)), tables.recomputed(report.checks)]
-    return {table.key: table for table in found}
+    found = [table for section in sections(report) for table in section.tables]
+    return {table.key: table for table in (*found, tables.recomputed(report.checks))}
+
+
+def _rows(document: Document, kind: str) -> list[dict[str, Any]]:
+    return [{**row.values, "where": where(row.text("section"))} for row in document.all(kind)]
 
 
 def _groups(checks: Sequence[Check]) -> list[tuple[str, list[Recomputed]]]:
@@ -83,7 +89,14 @@ def _groups(checks: Sequence[Check]) -> list[tuple[str, list[Recomputed]]]:
 
 
 def _recomputed(check: Check) -> Recomputed:
-    return Recomputed(check, f"{check.computed:,}", signed(check.difference), exact(check), MARKS[check.verdict])
+    return Recomputed(
+        check=check,
+        where=where(check.section),
+        computed=f"{check.computed:,}",
+        difference=signed(check.difference),
+        exact=exact(check),
+        mark=MARKS[check.verdict],
+    )
 
 
 def _report_a(report: Report) -> Sequence[Section]:
@@ -95,24 +108,26 @@ def _report_a(report: Report) -> Sequence[Section]:
     ]
     prices = Chart("price-bars", "", "Printed prices of the four systems", figures.price_bars(document))
     return (
-        Section("tps", "TPS by scale", TPS_CAPTION, tables.results(document), charts),
-        Section("prices", "Price per TPS", PRICES_CAPTION, tables.prices(document, report.checks), [prices]),
+        Section("tps", "TPS by scale", TPS_CAPTION, [tables.results(document)], charts),
+        Section("prices", "Price per TPS", PRICES_CAPTION, [tables.prices(document, report.checks)], [prices]),
     )
 
 
 def _report_b(report: Report) -> Sequence[Section]:
     document = report.document
-    peaks = Chart("peak-bars", "", "Peaks of POWER8 and x86", figures.peak_bars(document))
-    shares = Chart("share-bars", "", "Cores and throughput in per cent of x86", figures.share_bars(document))
-    return (
-        Section("peaks", "Custom script: peaks as printed", PEAKS_CAPTION, tables.peaks(document), [peaks]),
-        Section("shares", "POWER8 in per cent of x86", SHARES_CAPTION, tables.shares(document), [shares]),
-    )
+    charts = [
+        Chart("peak-bars", "Peaks", "Peaks of POWER8 and x86", figures.peak_bars(document)),
+        Chart("share-bars", "POWER8 in per cent of x86", "Cores and throughput", figures.share_bars(document)),
+    ]
+    both = [tables.peaks(document), tables.shares(document)]
+    return (Section("peaks", "Custom script: POWER8 against x86", PEAKS_CAPTION, both, charts),)
 
 
 def _report_c(report: Report) -> Sequence[Section]:
     chart = Chart("gain-bars", "", "Gain of each step and of all together", figures.gain_bars(report.document))
-    return (Section("gains", "Throughput gained by each step", GAINS_CAPTION, tables.gains(report.document), [chart]),)
+    return (
+        Section("gains", "Throughput gained by each step", GAINS_CAPTION, [tables.gains(report.document)], [chart]),
+    )
 
 
 def _report_d(report: Report) -> Sequence[Section]:
@@ -120,9 +135,11 @@ def _report_d(report: Report) -> Sequence[Section]:
     prices = Chart("transaction-bars", "", "Price per transaction", figures.transaction_bars(document))
     derived = Chart("throughput-bars", "", "Throughput, derived", figures.throughput_bars(document))
     return (
-        Section("parts", "Parts list", PARTS_CAPTION, tables.parts(document)),
-        Section("transactions", "Price per transaction", TRANSACTIONS_CAPTION, tables.transactions(document), [prices]),
-        Section("throughput", "Throughput, derived", THROUGHPUT_CAPTION, tables.throughputs(document), [derived]),
+        Section("parts", "Parts list", PARTS_CAPTION, [tables.parts(document)]),
+        Section(
+            "transactions", "Price per transaction", TRANSACTIONS_CAPTION, [tables.transactions(document)], [prices]
+        ),
+        Section("throughput", "Throughput, derived", THROUGHPUT_CAPTION, [tables.throughputs(document)], [derived]),
     )
 
 
@@ -144,7 +161,6 @@ PEAKS_CAPTION = (
     "Both peaks are 'about', and POWER8 still rose at its last level. What follows per core is not printed: "
     "its interval is what 'about', to the hundred and to the thousand, leaves."
 )
-SHARES_CAPTION = "As the text prints it: a quarter of the cores, about 40% of the throughput."
 GAINS_CAPTION = (
     "Drawn as if each step built on those before it, which the text does not say. 'almost' and 'ca.' are the report's. "
     "The sixth step stands among the response times."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -116,16 +116,21 @@ def prices(document: Document, checks: Sequence[Check]) -> Table:
         units, licence = document.cited(system, "units"), document.cited(system, "licence")
         alone, with_subscription = (document.cited(system, name) for name in ("hardware_only", "with_subscription"))
         subscription = document.value("term") * units.value * licence.value
-        amounts = (hardware.value, subscription, hardware.value + subscription, tps.value)
+        amounts = (_whole(hardware.value), subscription, _whole(hardware.value + subscription), tps.value)
         both = (alone.value, computed[alone.what], with_subscription.value, computed[with_subscription.what])
         rows.append((system.text("name"), *amounts, *both))
     return table(
         "prices",
-        "Prices as printed and as computed",
+        "Prices in EUR per TPS, as printed and as computed",
         "System | Hardware, EUR # | Subscription, 3 years, EUR # | Total, EUR # | TPS # | Hardware only, printed # "
         "| Hardware only, computed # | With subscription, printed # | With subscription, computed #",
         rows,
     )
+
+
+def _whole(amount: Decimal) -> Decimal:
+    """Without cents where there are none."""
+    return amount.to_integral_value() if amount == amount.to_integral_value() else amount
 
 
 def peaks(document: Document) -> Table:
@@ -227,12 +232,3 @@ def recomputed(checks: Iterable[Check]) -> Table:
         "Section | Group | What | Published | Published value # | Unit | Computed # | Difference # | Verdict | Why"
     )
     return table("recomputation", "Recomputation", columns, rows)
-
-
-def given(document: Document) -> Mapping[str, list[tuple[str, str, str]]]:
-    """Hardware, settings and method: name, value and section, by group."""
-    groups: dict[str, list[tuple[str, str, str]]] = {}
-    for row in document.all("facts"):
-        rows = groups.setdefault(row.text("group"), [])
-        rows.extend((name, value, row.text("section")) for name, value in row.values["values"].items())
-    return groups
