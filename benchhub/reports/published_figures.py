@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from benchhub.analysis.published import Document, littles_law, report_c
@@ -92,23 +92,20 @@ def share_bars(document: Document) -> Figure:
 
 def gain_bars(document: Document) -> Figure:
     """Report C: each step on top of those before it, then all of them as computed and as printed."""
-    steps, factor = report_c.steps(document), Fraction(1)
-    bases, heights = [], []
-    for step in steps:
-        bases.append(rounded((factor - 1) * 100, 2))
-        heights.append(rounded(factor * (step.factor - 1) * 100, 2))
-        factor *= step.factor
+    steps = report_c.steps(document)
+    climbed = [report_c.compounded_percent(step.factor for step in steps[:count]) for count in range(len(steps) + 1)]
+    ends = [rounded(percent, 2) for percent in climbed]
     printed = document.figure("aggregate")
     climbing = {
         **_bar("each step", 0, PLAIN),
         "x": [f"step {step.number}" for step in steps],
-        "y": heights,
-        "base": bases,
+        "y": [end - base for base, end in pairwise(ends)],
+        "base": ends[:-1],
         "text": [f"{step.gain_percent}%" for step in steps],
         "customdata": [f"{step.change}: {step.words}" for step in steps],
         "hovertemplate": "%{x}, %{customdata}<extra></extra>",
     }
-    total = rounded((factor - 1) * 100, 1)
+    total = rounded(climbed[-1], 1)
     data = [climbing, _whole("compounded", total, 1, PLAIN), _whole("printed", printed.value, 2, STRIPED)]
     figure = _bars(data, "", "throughput gained (%)")
     figure["layout"]["barmode"] = "overlay"

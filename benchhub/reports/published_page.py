@@ -48,6 +48,7 @@ class Recomputed:
 
     check: Check
     where: str
+    anchor: str
     computed: str
     difference: str
     exact: str
@@ -84,14 +85,16 @@ def _rows(document: Document, kind: str) -> list[dict[str, Any]]:
 
 
 def _groups(checks: Sequence[Check]) -> list[tuple[str, list[Recomputed]]]:
+    anchors = tables.anchors(checks)
     by_group = groupby(checks, key=lambda check: check.group)
-    return [(group, [_recomputed(check) for check in found]) for group, found in by_group]
+    return [(group, [_recomputed(check, anchors) for check in found]) for group, found in by_group]
 
 
-def _recomputed(check: Check) -> Recomputed:
+def _recomputed(check: Check, anchors: tables.Anchors) -> Recomputed:
     return Recomputed(
         check=check,
         where=where(check.section),
+        anchor=anchors[check.group, check.what],
         computed=f"{check.computed:,}",
         difference=signed(check.difference),
         exact=exact(check),
@@ -100,7 +103,7 @@ def _recomputed(check: Check) -> Recomputed:
 
 
 def _report_a(report: Report) -> Sequence[Section]:
-    document = report.document
+    document, anchors = report.document, tables.anchors(report.checks)
     charts = [
         Chart(f"tps-{number}", f"{ratio} clients to threads", f"TPS by scale at {ratio}", figure)
         for number, ratio in enumerate(figures.RATIOS, start=1)
@@ -108,7 +111,7 @@ def _report_a(report: Report) -> Sequence[Section]:
     ]
     prices = Chart("price-bars", "", "Printed prices of the four systems", figures.price_bars(document))
     return (
-        Section("tps", "TPS by scale", TPS_CAPTION, [tables.results(document)], charts),
+        Section("tps", "TPS by scale", TPS_CAPTION, [tables.results(document, anchors)], charts),
         Section("prices", "Price per TPS", PRICES_CAPTION, [tables.prices(document, report.checks)], [prices]),
     )
 
@@ -119,27 +122,35 @@ def _report_b(report: Report) -> Sequence[Section]:
         Chart("peak-bars", "Peaks", "Peaks of POWER8 and x86", figures.peak_bars(document)),
         Chart("share-bars", "POWER8 in per cent of x86", "Cores and throughput", figures.share_bars(document)),
     ]
-    both = [tables.peaks(document), tables.shares(document)]
+    both = [tables.peaks(document, tables.anchors(report.checks)), tables.shares(document)]
     return (Section("peaks", "Custom script: POWER8 against x86", PEAKS_CAPTION, both, charts),)
 
 
 def _report_c(report: Report) -> Sequence[Section]:
     chart = Chart("gain-bars", "", "Gain of each step and of all together", figures.gain_bars(report.document))
     return (
-        Section("gains", "Throughput gained by each step", GAINS_CAPTION, [tables.gains(report.document)], [chart]),
+        Section(
+            "gains",
+            "Throughput gained by each step",
+            GAINS_CAPTION,
+            [tables.gains(report.document, tables.anchors(report.checks))],
+            [chart],
+        ),
     )
 
 
 def _report_d(report: Report) -> Sequence[Section]:
-    document = report.document
+    document, anchors = report.document, tables.anchors(report.checks)
     prices = Chart("transaction-bars", "", "Price per transaction", figures.transaction_bars(document))
     derived = Chart("throughput-bars", "", "Throughput, derived", figures.throughput_bars(document))
     return (
-        Section("parts", "Parts list", PARTS_CAPTION, [tables.parts(document)]),
+        Section("parts", "Parts list", PARTS_CAPTION, [tables.parts(document, anchors)]),
         Section(
             "transactions", "Price per transaction", TRANSACTIONS_CAPTION, [tables.transactions(document)], [prices]
         ),
-        Section("throughput", "Throughput, derived", THROUGHPUT_CAPTION, [tables.throughputs(document)], [derived]),
+        Section(
+            "throughput", "Throughput, derived", THROUGHPUT_CAPTION, [tables.throughputs(document, anchors)], [derived]
+        ),
     )
 
 

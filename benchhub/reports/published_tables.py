@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from io import StringIO
 
 from benchhub.analysis.published import Check, Document, littles_law, report_c, report_d
-from benchhub.analysis.published.check import plain, rounded
+from benchhub.analysis.published.check import DERIVED_GROUP, plain, rounded
+from benchhub.analysis.published.document import Row
 
 from .exports import harmless
 
@@ -25,9 +26,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value as it stands in the CSV; `shown` on the page has the same digits, with thousands set apart."""
+    """A value as it stands in the CSV; `shown` on the page has the same digits, with thousands set apart.
+
+    `anchor` is the row of the recomputation that says how a computed one came about.
+    """
 
     value: Value
+    anchor: str = ""
 
     @property
     def is_missing(self) -> bool:
@@ -47,7 +52,7 @@ class Cell:
     def written(self) -> str:
         if self.value is None:
             return ""
-        return f"{self.value:f}" if isinstance(self.value, Decimal) else str(self.value)
+        return str(harmless(self.value)) if isinstance(self.value, str) else format(Decimal(self.value), "f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +69,32 @@ class Table:
         text = StringIO()
         writer = csv.writer(text)
         writer.writerow(column.title for column in self.columns)
-        writer.writerows([harmless(cell.written) for cell in row] for row in (*self.rows, *self.totals))
+        writer.writerows([cell.written for cell in row] for row in (*self.rows, *self.totals))
         return text.getvalue()
 
 
+Given = Value | Cell
+Anchors = Mapping[tuple[str, str], str]
+
+
+def anchors(checks: Iterable[Check]) -> Anchors:
+    """Where on the page each check stands, by its group and what it is of."""
+    return {(check.group, check.what): f"check-{number}" for number, check in enumerate(checks, start=1)}
+
+
 def table(
-    key: str, title: str, columns: str, rows: Iterable[Sequence[Value]], totals: Iterable[Sequence[Value]] = ()
+    key: str, title: str, columns: str, rows: Iterable[Sequence[Given]], totals: Iterable[Sequence[Given]] = ()
 ) -> Table:
     """`columns` are titles separated by |; a title that ends with # is one of numbers."""
     heads = tuple(Column(title.strip(" #"), title.rstrip().endswith("#")) for title in columns.split("|"))
     return Table(key, title, heads, _cells(rows), _cells(totals))
 
 
-def _cells(rows: Iterable[Sequence[Value]]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(tuple(map(Cell, row)) for row in rows)
+def _cells(rows: Iterable[Sequence[Given]]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(tuple(one if isinstance(one, Cell) else Cell(one) for one in row) for row in rows)
 
 
-def results(document: Document) -> Table:
+def results(document: Document, found: Anchors) -> Table:
     """Report A: the table of results, with what the printed latency implies."""
     cells = [littles_law.cell(row) for row in document.all("result")]
     return table(
@@ -98,19 +112,21 @@ def results(document: Document) -> Table:
                 cell.threads,
                 cell.tps,
                 cell.latency_ms,
-                rounded(cell.implied_clients, 1),
-                rounded(cell.implied_tps, 0),
+                Cell(rounded(cell.implied_clients, 1), anchor),
+                Cell(rounded(cell.implied_tps, 0), anchor),
                 cell.oddity,
             )
             for cell in cells
+            for anchor in (found[littles_law.group(cell), littles_law.what(cell)],)
         ],
     )
 
 
 def prices(document: Document, checks: Sequence[Check]) -> Table:
     """Report A: each system with what was divided, both prices as printed and as computed, in EUR per TPS."""
-    computed = {check.what: check.computed for check in checks if check.group == "Price per TPS"}
-    rows: list[Sequence[Value]] = []
+    group, found = "Price per TPS", anchors(checks)
+    computed = {check.what: Cell(check.computed, found[group, check.what]) for check in checks if check.group == group}
+    rows: list[Sequence[Given]] = []
     for system in document.all("system"):
         hardware, tps = document.cited(system, "hardware"), document.cited(system, "tps")
         units, licence = document.cited(system, "units"), document.cited(system, "licence")
@@ -133,19 +149,25 @@ def _whole(amount: Decimal) -> Decimal:
     return amount.to_integral_value() if amount == amount.to_integral_value() else amount
 
 
-def peaks(document: Document) -> Table:
+def peaks(document: Document, found: Anchors) -> Table:
     """Report B: the two peaks that its text prints, per core as derived."""
-    rows: list[Sequence[Value]] = []
+    rows: list[Sequence[Given]] = []
     machines = (("power8", "POWER8, S822L"), ("x86", "x86, Ivy Bridge (PGECons 2013)"))
     for (machine, name), row in zip(machines, document.all("derived"), strict=True):
         peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
-        rows.append((name, cores, peak.printed, peak.value, *(row.number(of) for of in ("value", "low", "high"))))
+        rows.append((name, cores, peak.printed, peak.value, *_derived(row, found)))
     return table(
         "peaks",
         "Peaks of the custom script",
         "Machine | Cores # | Peak as printed | Peak, TPS # | TPS per core, derived # | from # | to #",
         rows,
     )
+
+
+def _derived(row: Row, found: Anchors) -> tuple[Given, ...]:
+    """A derived figure with the interval that rounding leaves."""
+    anchor = found[DERIVED_GROUP, row.text("what")]
+    return Cell(row.number("value"), anchor), row.number("low"), row.number("high")
 
 
 def shares(document: Document) -> Table:
@@ -155,15 +177,15 @@ def shares(document: Document) -> Table:
     return table("shares", "POWER8 in per cent of x86", "What | As printed | Per cent #", rows)
 
 
-def gains(document: Document) -> Table:
+def gains(document: Document, found: Anchors) -> Table:
     """Report C: each step with its gain as printed, compounded so far, and the sum of them all as printed."""
-    rows: list[Sequence[Value]] = []
-    factor = Fraction(1)
+    rows: list[Sequence[Given]] = []
+    factor, aggregate = Fraction(1), document.figure("aggregate")
+    anchor = found["Gains", aggregate.what]
     for step in report_c.steps(document):
         factor *= step.factor
-        so_far = rounded((factor - 1) * 100, 1)
+        so_far = Cell(rounded((factor - 1) * 100, 1), anchor)
         rows.append((step.number, step.change, step.section, step.words, step.gain_percent, so_far, step.oddity))
-    aggregate = document.figure("aggregate")
     remark = f"Computed: {plain((factor - 1) * 100, 1)}%."
     total = (None, aggregate.what, aggregate.section, aggregate.printed, aggregate.value, None, remark)
     return table(
@@ -175,23 +197,27 @@ def gains(document: Document) -> Table:
     )
 
 
-def parts(document: Document) -> Table:
+def parts(document: Document, found: Anchors) -> Table:
     """Report D: the parts list in USD, its totals computed and printed."""
     listed = document.all("part")
     bought = [(part, (report_d.amount(part, "hybrid"), report_d.amount(part, "in_memory"))) for part in listed]
-    rows: list[Sequence[Value]] = [
+    rows: list[Sequence[Given]] = [
         (part.text("name"), part.text("category"), *both, part.text("oddity")) for part, both in bought
     ]
     sums = [sum((both[side] or Decimal(0) for _, both in bought), Decimal(0)) for side in (0, 1)]
-    printed = [document.value(name) for name in ("total-hybrid", "total-memory")]
-    totals: list[Sequence[Value]] = [("Total, computed", "", *sums, ""), ("Total, printed", "", *printed, "")]
+    printed = [document.figure(name) for name in ("total-hybrid", "total-memory")]
+    computed = [Cell(total, found["Totals", figure.what]) for total, figure in zip(sums, printed, strict=True)]
+    totals: list[Sequence[Given]] = [
+        ("Total, computed", "", *computed, ""),
+        ("Total, printed", "", *(figure.value for figure in printed), ""),
+    ]
     columns = "Part | Category | Hybrid, USD # | In memory with MAX5, USD # | Remark"
     return table("parts", "Parts list as priced", columns, rows, totals)
 
 
 def transactions(document: Document) -> Table:
     """Report D: price per transaction as printed, in USD for each MQTh."""
-    rows: list[Sequence[Value]] = []
+    rows: list[Sequence[Given]] = []
     for system in document.all("system"):
         total, price = document.cited(system, "total"), document.cited(system, "price")
         rows.append((system.text("name"), system.whole("drivers"), total.value, price.value))
@@ -199,14 +225,13 @@ def transactions(document: Document) -> Table:
     return table("transactions", "Price per transaction as printed", columns, rows)
 
 
-def throughputs(document: Document) -> Table:
+def throughputs(document: Document, found: Anchors) -> Table:
     """Report D: MQTh, which is not printed, with the interval that the price leaves."""
     held = {row.text("id"): row for row in document.all("derived")}
-    rows: list[Sequence[Value]] = []
+    rows: list[Sequence[Given]] = []
     for system in document.all("system"):
         row = held[system.text("mqth")]
-        numbers = (row.number(name) for name in ("value", "low", "high"))
-        rows.append((system.text("name"), system.whole("drivers"), *numbers, row.text("from")))
+        rows.append((system.text("name"), system.whole("drivers"), *_derived(row, found), row.text("from")))
     columns = "Database | Drivers # | MQTh, derived # | from # | to # | Derived as"
     return table("throughput", "Throughput, derived from total and price", columns, rows)
 

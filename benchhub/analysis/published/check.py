@@ -17,6 +17,7 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "rounded up", "disagrees")
 # Decimals that are shown of a computed number: two at least, and two more than a price has.
 FEWEST_PLACES = 2
 MORE_PLACES = 2
+DERIVED_GROUP = "Derived, not printed"
 Number = Decimal | Fraction | int
 
 
@@ -131,7 +132,7 @@ def derived(row: Row, found: Between, words: str, report: str) -> Check:
     value, unit = row.number("value"), row.text("unit")
     figure = Figure(row.place, row.text("what"), f"derived, {value:,}", value, unit, row.text("section"))
     why = f"{words} = {plain(found.middle, shown_places(found.middle, 0))} {unit}, which is not printed.{left}"
-    return judged(figure, found.middle, agrees=agrees, why=why, group="Derived, not printed", report=report)
+    return judged(figure, found.middle, agrees=agrees, why=why, group=DERIVED_GROUP, report=report)
 
 
 def findings(checks: Iterable[Check]) -> tuple[str, ...]:

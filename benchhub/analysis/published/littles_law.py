@@ -92,9 +92,9 @@ def little(report: str, of: Cell, column: str) -> Check:
         of.figure("clients"),
         of.implied_clients,
         agrees=of.agrees,
-        what=f"{of.place}: clients",
+        what=what(of),
         why=_why(of),
-        group=f"Little's law, {of.counted} connecting",
+        group=group(of),
         report=report,
         column=column,
         steps=(
@@ -103,6 +103,14 @@ def little(report: str, of: Cell, column: str) -> Check:
             f"The other way: {of.clients} clients / {of.latency_ms} ms = {plain(of.implied_tps, 0)} TPS.",
         ),
     )
+
+
+def group(of: Cell) -> str:
+    return f"Little's law, {of.counted} connecting"
+
+
+def what(of: Cell) -> str:
+    return f"{of.place}: clients"
 
 
 def _product(of: Cell) -> str:
