@@ -7,13 +7,12 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from benchhub.analysis.published import Document, littles_law, report_c
+from benchhub.analysis.published import Document, littles_law, report_c, report_d
 from benchhub.analysis.published.check import plain, rounded
 from benchhub.analysis.published.littles_law import Cell
 
 from .figures import Figure
 
-RATIOS = ("1:1", "2:1")
 # Bars differ by pattern as well as by colour.
 PLAIN, STRIPED = "", "/"
 ROOM_ABOVE = Decimal("1.12")
@@ -137,11 +136,10 @@ def transaction_bars(document: Document) -> Figure:
 
 def throughput_bars(document: Document) -> Figure:
     """Report D: MQTh as derived, with the interval that the price leaves."""
-    held = {row.text("id"): row for row in document.all("derived")}
     data = []
     for series, name in enumerate(("hybrid", "in memory")):
         systems = [system for system in document.all("system") if system.text("name") == name]
-        rows = [held[system.text("mqth")] for system in systems]
+        rows = [report_d.mqth(document, system) for system in systems]
         data.append(
             {
                 **_bar(f"{name}, derived", series, STRIPED if series else PLAIN),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from benchhub.analysis.published import Check, Document
+from benchhub.analysis.published import Check, Document, littles_law
 from benchhub.analysis.published.check import where
 
 from . import published_figures as figures
@@ -106,7 +106,7 @@ def _report_a(report: Report) -> Sequence[Section]:
     document, anchors = report.document, tables.anchors(report.checks)
     charts = [
         Chart(f"tps-{number}", f"{ratio} clients to threads", f"TPS by scale at {ratio}", figure)
-        for number, ratio in enumerate(figures.RATIOS, start=1)
+        for number, ratio in enumerate(littles_law.RATIOS, start=1)
         for figure in (figures.tps_by_scale(document, ratio),)
     ]
     prices = Chart("price-bars", "", "Printed prices of the four systems", figures.price_bars(document))

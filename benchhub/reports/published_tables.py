@@ -153,7 +153,8 @@ def peaks(document: Document, found: Anchors) -> Table:
     """Report B: the two peaks that its text prints, per core as derived."""
     rows: list[Sequence[Given]] = []
     machines = (("power8", "POWER8, S822L"), ("x86", "x86, Ivy Bridge (PGECons 2013)"))
-    for (machine, name), row in zip(machines, document.all("derived"), strict=True):
+    for machine, name in machines:
+        row = document.one("derived", id=f"peak-per-core-{machine}")
         peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
         rows.append((name, cores, peak.printed, peak.value, *_derived(row, found)))
     return table(
@@ -227,10 +228,9 @@ def transactions(document: Document) -> Table:
 
 def throughputs(document: Document, found: Anchors) -> Table:
     """Report D: MQTh, which is not printed, with the interval that the price leaves."""
-    held = {row.text("id"): row for row in document.all("derived")}
     rows: list[Sequence[Given]] = []
     for system in document.all("system"):
-        row = held[system.text("mqth")]
+        row = report_d.mqth(document, system)
         rows.append((system.text("name"), system.whole("drivers"), *_derived(row, found), row.text("from")))
     columns = "Database | Drivers # | MQTh, derived # | from # | to # | Derived as"
     return table("throughput", "Throughput, derived from total and price", columns, rows)

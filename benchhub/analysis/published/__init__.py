@@ -35,4 +35,7 @@ RECOMPUTED: Mapping[str, Callable[[Document], tuple[Check, ...]]] = {
 
 def recompute(document: Document) -> tuple[Check, ...]:
     """Every check of one report, in the report's order. Raises PublishedError where a figure is missing."""
-    return RECOMPUTED[document.letter](document)
+    try:
+        return RECOMPUTED[document.letter](document)
+    except ZeroDivisionError:
+        raise PublishedError(f"{document.file}: a figure that others are divided by is 0.") from None

@@ -63,6 +63,19 @@ class Row:
             raise PublishedError(f"{self.place}: '{name}' is '{self.values[name]}', which is not a number.")
         return found
 
+    def above_0(self, name: str) -> Decimal:
+        """The field as a number that can be divided by. Raises PublishedError."""
+        found = self.number(name)
+        if found <= 0:
+            raise PublishedError(f"{self.place}: '{name}' is {found}, which is not above 0.")
+        return found
+
+    def one_of(self, name: str, words: Sequence[str]) -> str:
+        """The field as one of these words. Raises PublishedError."""
+        if (found := self.text(name)) not in words:
+            raise PublishedError(f"{self.place}: '{name}' is '{found}'; use one of {', '.join(words)}.")
+        return found
+
     def whole(self, name: str) -> int:
         """The field as a whole number. Raises PublishedError."""
         found = self.number(name)
@@ -136,6 +149,14 @@ class Document:
 
     def all(self, kind: str) -> tuple[Row, ...]:
         return self.rows.get(kind, ())
+
+    def one(self, kind: str, **fields: str) -> Row:
+        """The row with these texts. Raises PublishedError where there is none, or more than one."""
+        found = [row for row in self.all(kind) if all(row.text(name) == text for name, text in fields.items())]
+        if len(found) != 1:
+            named = ", ".join(f"{name} '{text}'" for name, text in fields.items())
+            raise PublishedError(f"{self.file}: {len(found) or 'no'} {kind} rows have {named}; there must be one.")
+        return found[0]
 
 
 def read(file: str, parsed: Mapping[str, Any]) -> Document:

@@ -11,6 +11,8 @@ from benchhub.analysis.audit import LITTLES_LAW_TOLERANCE
 from .check import Check, judged, plain
 from .document import Figure, Row, half_unit
 
+COUNTED = ("including", "excluding")
+RATIOS = ("1:1", "2:1")
 # The same as for BenchHub's own runs.
 TOLERANCE = Fraction(str(LITTLES_LAW_TOLERANCE))
 
@@ -73,13 +75,13 @@ def cell(row: Row) -> Cell:
     """A row of the table. Raises PublishedError."""
     return Cell(
         build=row.text("build"),
-        counted=row.text("counted"),
-        ratio=row.text("ratio"),
+        counted=row.one_of("counted", COUNTED),
+        ratio=row.one_of("ratio", RATIOS),
         scale=row.whole("scale"),
         clients=row.whole("clients"),
         threads=row.whole("threads"),
-        tps=row.number("tps"),
-        latency_ms=row.number("latency_ms"),
+        tps=row.above_0("tps"),
+        latency_ms=row.above_0("latency_ms"),
         section=row.text("section"),
         oddity=row.text("oddity"),
     )

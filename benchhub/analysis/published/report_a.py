@@ -12,15 +12,19 @@ from .document import Between, Document, Figure, Row
 from .littles_law import Cell, cell, little
 
 LETTER = "A"
+PURE_944, PURE_95 = "PostgresPURE 9.4.4, S822L", "PostgresPURE 9.5 Beta 1, S822L"
+PPAS_944, PPAS_95 = "PPAS 9.4.4, x86 Xeon", "PPAS 9.5 develop, x86 Xeon"
+# What is concluded, the system that is praised, and the one it is compared with.
 CONCLUSIONS = (
-    # What is concluded, the system that is praised, and the one it is compared with.
-    ("faster-944", 0, 2),
-    ("faster-95", 1, 3),
-    ("cheaper-944", 0, 2),
-    ("cheaper-95", 1, 3),
+    ("faster-944", PURE_944, PPAS_944),
+    ("faster-95", PURE_95, PPAS_95),
+    ("cheaper-944", PURE_944, PPAS_944),
+    ("cheaper-95", PURE_95, PPAS_95),
 )
+# Whose TPS stands in the table of results, and under which build.
+OWN_BUILDS = ((PURE_944, "9.4.4"), (PURE_95, "9.5 Beta 1"))
 SCALES = (100, 300, 1000, 3000)
-PRICED_SCALE = 3000
+PRICED_SCALE = "3000"
 
 
 def checks(document: Document) -> tuple[Check, ...]:
@@ -31,12 +35,12 @@ def checks(document: Document) -> tuple[Check, ...]:
         *_plan(document),
         *_runs(document),
         *_clients_in_range(document, cells),
-        *_quoted(document, cells),
+        *_quoted(document),
         *_machine(document),
         *_data_sets(document),
         *_examples(document),
         *(little(LETTER, one, _column(one)) for one in cells),
-        *_excluding(cells),
+        *_excluding(document, cells),
     )
 
 
@@ -95,10 +99,10 @@ def _throughput(tps: Figure) -> str:
 
 
 def _conclusions(document: Document) -> Iterator[Check]:
-    systems = document.all("system")
-    for name, own, other in CONCLUSIONS:
+    for name, *systems in CONCLUSIONS:
         compare = _faster if name.startswith("faster") else _cheaper
-        yield compare(document, document.figure(name), systems[own], systems[other])
+        own, other = (document.one("system", name=system) for system in systems)
+        yield compare(document, document.figure(name), own, other)
 
 
 def _faster(document: Document, concluded: Figure, own: Row, other: Row) -> Check:
@@ -203,11 +207,15 @@ def _thread_ratio(document: Document, cells: list[Cell]) -> Check:
     )
 
 
-def _quoted(document: Document, cells: list[Cell]) -> Iterator[Check]:
+def _cell(document: Document, **fields: str) -> Cell:
+    return cell(document.one("result", **fields))
+
+
+def _quoted(document: Document) -> Iterator[Check]:
     """The TPS that the prices divide by, against the cell they are taken from."""
-    for system, build in zip(document.all("system"), dict.fromkeys(one.build for one in cells), strict=False):
-        quoted = document.cited(system, "tps")
-        source = next(one for one in cells if one.key == (build, "including", "1:1", PRICED_SCALE))
+    for system, build in OWN_BUILDS:
+        quoted = document.cited(document.one("system", name=system), "tps")
+        source = _cell(document, build=build, counted="including", ratio="1:1", scale=PRICED_SCALE)
         yield quotient(quoted, source.tps, f"The cell of {source.name}", group="Table of results", report=LETTER)
 
 
@@ -259,12 +267,12 @@ def _column(one: Cell) -> str:
     return f"Client counts of PostgreSQL {one.build}, {one.ratio}, {one.counted} connecting"
 
 
-def _excluding(cells: list[Cell]) -> Iterator[Check]:
+def _excluding(document: Document, cells: list[Cell]) -> Iterator[Check]:
     """Leaving the time of connecting out cannot lower TPS, whichever runs the maxima are of."""
-    by_key = {one.key: one for one in cells}
     for one in cells:
         if one.counted == "excluding":
-            yield _not_below(one, by_key[one.build, "including", one.ratio, one.scale])
+            fields = {"build": one.build, "ratio": one.ratio, "scale": str(one.scale)}
+            yield _not_below(one, _cell(document, counted="including", **fields))
 
 
 def _not_below(excluding: Cell, including: Cell) -> Check:

@@ -12,6 +12,7 @@ from .document import Between, Document
 LETTER = "B"
 # pgbench's own :scale where -s is not given with a script.
 SCALE_WITHOUT_OPTION = 1
+MACHINES = ("power8", "x86")
 
 
 def checks(document: Document) -> tuple[Check, ...]:
@@ -42,7 +43,8 @@ def _against_x86(document: Document) -> Iterator[Check]:
 
 
 def _per_core(document: Document) -> Iterator[Check]:
-    for row, machine in zip(document.all("derived"), ("power8", "x86"), strict=True):
+    for machine in MACHINES:
+        row = document.one("derived", id=f"peak-per-core-{machine}")
         peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
         whole = Fraction(cores)
         found = peak.between.over(Between(whole, whole, whole))

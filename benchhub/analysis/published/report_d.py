@@ -5,12 +5,12 @@ Throughput is not printed. A price rounded to the cent leaves an interval of it,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
 from .check import Check, Number, derived, judged, plain, quotient, rounded
-from .document import Between, Document, PublishedError, Row
+from .document import Between, Document, Row
 
 LETTER = "D"
 NOT_APPLICABLE = "N/A"
@@ -36,6 +36,11 @@ def throughput(document: Document, system: Row) -> Between:
     """MQTh = total / price, in completed transactions per second."""
     total = Fraction(document.cited(system, "total").value)
     return Between(total, total, total).over(document.cited(system, "price").between)
+
+
+def mqth(document: Document, system: Row) -> Row:
+    """The derived figure that holds this system's MQTh. Raises PublishedError."""
+    return document.one("derived", id=system.text("mqth"))
 
 
 def _totals(document: Document) -> Iterator[Check]:
@@ -65,17 +70,9 @@ def _prices(document: Document) -> Iterator[Check]:
 
 
 def _throughputs(document: Document) -> Iterator[Check]:
-    held = {row.text("id"): row for row in document.all("derived")}
     for system in document.all("system"):
         words = f"{document.cited(system, 'total').value:,} / {document.cited(system, 'price').value}"
-        yield derived(_held(held, system), throughput(document, system), words, LETTER)
-
-
-def _held(held: Mapping[str, Row], system: Row) -> Row:
-    name = system.text("mqth")
-    if name not in held:
-        raise PublishedError(f"{system.place}: 'mqth' names the derived figure '{name}', which is not there.")
-    return held[name]
+        yield derived(mqth(document, system), throughput(document, system), words, LETTER)
 
 
 def _range(found: Between, to_places: int) -> str:
@@ -83,7 +80,7 @@ def _range(found: Between, to_places: int) -> str:
 
 
 def _of(document: Document, name: str, drivers: str) -> Row:
-    return next(row for row in document.all("system") if (row.text("name"), row.text("drivers")) == (name, drivers))
+    return document.one("system", name=name, drivers=drivers)
 
 
 def _faster(document: Document, drivers: str) -> Between:
