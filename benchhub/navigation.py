@@ -12,6 +12,7 @@ ENTRIES = (
     ("Home", "home"),
     ("Experiments", "experiments"),
     ("Compare", "compare"),
+    ("Published", "published"),
     ("Hosts", "hosts"),
     ("Instances", "instances"),
     ("Hardware", "hardware-list"),

@@ -13,6 +13,7 @@ from django.urls.resolvers import URLResolver
 
 from benchhub.bench import testdata
 from benchhub.catalog.models import Configuration, Hardware, Instance, LicenceModel, ListPrice
+from benchhub.reports import published_files
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 VENDOR = Path(__file__).parent / "vendor"
@@ -28,6 +29,7 @@ PAGES = {
     "run": "run",
     "run-cancel": "waiting",
     "compare": None,
+    "published": None,
     "hosts": None,
     "host-add": None,
     "host": "host",
@@ -61,6 +63,8 @@ PAGES = {
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe"}
 NOT_PAGES |= {f"{kind}-show-again" for kind in ("hardware", "licence-model", "configuration", "workload", "instance")}
+# Pages that have a test of their own, because no row gives their address.
+TESTED_BELOW = {"published-report"}
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
@@ -162,6 +166,15 @@ def test_a_comparison_has_no_serious_fault(tab, rows):
     assert faults(tab) == {}
 
 
+@pytest.mark.parametrize("slug", [report.about["slug"] for report in published_files.reports()])
+def test_a_published_report_has_no_serious_fault(slug, tab):
+    tab.goto("/alive")
+    sign_in(tab)
+    open_with_axe(tab, reverse("published-report", args=[slug]))
+    assert tab.locator("main .chart.drawn").count() > 0
+    assert faults(tab) == {}
+
+
 @pytest.mark.parametrize("name", [name for name in PAGES if name.endswith("-add")])
 def test_a_form_that_refuses_has_no_serious_fault(name, tab, rows):
     tab.goto("/alive")
@@ -199,7 +212,7 @@ def names(resolver):
 
 
 def test_no_page_is_left_out():
-    missing = set(names(get_resolver())) - PAGES.keys() - NOT_PAGES
+    missing = set(names(get_resolver())) - PAGES.keys() - NOT_PAGES - TESTED_BELOW
     assert missing == set(), "Add a line to PAGES for each, or to NOT_PAGES."
 
 
