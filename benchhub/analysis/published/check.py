@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
-from benchhub.analysis.pricing import rounded_quotient
+from benchhub.analysis.pricing.money import rounded_quotient
 
 from .document import Between, Figure, Row, places
 

@@ -18,7 +18,11 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "oddity": ("section text", ""),
     "lost": ("section what text", ""),
     "result": ("build counted ratio scale clients threads tps latency_ms section", "oddity"),
-    "system": ("name section", "hardware licence units tps hardware_only with_subscription drivers total price mqth"),
+    "system": (
+        "name section",
+        "hardware licence metric sockets cores_per_socket units tps hardware_only with_subscription "
+        "drivers total price mqth",
+    ),
     "level": ("clients section", ""),
     "step": ("number change words qualifier gain_percent section", "oddity"),
     "part": ("name category hybrid in_memory section", "oddity"),

@@ -10,6 +10,7 @@ from fractions import Fraction
 from .check import Check, derived, judged, plain, quotient
 from .document import Between, Document, Figure, Row
 from .littles_law import Cell, cell, little
+from .priced import cost_of
 
 LETTER = "A"
 PURE_944, PURE_95 = "PostgresPURE 9.4.4, S822L", "PostgresPURE 9.5 Beta 1, S822L"
@@ -67,7 +68,7 @@ def _with_subscription(document: Document, system: Row) -> Check:
     hardware, licence = document.cited(system, "hardware"), document.cited(system, "licence")
     units, tps, term = document.cited(system, "units"), document.cited(system, "tps"), document.figure("term")
     subscription = f"{term.value} x {units.value} x {licence.value:,}"
-    licences = term.value * units.value * licence.value
+    licences = cost_of(document, system).subtotal("licence")
     return quotient(
         document.cited(system, "with_subscription"),
         Fraction(_total(document, system)) / Fraction(tps.value),
@@ -86,8 +87,7 @@ def _with_subscription(document: Document, system: Row) -> Check:
 
 def _total(document: Document, system: Row) -> Decimal:
     """Hardware and subscription over the term, in EUR."""
-    units, licence = document.cited(system, "units").value, document.cited(system, "licence").value
-    return document.cited(system, "hardware").value + document.value("term") * units * licence
+    return cost_of(document, system).total
 
 
 def _listed(price: Figure) -> str:

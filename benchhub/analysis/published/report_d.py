@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from .check import Check, Number, derived, judged, plain, quotient, rounded
 from .document import Between, Document, Row
+from .priced import total_of
 
 LETTER = "D"
 NOT_APPLICABLE = "N/A"
@@ -45,9 +46,11 @@ def mqth(document: Document, system: Row) -> Row:
 
 def _totals(document: Document) -> Iterator[Check]:
     for side, name in (("hybrid", "total-hybrid"), ("in_memory", "total-memory")):
-        bought = [found for part in document.all("part") if (found := amount(part, side)) is not None]
-        words = " + ".join(f"{one:,}" for one in bought)
-        yield quotient(document.figure(name), sum(bought, Decimal(0)), words, group="Totals", report=LETTER)
+        parts = [
+            (part.text("name"), found) for part in document.all("part") if (found := amount(part, side)) is not None
+        ]
+        words = " + ".join(f"{price:,}" for _, price in parts)
+        yield quotient(document.figure(name), total_of(side, parts), words, group="Totals", report=LETTER)
 
 
 def _prices(document: Document) -> Iterator[Check]:
