@@ -29,11 +29,16 @@ def series_figure(series: Sequence[Series]) -> Figure:
     }
 
 
+def named(quantity: str, unit: str) -> str:
+    """latency_stddev_ms -> latency stddev: its unit stands beside it."""
+    return quantity.removesuffix(f"_{unit}").replace("_", " ")
+
+
 def _line(number: int, one: Series, x: Sequence[float], y: Sequence[float | None]) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines+markers" if len(x) <= FEW_VALUES else "lines",
-        "name": one.metric.replace("_", " "),
+        "name": named(one.metric, one.unit),
         "x": list(x),
         "y": list(y),
         "line": {"width": 1.5, "dash": DASHES[number % len(DASHES)]},
