@@ -74,20 +74,28 @@ def client_builds(host: Host) -> dict[str, dict[str, Any]]:
 def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **options: Any) -> forms.TypedChoiceField:
     choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
     return forms.TypedChoiceField(
-        choices=choices, coerce=rows.__getitem__, empty_value=None, required=required, **options
+        choices=choices,
+        coerce=rows.__getitem__,
+        empty_value=None,
+        required=required,
+        error_messages={"required": "Choose one."},
+        **options,
     )
 
 
 class SystemForm(forms.Form):
     """One system under test; all but the instance can be left to what is known of it."""
 
-    label = forms.CharField(max_length=160, required=False, help_text="Left empty: the build and the instance.")
+    label = forms.CharField(
+        max_length=160, required=False, label="Label (optional)", help_text="Left empty: the build and the instance."
+    )
     path = forms.ChoiceField(
         choices=[("", "guessed from the address"), *System.Path.choices], required=False, label="Connection path"
     )
 
     def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         self.fields["instance"] = _choice(known.instances, "Choose an instance")
         self.fields["hardware"] = _choice(known.hardware, "that of the host", required=False)
         self.fields["driver"] = _choice(known.hosts, "the instance's own host", required=False, label="Driver host")
@@ -129,7 +137,7 @@ SystemFormSet = forms.formset_factory(
 
 class PlanForm(forms.Form):
     name = forms.CharField(max_length=160, help_text="What the experiment is to find out, in a few words.")
-    remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False)
+    remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
     levels = forms.CharField(
         label="Client levels",
         max_length=400,
@@ -147,6 +155,7 @@ class PlanForm(forms.Form):
 
     def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         self.fields["workload"] = _choice(known.workloads, "Choose a workload")
         clients = [("", "the newest pgbench on the driver"), *known.clients()]
         self.fields["client"] = forms.ChoiceField(

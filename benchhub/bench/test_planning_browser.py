@@ -45,7 +45,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     assert page.get_by_label("Client levels").input_value() == "1..64*1"
     assert not is_too_wide(page)
     assert not Experiment.objects.exists()
-    page.get_by_label("Name:").fill("How far it scales")
+    page.get_by_label("Name", exact=True).fill("How far it scales")
     page.get_by_label("Client levels").fill("1, 2")
     page.get_by_role("button", name="Queue", exact=True).click()
     page.get_by_role("heading", name="How far it scales").wait_for()
@@ -69,7 +69,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
 def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
     sign_in(page)
     page.goto("/experiments/new")
-    page.get_by_label("Name:").fill("by accident")
+    page.get_by_label("Name", exact=True).fill("by accident")
     page.get_by_label("Workload").select_option(label="reading")
     page.get_by_label("Instance").select_option(label="pg18")
     with page.expect_navigation():

@@ -49,7 +49,7 @@ def test_the_page_shows_what_was_measured_with_its_doubts(reader, run):
     assertContains(response, 'title="1,234.5678">1,235</data>')
     assertContains(response, "The client may be the limit.")
     assertContains(response, "A quarter was logged.")
-    assertContains(response, "123,456 transactions")
+    assertContains(response, "<dt>transactions</dt><dd>123,456</dd>")
     assertContains(response, "exec pgbench -c 8 &lt;&amp;-")
     assertContains(response, "Read from attempt 1 by pgbench/1")
     assertNotContains(response, "every 5s")

@@ -17,7 +17,7 @@ REVISIONS = Filter(
     {
         "current": ("current", Q(retired_at=None)),
         "retired": ("retired", Q(retired_at__isnull=False, is_replaced=False)),
-        "older": ("replaced by newer ones", Q(is_replaced=True)),
+        "older": ("replaced", Q(is_replaced=True)),
     },
 )
 

@@ -89,7 +89,7 @@ def retire(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
         return redirect(of.back)
     question = f"{of.retired} It can be shown again from the list."
     if request.method != "POST":
-        return _ask(request, of, title=f"Retire {row}?", consequence=question, action="Retire it")
+        return _ask(request, of, title=f"Retire {row}?", consequence=question, action="Retire it", button="primary")
     of.rows.filter(pk=pk).retire()
     messages.success(request, f"{row} is retired. {of.retired}")
     return redirect(of.back)

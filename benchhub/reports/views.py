@@ -14,10 +14,10 @@ from .progress import progress
 
 EXPERIMENT_COLUMNS = (
     Column("name", "Experiment", ("name",)),
+    Column("state", "State"),
+    Column("progress", "Progress", ("ended_count", "run_count")),
     Column("workload", "Workload", ("workload__name",)),
     Column("systems", "Systems", ("system_labels",)),
-    Column("progress", "Progress", ("ended_count", "run_count")),
-    Column("state", "State"),
     Column("created", "Created", ("created_at",)),
 )
 EXPERIMENT_FILTERS = (

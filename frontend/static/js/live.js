@@ -11,6 +11,9 @@
       !(name === "open" && node.matches("details")) && !(name === "value" && node === document.activeElement),
   });
 
+  // On a phone the navigation is one row that scrolls: it begins where the reader is.
+  document.querySelector(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // A tab that nobody sees asks for nothing.
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (document.hidden && event.target.matches(POLL)) event.preventDefault();
