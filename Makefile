@@ -4,7 +4,7 @@ RUN := .venv/bin/python
 ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages pictures
+.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing pictures
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -12,7 +12,7 @@ help:
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages: measure BenchHub itself against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing: measure BenchHub itself against a peer or a limit"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -38,6 +38,9 @@ bench-memory: venv
 
 bench-pages: venv-dev
 	@$(RUN) -m benchmarks.pages
+
+bench-pricing: venv
+	@$(RUN) -m benchmarks.pricing
 
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures

@@ -160,7 +160,7 @@ class Demo:
             self.processes.stop_named(name)
         proc.kill_marked(MARKER, self.sshd.marker)
         self.processes.stop_all()
-        proc.kill_marked(MARKER, self.processes.marker)
+        self.processes.kill_marked()
 
     def manage(self, *words: str, to_terminal: bool = False) -> Child:
         """Start a command of manage.py."""
