@@ -4,7 +4,8 @@ RUN := .venv/bin/python
 ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-fleet faults soak pictures
+.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
+.PHONY: faults soak pictures
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -14,7 +15,7 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages, fleet: measure BenchHub itself against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing, fleet: measure BenchHub itself against a peer or a limit"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -52,6 +53,9 @@ faults: venv-dev
 # SEED=123 repeats the choice of faults.
 soak: venv
 	@$(RUN) -m benchmarks.soak $(if $(SEED),--seed $(SEED))
+
+bench-pricing: venv
+	@$(RUN) -m benchmarks.pricing
 
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures

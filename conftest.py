@@ -61,6 +61,34 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+@pytest.fixture
+def page(chromium: Any, live_server: Any) -> Iterator[Any]:
+    """A tab as wide as a phone, whose console must stay silent."""
+    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
+    tab, complaints = context.new_page(), []
+    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    yield tab
+    context.close()
+    assert complaints == []
+
+
+def sign_in(page: Any) -> None:
+    """As a person does it; ends on the home page."""
+    from django.contrib.auth import get_user_model
+
+    get_user_model().objects.create_user("ada", password="engine")
+    page.goto("/login/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("engine")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Home").wait_for()
+
+
+def is_too_wide(page: Any) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
 @dataclass(frozen=True)
 class Target:
     """A host that can be logged in to: pin `host_key`, offer `private_key` (OpenSSH format)."""
@@ -94,7 +122,7 @@ def processes(server_folder: Path) -> Iterator[Processes]:
     yield supervisor
     supervisor.stop_all()
     proc.kill_marked(MARKER, f"{supervisor.marker}-target")
-    proc.kill_marked(MARKER, supervisor.marker)
+    supervisor.kill_marked()
 
 
 @pytest.fixture(scope="session")

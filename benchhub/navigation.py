@@ -13,6 +13,7 @@ ENTRIES = (
     ("Experiments", "experiments"),
     ("Queue", "queue"),
     ("Compare", "compare"),
+    ("Published", "published"),
     ("Hosts", "hosts"),
     ("Instances", "instances"),
     ("Hardware", "hardware-list"),

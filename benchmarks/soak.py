@@ -193,7 +193,7 @@ class Faults:
                         os.kill(target, signal.SIGKILL)
 
 
-WORKER_OPTIONS = ("-P", "threads", "-c", "4", "-l", "INFO", "--without-gossip", "--without-mingle")
+WORKER_OPTIONS = ("-P", "threads", "-c", "12", "-l", "INFO", "--without-gossip", "--without-mingle")
 FAULTS: dict[str, Callable[[Faults], None]] = {
     function.__name__: function
     for function in (

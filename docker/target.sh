@@ -32,9 +32,13 @@ MaxStartups 100
 MaxSessions 100
 END
 
-# The stop of a container reaches this shell alone; whichever of the two ends first takes the other with it.
-trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
+# The stop of a container reaches this shell alone; whichever of the two ends first takes the other with it. The shell
+# waits for both, so that the database is shut down when the next start looks for it; INT does not wait for its clients.
+postgres='' sshd=''
+trap 'kill -INT $postgres 2> /dev/null || true; kill $sshd 2> /dev/null || true; wait' EXIT
 trap 'exit 0' TERM INT
 postgres -D "$PGDATA" -c listen_addresses= -c unix_socket_directories="$PGHOST" &
+postgres=$!
 "$(PATH=$PATH:/usr/sbin command -v sshd)" -D -e -f "$keys/sshd_config" &
+sshd=$!
 wait -n

@@ -112,7 +112,8 @@ class Place:
 def place(request: pytest.FixtureRequest, processes: Processes, server_folder: Path, account: Account) -> Place:
     """A database and a broker of the module's own under the names and passwords of the file."""
     cluster = new_cluster("compose-db", 18, request)
-    broker = Broker(server_folder / "compose-broker", ports.free_port(), secrets.token_hex(), account)
+    name = "compose-broker"
+    broker = Broker(server_folder / name, ports.free_port(), secrets.token_hex(), account, name)
     broker.start(processes)
     folder = account.make_folder(server_folder / "compose")
     variables = new_env(folder)

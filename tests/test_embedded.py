@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ import redis
 
 from benchhub.embedded import EmbeddedError, ports, proc, programs
 from benchhub.embedded.account import Account
+from benchhub.embedded.broker import Broker
 from benchhub.embedded.postgres import Cluster
 from benchhub.embedded.processes import MARKER, ChildError, InterruptError, Processes, stop_leftovers
 from benchhub.embedded.sshd import FORCE_ASYNCSSH, SshTarget
@@ -35,7 +37,7 @@ def own_processes(server_folder: Path) -> Iterator[Processes]:
     yield supervisor
     supervisor.stop_all()
     proc.kill_marked(MARKER, f"{supervisor.marker}-target")
-    assert proc.marked(MARKER, supervisor.marker) == []
+    assert proc.marked(MARKER, supervisor.marker, supervisor.logs) == []
 
 
 @pytest.fixture
@@ -236,7 +238,7 @@ def test_leftovers_of_a_killed_supervisor_are_stopped_and_nothing_else(own_proce
     note = own_processes.notes / "stranger.child.json"
     start = f'"started_ticks": {stranger.identity.started_ticks}'
     note.write_text(note.read_text().replace(start, '"started_ticks": 1'))
-    assert stop_leftovers(own_processes.notes, []) == 1
+    assert stop_leftovers(own_processes.notes.parent, []) == 1
     assert not proc.is_alive(ours.identity)
     assert proc.is_alive(stranger.identity), "its number is that of the note, but it is another process"
 
@@ -244,8 +246,57 @@ def test_leftovers_of_a_killed_supervisor_are_stopped_and_nothing_else(own_proce
 def test_marked_processes_are_found_without_a_note(own_processes: Processes) -> None:
     child = own_processes.start("unnoted", ["sleep", "60"], folder=Path("/"))
     (own_processes.notes / "unnoted.child.json").unlink()
-    assert stop_leftovers(own_processes.notes, [own_processes.marker]) == 1
+    assert stop_leftovers(own_processes.notes.parent, [own_processes.marker]) == 1
     assert not proc.is_alive(child.identity)
+
+
+def test_the_broker_is_found_by_its_mark_alone(own_processes: Processes, server_folder: Path, account: Account) -> None:
+    folder = server_folder / f"broker-{own_processes.marker}"
+    child = Broker(folder, ports.free_port(), secrets.token_hex(), account).start(own_processes)
+    assert proc.marked(MARKER, own_processes.marker) == [child.identity]
+    assert proc.kill_marked(MARKER, own_processes.marker) == 1
+    assert not proc.is_alive(child.identity)
+
+
+def test_an_openssh_daemon_and_its_connections_are_found_without_a_note(
+    own_processes: Processes, server_folder: Path, account: Account
+) -> None:
+    sshd = SshTarget(server_folder / f"left-{own_processes.marker}", ports.free_port(), account, "left")
+    if not sshd.is_openssh:
+        pytest.skip("OpenSSH's sshd is not installed")
+    daemon = sshd.start(own_processes).identity
+    with socket.create_connection(("127.0.0.1", sshd.port)) as connection:
+        assert connection.recv(64).startswith(b"SSH-2.0-")
+        connections = proc.family(daemon.pid)
+        assert connections != []
+        (own_processes.notes / "sshd.child.json").unlink()
+        assert proc.marked(MARKER, own_processes.marker) == [], "its title stands where its environment was"
+        assert stop_leftovers(own_processes.notes.parent, [own_processes.marker]) == 1 + len(connections)
+    assert not any(proc.is_alive(process) for process in (daemon, *connections))
+
+
+def test_a_stranger_is_found_by_no_mark(own_processes: Processes, server_folder: Path) -> None:
+    """One with another mark, one without any, and one that only reads a log."""
+    logged = own_processes.start("logged", ["sleep", "60"], folder=Path("/"))
+    other = Processes(server_folder / f"other-{own_processes.marker}", marker="other")
+    marked = other.start("marked", ["sleep", "60"], folder=Path("/"))
+    with subprocess.Popen(["sleep", "60"]) as unmarked, subprocess.Popen(["tail", "-f", logged.log]) as reader:
+        assert proc.marked(MARKER, own_processes.marker, own_processes.logs) == [logged.identity]
+        assert own_processes.kill_marked() == 1
+        assert proc.is_alive(marked.identity)
+        assert unmarked.poll() is None and reader.poll() is None
+        unmarked.kill()
+        reader.kill()
+    other.stop_all()
+
+
+def test_a_second_child_of_a_name_is_refused_while_the_first_runs(own_processes: Processes) -> None:
+    first = own_processes.start("broker", ["sleep", "60"], folder=Path("/"))
+    with pytest.raises(EmbeddedError, match="broker runs already"):
+        own_processes.start("broker", ["sleep", "60"], folder=Path("/"))
+    assert proc.is_alive(first.identity)
+    own_processes.stop_all()
+    assert not proc.is_alive(first.identity)
 
 
 async def run_on(target: Target, command: str, **changes: str) -> asyncssh.SSHCompletedProcess:

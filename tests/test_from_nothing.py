@@ -123,7 +123,7 @@ def queue_experiment(tab: Any) -> None:
     tab.get_by_label("Workload").select_option(label="reading")
     tab.get_by_label("Instance").select_option(label="pg")
     tab.get_by_label("Hardware").select_option(label="A box")
-    tab.get_by_label("Name:").fill("My first experiment")
+    tab.get_by_label("Name", exact=True).fill("My first experiment")
     tab.get_by_label("Client levels").fill("1, 2, 4")
     tab.get_by_label("Repeats").fill("1")
     tab.get_by_label("Duration of a run, s").fill("2")

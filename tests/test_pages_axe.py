@@ -14,7 +14,8 @@ from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
 from benchhub.bench.models import Window
-from benchhub.catalog.models import Hardware, Host, LicenceModel, ListPrice
+from benchhub.catalog.models import Configuration, Hardware, Host, Instance, LicenceModel, ListPrice
+from benchhub.reports import published_files
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 VENDOR = Path(__file__).parent / "vendor"
@@ -38,30 +39,43 @@ PAGES = {
     "host-times-once": "host",
     "host-times-weekly": "host",
     "compare": None,
+    "published": None,
     "hosts": None,
     "host-add": None,
     "host": "host",
     "host-edit": "host",
+    "host-delete": "idle host",
     "instances": None,
     "instance-add": None,
     "instance-edit": "instance",
+    "instance-retire": "instance",
+    "instance-delete": "idle instance",
     "hardware-list": None,
     "hardware-add": None,
     "hardware-revise": "hardware",
+    "hardware-retire": "hardware",
     "prices": None,
     "price-add": None,
     "licence-models": None,
     "licence-model-add": None,
+    "licence-model-revise": "licence",
+    "licence-model-retire": "licence",
     "configurations": None,
     "configuration-add": None,
     "configuration-revise": "configuration",
+    "configuration-retire": "idle configuration",
     "workloads": None,
     "workload-add": None,
+    "workload-revise": "workload",
+    "workload-retire": "workload",
 }
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
-NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan"}
+NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
+NOT_PAGES |= {f"{kind}-show-again" for kind in ("hardware", "licence-model", "configuration", "workload", "instance")}
+# Pages that have a test of their own, because no row gives their address.
+TESTED_BELOW = {"published-report"}
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
@@ -94,7 +108,12 @@ def rows():
         Window.objects.create(weekdays=[0, 5], starts_at="20:00", ends_at="06:00", zone="Europe/Berlin", **owner)
     timetable.expand()
     Host.objects.update(paused_at=Now(), unreachable_since=Now(), contact_error="It timed out.")
+    server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
+    idle = Instance.objects.create(name="idle", build=system.build, configuration=system.configuration, **server)
     return {
+        "idle host": testdata.make_host("idle", "192.0.2.2"),
+        "idle instance": idle,
+        "idle configuration": Configuration.objects.create(name="idle"),
         "hardware": hardware,
         "licence": licence,
         "host": host,
@@ -174,6 +193,15 @@ def test_a_comparison_has_no_serious_fault(tab, rows):
     assert faults(tab) == {}
 
 
+@pytest.mark.parametrize("slug", [report.about["slug"] for report in published_files.reports()])
+def test_a_published_report_has_no_serious_fault(slug, tab):
+    tab.goto("/alive")
+    sign_in(tab)
+    open_with_axe(tab, reverse("published-report", args=[slug]))
+    assert tab.locator("main .chart.drawn").count() > 0
+    assert faults(tab) == {}
+
+
 @pytest.mark.parametrize("name", [name for name in PAGES if name.endswith("-add")])
 def test_a_form_that_refuses_has_no_serious_fault(name, tab, rows):
     tab.goto("/alive")
@@ -211,7 +239,7 @@ def names(resolver):
 
 
 def test_no_page_is_left_out():
-    missing = set(names(get_resolver())) - PAGES.keys() - NOT_PAGES
+    missing = set(names(get_resolver())) - PAGES.keys() - NOT_PAGES - TESTED_BELOW
     assert missing == set(), "Add a line to PAGES for each, or to NOT_PAGES."
 
 

@@ -148,7 +148,7 @@ def _answering() -> Finding:
     if answers:
         names = _some(name for answer in answers for name in answer)
         return Finding("workers", "ok", f"{len(answers)} workers answer: {names}.")
-    return Finding("workers", "bad", "No worker answers.", "Start one: `celery -A benchhub worker -P threads -c 4`.")
+    return Finding("workers", "bad", "No worker answers.", "Start one: `celery -A benchhub worker -P threads -c 12`.")
 
 
 def _ticks(broker: Finding) -> Finding:

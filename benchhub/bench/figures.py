@@ -11,6 +11,7 @@ from .models import LatencyHistogram, Series
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 BUCKETS_PER_DOUBLING = 4
 FEW_VALUES = 60
+TIMES = ("ms", "us", "s")
 TICKS_MS = [step * 10**power for power in range(-3, 6) for step in (1, 2, 5)]
 
 TICK_TEXTS = [f"{value:,.10g}" for value in TICKS_MS]
@@ -29,11 +30,16 @@ def series_figure(series: Sequence[Series]) -> Figure:
     }
 
 
+def named(quantity: str, unit: str) -> str:
+    """latency_stddev_ms -> latency stddev: its unit stands beside it. What it counts stays: failed transactions."""
+    return (quantity.removesuffix(f"_{unit}") if unit in TIMES else quantity).replace("_", " ")
+
+
 def _line(number: int, one: Series, x: Sequence[float], y: Sequence[float | None]) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines+markers" if len(x) <= FEW_VALUES else "lines",
-        "name": one.metric.replace("_", " "),
+        "name": named(one.metric, one.unit),
         "x": list(x),
         "y": list(y),
         "line": {"width": 1.5, "dash": DASHES[number % len(DASHES)]},

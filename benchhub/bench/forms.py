@@ -43,7 +43,8 @@ class Catalogue:
 
     @cached_property
     def instances(self) -> dict[str, Instance]:
-        return _by_key(Instance.objects.select_related("host__hardware", "build", "configuration").order_by("name"))
+        rows = Instance.objects.current().select_related("host__hardware", "build", "configuration")
+        return _by_key(rows.order_by("name"))
 
     @cached_property
     def hardware(self) -> dict[str, Hardware]:
@@ -76,20 +77,28 @@ def client_builds(host: Host) -> dict[str, dict[str, Any]]:
 def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **options: Any) -> forms.TypedChoiceField:
     choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
     return forms.TypedChoiceField(
-        choices=choices, coerce=rows.__getitem__, empty_value=None, required=required, **options
+        choices=choices,
+        coerce=rows.__getitem__,
+        empty_value=None,
+        required=required,
+        error_messages={"required": "Choose one."},
+        **options,
     )
 
 
 class SystemForm(forms.Form):
     """One system under test; all but the instance can be left to what is known of it."""
 
-    label = forms.CharField(max_length=160, required=False, help_text="Left empty: the build and the instance.")
+    label = forms.CharField(
+        max_length=160, required=False, label="Label (optional)", help_text="Left empty: the build and the instance."
+    )
     path = forms.ChoiceField(
         choices=[("", "guessed from the address"), *System.Path.choices], required=False, label="Connection path"
     )
 
     def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         self.fields["instance"] = _choice(known.instances, "Choose an instance")
         self.fields["hardware"] = _choice(known.hardware, "that of the host", required=False)
         self.fields["driver"] = _choice(known.hosts, "the instance's own host", required=False, label="Driver host")
@@ -131,7 +140,7 @@ SystemFormSet = forms.formset_factory(
 
 class PlanForm(PolicyFields):
     name = forms.CharField(max_length=160, help_text="What the experiment is to find out, in a few words.")
-    remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False)
+    remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
     levels = forms.CharField(
         label="Client levels",
         max_length=400,
@@ -152,6 +161,7 @@ class PlanForm(PolicyFields):
 
     def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         for name in POLICY:
             self.fields[name].required = False
         self.fields["workload"] = _choice(known.workloads, "Choose a workload")

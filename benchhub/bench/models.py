@@ -72,14 +72,6 @@ class Protocol(models.Model):
 
 
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
-    def with_progress(self) -> Self:
-        """Each experiment with the number of its runs, of those that ended, and of those that failed or were lost."""
-        return self.annotate(
-            run_count=Count("runs"),
-            ended_count=Count("runs", filter=Q(runs__state__in=FINAL)),
-            bad_count=Count("runs", filter=Q(runs__state__in=[State.FAILED, State.LOST])),
-        ).order_by("-created_at")
-
     def waiting(self) -> Self:
         """Those with runs in the queue, next one first, each with their number and the seconds they ask for."""
         queued = Q(runs__state=State.QUEUED)

@@ -157,6 +157,12 @@ def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return values, [_system_values(row.system) for row in rows]
 
 
+def retired_instances(experiment: Experiment) -> list[str]:
+    """Names of the instances of its systems that no plan offers any more."""
+    retired = experiment.systems.filter(instance__retired_at__isnull=False)
+    return list(retired.order_by("instance__name").values_list("instance__name", flat=True).distinct())
+
+
 def _system_values(system: System) -> dict[str, Any]:
     return {
         "instance": system.instance_id,

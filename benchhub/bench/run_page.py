@@ -13,7 +13,7 @@ from runners.contract import Histogram, RunSpec
 from runners.tools.histogram import percentile_us
 
 from . import figures, gates, live_log
-from .models import Attempt, Evidence, LatencyHistogram, Run, Series
+from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
 COMMAND_FILE = "command.sh"
@@ -85,7 +85,7 @@ def context(of: Run) -> dict[str, Any]:
         "run": of,
         "system": of.system,
         "result": result,
-        "measures": [Fact(_words(n), m["value"], m["unit"]) for n, m in result.measures.items()] if result else [],
+        "measures": measures(result) if result else [],
         "watch": getattr(of, "watch", None),
         "found": found,
         "waits": waits(of),
@@ -118,6 +118,17 @@ def log_parts(attempts: Sequence[Attempt]) -> list[live_log.Part]:
     if not attempts:
         return []
     return [live_log.part(log, 0) for log in attempts[-1].live_logs.order_by("stream")]
+
+
+def measures(of: Result) -> list[Fact]:
+    """What the page does not say above in large figures."""
+    above = {of.throughput, of.latency_average_ms, of.latency_p95_ms, of.latency_p99_ms}
+    return [_measure(name, **read) for name, read in of.measures.items() if read["value"] not in above]
+
+
+def _measure(name: str, value: Any, unit: str) -> Fact:
+    words = _words(figures.named(name, unit))
+    return Fact(words, value, "" if words.endswith(unit) else unit)
 
 
 def command_text(attempts: Sequence[Attempt], evidence: Iterable[Evidence]) -> str:
@@ -225,7 +236,7 @@ def _series_group(figure_id: str, unit: str, series: Sequence[Series]) -> Series
     return SeriesGroup(
         figure_id=figure_id,
         unit=unit,
-        metrics=tuple(_words(one.metric) for one in series),
+        metrics=tuple(_words(figures.named(one.metric, one.unit)) for one in series),
         figure=figure,
         rows=tuple(zip(seconds, *(one.values for one in series), strict=True)),
     )

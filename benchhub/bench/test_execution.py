@@ -39,8 +39,8 @@ def test_a_result_keeps_its_evidence_series_latencies_and_facts(worker, system, 
     assert {series.metric for series in run.series.all()} >= {"tps", "latency_ms"}
     whole = run.histograms.first()
     assert sum(whole.counts) == run.result.measures["logged_transactions"]["value"]
-    assert whole.sampling_rate == run.spec["log_sampling_rate"] == 0.1
-    assert any("1 of 10 transactions" in remark for remark in run.result.remarks)
+    assert whole.sampling_rate == run.spec["log_sampling_rate"] == 1 / 60  # 2 x 60,000 TPS, 2,000 lines a second
+    assert any("1 of 60 transactions" in remark for remark in run.result.remarks)
     assert run.result.latency_p50_ms <= run.result.latency_p99_ms
     assert run.found.settings["fsync"]["setting"] == "on"
     assert run.found.server["server_version_num"] // 10000 == 18

@@ -129,7 +129,7 @@ def test_without_the_button_queue_nothing_is_queued(planner, filled):
         ("thread_rule", "many", "write clients, clients/2 or a number"),
         ("workload", "999", "Select a valid choice."),
         ("client", "/elsewhere", "Select a valid choice."),
-        ("systems-1-instance", "", "This field is required."),
+        ("systems-1-instance", "", "Choose one."),
         ("systems-1-instance", "first", "This system is in the plan already"),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_refused_form_says_why_beside_the_field_and_keeps_what_was_typed(plann
 def test_the_plan_of_a_form_that_is_not_complete_says_what_is_missing_and_needs_no_name(planner, filled):
     response = planner.post(PLAN, {**filled, "name": "", "levels": "", "systems-1-instance": ""})
     assertContains(response, "Client levels: This field is required.")
-    assertContains(response, "System 2, Instance: This field is required.")
+    assertContains(response, "System 2, Instance: Choose one.")
     assertNotContains(response, "Name:")
     assert planner.post(PLAN, {**filled, "name": ""}).context["preview"]
 

@@ -1,27 +1,15 @@
 """An experiment planned by typing, queued and cancelled, as a person does it in a browser."""
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from benchhub.catalog.models import Configuration, Hardware, Instance, PgBuild, Workload
+from conftest import is_too_wide, sign_in
 
 from . import testdata
 from .models import Experiment
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def page(chromium, live_server):
-    """A tab whose console must stay silent."""
-    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
-    tab, complaints = context.new_page(), []
-    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    yield tab
-    context.close()
-    assert complaints == []
 
 
 @pytest.fixture
@@ -36,14 +24,6 @@ def catalogue(page):
     known = {"host": host, "build": PgBuild.from_facts(build), "configuration": configuration}
     Instance.objects.create(name="pg18", address="127.0.0.1", database="bench", username="bench", **known)
     Workload.objects.create(name="reading", tool="pgbench", parameters=testdata.PARAMETERS)
-
-
-def sign_in(page):
-    get_user_model().objects.create_user("ada", password="engine")
-    page.goto("/")
-    page.get_by_label("Name").fill("ada")
-    page.get_by_label("Password").fill("engine")
-    page.get_by_role("button", name="Sign in").click()
 
 
 def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
@@ -63,9 +43,9 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     page.locator("#id_levels_error").wait_for()
     assert page.locator("#id_name_error").is_visible()
     assert page.get_by_label("Client levels").input_value() == "1..64*1"
-    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert not is_too_wide(page)
     assert not Experiment.objects.exists()
-    page.get_by_label("Name:").fill("How far it scales")
+    page.get_by_label("Name", exact=True).fill("How far it scales")
     page.get_by_label("Client levels").fill("1, 2")
     page.get_by_role("button", name="Queue", exact=True).click()
     page.get_by_role("heading", name="How far it scales").wait_for()
@@ -89,7 +69,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
 def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
     sign_in(page)
     page.goto("/experiments/new")
-    page.get_by_label("Name:").fill("by accident")
+    page.get_by_label("Name", exact=True).fill("by accident")
     page.get_by_label("Workload").select_option(label="reading")
     page.get_by_label("Instance").select_option(label="pg18")
     with page.expect_navigation():

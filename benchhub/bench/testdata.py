@@ -33,9 +33,9 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def make_host() -> Host:
+def make_host(name: str = "box", address: str = "192.0.2.1") -> Host:
     keys = {"host_key": "ssh-ed25519 AAAA", "public_key": "ssh-ed25519 BBBB", "private_key": "secret"}
-    return Host.objects.create(name="box", address="192.0.2.1", username="bench", trust=Host.Trust.PINNED, **keys)
+    return Host.objects.create(name=name, address=address, username="bench", trust=Host.Trust.PINNED, **keys)
 
 
 def make_system(version: str, host: Host, hardware: Hardware, *, path: str = "socket") -> System:

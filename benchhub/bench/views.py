@@ -49,7 +49,10 @@ def _started(request: HttpRequest) -> Draft:
     """An empty form, or one like an experiment's (?like=), or with an instance chosen (?instance=)."""
     pk = request.GET.get("like", "")
     if pk.isdecimal():
-        values, systems = planning.like(get_object_or_404(Experiment, pk=pk))
+        experiment = get_object_or_404(Experiment, pk=pk)
+        values, systems = planning.like(experiment)
+        if retired := planning.retired_instances(experiment):
+            messages.info(request, f"Retired since, so that another has to be chosen: {', '.join(retired)}.")
         return Draft(initial=values, systems=systems)
     return Draft(initial=planning.DEFAULTS, systems=[{"instance": request.GET.get("instance", "")}])
 
@@ -65,7 +68,11 @@ def _preview(draft: Draft) -> planning.Preview | None:
 @require_POST
 def again(request: HttpRequest, pk: int) -> HttpResponse:
     """Queue an experiment once more; its first run starts as soon as its host is free."""
-    copy = plan.again(get_object_or_404(Experiment, pk=pk), request.user)
+    experiment = get_object_or_404(Experiment, pk=pk)
+    if retired := planning.retired_instances(experiment):
+        messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
+        return redirect("experiment", pk)
+    copy = plan.again(experiment, request.user)
     transaction.on_commit(wake)
     return redirect("experiment", copy.pk)
 

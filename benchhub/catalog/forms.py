@@ -71,14 +71,17 @@ class RevisedForm(CatalogForm):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if self._meta.model._default_manager.filter(name=name).exists():
+        of_name = self._meta.model._default_manager.filter(name=name)
+        if of_name.filter(retired_at=None).exists():
             raise forms.ValidationError(f"There is already one named {name}: choose another name, or revise that one.")
+        if of_name.exists():
+            raise forms.ValidationError(f"One named {name} is retired: choose another name, or show that one again.")
         return name
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.instance.pk and self.instance.retired_at:
-            self.add_error(None, "It has a newer revision by now: open that one from the list and revise it.")
+            self.add_error(None, "It is retired, or has a newer revision by now: look for it in the list.")
         return cleaned
 
     def changes(self) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from typing import Any
 from django import forms
 
 from runners import tools
-from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS, QUERY_MODES
+from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS, CUSTOM, QUERY_MODES
 
 from .forms import RevisedForm
 from .models import Configuration, Instance, Workload
 from .setting_lines import read_settings, write_settings
 
+ASKED = ("script", "query_mode", "scale")
 EXAMPLE = "shared_buffers = 8GB\nmax_connections = 200"
 OS_EXAMPLE = "vm.swappiness = 1"
 
@@ -76,11 +77,23 @@ class WorkloadForm(RevisedForm):
         widgets = {"remark": forms.Textarea(attrs={"rows": 3})}
 
     field_order = ("name", "tool", "script", "query_mode", "scale", "remark")
+    derived = ("parameters",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        before = self.instance.parameters
+        self.initial.update((name, before[name]) for name in ASKED if name in before)
+        if before.get("script") == CUSTOM:
+            self.fields["script"].choices = [*self.fields["script"].choices, (CUSTOM, "custom, as before")]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
+        """A revision keeps the parameters that the form does not ask for; scripts only while they are used."""
         cleaned = super().clean()
-        parameters = {name: cleaned.get(name) for name in ("script", "query_mode", "scale")}
-        if all(parameters.values()) and "tool" in cleaned:
+        asked = {name: cleaned.get(name) for name in ASKED}
+        if all(asked.values()) and "tool" in cleaned:
+            parameters = {**self.instance.parameters, **asked}
+            if asked["script"] != CUSTOM:
+                parameters.pop("scripts", None)
             try:
                 tools.get(cleaned["tool"]).data_set(parameters)
             except ValueError as error:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from .citing import is_cited
 from .forms_instances import InstanceForm
 from .listing import Column, Filter, Listing
 from .models import Host, Instance
@@ -21,6 +22,7 @@ COLUMNS = (
     Column("configuration", "Configuration", ("configuration__name", "name")),
     Column("address", "Reached at", ("address", "port")),
     Column("database", "Database", ("database", "username")),
+    Column("actions", "Change"),
 )
 FILTERS = (
     Filter(
@@ -28,9 +30,15 @@ FILTERS = (
         "Kind",
         {"host": ("on a host", Q(host__isnull=False)), "managed": ("managed", Q(host__isnull=True))},
     ),
+    Filter(
+        "retired",
+        "Retired",
+        {"no": ("left out", Q(retired_at=None)), "yes": ("only these", Q(retired_at__isnull=False))},
+    ),
 )
 SEARCH = ("name", "host__name", "build__version", "configuration__name", "address", "database", "username")
 INTRO = "A PostgreSQL server that runs already. BenchHub starts and stops no server; it asks and measures."
+RETIRED = "It is retired: no plan offers it. The list of instances can show it again."
 
 
 def rows() -> QuerySet[Instance]:
@@ -40,7 +48,8 @@ def rows() -> QuerySet[Instance]:
 
 
 def instances(request: HttpRequest) -> HttpResponse:
-    listing = Listing(request.GET, rows(), COLUMNS, search=SEARCH, filters=FILTERS, default="name")
+    shown = rows().annotate(is_cited=is_cited(Instance))
+    listing = Listing(request.GET, shown, COLUMNS, search=SEARCH, filters=FILTERS, default="name")
     return render(request, "catalog/instances.html", {"listing": listing})
 
 
@@ -56,14 +65,17 @@ def _local(server: str) -> dict[str, str]:
 
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     instance = get_object_or_404(rows(), pk=pk)
-    return _form(request, instance, {}, title=f"Edit {instance.name}")
+    intro = RETIRED if instance.retired_at else ""
+    return _form(request, instance, {}, title=f"Edit {instance.name}", intro=intro)
 
 
 def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **shown: Any) -> HttpResponse:
     hosts = list(Host.objects.defer("private_key").order_by("name"))
     form = InstanceForm(request.POST or None, instance=instance, initial=initial, hosts=hosts)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        messages.success(request, f"{saved.name} is saved. Experiments can use it now.")
+        messages.success(
+            request, f"{saved.name} is saved." + ("" if saved.retired_at else " Experiments can use it now.")
+        )
         return redirect("instances")
     crumb = {"address": reverse("instances"), "title": "Instances"}
     return render(request, "catalog/instance_form.html", {"form": form, "crumb": crumb, **shown})

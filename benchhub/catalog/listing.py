@@ -9,7 +9,8 @@ from operator import or_
 from typing import Any, Generic, TypeVar
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Model, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
+from django.db.models.expressions import OrderBy
 from django.http import QueryDict
 
 Row = TypeVar("Row", bound=Model)
@@ -49,7 +50,8 @@ class Listing(Generic[Row]):
     """One page of a list by what its address asks for; what the address does not understand is left aside.
 
     Parameters: `q` searches each word in `search` (fields), `sort` a column's name or -name, `page`, and one
-    parameter per filter. `default` is the sort of an address without one.
+    parameter per filter; all others are kept. `default` is the sort of an address without one. What is not known
+    stands last, whichever way it is sorted.
     """
 
     def __init__(
@@ -92,6 +94,16 @@ class Listing(Generic[Row]):
         return f"?{query.urlencode()}"
 
     @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What else the address says, for the form above the list."""
+        own = ("q", "page", "sort", *(one.name for one in self.filters))
+        return [(name, value) for name, values in self.asked.lists() if name not in own for value in values]
+
+    @property
+    def whole(self) -> str:
+        return self.address(q=None, page=None, **{one.name: None for one in self.filters})
+
+    @property
     def earlier(self) -> str:
         return self.address(page=self.page.previous_page_number()) if self.page.has_previous() else ""
 
@@ -119,5 +131,10 @@ class Listing(Generic[Row]):
     def _ordered(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         column = self._column(self.sort)
         fields = column.order if column else ()
-        turned = [field.removeprefix("-") if field.startswith("-") else f"-{field}" for field in fields]
-        return rows.order_by(*(turned if self.sort.startswith("-") else fields), "-pk")
+        return rows.order_by(*(_by(field, self.sort.startswith("-")) for field in fields), "-pk")
+
+
+def _by(field: str, is_turned: bool) -> OrderBy:
+    name = F(field.removeprefix("-"))
+    is_descending = field.startswith("-") != is_turned
+    return name.desc(nulls_last=True) if is_descending else name.asc(nulls_last=True)

@@ -1,141 +1,39 @@
-"""What is tested, on what, at what price. Words: docs/words.md."""
+"""What is tested, on what, at what price. Words: docs/words.md. What is bought has modules of its own."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any, Self, cast
+from typing import Any
 
-from django.core.validators import MinValueValidator, RegexValidator
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from runners.keys import make_key_pair
 
+from .models_priced import ExchangeRate, Hardware, LicenceModel, ListPrice
+from .models_sheets import PriceSheet, PriceSheetDiscount, PriceSheetLine
+from .revised import CurrentQuerySet, Revised, name_constraints
 from .secret_field import SecretField
 
-
-class CurrentQuerySet(models.QuerySet[Any]):
-    def current(self) -> Self:
-        return self.filter(retired_at=None)
-
-
-class Revised(models.Model):
-    """A named thing that results cite: it is never edited in place (the database refuses); an edit makes a revision."""
-
-    name = models.CharField(max_length=120)
-    revision = models.PositiveIntegerField(default=1)
-    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
-
-    objects = CurrentQuerySet.as_manager()
-
-    class Meta:
-        abstract = True
-
-    def __str__(self) -> str:
-        return self.name if self.revision == 1 else f"{self.name} (revision {self.revision})"
-
-    @transaction.atomic
-    def revise(self, **changes: Any) -> Self:
-        """Retire this revision and return the next one, with `changes` applied."""
-        values = {f.attname: getattr(self, f.attname) for f in self._meta.concrete_fields if not f.primary_key}
-        values.update(changes, revision=self.revision + 1, retired_at=None)
-        type(self)._default_manager.filter(pk=self.pk).update(retired_at=Now())
-        return cast(Self, type(self)._default_manager.create(**values))
-
-
-def _name_constraints(table: str) -> list[models.BaseConstraint]:
-    return [
-        models.UniqueConstraint(fields=["name", "revision"], name=f"{table}_name_revision"),
-        models.UniqueConstraint(fields=["name"], condition=Q(retired_at=None), name=f"{table}_one_current"),
-    ]
-
-
-class Hardware(Revised):
-    """A hardware profile as it was bought. What a probe saw is kept with the host and with each run instead."""
-
-    sockets = models.PositiveIntegerField(validators=[MinValueValidator(1)])
-    cores_per_socket = models.PositiveIntegerField(validators=[MinValueValidator(1)])
-    threads_per_core = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
-    clock_ghz = models.DecimalField(max_digits=5, decimal_places=2, null=True, blank=True)
-    memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
-    disks = models.CharField(max_length=300, blank=True)
-    remark = models.TextField(blank=True)
-
-    class Meta:
-        verbose_name_plural = "hardware"
-        constraints = [
-            *_name_constraints("hardware"),
-            models.CheckConstraint(
-                condition=Q(sockets__gte=1, cores_per_socket__gte=1, threads_per_core__gte=1),
-                name="hardware_has_cores",
-            ),
-        ]
-
-    @property
-    def cores(self) -> int:
-        return self.sockets * self.cores_per_socket
-
-    @property
-    def threads(self) -> int:
-        return self.cores * self.threads_per_core
-
-
-class LicenceModel(Revised):
-    """How a product's licence is counted: nothing, per occupied socket or per physical core, by the year."""
-
-    class Metric(models.TextChoices):
-        NONE = "none", "hardware only"
-        SOCKET = "socket", "per socket"
-        CORE = "core", "per core"
-
-    metric = models.CharField(max_length=10, choices=Metric)
-    product = models.CharField(max_length=120, blank=True)
-    remark = models.TextField(blank=True)
-
-    class Meta:
-        constraints = [
-            *_name_constraints("licence_model"),
-            models.CheckConstraint(condition=Q(metric__in=["none", "socket", "core"]), name="licence_model_metric"),
-        ]
-
-
-class ListPriceQuerySet(models.QuerySet["ListPrice"]):
-    def newest_first(self) -> Self:
-        return self.order_by("-priced_on", "-pk")
-
-
-class ListPrice(models.Model):
-    """One dated, sourced price. Append-only: the database refuses to change or delete a row."""
-
-    hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True, related_name="prices")
-    licence_model = models.ForeignKey(LicenceModel, models.PROTECT, null=True, blank=True, related_name="prices")
-    description = models.CharField(max_length=200)
-    part_number = models.CharField(max_length=80, blank=True)
-    amount = models.DecimalField(max_digits=16, decimal_places=4)
-    currency = models.CharField(max_length=3, validators=[RegexValidator(r"^[A-Z]{3}$", "Use an ISO 4217 code: EUR.")])
-    priced_on = models.DateField()
-    source = models.CharField(max_length=300)
-    remark = models.TextField(blank=True)
-    created_at = models.DateTimeField(db_default=Now())
-
-    objects = ListPriceQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["-priced_on", "-pk"]
-        constraints = [
-            models.UniqueConstraint(fields=["description", "source", "priced_on"], name="list_price_natural_key"),
-            models.CheckConstraint(condition=Q(amount__gte=0), name="list_price_not_negative"),
-            models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="list_price_currency"),
-            models.CheckConstraint(
-                condition=Q(hardware=None, licence_model__isnull=False) | Q(hardware__isnull=False, licence_model=None),
-                name="list_price_of_one_thing",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.description}: {self.amount} {self.currency} ({self.priced_on})"
+__all__ = [
+    "Configuration",
+    "DataSet",
+    "ExchangeRate",
+    "Hardware",
+    "Host",
+    "Instance",
+    "InterferenceGroup",
+    "LicenceModel",
+    "ListPrice",
+    "PgBuild",
+    "PriceSheet",
+    "PriceSheetDiscount",
+    "PriceSheetLine",
+    "Revised",
+    "Workload",
+]
 
 
 class PgBuild(models.Model):
@@ -175,7 +73,7 @@ class Configuration(Revised):
     remark = models.TextField(blank=True)
 
     class Meta:
-        constraints = _name_constraints("configuration")
+        constraints = name_constraints("configuration")
 
 
 class Workload(Revised):
@@ -186,7 +84,7 @@ class Workload(Revised):
     remark = models.TextField(blank=True)
 
     class Meta:
-        constraints = _name_constraints("workload")
+        constraints = name_constraints("workload")
 
 
 class InterferenceGroup(models.Model):
@@ -293,6 +191,9 @@ class Instance(models.Model):
     password = SecretField(blank=True)
     data_directory = models.CharField(max_length=300, blank=True)
     bin_directory = models.CharField(max_length=300, blank=True)
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = CurrentQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.name

@@ -117,6 +117,19 @@ def licence_model_add(request: HttpRequest) -> HttpResponse:
     return _form(request, form, "licence-models", "Licence models", **shown)
 
 
+def licence_model_revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(LicenceModel, pk=pk)
+    name, revision = str(row), row.revision + 1
+    form = LicenceModelForm(request.POST or None, instance=row)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        priced = "" if saved.metric == "none" else " Prices are of one revision: add its price."
+        messages.success(request, f"{saved} is saved.{priced}")
+        return redirect("licence-models")
+    intro = note_revision(revision, []) + " Prices stay with the old one: add the price again."
+    shown = {"title": f"Revise {name}", "action": f"Save revision {revision}", "intro": intro}
+    return _form(request, form, "licence-models", "Licence models", **shown)
+
+
 def prices(request: HttpRequest) -> HttpResponse:
     rows = ListPrice.objects.select_related("hardware", "licence_model")
     columns, filters = PRICE_COLUMNS, PRICE_FILTERS

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from .citing import is_cited
 from .models import Host, InterferenceGroup
 
 # Which package brings what a run cannot do without.
@@ -26,7 +27,8 @@ def hosts() -> QuerySet[Host]:
 
 
 def host() -> QuerySet[Host]:
-    return Host.objects.select_related("hardware", "interference_group").defer("private_key")
+    rows = Host.objects.select_related("hardware", "interference_group").annotate(is_cited=is_cited(Host))
+    return rows.defer("private_key")
 
 
 def group_names() -> QuerySet[Any]:

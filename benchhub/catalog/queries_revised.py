@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest
 
 from .listing import Column, Filter, Listing
+from .revised import RevisedQuerySet
 
 REVISIONS = Filter(
     "revisions",
     "Revisions",
-    {"current": ("current", Q(retired_at=None)), "older": ("older", Q(retired_at__isnull=False))},
+    {
+        "current": ("current", Q(retired_at=None)),
+        "retired": ("retired", Q(retired_at__isnull=False, is_replaced=False)),
+        "older": ("replaced", Q(is_replaced=True)),
+    },
 )
 
 
 def listing_of_revised(
-    request: HttpRequest, rows: QuerySet[Any], columns: Sequence[Column], **more: Any
+    request: HttpRequest, rows: RevisedQuerySet, columns: Sequence[Column], **more: Any
 ) -> Listing[Any]:
     """A list that begins with the current revisions only."""
     asked = request.GET.copy()
     asked.setdefault("revisions", "current")
-    listing = Listing(asked, rows, columns, default="name", **more)
+    listing = Listing(asked, rows.marked(), columns, default="name", **more)
     listing.is_narrowed = any(value for name, value in request.GET.items() if name not in ("sort", "page"))
     return listing
 

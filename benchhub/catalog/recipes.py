@@ -31,6 +31,7 @@ WORKLOAD_COLUMNS = (
     Column("mode", "Query mode", ("parameters__query_mode", "name")),
     Column("scale", "Scale", ("parameters__scale", "name"), is_number=True),
     Column("remark", "Remark"),
+    Column("actions", "Change"),
 )
 STORAGE = Filter(
     "storage",
@@ -73,6 +74,14 @@ def workload_add(request: HttpRequest) -> HttpResponse:
     intro = "What the load generator does, and on how much data. The numbers of clients belong to the experiment."
     shown = {"title": "Add a workload", "action": "Add the workload", "intro": intro}
     return _form(request, WorkloadForm(request.POST or None), "workloads", "Workloads", **shown)
+
+
+def workload_revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Workload, pk=pk)
+    intro = note_revision(row.revision + 1, []) + " Curves of the two are compared only if they load and do the same."
+    shown = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
+    form = WorkloadForm(request.POST or None, instance=row)
+    return _form(request, form, "workloads", "Workloads", **shown)
 
 
 def _form(

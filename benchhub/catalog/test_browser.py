@@ -4,9 +4,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from django.contrib.auth import get_user_model
 
 from benchhub.bench import visits
+from conftest import is_too_wide, sign_in
 
 from . import queries_hosts as queries
 from .models import Configuration, Host, Instance
@@ -16,26 +16,11 @@ FOUND_BY_ITSELF = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
 
 
 @pytest.fixture
-def tab(chromium, live_server):
-    """A signed-in reader's tab, whose console must stay silent."""
-    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page, complaints = context.new_page(), []
-    page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    get_user_model().objects.create_user("ada", password="engine")
-    page.goto("/login/")
-    page.get_by_label("Name").fill("ada")
-    page.get_by_label("Password").fill("engine")
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("link", name="Hosts", exact=True).wait_for()
-    yield page
-    context.close()
-    assert complaints == []
-
-
-def is_too_wide(tab):
-    return tab.evaluate("document.documentElement.scrollWidth > innerWidth")
+def tab(page):
+    """A signed-in reader's."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    sign_in(page)
+    return page
 
 
 def install(line, target):
@@ -86,7 +71,7 @@ def add_instance(tab):
     tab.get_by_label("Configuration").select_option(label="defaults")
     tab.get_by_label("Password").fill("s3cret")
     tab.get_by_role("button", name="Add the instance").click()
-    tab.get_by_role("link", name="first server").wait_for()
+    tab.get_by_role("link", name="first server", exact=True).wait_for()
 
 
 @pytest.mark.skipif(not FOUND_BY_ITSELF, reason="no PostgreSQL is installed where a probe finds it by itself")

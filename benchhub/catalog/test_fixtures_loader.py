@@ -56,6 +56,12 @@ def test_the_shipped_demonstration_is_durable_and_its_workload_is_small():
     assert (settings_asked["fsync"], settings_asked["full_page_writes"]) == ("on", "on")
 
 
+def test_published_reports_beside_the_fixtures_are_no_part_of_the_catalogue():
+    assert list((SHIPPED / "published").glob("*.toml"))
+    load(SHIPPED)
+    assert Hardware.objects.filter(name__contains="x3690").count() == 0
+
+
 def test_a_second_load_creates_nothing():
     assert sum(load(SHIPPED).values()) > 0
     assert sum(load(SHIPPED).values()) == 0

@@ -46,7 +46,7 @@ def test_the_page_of_a_new_host_shows_the_line_that_installs_its_key_and_what_is
     host.ask("key")
     answer = engineer.get(page_of(host))
     assert f"echo '{host.public_key}' >> ~/.ssh/authorized_keys" in unescape(answer.content.decode())
-    assertContains(answer, "data-live-again")
+    assertContains(answer, "every 5s")
     assertContains(answer, "looking for its host key")
     states = [step.state for step in answer.context["steps"].values()]
     assert states == ["next", "next", "later", "later"]

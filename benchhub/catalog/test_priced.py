@@ -198,6 +198,21 @@ def test_a_licence_model_is_added_and_priced(engineer):
     assert errors.keys() == {"name", "metric"}
 
 
+def test_a_revision_of_a_licence_model_leaves_its_prices_with_the_old_one_and_says_so(engineer):
+    old = LicenceModel.objects.create(name="Per core", metric="core", product="A product")
+    price = {**PRICE, "amount": Decimal(100), "currency": "EUR", "priced_on": date(2026, 1, 1)}
+    ListPrice.objects.create(licence_model=old, **price)
+    page = reverse("licence-model-revise", args=[old.pk])
+    assertContains(engineer.get(page), "Prices stay with the old one: add the price again.")
+    answer = engineer.post(page, {"metric": "socket", "product": "A product"}, follow=True)
+    assertContains(answer, "Prices are of one revision: add its price.")
+    new = LicenceModel.objects.current().get()
+    assert (new.name, new.revision, new.metric, new.product) == ("Per core", 2, "socket", "A product")
+    assert ListPrice.objects.get().licence_model == old
+    old.refresh_from_db()
+    assert old.metric == "core"
+
+
 @pytest.mark.parametrize("name", ["hardware-list", "licence-models", "prices"])
 def test_an_empty_list_says_what_to_do_first(engineer, name):
     assertContains(engineer.get(reverse(name)), "yet</h2>")

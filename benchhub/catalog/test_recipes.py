@@ -60,6 +60,44 @@ def test_a_workload_holds_the_parameters_that_the_load_generator_reads(engineer)
     assert made.tool == "pgbench"
 
 
+def test_a_revision_of_a_workload_starts_from_the_old_one_and_leaves_it_to_what_was_measured(engineer):
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    experiment = testdata.make_experiment([testdata.make_system("18", testdata.make_host(), hardware)])
+    old = experiment.workload
+    page = reverse("workload-revise", args=[old.pk])
+    assert engineer.get(page).context["form"]["scale"].value() == 10
+    assertRedirects(engineer.post(page, {**READS, "name": "ignored"}), reverse("workloads"))
+    new = Workload.objects.current().get()
+    assert (new.name, new.revision) == ("select-only", 2)
+    assert new.parameters == {"script": "select-only", "query_mode": "prepared", "scale": 100}
+    experiment.refresh_from_db()
+    assert experiment.workload == old
+    assert experiment.workload.parameters["scale"] == 10
+
+
+def test_a_revision_of_a_workload_keeps_what_its_form_does_not_ask_for(engineer):
+    scripts = [{"text": "SELECT 1;"}]
+    parameters = {"script": "custom", "scale": 7, "fillfactor": 90, "scripts": scripts}
+    own = Workload.objects.create(name="own", tool="pgbench", parameters=parameters)
+    page = reverse("workload-revise", args=[own.pk])
+    assertContains(engineer.get(page), "custom, as before")
+    engineer.post(page, {**READS, "script": "custom"})
+    kept = Workload.objects.current().get()
+    assert kept.parameters == {**parameters, "scale": 100, "query_mode": "prepared"}
+    engineer.post(reverse("workload-revise", args=[kept.pk]), READS)
+    built_in = Workload.objects.current().get().parameters
+    assert built_in == {"script": "select-only", "query_mode": "prepared", "scale": 100, "fillfactor": 90}
+
+
+def test_a_revision_that_is_refused_keeps_what_was_typed(engineer):
+    engineer.post(reverse("workload-add"), READS)
+    page = reverse("workload-revise", args=[Workload.objects.get().pk])
+    answer = engineer.post(page, {**READS, "scale": "0", "remark": "larger"})
+    assert answer.context["form"].errors.keys() == {"scale"}
+    assertContains(answer, "larger")
+    assert Workload.objects.get().revision == 1
+
+
 @pytest.mark.parametrize(
     ("typed", "field", "sentence"),
     [

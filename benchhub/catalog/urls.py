@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import hosts, instances, priced, recipes
+from . import hosts, instances, priced, recipes, retiring
 
 urlpatterns = [
     path("hosts/", hosts.hosts, name="hosts"),
@@ -20,9 +20,26 @@ urlpatterns = [
     path("prices/add", priced.price_add, name="price-add"),
     path("licence-models/", priced.licence_models, name="licence-models"),
     path("licence-models/add", priced.licence_model_add, name="licence-model-add"),
+    path("licence-models/<int:pk>/revise", priced.licence_model_revise, name="licence-model-revise"),
     path("configurations/", recipes.configurations, name="configurations"),
     path("configurations/add", recipes.configuration_add, name="configuration-add"),
     path("configurations/<int:pk>/revise", recipes.configuration_revise, name="configuration-revise"),
     path("workloads/", recipes.workloads, name="workloads"),
     path("workloads/add", recipes.workload_add, name="workload-add"),
+    path("workloads/<int:pk>/revise", recipes.workload_revise, name="workload-revise"),
 ]
+
+RETIRED = {
+    "hardware": "hardware",
+    "licence-model": "licence-models",
+    "configuration": "configurations",
+    "workload": "workloads",
+    "instance": "instances",
+}
+for kind, folder in RETIRED.items():
+    urlpatterns += [
+        path(f"{folder}/<int:pk>/retire", retiring.retire, {"kind": kind}, name=f"{kind}-retire"),
+        path(f"{folder}/<int:pk>/show-again", retiring.show_again, {"kind": kind}, name=f"{kind}-show-again"),
+    ]
+for kind in ("instance", "host"):
+    urlpatterns.append(path(f"{kind}s/<int:pk>/delete", retiring.delete, {"kind": kind}, name=f"{kind}-delete"))

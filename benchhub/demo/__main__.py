@@ -183,7 +183,7 @@ def _stop_supervisor() -> int:
 
 def _stop_leftovers() -> int:
     marker = account.clone_id(CLONE)
-    return stop_leftovers(VAR / "run", [target_marker(marker), marker])
+    return stop_leftovers(VAR, [target_marker(marker), marker])
 
 
 def _fail(sentence: str) -> int:

@@ -36,9 +36,11 @@ class Broker:
         return child
 
     def _configuration(self) -> str:
+        # A process title would be written over the environment, by whose mark a server left behind is found.
         return (
             f"bind 127.0.0.1\nport {self.port}\nrequirepass {self.password}\n"
             'save ""\nappendonly no\nmaxmemory 64mb\nmaxmemory-policy noeviction\nio-threads 1\n'
+            "set-proc-title no\n"
         )
 
     def _answers(self) -> bool:

@@ -65,10 +65,14 @@ def family(pid: int) -> list[Identity]:
     return [process for child in {*session, *found} if (process := identify(child))]
 
 
-def marked(variable: str, value: str) -> list[Identity]:
-    """Processes that were started with this environment variable, as far as this user may look."""
+def marked(variable: str, value: str, logs: Path | None = None) -> list[Identity]:
+    """Processes that were started with this environment variable, as far as this user may look.
+
+    A server that writes its title over its environment, as sshd does, is found by its errors still going into a file
+    of the folder `logs`.
+    """
     wanted = f"{variable}={value}".encode()
-    found = [identify(pid) for pid in pids() if wanted in _environment(pid)]
+    found = [identify(pid) for pid in pids() if wanted in _environment(pid) or (logs and _logs_into(logs, pid))]
     return [process for process in found if process is not None]
 
 
@@ -110,11 +114,11 @@ def kill_family(process: Identity, known: list[Identity]) -> None:
         kill(rest)
 
 
-def kill_marked(variable: str, value: str) -> int:
+def kill_marked(variable: str, value: str, logs: Path | None = None) -> int:
     """Kill marked processes until none is left (one may start another meanwhile); returns how many there were."""
     killed: set[Identity] = set()
     for _ in range(20):
-        found = [process for process in marked(variable, value) if process.pid != os.getpid()]
+        found = [process for process in marked(variable, value, logs) if process.pid != os.getpid()]
         if not found:
             break
         kill(found)
@@ -135,3 +139,11 @@ def _environment(pid: int) -> list[bytes]:
         return (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+def _logs_into(folder: Path, pid: int) -> bool:
+    """Whether its standard error is a file of this folder; one that was removed since counts too."""
+    try:
+        return (PROC / str(pid) / "fd" / "2").readlink().parent == folder.resolve()
+    except OSError:
+        return False

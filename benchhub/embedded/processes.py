@@ -1,7 +1,8 @@
 """Child processes of one supervisor: started with a log each, stopped in reverse order, never left behind.
 
 Each child leads a session of its own, so that Ctrl-C reaches the supervisor alone. A note per child under
-`notes` outlives a supervisor that was killed; `stop_leftovers` of the next one reads them.
+`notes` outlives a supervisor that was killed; `stop_leftovers` of the next one reads them. What has no note is found
+by the marker in its environment, or by its errors that go into `logs`.
 """
 
 from __future__ import annotations
@@ -83,9 +84,13 @@ class Processes:
         stop_signals: StopSignals = TERMINATE,
         to_terminal: bool = False,
     ) -> Child:
-        """Start a child in `folder`; `to_terminal` lets it write its output, not its errors, to ours."""
+        """Start a child in `folder`; `to_terminal` lets it write its output, not its errors, to ours.
+
+        Raises EmbeddedError when it cannot be started, or when another child of this name runs.
+        """
         with self._lock:
             self._check()
+            self._refuse_second(name)
             log = self._log(name)
             process = _spawn(command, log, to_terminal, folder, {**environment, MARKER: self.marker}, account)
             identity = proc.identify(process.pid) or proc.Identity(process.pid, 0, proc.boot_id())
@@ -145,6 +150,15 @@ class Processes:
         for child in reversed(list(self._children.values())):
             self.stop(child)
 
+    def kill_marked(self) -> int:
+        """Kill whatever else carries this supervisor's mark; returns how many processes there were."""
+        return proc.kill_marked(MARKER, self.marker, self.logs)
+
+    def _refuse_second(self, name: str) -> None:
+        """The second would take the place of the first, which nobody would stop any more."""
+        if name in self._children and self._children[name].exit_code is None:
+            raise EmbeddedError(f"{name} runs already: stop it first, or give the second one a name of its own.")
+
     def _log(self, name: str) -> Path:
         """The log of a child, empty at its first start; the one of the supervisor before is kept beside it."""
         log = self.logs / f"{name}.log"
@@ -158,17 +172,18 @@ class Processes:
             raise InterruptError
 
 
-def stop_leftovers(notes: Path, markers: Sequence[str]) -> int:
-    """Stop what a supervisor that was killed has left: by its notes first, then by the markers.
+def stop_leftovers(folder: Path, markers: Sequence[str]) -> int:
+    """Stop what a supervisor that was killed has left in its `folder`: by its notes first, then by the markers.
 
     Returns how many processes were found alive.
     """
     stopped = 0
+    notes, logs = folder / "run", folder / "log"
     paths = sorted(notes.glob("*.child.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in paths:
         stopped += _stop_noted(json.loads(path.read_text() or "null"))
         path.unlink()
-    return stopped + sum(proc.kill_marked(MARKER, marker) for marker in markers)
+    return stopped + sum(proc.kill_marked(MARKER, marker, logs) for marker in markers)
 
 
 def last_words(log: Path) -> str:

@@ -71,7 +71,7 @@ def _price_row(row: Any, cell: Any, table: Table) -> list[Any]:
         quote.licences,
         curve.peak.level.clients,
         "",
-        " ".join(quote.steps),
+        " ".join(map(str, quote.steps)),
     ]
 
 

@@ -107,7 +107,7 @@ def first_steps() -> list[FirstStep]:
         FirstStep("Add the host of the PostgreSQL server, install BenchHub's public key there, probe it", "hosts",
                   Host.objects.filter(trust=Host.Trust.PINNED, facts_at__isnull=False).exists()),
         FirstStep("Say what hardware it is, and what it cost", "hardware-list", Hardware.objects.current().exists()),
-        FirstStep("Add the PostgreSQL instance to be measured", "instances", Instance.objects.exists()),
+        FirstStep("Add the PostgreSQL instance to be measured", "instances", Instance.objects.current().exists()),
         FirstStep("Look at the workloads, or add one of your own", "workloads", Workload.objects.current().exists()),
         FirstStep("Plan the first experiment", "experiment-new", False),
     ]  # fmt: skip

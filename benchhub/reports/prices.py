@@ -8,20 +8,15 @@ from decimal import Decimal
 
 from django.http import QueryDict
 
-from benchhub.analysis import pricing
 from benchhub.analysis.curve import Curve, Level
-from benchhub.analysis.pricing import (
-    DEFAULT_TERM_YEARS,
-    TERMS_YEARS,
-    Licence,
-    Machine,
-    MissingPriceError,
-    Price,
-    PricingError,
-    Quote,
-    Rounding,
-    Throughput,
-)
+from benchhub.analysis.pricing import quote as pricing
+from benchhub.analysis.pricing.licences import Licence
+from benchhub.analysis.pricing.listed import MissingPriceError, Price
+from benchhub.analysis.pricing.money import PricingError, Rounding, years
+from benchhub.analysis.pricing.quote import DEFAULT_TERM_YEARS, TERMS_YEARS, Order, Quote, Throughput
+from benchhub.analysis.pricing.rules import LicenceRules
+from benchhub.analysis.pricing.topology import Deployment, Machine, Node
+from benchhub.analysis.pricing.units import NotEligible
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
 
 from .curves import SystemCurve
@@ -41,7 +36,7 @@ class Terms:
 
     @property
     def choices(self) -> list[tuple[int, str]]:
-        return [(years, pricing.years(years)) for years in TERMS_YEARS]
+        return [(term, years(term)) for term in TERMS_YEARS]
 
     @property
     def roundings(self) -> list[tuple[str, str]]:
@@ -49,7 +44,7 @@ class Terms:
 
     @property
     def words(self) -> str:
-        return f"{pricing.years(self.years)}, rounded {ROUNDINGS[self.rounding][1]}"
+        return f"{years(self.years)}, rounded {ROUNDINGS[self.rounding][1]}"
 
     def shows(self, licence_model: LicenceModel) -> bool:
         return not self.licences or licence_model.pk in self.licences
@@ -88,9 +83,9 @@ class Table:
 
 def terms(asked: QueryDict) -> Terms:
     """The terms in `term`, `rounding` and `licence` of an address; what it does not understand is left aside."""
-    years = asked.get("term", "")
+    term = asked.get("term", "")
     return Terms(
-        years=int(years) if years in map(str, TERMS_YEARS) else DEFAULT_TERM_YEARS,
+        years=int(term) if term in map(str, TERMS_YEARS) else DEFAULT_TERM_YEARS,
         rounding=ROUNDINGS.get(asked.get("rounding", ""), ROUNDINGS["nearest"])[0],
         licences=frozenset(int(pk) for pk in asked.getlist("licence") if pk.isascii() and pk.isdecimal()),
         kept=tuple(
@@ -129,35 +124,32 @@ def _remark(rows: Sequence[Row]) -> str:
 
 
 def _cell(of: SystemCurve, licence_model: LicenceModel, known: Prices, asked: Terms) -> Cell:
-    machine = _machine(of.system.hardware, known.of_hardware.get(of.system.hardware_id))
-    licence = Licence(
-        str(licence_model),
-        licence_model.metric,  # type: ignore[arg-type]  # the column's check constraint is the same list
-        _price(known.of_licence_model.get(licence_model.pk)),
-    )
+    bought = Node(_machine(of.system.hardware), prices=_prices(known.of_hardware.get(of.system.hardware_id)))
+    rules = LicenceRules(licence_model.metric)  # type: ignore[arg-type]  # a check constraint lists the same
+    licence = Licence(str(licence_model), rules, _prices(known.of_licence_model.get(licence_model.pk)))
+    order = Order(Deployment((bought,)), (licence,))
     try:
-        quote = pricing.quote(machine, licence, throughput_at_peak(of.curve), asked.years)
+        quote = pricing.quote(order, throughput_at_peak(of.curve), pricing.Terms(asked.years))
     except MissingPriceError as error:
         missing = {"hardware": f"hardware:{of.system.hardware_id}", "licence": f"licence_model:{licence_model.pk}"}
         return Cell(licence.name, error=str(error), missing=missing[error.of])
     except PricingError as error:
         return Cell(licence.name, error=str(error))
-    return _shown(quote, of.curve.peak.level.throughput.digits, asked.rounding)
+    if isinstance(quote, NotEligible):
+        return Cell(licence.name, error=str(quote))
+    return _shown(licence.name, quote, of.curve.peak.level.throughput.digits, asked.rounding)
 
 
-def _shown(quote: Quote, digits: int, rounding: Rounding) -> Cell:
+def _shown(licence: str, quote: Quote, digits: int, rounding: Rounding) -> Cell:
     """Rounded to the digits that the throughput has, and to the cent at the coarsest."""
     places = max(2, digits - 1 - quote.quotient.adjusted())
     lowest, highest = quote.price_range(places, rounding)
-    return Cell(quote.licence, quote, price=quote.price(places, rounding), lowest=lowest, highest=highest)
+    return Cell(licence, quote, price=quote.price(places, rounding), lowest=lowest, highest=highest)
 
 
 def throughput_at_peak(curve: Curve) -> Throughput:
     level = curve.peak.level
-    median, lowest, highest = (
-        Decimal(str(value)) for value in (level.throughput.median, level.throughput.lowest, level.throughput.highest)
-    )
-    return Throughput(median, lowest, highest, curve.unit, _evidence(level))
+    return pricing.measured(level.throughput, level.values, curve.unit, _evidence(level), level.clients)
 
 
 def _evidence(level: Level) -> str:
@@ -169,11 +161,11 @@ def _evidence(level: Level) -> str:
     return f"median of runs {listed} at {clients}, the peak of the curve"
 
 
-def _machine(hardware: Hardware, price: ListPrice | None) -> Machine:
-    return Machine(str(hardware), hardware.sockets, hardware.cores_per_socket, _price(price))
+def _machine(hardware: Hardware) -> Machine:
+    return Machine(str(hardware), hardware.sockets, hardware.cores_per_socket, hardware.threads_per_core)
 
 
-def _price(row: ListPrice | None) -> Price | None:
+def _prices(row: ListPrice | None) -> tuple[Price, ...]:
     if row is None:
-        return None
-    return Price(row.description, row.amount, row.currency, row.priced_on, row.source, row.pk)
+        return ()
+    return (Price(row.description, row.amount, row.currency, row.priced_on, row.source, row.pk),)

@@ -61,9 +61,9 @@ def systems(of: Experiment) -> list[System]:
     return [row.system for row in rows]
 
 
-def runs(of: Experiment) -> list[Run]:
-    """All runs in the order of the plan, with system, result and watch."""
-    return list(of.runs.for_table().defer("spec", "result__measures", "result__remarks"))
+def runs(of: Experiment) -> QuerySet[Run]:
+    """All runs in the order of the plan, with system, result and watch; for the table to be narrowed."""
+    return of.runs.for_table().defer("spec", "result__measures", "result__remarks")
 
 
 def prices(hardware: Iterable[int]) -> Prices:

@@ -1,25 +1,13 @@
 """The pages as a browser draws them: under the content security policy, whole, live, and without sideways scrolling."""
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.urls import reverse
 
 from benchhub.bench import testdata
 from benchhub.catalog.models import Hardware
+from conftest import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def page(chromium, live_server):
-    """A tab whose console must stay silent."""
-    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
-    tab, complaints = context.new_page(), []
-    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    yield tab
-    context.close()
-    assert complaints == []
 
 
 @pytest.fixture
@@ -34,19 +22,6 @@ def experiment(system):
     for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, 990.0), (8, 2, 1010.0)):
         testdata.succeeded(testdata.make_run(made, system, clients, repeat), tps)
     return made
-
-
-def sign_in(page):
-    get_user_model().objects.create_user("ada", password="engine")
-    page.goto("/")
-    page.get_by_label("Name").fill("ada")
-    page.get_by_label("Password").fill("engine")
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("heading", name="Home").wait_for()
-
-
-def is_too_wide(page):
-    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
 def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experiment):
@@ -109,7 +84,7 @@ def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page,
     assert page.locator(".doubts details").get_attribute("open") is not None
     assert page.evaluate("window.isSamePage")
     page.wait_for_function("document.querySelectorAll('.chart .points path.point').length === 6 + 4")
-    assert page.locator("[data-live-again]").count() == 0
+    assert page.locator("[hx-trigger^=every]").count() == 0
 
 
 def test_the_page_of_a_run_is_drawn_whole_and_not_too_wide(page, experiment):

@@ -4,38 +4,27 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from django.contrib.auth import get_user_model
 
 from benchhub.bench import testdata
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
+from conftest import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def page(chromium, live_server, client):
-    """A signed-in tab whose console must stay silent."""
-    context = signed_in(chromium, live_server, client)
-    tab, complaints = context.new_page(), []
-    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    yield tab
-    context.close()
-    assert complaints == []
+def page(page):
+    sign_in(page)
+    return page
 
 
 @pytest.fixture
-def page_without_script(chromium, live_server, client):
-    context = signed_in(chromium, live_server, client, java_script_enabled=False)
-    yield context.new_page()
+def page_without_script(chromium, live_server):
+    context = chromium.new_context(base_url=live_server.url, java_script_enabled=False)
+    tab = context.new_page()
+    sign_in(tab)
+    yield tab
     context.close()
-
-
-def signed_in(chromium, live_server, client, **options):
-    client.force_login(get_user_model().objects.create_user("ada"))
-    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800}, **options)
-    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
-    return context
 
 
 @pytest.fixture
@@ -52,10 +41,6 @@ def experiment():
     ListPrice.objects.create(hardware=box, description="Box", amount=Decimal(5000), **listed)
     ListPrice.objects.create(licence_model=socket, description="socket", amount=Decimal(4200), **listed)
     return made
-
-
-def is_too_wide(page):
-    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
 def first_price(page):

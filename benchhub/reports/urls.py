@@ -1,11 +1,13 @@
 from django.urls import path
 
-from . import compare, views
+from . import compare, published, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("experiments/", views.experiments, name="experiments"),
     path("compare/", compare.compare, name="compare"),
+    path("published/", published.published, name="published"),
+    path("published/<slug:slug>/", published.report, name="published-report"),
     path("experiments/<int:pk>/", views.experiment, name="experiment"),
     path("experiments/<int:pk>/curve.csv", views.curve_csv, name="experiment-curve"),
 ]

@@ -3,21 +3,21 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import F, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import curves, exports, figures, home_page, prices, queries
+from . import curves, exports, figures, home_page, prices, queries, runs_list
 from .progress import progress
 
 EXPERIMENT_COLUMNS = (
     Column("name", "Experiment", ("name",)),
+    Column("state", "State"),
+    Column("progress", "Progress", ("ended_count", "run_count")),
     Column("workload", "Workload", ("workload__name",)),
     Column("systems", "Systems", ("system_labels",)),
-    Column("progress", "Progress", ("ended_count", "run_count")),
-    Column("state", "State"),
     Column("created", "Created", ("created_at",)),
 )
 EXPERIMENT_FILTERS = (
@@ -57,25 +57,26 @@ def experiments(request: HttpRequest) -> HttpResponse:
 
 def experiment(request: HttpRequest, pk: int) -> HttpResponse:
     shown = get_object_or_404(queries.experiment(pk))
-    return render(request, "reports/experiment.html", _experiment_context(shown, prices.terms(request.GET)))
+    return render(request, "reports/experiment.html", _experiment_context(shown, request.GET))
 
 
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     shown = get_object_or_404(queries.experiment(pk))
-    text = exports.curves_csv(curves.groups(queries.runs(shown), queries.systems(shown)))
+    text = exports.curves_csv(curves.groups(list(queries.runs(shown)), queries.systems(shown)))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
     return response
 
 
-def _experiment_context(shown: Experiment, terms: prices.Terms) -> dict[str, Any]:
-    runs, systems = queries.runs(shown), queries.systems(shown)
+def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
+    rows, systems = queries.runs(shown), queries.systems(shown)
+    runs, terms = list(rows), prices.terms(asked)
     known = queries.prices(system.hardware_id for system in systems)
     groups = curves.groups(runs, systems)
     return {
         "experiment": shown,
         "systems": systems,
-        "runs": runs,
+        "listing": runs_list.listing(asked, shown, rows, systems),
         "progress": progress(runs),
         "sections": [
             {

@@ -12,7 +12,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("bench", "0003_run_failed_runs_again"),
-        ("catalog", "0003_pause_hosts_and_say_since_when_they_are_away"),
+        ("catalog", "0006_pause_hosts_and_say_since_when_they_are_away"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -87,6 +87,8 @@ def measured(value: Any, unit: str = "") -> SafeString:
         return format_html("{}", "yes" if value else "no")
     if not isinstance(value, int | float):
         return MISSING if value is None else format_html("{}", value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if unit == "bytes":
         return size(int(value))
     shown = format_html("{}", f"{value:,}") if isinstance(value, int) else figure(value, 3)

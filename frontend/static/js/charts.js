@@ -119,7 +119,7 @@
   }
 
   startSwitches();
-  document.addEventListener("benchhub:updated", () => {
+  document.addEventListener("htmx:afterSwap", () => {
     keepInAddress();
     if (switches.length) press();
     drawAll(false);

@@ -25,6 +25,6 @@
     const button = event.target.closest("[data-copy]");
     if (button) copy(button);
   });
-  document.addEventListener("benchhub:updated", show);
+  document.addEventListener("htmx:afterSwap", show);
   show();
 })();

@@ -1,68 +1,33 @@
-// While a page says that more is to come, fetch it again and replace the parts marked data-live that changed.
-// Scroll, open details and the chart's zoom stay as they are.
+// How htmx brings a page up to date. What is the reader's own stays as it is: open details, the text being typed, and
+// the chart, which charts.js draws.
 (function () {
   "use strict";
-  const PAUSE_MS = 5000;
+  const POLL = "[hx-trigger^=every]";
+  const DRAWN = ".chart, [data-switches]";
 
-  function again() {
-    return document.querySelector("[data-live-again]") !== null;
-  }
+  Object.assign(Idiomorph.defaults.callbacks, {
+    beforeNodeMorphed: (node) => !(node instanceof Element && node.matches(DRAWN)),
+    beforeAttributeUpdated: (name, node) =>
+      !(name === "open" && node.matches("details")) && !(name === "value" && node === document.activeElement),
+  });
 
-  function keepOpen(part, next) {
-    for (const open of part.querySelectorAll("details[open][id]")) {
-      const same = next.querySelector("#" + CSS.escape(open.id));
-      if (same) same.open = true;
-    }
-  }
+  // On a phone the navigation is one row that scrolls: it begins where the reader is.
+  document.querySelector(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
-  // The reader's place on the keyboard: the same link, button or summary, counted from the start of the part.
-  function keepFocus(part, next) {
-    const stops = "a, button, summary, [tabindex]";
-    const at = [...part.querySelectorAll(stops)].indexOf(document.activeElement);
-    return () => at >= 0 && next.querySelectorAll(stops)[at]?.focus({ preventScroll: true });
-  }
+  // A tab that nobody sees asks for nothing.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (document.hidden && event.target.matches(POLL)) event.preventDefault();
+  });
 
-  function scrollOffsets(part) {
-    return [...part.querySelectorAll(".scroll")].map((box) => [box.scrollLeft, box.scrollTop]);
-  }
+  // What the server refuses is shown as without script: on a page of its own. A poll just tries again.
+  document.addEventListener("htmx:responseError", (event) => {
+    const { requestConfig, pathInfo } = event.detail;
+    if (requestConfig.verb === "get" && !event.target.matches(POLL)) location.assign(pathInfo.finalRequestPath);
+  });
 
-  function replace(part, next) {
-    const offsets = scrollOffsets(part);
-    const focus = keepFocus(part, next);
-    keepOpen(part, next);
-    part.replaceWith(next);
-    focus();
-    next.querySelectorAll(".scroll").forEach((box, i) => {
-      if (offsets[i]) [box.scrollLeft, box.scrollTop] = offsets[i];
-    });
-  }
-
-  const shown = new Map();
-
-  function update(fresh) {
-    for (const next of fresh.querySelectorAll("[data-live][id]")) {
-      const part = document.getElementById(next.id);
-      const text = next.outerHTML;
-      if (!part || shown.get(next.id) === text) continue;
-      replace(part, next);
-      shown.set(next.id, text);
-    }
-    document.dispatchEvent(new Event("benchhub:updated"));
-  }
-
-  async function look() {
-    if (!document.hidden) {
-      try {
-        const response = await fetch(location.href, { headers: { Accept: "text/html" } });
-        if (response.redirected) return location.reload();
-        if (response.ok) update(new DOMParser().parseFromString(await response.text(), "text/html"));
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error; // the server is away for a moment: look again later
-      }
-    }
-    if (again()) setTimeout(look, PAUSE_MS);
-    else if (document.querySelector("[data-reload-at-end]")) location.reload();
-  }
-
-  if (again()) setTimeout(look, PAUSE_MS);
+  // Back and forward change the page as any other request does, instead of replacing it with the chart in it.
+  document.addEventListener("htmx:historyCacheMiss", (event) => {
+    event.preventDefault();
+    htmx.ajax("GET", location.pathname + location.search, { source: "#live" });
+  });
 })();

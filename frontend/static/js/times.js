@@ -12,6 +12,6 @@
     }
   }
 
-  document.addEventListener("benchhub:updated", localise);
+  document.addEventListener("htmx:afterSwap", localise);
   localise();
 })();

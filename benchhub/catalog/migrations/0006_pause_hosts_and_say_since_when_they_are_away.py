@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("catalog", "0002_refuse_rewriting_what_results_cite"),
+        ("catalog", "0005_never_rewrite_price_sheets"),
     ]
 
     operations = [

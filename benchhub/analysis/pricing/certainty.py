@@ -1,0 +1,151 @@
+"""How sure a price is: the interval that the spread of the runs leaves, and whether one price is the cheaper.
+
+Money is exact, so that all doubt comes from the throughput. Below three repeats there is the range of repeats and no
+probability; from three on the 95% interval of the mean, as for the throughput itself (analysis/spread.py).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from benchhub.analysis.spread import (
+    FEWEST_FOR_INTERVAL,
+    RANGE,
+    round_significant,
+    summarise,
+    t_quantile,
+    t_within,
+)
+
+from .quote import Quote, require_alike
+
+SAME_RUNS = "same runs on both sides"
+WELCH = "95% interval of the ratio"
+PERCENT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PriceInterval:
+    """Money per unit of throughput. `high` is None where the interval of the throughput reaches down to 0.
+
+    `kind` is that of the throughput's spread; `n` the number of repeats, 0 where only a range is known.
+    """
+
+    low: Decimal
+    high: Decimal | None
+    kind: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRatio:
+    """How many times the price of another one is. `value` is the ratio of the quoted prices.
+
+    `probability_cheaper` is that of the first being the cheaper one; None where repeats are too few to tell.
+    """
+
+    value: float
+    low: float
+    high: float
+    kind: str
+    n: int
+    other_n: int
+    probability_cheaper: float | None = None
+
+    @property
+    def has_spread(self) -> bool:
+        return self.low < self.high or self.kind == SAME_RUNS or max(self.n, self.other_n) > 1
+
+    @property
+    def is_distinguishable(self) -> bool:
+        """Whether the interval of the ratio leaves 1 out; intervals of the two prices may overlap all the same."""
+        return self.has_spread and not self.low <= 1 <= self.high
+
+    @property
+    def sentence(self) -> str:
+        verdict = f"The price is {self.value:.3g}x the other"
+        if not self.has_spread:
+            return f"{verdict}; single runs show no spread, so nothing says how sure this is."
+        if self.kind == SAME_RUNS:
+            return f"{verdict}: the same runs are behind both, so that their spread does not matter."
+        bounds = f"{verdict} ({self.kind} {self.low:.3g} to {self.high:.3g}, {self.n} and {self.other_n} repeats)"
+        return f"{bounds}: {self._conclusion}."
+
+    @property
+    def _conclusion(self) -> str:
+        told = ("cheaper" if self.value < 1 else "dearer") if self.is_distinguishable else "not distinguishable"
+        if self.probability_cheaper is None:
+            return f"{told}, by few repeats and without an interval"
+        return f"{told}; the probability that it is the cheaper is {_probability(self.probability_cheaper)}"
+
+
+def interval(of: Quote) -> PriceInterval:
+    """The interval of a price: its total over the interval of the throughput, or over the range of repeats."""
+    throughput = of.throughput
+    if not throughput.repeats:
+        return PriceInterval(of.total / throughput.highest, of.total / throughput.lowest, RANGE, 0)
+    spread = summarise(throughput.repeats)
+    low, high = Decimal(str(spread.low)), Decimal(str(spread.high))
+    return PriceInterval(of.total / high, of.total / low if low > 0 else None, spread.kind, spread.n)
+
+
+def ratio(one: Quote, other: Quote) -> PriceRatio:
+    """The price of `one` over that of `other`. Raises UnlikeCurrenciesError or UnlikeMetricsError.
+
+    The ratio of totals is exact, so that of prices is as unsure as the ratio of throughputs. From three repeats on each
+    side that is Welch's t interval on the logarithms of the repeats (unequal spreads; degrees of freedom by Welch and
+    Satterthwaite, rounded down, which makes the interval a little wider). The probability is the share of the same t
+    distribution on the cheaper side. Otherwise the range is that of the extreme repeats. Two licences over the same
+    runs share their doubt: it cancels out.
+    """
+    require_alike([one, other])
+    value = _quotient(one.total * other.throughput.value, other.total * one.throughput.value)
+    sizes = len(one.throughput.repeats), len(other.throughput.repeats)
+    if _is_same_measurement(one, other):
+        return PriceRatio(value, value, value, SAME_RUNS, *sizes)
+    if min(sizes) < FEWEST_FOR_INTERVAL:
+        low = _quotient(one.total * other.throughput.lowest, other.total * one.throughput.highest)
+        high = _quotient(one.total * other.throughput.highest, other.total * one.throughput.lowest)
+        return PriceRatio(value, low, high, RANGE, *sizes)
+    return _welch(one, other, value)
+
+
+def _quotient(dividend: Decimal, divisor: Decimal) -> float:
+    return float(Fraction(dividend) / Fraction(divisor)) if divisor else math.inf
+
+
+def _is_same_measurement(one: Quote, other: Quote) -> bool:
+    return bool(one.throughput.evidence) and one.throughput == other.throughput
+
+
+def _welch(one: Quote, other: Quote, value: float) -> PriceRatio:
+    logs = [[math.log(repeat) for repeat in side.throughput.repeats] for side in (one, other)]
+    means = [statistics.fmean(side) for side in logs]
+    variances = [statistics.variance(side) / len(side) for side in logs]
+    centre = math.log(_quotient(one.total, other.total)) - means[0] + means[1]
+    error = math.sqrt(sum(variances))
+    sizes = len(logs[0]), len(logs[1])
+    if not error:  # repeats that do not differ at all
+        exact = math.exp(centre)
+        return PriceRatio(value, exact, exact, WELCH, *sizes, 1.0 if centre < 0 else 0.5 if centre == 0 else 0.0)
+    degrees = _degrees(variances, sizes)
+    half = t_quantile(degrees) * error
+    within = math.copysign(t_within(abs(centre) / error, degrees), centre)
+    return PriceRatio(value, math.exp(centre - half), math.exp(centre + half), WELCH, *sizes, (1 - within) / 2)
+
+
+def _degrees(variances: list[float], sizes: tuple[int, int]) -> int:
+    """Welch and Satterthwaite, rounded down; between the smaller side's n - 1 and the sum of both."""
+    parts = sum(variance**2 / (size - 1) for variance, size in zip(variances, sizes, strict=True))
+    return max(min(sizes) - 1, math.floor(sum(variances) ** 2 / parts))
+
+
+def _probability(value: float) -> str:
+    percent = PERCENT * value
+    if percent > 99.9:
+        return "over 99.9%"
+    return "below 0.1%" if percent < 0.1 else f"{round_significant(percent, 3):g}%"

@@ -1,0 +1,59 @@
+"""List prices as they stand in the warehouse, and which of them counts on a day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from .money import Amount, PricingError
+
+Of = Literal["hardware", "licence"]
+
+
+class MissingPriceError(PricingError):
+    """`of` and `name` say what has no price, so that a page can lead to where one is added.
+
+    `first_on` is the day from which there is one, where there is one of a later day only.
+    """
+
+    def __init__(self, of: Of, name: str, on: date | None = None, first_on: date | None = None) -> None:
+        self.of, self.name, self.first_on = of, name, first_on
+        message = f"There is no list price for the {of} '{name}': add one, with its date and source."
+        if on and first_on:
+            message = (
+                f"There is no list price for the {of} '{name}' on {on.isoformat()}: the first is of "
+                f"{first_on.isoformat()}. Ask for that day or a later one, or add an earlier price."
+            )
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """One list price as it stands in the warehouse. `row` is its number there; None for a price from elsewhere."""
+
+    description: str
+    amount: Decimal
+    currency: str
+    priced_on: date
+    source: str
+    row: int | None = None
+
+    @property
+    def money(self) -> Amount:
+        return Amount(self.amount, self.currency)
+
+    @property
+    def citation(self) -> str:
+        row = "" if self.row is None else f"list price {self.row}, "
+        return f"{row}{self.priced_on.isoformat()}, source: {self.source}"
+
+
+def newest(prices: Sequence[Price], of: Of, name: str, on: date | None = None) -> Price:
+    """The newest price not later than `on`, the later row of one day; raises MissingPriceError if there is none."""
+    known = [price for price in prices if on is None or price.priced_on <= on]
+    if not known:
+        raise MissingPriceError(of, name, on, min((price.priced_on for price in prices), default=None))
+    return max(known, key=lambda price: (price.priced_on, price.row or 0))

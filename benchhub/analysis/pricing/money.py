@@ -1,0 +1,155 @@
+"""Amounts of money: exact sums, one rounding that has a name, conversion by a dated rate, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_DOWN, ROUND_HALF_UP, ROUND_UP, Context, Decimal, localcontext
+from fractions import Fraction
+from functools import wraps
+from typing import Literal, ParamSpec, TypeVar
+
+Rounding = Literal["nearest", "up", "down"]
+Number = int | Decimal
+
+MODES = {"nearest": ROUND_HALF_UP, "up": ROUND_UP, "down": ROUND_DOWN}
+CENTS = 2
+HUNDRED = Decimal(100)
+# Wide enough that no sum and no product of prices, quantities and per cents loses a digit.
+EXACT = Context(prec=150)
+# A quotient keeps ten digits more than a product, so that a conversion there and back gives the same amount.
+PRODUCT = Context(prec=40)
+QUOTIENT = Context(prec=50)
+# Only a quotient that does not end has more places: they are noise, and must not carry a cent 'up'.
+MOST_PLACES = 30
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class PricingError(ValueError):
+    """No price can be given; the message says what is wrong or missing."""
+
+
+class UnlikeCurrenciesError(PricingError):
+    pass
+
+
+def exactly(function: Callable[P, R]) -> Callable[P, R]:
+    """Have a function calculate with as many digits as there are, whatever the caller's context."""
+
+    @wraps(function)
+    def inner(*args: P.args, **kwargs: P.kwargs) -> R:
+        with localcontext(EXACT):
+            return function(*args, **kwargs)
+
+    return inner
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """So much in one currency, named by its ISO 4217 code. Adding unlike currencies raises UnlikeCurrenciesError."""
+
+    value: Decimal
+    currency: str
+
+    def __add__(self, other: Amount) -> Amount:
+        if self.currency != other.currency:
+            raise UnlikeCurrenciesError(
+                f"{self} and {other} are amounts in unlike currencies: convert one of them by a dated rate first."
+            )
+        return Amount(EXACT.add(self.value, other.value), self.currency)
+
+    def __str__(self) -> str:
+        return money(self.value, self.currency)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """On a day and by a source, 1 `base` was worth `value` of `quoted`."""
+
+    base: str
+    quoted: str
+    value: Decimal
+    on: date
+    source: str
+
+    def __post_init__(self) -> None:
+        if not (self.value.is_finite() and self.value > 0):
+            raise PricingError(f"The rate from {self.base} to {self.quoted} must be a number above 0.")
+
+    @property
+    def citation(self) -> str:
+        return f"{self.on.isoformat()}, source: {self.source}"
+
+    def joins(self, one: str, other: str) -> bool:
+        return {self.base, self.quoted} == {one, other}
+
+    def convert(self, amount: Amount) -> Amount:
+        """To the other of the two currencies, not rounded; there and back gives the same amount (to 40 digits)."""
+        if amount.currency == self.base:
+            return Amount(PRODUCT.multiply(amount.value, self.value), self.quoted)
+        if amount.currency == self.quoted:
+            return Amount(QUOTIENT.divide(amount.value, self.value), self.base)
+        raise UnlikeCurrenciesError(f"A rate between {self.base} and {self.quoted} does not convert {amount.currency}.")
+
+
+def newest_rate(rates: Iterable[Rate], one: str, other: str, on: date | None = None) -> Rate:
+    """The newest rate between two currencies, not later than `on` if given. Raises UnlikeCurrenciesError."""
+    known = [rate for rate in rates if rate.joins(one, other) and (on is None or rate.on <= on)]
+    if not known:
+        by_then = "" if on is None else f" by {on.isoformat()}"
+        raise UnlikeCurrenciesError(
+            f"Prices are in {one} and in {other}: amounts in unlike currencies cannot be added, and there is no "
+            f"rate between them{by_then}. Add one with its date and source, or price all in one currency."
+        )
+    return max(known, key=lambda rate: rate.on)
+
+
+def rounded(value: Decimal, places: int = CENTS, rounding: Rounding = "nearest") -> Decimal:
+    """Round in size, so that a credit is rounded as a charge is: half up, up or down."""
+    if -int(value.as_tuple().exponent) > MOST_PLACES:
+        value = value.quantize(Decimal(1).scaleb(-MOST_PLACES), context=EXACT)
+    return value.quantize(Decimal(1).scaleb(-places), rounding=MODES[rounding], context=EXACT)
+
+
+def rounded_quotient(dividend: Number, divisor: Number, places: int = CENTS, rounding: Rounding = "nearest") -> Decimal:
+    """Divide and round once, in size and from the exact fraction; the answer always has that many places."""
+    exact = Fraction(dividend) / Fraction(divisor) * 10**places
+    size = abs(exact)
+    whole, rest = divmod(size.numerator, size.denominator)
+    if rounding == "up":
+        whole += rest > 0
+    elif rounding == "nearest":
+        whole += 2 * rest >= size.denominator
+    return Decimal(whole if exact >= 0 else -whole).scaleb(-places, context=EXACT)
+
+
+def ceiling(value: Number) -> int:
+    """The least whole number that is not below."""
+    whole = int(value)
+    return whole + (value > whole)
+
+
+def money(amount: Decimal, currency: str) -> str:
+    """38,364 EUR; cents only where there are any: 38,364.50 EUR."""
+    if amount == amount.to_integral_value():
+        return f"{amount:,.0f} {currency}"
+    digits = plain(amount)
+    return f"{digits}{'0' * (CENTS - len(digits.partition('.')[2]))} {currency}"
+
+
+def plain(value: Number) -> str:
+    """All the digits that a number has, without idle zeros: 1,800 or 0.5."""
+    text = f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def number(value: Decimal) -> str:
+    """Up to one decimal below 10,000, none above; the exact figure is in the export."""
+    return f"{value:,.0f}" if value >= 10_000 or value == value.to_integral_value() else f"{value:,.1f}"
+
+
+def years(term_years: int) -> str:
+    return "1 year" if term_years == 1 else f"{term_years} years"

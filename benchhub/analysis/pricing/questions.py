@@ -1,0 +1,284 @@
+"""What people ask of prices: per million transactions, at which load, from how many cores, and what moves it most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from .licences import Licence
+from .money import (
+    CENTS,
+    HUNDRED,
+    Amount,
+    Number,
+    PricingError,
+    Rounding,
+    UnlikeCurrenciesError,
+    rounded_quotient,
+    years,
+)
+from .quote import (
+    USUAL,
+    Cost,
+    Order,
+    Quote,
+    Terms,
+    Throughput,
+    digits,
+    licence_cost,
+    quote,
+    quote_of,
+    require_alike,
+)
+from .steps import Step, step
+from .topology import Deployment, Machine, Node
+from .units import NotEligible
+
+SECONDS_A_YEAR = 365 * 24 * 3600
+MILLION = 1_000_000
+RESTATED_PERCENT = 2
+# Seconds that the rate of a unit is over. A query is no transaction, so that QphH has none.
+SECONDS_OF = {"TPS": 1, "tpsE": 1, "MQTh": 1, "NOPM": 60, "TPM": 60, "tpmC": 60}
+
+
+@dataclass(frozen=True, slots=True)
+class PerMillion:
+    """Money per million transactions: the total over all transactions of the term at a share of the throughput."""
+
+    quote: Quote
+    utilisation_percent: Decimal
+    transactions: Fraction
+
+    @property
+    def quotient(self) -> Decimal:
+        """To 28 significant digits; to round it, ask `price`."""
+        return self.quote.total * MILLION * self.transactions.denominator / self.transactions.numerator
+
+    def price(self, places: int = CENTS, rounding: Rounding = "nearest") -> Decimal:
+        exact = Fraction(self.quote.total) * MILLION / self.transactions
+        return rounded_quotient(exact.numerator, exact.denominator, places, rounding)
+
+    @property
+    def step(self) -> Step:
+        term, unit = self.quote.term_years, self.quote.throughput.unit
+        template = (
+            "Per million: {term} x 31,536,000 s at {percent}% of {throughput} {unit} are {transactions} transactions; "
+            "{total} over them is {result} {currency} per million"
+        )
+        return step(
+            "per_million",
+            template,
+            digits(self.quotient),
+            term=years(term),
+            percent=self.utilisation_percent,
+            throughput=self.quote.throughput.value,
+            transactions=round(self.transactions),
+            total=Amount(self.quote.total, self.quote.currency),
+            unit=unit,
+            currency=self.quote.currency,
+        )
+
+
+def per_million(of: Quote, utilisation_percent: Decimal) -> PerMillion:
+    """At a stated utilisation over the term (years of 365 days). Raises PricingError for a unit of no transactions."""
+    unit = of.throughput.unit
+    if unit not in SECONDS_OF:
+        raise PricingError(f"{unit} does not count transactions over a time, so there is no price per million of them.")
+    if not 0 < utilisation_percent <= HUNDRED:
+        raise PricingError("Write a utilisation above 0 and up to 100 per cent.")
+    per_second = Fraction(of.throughput.value) / SECONDS_OF[unit]
+    used = Fraction(utilisation_percent) / 100
+    return PerMillion(of, utilisation_percent, per_second * used * SECONDS_A_YEAR * of.term_years)
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Costs of two licence models, support included, on a machine of so many cores; None where one is not eligible.
+
+    `cheaper` is a name, or empty where they cost the same or neither is to be had.
+    """
+
+    cores_per_socket: int
+    one: Decimal | None
+    other: Decimal | None
+    cheaper: str
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """`changes` are the rows at which another of the two (or neither) becomes the cheaper."""
+
+    currency: str
+    rows: tuple[Crossing, ...]
+
+    @property
+    def changes(self) -> tuple[Crossing, ...]:
+        following = zip(self.rows, self.rows[1:], strict=False)
+        return tuple(after for before, after in following if after.cheaper != before.cheaper)
+
+
+def break_even(
+    one: Licence, other: Licence, machine: Machine, cores_per_socket: Iterable[int], terms: Terms = USUAL
+) -> BreakEven:
+    """Two licence models as a socket grows; the rest of the machine stays. Raises UnlikeCurrenciesError.
+
+    Costs in unlike currencies are converted where the terms name a currency and have the rates.
+    """
+    rows, currencies = [], set()
+    for cores in cores_per_socket:
+        grown = Deployment((Node(replace(machine, cores_per_socket=cores)),))
+        priced = [licence_cost(licence, grown, terms) for licence in (one, other)]
+        currencies |= {found.currency for found in priced if isinstance(found, Cost) and found.currency}
+        first, second = (found.total if isinstance(found, Cost) else None for found in priced)
+        rows.append(Crossing(cores, first, second, _cheaper(one.name, first, other.name, second)))
+    if len(currencies) > 1:
+        names = " and ".join(sorted(currencies))
+        raise UnlikeCurrenciesError(f"Licences in {names} have no break-even: name one currency, and a dated rate.")
+    return BreakEven("".join(currencies), tuple(rows))
+
+
+def _cheaper(name: str, cost: Decimal | None, other_name: str, other_cost: Decimal | None) -> str:
+    if cost is None or other_cost is None:
+        return name if cost is not None else other_name if other_cost is not None else ""
+    return "" if cost == other_cost else name if cost < other_cost else other_name
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The price with one setting low and high, all else as it is; quotients, not rounded."""
+
+    name: str
+    low: Decimal
+    high: Decimal
+    price_at_low: Decimal
+    price_at_high: Decimal
+
+    @property
+    def size(self) -> Decimal:
+        return abs(self.price_at_high - self.price_at_low)
+
+
+RANGES: Mapping[str, tuple[Decimal, Decimal]] = {
+    "term": (Decimal(1), Decimal(5)),
+    "discount": (Decimal(0), Decimal(25)),
+    "support": (Decimal(15), Decimal(25)),
+    "utilisation": (Decimal(50), Decimal(100)),
+}
+
+
+def sensitivity(
+    order: Order,
+    throughput: Throughput,
+    terms: Terms = USUAL,
+    ranges: Mapping[str, tuple[Decimal, Decimal]] = RANGES,
+) -> tuple[Effect, ...]:
+    """How far each setting alone moves the price, largest first.
+
+    Term in years; discount on everything, support and utilisation in per cent. What moves nothing is left out: support
+    without a perpetual licence, utilisation without one by the hour. So is a setting at which there is no price, such
+    as a term that a sheet's maintenance is not priced for. Raises what `quote` raises for the order as it is.
+    """
+    quote(order, throughput, terms)
+    effects = []
+    for name, (low, high) in ranges.items():
+        prices = [_at(order, throughput, terms, name, value) for value in (low, high)]
+        if prices[0] is not None and prices[1] is not None and prices[0] != prices[1]:
+            effects.append(Effect(name, low, high, prices[0], prices[1]))
+    return tuple(sorted(effects, key=lambda effect: effect.size, reverse=True))
+
+
+def _at(order: Order, throughput: Throughput, terms: Terms, name: str, value: Decimal) -> Decimal | None:
+    if name == "term":
+        terms = replace(terms, years=int(value))
+    elif name == "discount":
+        terms = replace(terms, discount_percent=value)
+    else:
+        order = replace(order, licences=tuple(SETTERS[name](licence, value) for licence in order.licences))
+    try:
+        priced = quote(order, throughput, terms)
+    except PricingError:
+        return None
+    return None if isinstance(priced, NotEligible) else priced.quotient
+
+
+def _with_support(licence: Licence, value: Decimal) -> Licence:
+    if licence.rules.metric == "none" or licence.rules.payment != "perpetual":
+        return licence
+    return replace(licence, rules=replace(licence.rules, support_percent=value))
+
+
+def _with_utilisation(licence: Licence, value: Decimal) -> Licence:
+    if licence.rules.payment != "hourly" or licence.rules.reserved_years:
+        return licence
+    return replace(licence, rules=replace(licence.rules, utilisation_percent=value))
+
+
+SETTERS: Mapping[str, Callable[[Licence, Decimal], Licence]] = {
+    "support": _with_support,
+    "utilisation": _with_utilisation,
+}
+
+
+def pareto(quotes: Sequence[Quote]) -> tuple[int, ...]:
+    """Places of the quotes that no other beats: none costs as little and gives as much, and one of them better.
+
+    By rising total. Raises UnlikeCurrenciesError or UnlikeMetricsError.
+    """
+    require_alike(quotes)
+    points = [(one.total, one.throughput.value) for one in quotes]
+    kept = [place for place, point in enumerate(points) if not any(_beats(other, point) for other in points)]
+    return tuple(sorted(kept, key=lambda place: points[place]))
+
+
+def _beats(other: tuple[Decimal, Decimal], point: tuple[Decimal, Decimal]) -> bool:
+    return other[0] <= point[0] and other[1] >= point[1] and other != point
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One level of a curve; `latency_ms` is what a ceiling is about (say which to the reader), None if not known."""
+
+    throughput: Throughput
+    latency_ms: float | None = None
+
+
+def at_each(priced: Cost, loads: Sequence[Load]) -> tuple[Quote, ...]:
+    """The price at each level, in the order given."""
+    return tuple(quote_of(priced, load.throughput) for load in loads)
+
+
+def at_peak(loads: Sequence[Load]) -> Load:
+    """The highest throughput, of equals the fewest clients. Raises PricingError where there is no level."""
+    if not loads:
+        raise PricingError("There is no level to be priced: nothing was measured.")
+    return min(loads, key=lambda load: (-load.throughput.value, load.throughput.clients or 0))
+
+
+def at_clients(loads: Sequence[Load], clients: int) -> Load:
+    """The level of so many clients. Raises PricingError, naming the levels there are: nothing is read in between."""
+    for load in loads:
+        if load.throughput.clients == clients:
+            return load
+    known = ", ".join(str(load.throughput.clients) for load in loads)
+    raise PricingError(f"{clients} clients were not measured. Choose a level that was: {known}.")
+
+
+def best_under(loads: Sequence[Load], ceiling_ms: Number | float) -> Load:
+    """The highest throughput whose latency keeps the ceiling. Raises PricingError, naming the lowest latency."""
+    known = [(load.latency_ms, load) for load in loads if load.latency_ms is not None]
+    if not known:
+        raise PricingError("No level has a known latency, so that none can be held against a ceiling.")
+    kept = [load for latency_ms, load in known if latency_ms <= ceiling_ms]
+    if not kept:
+        least = min(latency_ms for latency_ms, _ in known)
+        raise PricingError(f"No level keeps {ceiling_ms} ms: the lowest latency measured is {least:g} ms.")
+    return at_peak(kept)
+
+
+def is_to_be_restated(before: Quote, after: Quote) -> bool:
+    """Whether a new price list moves price/performance by 2% or more, so that the result is to be stated again."""
+    require_alike([before, after])
+    old, new = (Fraction(one.total) / Fraction(one.throughput.value) for one in (before, after))
+    return abs(new - old) * 100 >= RESTATED_PERCENT * old

@@ -1,0 +1,378 @@
+"""A price: what was bought and licensed over a term, divided by a measured throughput, with every step to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+
+from benchhub.analysis.spread import Spread
+
+from . import sheet_total
+from .licences import Licence, LicenceCost, price_licence, require_term
+from .listed import newest
+from .money import (
+    CENTS,
+    HUNDRED,
+    Amount,
+    PricingError,
+    Rate,
+    Rounding,
+    UnlikeCurrenciesError,
+    exactly,
+    newest_rate,
+    number,
+    rounded,
+    rounded_quotient,
+    years,
+)
+from .sheet import KINDS, Kind, Sheet
+from .steps import Step, Value, counted, step
+from .topology import Deployment, Node
+from .units import NotEligible
+
+DEFAULT_TERM_YEARS = 3
+TERMS_YEARS = (1, 2, 3, 4, 5)
+MONTHS = 12
+FEWEST_PLACES = 6
+# What money for one of a unit means, where the unit does not say it.
+IN_WORDS = {
+    "TPS": "money per transaction per second",
+    "tpsE": "money per transaction per second",
+    "MQTh": "money per transaction per second",
+    "NOPM": "money per new order per minute",
+    "tpmC": "money per new order per minute",
+    "QphH": "money per query per hour",
+}
+
+
+class UnlikeMetricsError(PricingError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """What was measured, with the range of its repeats and the words that say where it comes from.
+
+    `repeats` are the single measurements, where they are known: an interval and a comparison rest on them.
+    """
+
+    value: Decimal
+    lowest: Decimal
+    highest: Decimal
+    unit: str
+    evidence: str
+    clients: int | None = None
+    repeats: tuple[float, ...] = ()
+
+
+def measured(
+    spread: Spread, repeats: Sequence[float], unit: str, evidence: str, clients: int | None = None
+) -> Throughput:
+    """The median of repeats, as `analysis.spread` sums them up."""
+    value, lowest, highest = (Decimal(str(one)) for one in (spread.median, spread.lowest, spread.highest))
+    return Throughput(value, lowest, highest, unit, evidence, clients, tuple(repeats))
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How it is priced: over whole years, by prices not later than `on`, rounded so. Empty `currency`: the first met.
+
+    `discount_percent` is off everything listed; the list total stays known.
+    """
+
+    years: int = DEFAULT_TERM_YEARS
+    on: date | None = None
+    currency: str = ""
+    rounding: Rounding = "nearest"
+    places: int = CENTS
+    discount_percent: Decimal = Decimal(0)
+    rates: tuple[Rate, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_term(self.years)
+        if not 0 <= self.discount_percent <= HUNDRED:
+            raise PricingError("Write a discount from 0 to 100 per cent.")
+
+
+USUAL = Terms()
+NOTHING = Deployment()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is bought together: machines with their list prices, licences for them, and priced sheets.
+
+    A machine without a list price counts as bought by a sheet that has lines of hardware.
+    """
+
+    deployment: Deployment = NOTHING
+    licences: tuple[Licence, ...] = ()
+    sheets: tuple[Sheet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One part of the total: a machine, a licence, its support, or what a sheet has of one kind."""
+
+    kind: Kind
+    name: str
+    listed: Decimal
+    paid: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The total of an order over a term, in one currency; `flags` are what a reader should be told of it."""
+
+    currency: str
+    items: tuple[Item, ...]
+    terms: Terms
+    steps: tuple[Step, ...]
+    flags: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> Decimal:
+        return sum((item.paid for item in self.items), Decimal(0))
+
+    @property
+    def listed(self) -> Decimal:
+        return sum((item.listed for item in self.items), Decimal(0))
+
+    def subtotal(self, kind: Kind) -> Decimal:
+        return sum((item.paid for item in self.items if item.kind == kind), Decimal(0))
+
+    @property
+    def subtotals(self) -> dict[Kind, Decimal]:
+        """What each kind costs; they add up to the total."""
+        return {kind: self.subtotal(kind) for kind in KINDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Money per unit of throughput, with the steps that lead to it, each of which reads as a sentence."""
+
+    cost: Cost
+    throughput: Throughput
+    steps: tuple[Step, ...]
+
+    @property
+    def total(self) -> Decimal:
+        return self.cost.total
+
+    @property
+    def currency(self) -> str:
+        return self.cost.currency
+
+    @property
+    def term_years(self) -> int:
+        return self.cost.terms.years
+
+    @property
+    def hardware(self) -> Decimal:
+        return self.cost.subtotal("hardware")
+
+    @property
+    def licences(self) -> Decimal:
+        return self.cost.subtotal("licence")
+
+    @property
+    def support(self) -> Decimal:
+        return self.cost.subtotal("support")
+
+    @property
+    def quotient(self) -> Decimal:
+        """To 28 significant digits; to round it, ask `price`, which works from the exact fraction."""
+        return self.total / self.throughput.value
+
+    def price(self, places: int | None = None, rounding: Rounding | None = None) -> Decimal:
+        """Rounded as the terms say, unless asked otherwise."""
+        return self._over(self.throughput.value, places, rounding)
+
+    def price_range(self, places: int | None = None, rounding: Rounding | None = None) -> tuple[Decimal, Decimal]:
+        """Lowest and highest price over the range of repeats: the highest throughput gives the lowest price."""
+        lowest = self._over(self.throughput.highest, places, rounding)
+        return lowest, self._over(self.throughput.lowest, places, rounding)
+
+    def _over(self, throughput: Decimal, places: int | None, rounding: Rounding | None) -> Decimal:
+        terms = self.cost.terms
+        cut_to = terms.places if places is None else places
+        return rounded_quotient(self.total, throughput, cut_to, rounding or terms.rounding)
+
+
+@dataclass(slots=True)
+class _Account:
+    """What has been added so far, all in one currency."""
+
+    terms: Terms
+    currency: str = ""
+    items: list[Item] = field(default_factory=list)
+    log: list[Step] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+
+    def add(self, kind: Kind, name: str, listed: Amount, paid: Amount) -> None:
+        """Converted if need be, and less the discount on everything."""
+        self.currency = self.currency or self.terms.currency or paid.currency
+        listed_here, paid_here = self._converted(name, listed, is_said=False), self._converted(name, paid)
+        left = HUNDRED - self.terms.discount_percent
+        paid_here = rounded(paid_here * left / HUNDRED) if self.terms.discount_percent else paid_here
+        self.items.append(Item(kind, name, listed_here, paid_here))
+
+    def _converted(self, name: str, amount: Amount, is_said: bool = True) -> Decimal:
+        if amount.currency == self.currency:
+            return amount.value
+        rate = self._rate(name, amount.currency)
+        value = rounded(rate.convert(amount).value)
+        if is_said:
+            template = "Conversion: {name}, {amount} at 1 {base} = {rate} {quoted} is {result}"
+            operands: dict[str, Value] = {"name": name, "amount": amount}
+            operands |= {"base": rate.base, "rate": rate.value, "quoted": rate.quoted}
+            self.log.append(step("conversion", template, Amount(value, self.currency), rate.citation, **operands))
+        return value
+
+    def _rate(self, name: str, currency: str) -> Rate:
+        try:
+            return newest_rate(self.terms.rates, currency, self.currency, self.terms.on)
+        except UnlikeCurrenciesError as error:
+            raise UnlikeCurrenciesError(f"'{name}' is priced in {currency}. {error}") from None
+
+
+@exactly
+def cost(order: Order, terms: Terms = USUAL) -> Cost | NotEligible:
+    """Add up an order. NotEligible where a licence does not cover it.
+
+    Raises MissingPriceError, UnlikeCurrenciesError, or PricingError for what else is missing or wrong.
+    """
+    account = _Account(terms)
+    for node in order.deployment.nodes:
+        _add_machine(account, node, order)
+    for sheet in order.sheets:
+        _add_sheet(account, sheet)
+    for licence in order.licences:
+        priced = price_licence(licence, order.deployment, terms.years, terms.on)
+        if isinstance(priced, NotEligible):
+            return priced
+        _add_licence(account, priced)
+    if not account.currency:
+        raise PricingError("There is nothing to be priced: name a machine, a sheet or a licence.")
+    return _summed(account)
+
+
+@exactly
+def licence_cost(licence: Licence, deployment: Deployment, terms: Terms = USUAL) -> Cost | NotEligible:
+    """A licence and its support alone; what needs none costs 0 in no currency. Raises what `cost` raises."""
+    account = _Account(terms)
+    priced = price_licence(licence, deployment, terms.years, terms.on)
+    if isinstance(priced, NotEligible):
+        return priced
+    _add_licence(account, priced)
+    return _summed(account)
+
+
+def quote(order: Order, throughput: Throughput, terms: Terms = USUAL) -> Quote | NotEligible:
+    """Price an order per unit of throughput; raises what `cost` raises."""
+    if throughput.lowest <= 0:
+        raise PricingError("A price per transaction needs a throughput above 0.")
+    priced = cost(order, terms)
+    return priced if isinstance(priced, NotEligible) else quote_of(priced, throughput)
+
+
+def quote_of(priced: Cost, throughput: Throughput) -> Quote:
+    """Divide a known cost by a throughput above 0."""
+    if throughput.lowest <= 0:
+        raise PricingError("A price per transaction needs a throughput above 0.")
+    return Quote(priced, throughput, (*priced.steps, *_throughput_steps(priced, throughput)))
+
+
+def _add_machine(account: _Account, node: Node, order: Order) -> None:
+    machine, on = node.machine, account.terms.on
+    if not node.prices and any(line.kind == "hardware" for sheet in order.sheets for line in sheet.lines):
+        return
+    price = newest(node.prices, "hardware", machine.name, on)
+    paid = Amount(price.amount * node.quantity, price.currency)
+    template = "Hardware: {machine} costs {result}"
+    if node.quantity > 1:
+        template = "Hardware: {quantity} x {machine}, each {price}, cost {result}"
+    operands: dict[str, Value] = {"machine": machine.name, "quantity": node.quantity, "price": price.money}
+    account.log.append(step("hardware", template, paid, price.citation, **operands))
+    account.add("hardware", machine.name, paid, paid)
+
+
+def _add_sheet(account: _Account, sheet: Sheet) -> None:
+    total = sheet_total.total(sheet, account.terms.years * MONTHS)
+    account.log += total.steps
+    account.flags += total.flags
+    listed = total.listed_by_kind
+    for kind, amount in total.by_kind.items():
+        account.add(kind, sheet.name, Amount(listed[kind], sheet.currency), Amount(amount, sheet.currency))
+
+
+def _add_licence(account: _Account, priced: LicenceCost) -> None:
+    account.log += priced.steps
+    account.flags += priced.flags
+    if not priced.currency:
+        return
+    listed, paid = Amount(priced.listed, priced.currency), Amount(priced.paid, priced.currency)
+    account.add("licence", priced.name, listed, paid)
+    if priced.paid_support:
+        listed, paid = Amount(priced.listed_support, priced.currency), Amount(priced.paid_support, priced.currency)
+        account.add("support", priced.name, listed, paid)
+
+
+def _summed(account: _Account) -> Cost:
+    terms, currency = account.terms, account.currency
+    if terms.discount_percent:
+        template = "Discount: {percent}% off everything is taken off each part"
+        account.log.append(step("discount", template, terms.discount_percent, percent=terms.discount_percent))
+    parts = [Amount(item.paid, currency) for item in account.items if item.paid]
+    total = Amount(sum((item.paid for item in account.items), Decimal(0)), currency)
+    template = "Total over {term}: {sum} = {result}" if len(parts) > 1 else "Total over {term}: {result}"
+    sum_words = " + ".join(str(part) for part in parts)
+    account.log.append(step("total", template, total, term=years(terms.years), sum=sum_words))
+    return Cost(currency, tuple(account.items), terms, tuple(account.log), tuple(account.flags))
+
+
+def _throughput_steps(priced: Cost, throughput: Throughput) -> tuple[Step, ...]:
+    unit, total = throughput.unit, Amount(priced.total, priced.currency)
+    value = number(throughput.value)
+    said = step("throughput", "Throughput: {result} {unit}", value, throughput.evidence, unit=unit)
+    nearest, up = (rounded_quotient(total.value, throughput.value, CENTS, way) for way in ("nearest", "up"))
+    words = f", {IN_WORDS[unit]}" if unit in IN_WORDS else ""
+    template = (
+        f"Price: {{total}} / {{throughput}} {{unit}} = {{exact}} {{currency}} per {{unit}}{words}; "
+        "to the cent {nearest} by rounding to nearest, {up} by rounding up"
+    )
+    quotient = total.value / throughput.value
+    operands: dict[str, Value] = {"total": total, "throughput": value, "unit": unit, "currency": priced.currency}
+    operands |= {"exact": digits(quotient), "nearest": str(nearest), "up": str(up)}
+    return (said, step("price", template, quotient, **operands), *_range_step(total, throughput))
+
+
+def _range_step(total: Amount, throughput: Throughput) -> tuple[Step, ...]:
+    if throughput.lowest == throughput.highest:
+        return ()
+    low, high = total.value / throughput.highest, total.value / throughput.lowest
+    template = "Range of repeats: {lowest} to {highest} {unit} gives {low} to {result} {currency} per {unit}"
+    operands = {"lowest": number(throughput.lowest), "highest": number(throughput.highest), "low": digits(low)}
+    operands |= {"unit": throughput.unit, "currency": total.currency}
+    return (step("range", template, digits(high), **operands),)
+
+
+def digits(quotient: Decimal) -> str:
+    """Six decimals, and more where the number is so small that six would hide it."""
+    return f"{quotient:.{max(FEWEST_PLACES, 3 - quotient.adjusted())}f}"
+
+
+def require_alike(quotes: Sequence[Quote]) -> None:
+    """Raise UnlikeCurrenciesError or UnlikeMetricsError unless these prices may be compared."""
+    currencies = sorted({one.currency for one in quotes})
+    if len(currencies) > 1:
+        raise UnlikeCurrenciesError(f"Prices in {' and '.join(currencies)} are not comparable: convert them first.")
+    units = sorted({one.throughput.unit for one in quotes})
+    if len(units) > 1:
+        raise UnlikeMetricsError(f"Prices per {' and '.join(units)} are not comparable: the units differ.")
+    terms = sorted({one.term_years for one in quotes})
+    if len(terms) > 1:
+        said = " and ".join(counted(term, "year", "years") for term in terms)
+        raise UnlikeMetricsError(f"Prices over {said} are not comparable: the terms differ.")

@@ -1,0 +1,72 @@
+"""How a number came about: structured steps, each of which can be read as a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from .money import Amount, Number, plain
+
+Value = str | int | Decimal | date | Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`template` is the sentence with names of `operands` (and `result`) in braces; it is filled in when it is read.
+
+    `kind` says what was done (count, minimum, pack, ...); `citation` which row, rate or rule it rests on.
+    """
+
+    kind: str
+    template: str
+    operands: Mapping[str, Value]
+    result: Value
+    citation: str = ""
+
+    @property
+    def sentence(self) -> str:
+        named = {name: words(value) for name, value in self.operands.items()}
+        text = self.template.format_map({**named, "result": words(self.result)})
+        return f"{text} ({self.citation})." if self.citation else f"{text}."
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For exports and snapshots: plain values, numbers as text."""
+        return {
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "operands": {name: exact(value) for name, value in self.operands.items()},
+            "result": exact(self.result),
+            "citation": self.citation,
+        }
+
+
+def step(kind: str, template: str, result: Value, citation: str = "", /, **operands: Value) -> Step:
+    return Step(kind, template, operands, result, citation)
+
+
+def words(value: Value) -> str:
+    if isinstance(value, (int, Decimal)):
+        return plain(value)
+    return str(value)
+
+
+def exact(value: Value) -> str:
+    """Every digit, without separators."""
+    if isinstance(value, Amount):
+        return f"{value.value} {value.currency}"
+    return str(value)
+
+
+def listed(names: list[str]) -> str:
+    """a, b and c"""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def counted(count: Number, one: str, several: str) -> str:
+    return f"{plain(count)} {one if count == 1 else several}"

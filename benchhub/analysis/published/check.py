@@ -1,0 +1,215 @@
+"""One published number beside what follows from the others: the verdict, and the sentences that explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from benchhub.analysis.pricing.money import rounded_quotient
+
+from .document import Between, Figure, Row, places
+
+Verdict = Literal["agrees", "rounded up", "disagrees"]
+VERDICTS: tuple[Verdict, ...] = ("agrees", "rounded up", "disagrees")
+# Decimals that are shown of a computed number: two at least, and two more than a price has.
+FEWEST_PLACES = 2
+MORE_PLACES = 2
+DERIVED_GROUP = "Derived, not printed"
+Number = Decimal | Fraction | int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """`published` is as printed, `value` the same as a number; `exact` was computed, and is shown to `places`.
+
+    `group` is the heading it stands under, `column` the column of a table whose checks make one finding together.
+    `steps` lead to the number, each a sentence; `why` is the verdict in one.
+    """
+
+    report: str
+    section: str
+    group: str
+    what: str
+    published: str
+    value: Decimal
+    unit: str
+    exact: Fraction
+    places: int
+    verdict: Verdict
+    why: str
+    steps: tuple[str, ...]
+    column: str = ""
+
+    @property
+    def computed(self) -> Decimal:
+        return rounded(self.exact, self.places)
+
+    @property
+    def difference(self) -> Decimal:
+        """Published less computed, from the exact fraction."""
+        return rounded(Fraction(self.value) - self.exact, self.places)
+
+    @property
+    def survives(self) -> bool:
+        return self.verdict == "agrees"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    agrees: int
+    rounded_up: int
+    disagrees: int
+
+    @property
+    def total(self) -> int:
+        return self.agrees + self.rounded_up + self.disagrees
+
+
+def quotient(
+    figure: Figure, exact: Number, words: str, *, group: str, report: str, steps: Sequence[str] = (), note: str = ""
+) -> Check:
+    """A number that follows exactly from printed ones: does it round to what is printed? `words` is its arithmetic."""
+    of = Fraction(exact)
+    verdict = _verdict(figure.value, of)
+    shown = shown_places(of, figure.places)
+    said = f"{words} = {plain(of, shown)}{_conclusion(figure, of, verdict)}"
+    return Check(
+        report=report,
+        section=figure.section,
+        group=group,
+        what=figure.what,
+        published=figure.printed,
+        value=figure.value,
+        unit=figure.unit,
+        exact=of,
+        places=shown,
+        verdict=verdict,
+        why=f"{said} {note}".strip(),
+        steps=(*steps, f"{words} = {plain(of, shown)}{_unit(figure.unit)}.", _rounding(figure, of)),
+    )
+
+
+def judged(
+    figure: Figure,
+    exact: Number,
+    *,
+    agrees: bool,
+    why: str,
+    group: str,
+    report: str,
+    steps: Sequence[str] = (),
+    what: str = "",
+    column: str = "",
+) -> Check:
+    """A number that is not the rounding of another: a bound, or what follows from numbers that were rounded."""
+    of = Fraction(exact)
+    return Check(
+        report=report,
+        section=figure.section,
+        group=group,
+        what=what or figure.what,
+        published=figure.printed,
+        value=figure.value,
+        unit=figure.unit,
+        exact=of,
+        places=shown_places(of, figure.places),
+        verdict="agrees" if agrees else "disagrees",
+        why=why,
+        steps=tuple(steps) or (why,),
+        column=column,
+    )
+
+
+def derived(row: Row, found: Between, words: str, report: str) -> Check:
+    """A figure that is not printed: the data holds it with its interval, and both are computed again."""
+    held = {"value": found.middle, "low": found.low, "high": found.high}
+    agrees = all(rounded(exact, places(row.number(name))) == row.number(name) for name, exact in held.items())
+    room = f"{row.number('low'):,} to {row.number('high'):,}"
+    left = "" if found.low == found.high else f" Rounding leaves {room}."
+    value, unit = row.number("value"), row.text("unit")
+    figure = Figure(row.place, row.text("what"), f"derived, {value:,}", value, unit, row.text("section"))
+    why = f"{words} = {plain(found.middle, shown_places(found.middle, 0))} {unit}, which is not printed.{left}"
+    return judged(figure, found.middle, agrees=agrees, why=why, group=DERIVED_GROUP, report=report)
+
+
+def findings(checks: Iterable[Check]) -> tuple[str, ...]:
+    """What does not survive, a sentence each; of a column of a table one for all its cells."""
+    found: dict[str, list[Check]] = {}
+    of_column: dict[str, int] = {}
+    for number, check in enumerate(checks):
+        of_column[check.column] = of_column.get(check.column, 0) + 1
+        if not check.survives:
+            found.setdefault(check.column or str(number), []).append(check)
+    return tuple(_finding(failed, of_column[failed[0].column]) for failed in found.values())
+
+
+def tally(checks: Iterable[Check]) -> Tally:
+    verdicts = [check.verdict for check in checks]
+    return Tally(*(verdicts.count(verdict) for verdict in VERDICTS))
+
+
+def where(section: str) -> str:
+    """section 8.1, but Figure 3 and Conclusion as they are."""
+    return f"section {section}" if section[:1].isdigit() else section
+
+
+def rounded(exact: Number, to_places: int) -> Decimal:
+    """Half away from zero, once, from the exact fraction."""
+    of = Fraction(exact)
+    size = rounded_quotient(Decimal(abs(of.numerator)), Decimal(of.denominator), to_places, "nearest")
+    return -size if of < 0 and size else size
+
+
+def plain(exact: Number, to_places: int) -> str:
+    """1,234.50 for people."""
+    return f"{rounded(exact, to_places):,}"
+
+
+def shown_places(exact: Fraction, printed_places: int) -> int:
+    """How many decimals of a computed number are shown; fewer where it ends before."""
+    most = FEWEST_PLACES if printed_places < FEWEST_PLACES else printed_places + MORE_PLACES
+    return next((few for few in range(most) if (exact * 10**few).denominator == 1), most)
+
+
+def _verdict(published: Decimal, exact: Fraction) -> Verdict:
+    if rounded(exact, places(published)) == published:
+        return "agrees"
+    up = rounded_quotient(Decimal(exact.numerator), Decimal(exact.denominator), places(published), "up")
+    return "rounded up" if up == published else "disagrees"
+
+
+def _conclusion(figure: Figure, exact: Fraction, verdict: Verdict) -> str:
+    if Fraction(figure.value) == exact:
+        return ", as printed."
+    nearest = plain(exact, figure.places)
+    if verdict == "agrees":
+        return f", and {nearest} when rounded, as printed."
+    if verdict == "rounded up":
+        return f": {nearest} to the nearest, so the printed {figure.printed} was rounded up."
+    to_nearest = "" if nearest == plain(exact, shown_places(exact, figure.places)) else f": {nearest} to the nearest"
+    return f"{to_nearest}, not {figure.printed}."
+
+
+def _rounding(figure: Figure, exact: Fraction) -> str:
+    """Both roundings, to the decimals that are printed."""
+    up = rounded_quotient(Decimal(exact.numerator), Decimal(exact.denominator), figure.places, "up")
+    nearest = rounded(exact, figure.places)
+    if nearest == up == exact:
+        return f"Printed: {figure.printed}. Nothing is rounded."
+    return f"Printed: {figure.printed}. To as many decimals it is {nearest:,} to the nearest, {up:,} rounded up."
+
+
+def _unit(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+def _finding(failed: Sequence[Check], of: int) -> str:
+    first = failed[0]
+    if not first.column:
+        return f"{first.what} ({where(first.section)}): {first.why}"
+    cells = ", ".join(f"{plain(check.exact, 1)} against {check.published}" for check in failed)
+    number = f"all {of} cells" if len(failed) == of else f"{len(failed)} of {of} cells"
+    return f"{first.column} ({where(first.section)}): in {number} TPS x latency is not the printed number: {cells}."

@@ -1,0 +1,291 @@
+"""Report A: eight prices, four conclusions, the plan of the runs, and its whole table of results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+from .check import Check, derived, judged, plain, quotient
+from .document import Between, Document, Figure, Row
+from .littles_law import Cell, cell, little
+from .priced import cost_of
+
+LETTER = "A"
+PURE_944, PURE_95 = "PostgresPURE 9.4.4, S822L", "PostgresPURE 9.5 Beta 1, S822L"
+PPAS_944, PPAS_95 = "PPAS 9.4.4, x86 Xeon", "PPAS 9.5 develop, x86 Xeon"
+# What is concluded, the system that is praised, and the one it is compared with.
+CONCLUSIONS = (
+    ("faster-944", PURE_944, PPAS_944),
+    ("faster-95", PURE_95, PPAS_95),
+    ("cheaper-944", PURE_944, PPAS_944),
+    ("cheaper-95", PURE_95, PPAS_95),
+)
+# Whose TPS stands in the table of results, and under which build.
+OWN_BUILDS = ((PURE_944, "9.4.4"), (PURE_95, "9.5 Beta 1"))
+SCALES = (100, 300, 1000, 3000)
+PRICED_SCALE = "3000"
+
+
+def checks(document: Document) -> tuple[Check, ...]:
+    cells = [cell(row) for row in document.all("result")]
+    return (
+        *_prices(document),
+        *_conclusions(document),
+        *_plan(document),
+        *_runs(document),
+        *_clients_in_range(document, cells),
+        *_quoted(document),
+        *_machine(document),
+        *_data_sets(document),
+        *_examples(document),
+        *(little(LETTER, one, _column(one)) for one in cells),
+        *_excluding(document, cells),
+    )
+
+
+def _prices(document: Document) -> Iterator[Check]:
+    """Hardware / TPS, then (hardware + term x units x licence) / TPS, for each system."""
+    systems = document.all("system")
+    yield from (_hardware_only(document, system) for system in systems)
+    yield from (_with_subscription(document, system) for system in systems)
+
+
+def _hardware_only(document: Document, system: Row) -> Check:
+    hardware, tps = document.cited(system, "hardware"), document.cited(system, "tps")
+    return quotient(
+        document.cited(system, "hardware_only"),
+        Fraction(hardware.value) / Fraction(tps.value),
+        f"{hardware.value:,.0f} / {tps.value:,}",
+        group="Price per TPS",
+        report=LETTER,
+        steps=(_listed(hardware), _throughput(tps)),
+    )
+
+
+def _with_subscription(document: Document, system: Row) -> Check:
+    hardware, licence = document.cited(system, "hardware"), document.cited(system, "licence")
+    units, tps, term = document.cited(system, "units"), document.cited(system, "tps"), document.figure("term")
+    subscription = f"{term.value} x {units.value} x {licence.value:,}"
+    licences = cost_of(document, system).subtotal("licence")
+    return quotient(
+        document.cited(system, "with_subscription"),
+        Fraction(_total(document, system)) / Fraction(tps.value),
+        f"({hardware.value:,.0f} + {subscription}) / {tps.value:,}",
+        group="Price per TPS",
+        report=LETTER,
+        steps=(
+            _listed(hardware),
+            _listed(licence),
+            f"Subscription: {term.value} years x {units.value} {units.unit} x {licence.value:,} = {licences:,} EUR.",
+            f"Total: {hardware.value:,.0f} + {licences:,} = {_total(document, system):,.0f} EUR.",
+            _throughput(tps),
+        ),
+    )
+
+
+def _total(document: Document, system: Row) -> Decimal:
+    """Hardware and subscription over the term, in EUR."""
+    return cost_of(document, system).total
+
+
+def _listed(price: Figure) -> str:
+    return f"{price.what}: {price.value:,.0f} EUR (section {price.section})."
+
+
+def _throughput(tps: Figure) -> str:
+    return f"{tps.what}: {tps.value:,} (section {tps.section})." + (f" {tps.oddity}" if tps.oddity else "")
+
+
+def _conclusions(document: Document) -> Iterator[Check]:
+    for name, *systems in CONCLUSIONS:
+        compare = _faster if name.startswith("faster") else _cheaper
+        own, other = (document.one("system", name=system) for system in systems)
+        yield compare(document, document.figure(name), own, other)
+
+
+def _faster(document: Document, concluded: Figure, own: Row, other: Row) -> Check:
+    mine, theirs = document.cited(own, "tps"), document.cited(other, "tps")
+    return quotient(
+        concluded,
+        Fraction(mine.value) / Fraction(theirs.value),
+        f"{mine.value:,} / {theirs.value:,}",
+        group="Conclusions",
+        report=LETTER,
+        steps=(_throughput(mine), _throughput(theirs)),
+    )
+
+
+def _cheaper(document: Document, concluded: Figure, own: Row, other: Row) -> Check:
+    """From the unrounded prices with subscription; the step says what the printed prices would give."""
+    mine, theirs = (_price(document, system) for system in (own, other))
+    printed = [document.cited(system, "with_subscription").value for system in (other, own)]
+    of_printed = Fraction(printed[0]) / Fraction(printed[1])
+    return quotient(
+        concluded,
+        theirs / mine,
+        f"{plain(theirs, 4)} / {plain(mine, 4)}",
+        group="Conclusions",
+        report=LETTER,
+        steps=(
+            f"Prices with subscription, before rounding: {plain(theirs, 4)} and {plain(mine, 4)} EUR per TPS.",
+            f"The printed prices give {printed[0]} / {printed[1]} = {plain(of_printed, 2)}.",
+        ),
+    )
+
+
+def _price(document: Document, system: Row) -> Fraction:
+    return Fraction(_total(document, system)) / Fraction(document.cited(system, "tps").value)
+
+
+def _product(document: Document, name: str, group: str, *factors: str) -> Check:
+    """A printed product of printed factors."""
+    values = [document.value(factor) for factor in factors]
+    words = " x ".join(f"{value:,}" for value in values)
+    return quotient(document.figure(name), math.prod(values, start=Decimal(1)), words, group=group, report=LETTER)
+
+
+def _plan(document: Document) -> Iterator[Check]:
+    value = document.value
+    levels = (value("most-clients") - value("fewest-clients")) / value("client-step") + 1
+    group = "Benchmark time"
+    words = f"({value('most-clients')} - {value('fewest-clients')}) / {value('client-step')} + 1"
+    yield quotient(document.figure("client-levels"), levels, words, group=group, report=LETTER)
+    yield _test_length(document, group)
+    yield _product(document, "minutes", group, "builds", "scales", "ratios", "client-levels", "minutes-per-test")
+    hours = Fraction(value("minutes")) / 60
+    words = f"{value('minutes'):,} / 60"
+    yield quotient(document.figure("hours"), hours, words, group=group, report=LETTER)
+    note = f"Section {document.figure('hours').section} has {document.figure('hours').printed} hours."
+    yield quotient(document.figure("hours-concluded"), hours, words, group=group, report=LETTER, note=note)
+
+
+def _runs(document: Document) -> Iterator[Check]:
+    factors = [document.value(name) for name in ("builds", "scales", "ratios", "client-levels")]
+    runs = Fraction(math.prod(factors, start=Decimal(1)))
+    words = " x ".join(map(str, factors))
+    yield from (derived(row, Between(runs, runs, runs), words, LETTER) for row in document.all("derived"))
+
+
+def _test_length(document: Document, group: str) -> Check:
+    seconds = document.value("seconds-per-test")
+    minutes = Fraction(seconds) / 60
+    return quotient(document.figure("minutes-per-test"), minutes, f"{seconds} s / 60", group=group, report=LETTER)
+
+
+def _clients_in_range(document: Document, cells: list[Cell]) -> Iterator[Check]:
+    fewest, most = document.figure("fewest-clients"), document.figure("most-clients")
+    outside = sorted({one.clients for one in cells if not fewest.value <= one.clients <= most.value})
+    largest = max(one.clients for one in cells)
+    listed = ", ".join(map(str, outside))
+    yield judged(
+        most,
+        largest,
+        agrees=not outside,
+        what="Most clients of any peak in the table of results",
+        why=f"Peaks at {listed} clients lie outside the stated {fewest.value} to {most.value}."
+        if outside
+        else f"Every peak lies within the stated {fewest.value} to {most.value} clients.",
+        group="Table of results",
+        report=LETTER,
+        steps=(f"{len(cells)} cells; the most clients are {largest}.",),
+    )
+    yield _thread_ratio(document, cells)
+
+
+def _thread_ratio(document: Document, cells: list[Cell]) -> Check:
+    fitting = [one for one in cells if one.clients == one.threads * int(one.ratio[0])]
+    return judged(
+        document.figure("ratios"),
+        len({one.ratio for one in fitting}),
+        agrees=len(fitting) == len(cells),
+        what="Ratios of clients to threads in the table of results",
+        why=f"{len(fitting)} of {len(cells)} cells have as many threads as their ratio says.",
+        group="Table of results",
+        report=LETTER,
+    )
+
+
+def _cell(document: Document, **fields: str) -> Cell:
+    return cell(document.one("result", **fields))
+
+
+def _quoted(document: Document) -> Iterator[Check]:
+    """The TPS that the prices divide by, against the cell they are taken from."""
+    for system, build in OWN_BUILDS:
+        quoted = document.cited(document.one("system", name=system), "tps")
+        source = _cell(document, build=build, counted="including", ratio="1:1", scale=PRICED_SCALE)
+        yield quotient(quoted, source.tps, f"The cell of {source.name}", group="Table of results", report=LETTER)
+
+
+def _machine(document: Document) -> Iterator[Check]:
+    group = "Machine"
+    yield _disks(document, group)
+    yield _product(document, "s822l-cores", group, "s822l-sockets", "s822l-cores-per-socket")
+    yield _product(document, "x86-cores", group, "x86-sockets", "x86-cores-per-socket")
+    yield _product(document, "vm-cpus", group, "vm-sockets", "vm-cores-per-socket", "vm-threads-per-core")
+    kib = document.value("vm-memory-kib")
+    gib = Fraction(kib) / 1024**2
+    note = "The virtual machine has all the memory that was bought."
+    yield quotient(
+        document.figure("memory-gb"), gib, f"{kib:,} KiB / 1,024 / 1,024", group=group, report=LETTER, note=note
+    )
+
+
+def _disks(document: Document, group: str) -> Check:
+    seen, priced = document.figure("disk-gb"), document.figure("disk-gb-priced")
+    why = f"Section {seen.section} has 4 disks of {seen.value} GB, section {priced.section} 4 of {priced.value} GB."
+    return judged(seen, priced.value, agrees=seen.value == priced.value, why=why, group=group, report=LETTER)
+
+
+def _data_sets(document: Document) -> Iterator[Check]:
+    group, first = "Data sets", document.figure(f"size-{SCALES[0]}")
+    for scale in SCALES:
+        rows = document.value("rows-per-scale")
+        words = f"{scale:,} x {rows:,}"
+        yield quotient(document.figure(f"rows-{scale}"), scale * rows, words, group=group, report=LETTER)
+    for scale in SCALES[1:]:
+        size = Fraction(first.value) * scale / SCALES[0]
+        words = f"{first.value} GB x {scale:,} / {SCALES[0]}"
+        yield quotient(document.figure(f"size-{scale}"), size, words, group=group, report=LETTER)
+
+
+def _examples(document: Document) -> Iterator[Check]:
+    """Arithmetic in the text that explains the settings."""
+    group, value = "Examples in the text", document.value
+    gb = Fraction(value("example-users") * value("example-work-mem")) / 1000
+    words = f"{value('example-users')} x {value('example-work-mem')} MB / 1,000"
+    yield quotient(document.figure("example-memory"), gb, words, group=group, report=LETTER)
+    yield _product(document, "checkpoint-mb", group, "wal-segments", "wal-segment-mb")
+    limit = Fraction(value("wal-buffers-shared")) / Fraction(value("wal-buffers-divisor"))
+    words = f"{value('wal-buffers-shared')} MB / {value('wal-buffers-divisor')}"
+    yield quotient(document.figure("wal-buffers-limit"), limit, words, group=group, report=LETTER)
+
+
+def _column(one: Cell) -> str:
+    return f"Client counts of PostgreSQL {one.build}, {one.ratio}, {one.counted} connecting"
+
+
+def _excluding(document: Document, cells: list[Cell]) -> Iterator[Check]:
+    """Leaving the time of connecting out cannot lower TPS, whichever runs the maxima are of."""
+    for one in cells:
+        if one.counted == "excluding":
+            fields = {"build": one.build, "ratio": one.ratio, "scale": str(one.scale)}
+            yield _not_below(one, _cell(document, counted="including", **fields))
+
+
+def _not_below(excluding: Cell, including: Cell) -> Check:
+    agrees = excluding.tps >= including.tps
+    numbers = f"{excluding.tps:,} TPS excluding connecting against {including.tps:,} including it"
+    implied = f"its printed latency and clients give {plain(excluding.implied_tps, 0)}"
+    said = "not less, as it must be." if agrees else f"less, which cannot be; {implied}."
+    return judged(
+        excluding.figure("tps"),
+        including.tps,
+        agrees=agrees,
+        what=f"{excluding.place}: 'excluding' not below 'including'",
+        why=f"{numbers}: {said}",
+        group="Excluding against including connecting",
+        report=LETTER,
+    )

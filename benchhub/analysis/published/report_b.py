@@ -1,0 +1,107 @@
+"""Report B: cores and throughput against x86, threads, where the peak lies, and what the printed command would read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+from .check import Check, derived, judged, plain, quotient
+from .document import Between, Document
+
+LETTER = "B"
+# pgbench's own :scale where -s is not given with a script.
+SCALE_WITHOUT_OPTION = 1
+MACHINES = ("power8", "x86")
+
+
+def checks(document: Document) -> tuple[Check, ...]:
+    return (
+        *_against_x86(document),
+        *_per_core(document),
+        *_machines(document),
+        *_peak(document),
+        *_script(document),
+    )
+
+
+def _against_x86(document: Document) -> Iterator[Check]:
+    group, value = "Against x86", document.value
+    room = document.figure("peak-power8").between.over(document.figure("peak-x86").between)
+    cores = Fraction(value("cores-power8")) / Fraction(value("cores-x86"))
+    words = f"{value('cores-power8')} / {value('cores-x86')}"
+    yield quotient(document.figure("cores-share"), cores, words, group=group, report=LETTER)
+    yield quotient(document.figure("cores-percent"), cores * 100, f"{words} x 100", group=group, report=LETTER)
+    yield quotient(
+        document.figure("throughput-percent"),
+        Fraction(value("peak-power8")) / Fraction(value("peak-x86")) * 100,
+        f"{value('peak-power8'):,} / {value('peak-x86'):,} x 100",
+        group=group,
+        report=LETTER,
+        note=f"Both peaks are 'about': {plain(room.low * 100, 1)}% to {plain(room.high * 100, 1)}%.",
+    )
+
+
+def _per_core(document: Document) -> Iterator[Check]:
+    for machine in MACHINES:
+        row = document.one("derived", id=f"peak-per-core-{machine}")
+        peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
+        whole = Fraction(cores)
+        found = peak.between.over(Between(whole, whole, whole))
+        yield derived(row, found, f"{peak.value:,} / {cores}", LETTER)
+
+
+def _machines(document: Document) -> Iterator[Check]:
+    yield _product(document, "cores-power8", "sockets", "cores-per-socket")
+    yield _product(document, "threads-power8", "cores-power8", "threads-per-core-power8")
+    yield _product(document, "threads-power7", "cores-power7", "threads-per-core-power7")
+
+
+def _product(document: Document, name: str, one: str, other: str) -> Check:
+    words = f"{document.value(one)} x {document.value(other)}"
+    exact = document.value(one) * document.value(other)
+    return quotient(document.figure(name), exact, words, group="Machines", report=LETTER)
+
+
+def _peak(document: Document) -> Iterator[Check]:
+    """50 to 60 clients as 2 to 3 times the cores, and as levels that were tested."""
+    low, high = document.figure("peak-clients-low"), document.figure("peak-clients-high")
+    least, most = document.figure("peak-times-low"), document.figure("peak-times-high")
+    cores = document.value("cores-power8")
+    for times, clients in ((least, low.value), (most, high.value)):
+        exact = Fraction(clients) / Fraction(cores)
+        agrees = least.value <= exact <= most.value
+        said = f"{clients} / {cores} = {float(exact):g}"
+        why = f"{said}, {'within' if agrees else 'outside'} the printed {least.value} to {most.value} times."
+        yield judged(times, exact, agrees=agrees, why=why, group="Peak", report=LETTER)
+    levels = [row.number("clients") for row in document.all("level")]
+    yield from (_was_tested(document, name, levels) for name in ("peak-clients-low", "peak-clients-high"))
+
+
+def _was_tested(document: Document, name: str, levels: list[Decimal]) -> Check:
+    clients = document.figure(name)
+    nearest = min(levels, key=lambda level: abs(level - clients.value))
+    was = clients.value in levels
+    why = f"{clients.value} clients were {'' if was else 'not '}tested; the nearest level is {nearest}."
+    steps = (f"Levels: {', '.join(map(str, levels))}.", why)
+    return judged(clients, nearest, agrees=was, why=why, group="Peak", report=LETTER, steps=steps)
+
+
+def _script(document: Document) -> Iterator[Check]:
+    accounts, scale = document.figure("accounts-per-scale"), document.value("scale")
+    loaded, read = accounts.value * scale, accounts.value * SCALE_WITHOUT_OPTION
+    yield judged(
+        document.figure("scale"),
+        SCALE_WITHOUT_OPTION,
+        agrees=False,
+        what="Scale that the printed command of the custom test gives the script",
+        why=(
+            f"The command lacks -s, so by pgbench's rule :scale is {SCALE_WITHOUT_OPTION} and the script reads the "
+            f"first {read:,} of {loaded:,} accounts, unless -s was given and not printed."
+        ),
+        group="Custom script",
+        report=LETTER,
+    )
+    rows = document.figure("row-count")
+    why = f"BETWEEN has both ends in it: {rows.value} + 1 = {rows.value + 1:,} rows."
+    yield judged(rows, rows.value + 1, agrees=False, why=why, group="Custom script", report=LETTER)

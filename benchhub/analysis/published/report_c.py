@@ -1,0 +1,117 @@
+"""Report C: the gains of its steps compounded, and the memory that its settings stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from .check import Check, judged, plain, quotient, rounded
+from .document import Document, Row, half_unit
+
+LETTER = "C"
+# Not printed: what a huge page is on IBM Z.
+HUGE_PAGE_MB = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of tuning: its gain in per cent as printed; 'almost' is read as a little less, 'about' as either way."""
+
+    number: int
+    change: str
+    words: str
+    gain_percent: Decimal
+    is_almost: bool
+    section: str
+    oddity: str
+
+    @property
+    def factor(self) -> Fraction:
+        return 1 + Fraction(self.gain_percent) / 100
+
+    @property
+    def lowest_factor(self) -> Fraction:
+        return self.factor - half_unit(self.gain_percent) / 100
+
+    @property
+    def highest_factor(self) -> Fraction:
+        return self.factor + (0 if self.is_almost else half_unit(self.gain_percent) / 100)
+
+    @property
+    def is_of_throughput(self) -> bool:
+        return self.section.startswith("throughput")
+
+
+def checks(document: Document) -> tuple[Check, ...]:
+    return (_compounded(document), *_memory(document))
+
+
+def steps(document: Document) -> tuple[Step, ...]:
+    """The report's steps in their order. Raises PublishedError."""
+    return tuple(_step(row) for row in document.all("step"))
+
+
+def compounded_percent(factors: Iterable[Fraction]) -> Fraction:
+    """The gain of all together, in per cent, if each builds on those before."""
+    product = Fraction(1)
+    for factor in factors:
+        product *= factor
+    return (product - 1) * 100
+
+
+def _step(row: Row) -> Step:
+    return Step(
+        number=row.whole("number"),
+        change=row.text("change"),
+        words=row.text("words"),
+        gain_percent=row.number("gain_percent"),
+        is_almost=row.text("qualifier") == "almost",
+        section=row.text("section"),
+        oddity=row.text("oddity"),
+    )
+
+
+def _compounded(document: Document) -> Check:
+    listed, printed = steps(document), document.figure("aggregate")
+    exact = compounded_percent(step.factor for step in listed)
+    lowest = compounded_percent(step.lowest_factor for step in listed)
+    highest = compounded_percent(step.highest_factor for step in listed)
+    words = " x ".join(f"{plain(step.factor, 2)}" for step in listed)
+    room = f"{plain(lowest, 1)}% to {plain(highest, 1)}%"
+    return judged(
+        printed,
+        exact,
+        agrees=rounded(exact, printed.places) == printed.value,
+        why=f"The listed gains compound to {plain(exact, 1)}%, not {printed.printed}; 'almost' and 'ca.' leave {room}.",
+        group="Gains",
+        report=LETTER,
+        steps=(f"{words} = {plain(1 + exact / 100, 4)}.", *_room(listed, room)),
+    )
+
+
+def _room(listed: Sequence[Step], room: str) -> tuple[str, ...]:
+    of_throughput = compounded_percent(step.factor for step in listed if step.is_of_throughput)
+    added = sum(step.gain_percent for step in listed)
+    return (
+        f"Reading 'almost' as up to half a per cent less and 'ca.' as half a per cent either way: {room}.",
+        f"Without step 6, which stands among the response times: {plain(of_throughput, 1)}%.",
+        f"Added instead of compounded: {added}%.",
+    )
+
+
+def _memory(document: Document) -> Iterator[Check]:
+    value = document.value
+    memory, share = value("memory"), value("shared-buffers-share")
+    yield _quotient(document, "shared-buffers", memory * share, f"{memory} GB x {share}")
+    pages = Fraction(value("huge-pages")) * HUGE_PAGE_MB / 1024
+    yield _quotient(document, "huge-pages-gb", pages, f"{value('huge-pages'):,} x {HUGE_PAGE_MB} MB / 1,024")
+    for name in ("dirty-background", "dirty"):
+        percent, count = value(f"{name}-percent"), value(f"{name}-bytes")
+        yield _quotient(document, f"{name}-gb", Fraction(memory * percent) / 100, f"{percent}% of {memory} GB")
+        yield _quotient(document, f"{name}-mb", Fraction(count) / 1024**2, f"{count:,} / 1,024 / 1,024")
+
+
+def _quotient(document: Document, name: str, exact: Decimal | Fraction, words: str) -> Check:
+    return quotient(document.figure(name), exact, words, group="Memory", report=LETTER)

@@ -1,0 +1,156 @@
+"""What is bought: hardware, licence models, and the dated list prices and exchange rates that are never rewritten."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from benchhub.analysis.pricing.rules import CHOICES, LicenceRules, RulesError
+from benchhub.analysis.pricing.rules_form import rules_from
+
+from .revised import Revised, name_constraints
+
+CURRENCY = RegexValidator(r"^[A-Z]{3}$", "Use an ISO 4217 code: EUR.")
+
+
+class Hardware(Revised):
+    """A hardware profile as it was bought. What a probe saw is kept with the host and with each run instead."""
+
+    sockets = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    cores_per_socket = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    threads_per_core = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
+    clock_ghz = models.DecimalField(max_digits=5, decimal_places=2, null=True, blank=True)
+    memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    processor = models.CharField(max_length=80, blank=True)
+    disabled_cores_per_socket = models.PositiveIntegerField(default=0)
+    vm_vcpus = models.PositiveIntegerField(null=True, blank=True)
+    vm_memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    vm_smt = models.BooleanField(default=True)
+    disks = models.CharField(max_length=300, blank=True)
+    remark = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "hardware"
+        constraints = [
+            *name_constraints("hardware"),
+            models.CheckConstraint(
+                condition=Q(sockets__gte=1, cores_per_socket__gte=1, threads_per_core__gte=1),
+                name="hardware_has_cores",
+            ),
+            models.CheckConstraint(
+                condition=Q(disabled_cores_per_socket__lt=F("cores_per_socket")), name="hardware_has_enabled_cores"
+            ),
+            models.CheckConstraint(condition=Q(vm_vcpus=None) | Q(vm_vcpus__gte=1), name="hardware_vm_has_vcpus"),
+        ]
+
+    @property
+    def cores(self) -> int:
+        return self.sockets * self.cores_per_socket
+
+    @property
+    def threads(self) -> int:
+        return self.cores * self.threads_per_core
+
+
+class LicenceModel(Revised):
+    """How a product's licence is counted and paid: analysis.pricing.rules. What holds its default is not in `rules`."""
+
+    class Metric(models.TextChoices):
+        NONE = "none", "hardware only"
+        SERVER = "server", "per server"
+        SOCKET = "socket", "per socket"
+        CORE = "core", "per core"
+        VCPU = "vcpu", "per vCPU"
+        MEMORY = "memory", "by memory"
+        USER = "user", "per named user"
+        FLAT = "flat", "one price for all"
+
+    metric = models.CharField(max_length=10, choices=Metric)
+    rules = models.JSONField(default=dict, blank=True)
+    product = models.CharField(max_length=120, blank=True)
+    remark = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            *name_constraints("licence_model"),
+            models.CheckConstraint(condition=Q(metric__in=CHOICES["metric"]), name="licence_model_metric"),
+        ]
+
+    def licence_rules(self) -> LicenceRules:
+        """Raises RulesError; what a form or a fixture has let in raises none."""
+        return rules_from({**self.rules, "metric": self.metric})
+
+    def clean(self) -> None:
+        if self.metric not in self.Metric.values:
+            return  # said of the field itself
+        try:
+            self.licence_rules()
+        except RulesError as error:
+            raise ValidationError(str(error)) from error
+
+
+class ListPriceQuerySet(models.QuerySet["ListPrice"]):
+    def newest_first(self) -> Self:
+        return self.order_by("-priced_on", "-pk")
+
+
+class ListPrice(models.Model):
+    """One dated, sourced price. Append-only: the database refuses to change or delete a row."""
+
+    hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True, related_name="prices")
+    licence_model = models.ForeignKey(LicenceModel, models.PROTECT, null=True, blank=True, related_name="prices")
+    description = models.CharField(max_length=200)
+    part_number = models.CharField(max_length=80, blank=True)
+    amount = models.DecimalField(max_digits=16, decimal_places=4)
+    currency = models.CharField(max_length=3, validators=[CURRENCY])
+    priced_on = models.DateField()
+    source = models.CharField(max_length=300)
+    remark = models.TextField(blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ListPriceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-priced_on", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["description", "source", "priced_on"], name="list_price_natural_key"),
+            models.CheckConstraint(condition=Q(amount__gte=0), name="list_price_not_negative"),
+            models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="list_price_currency"),
+            models.CheckConstraint(
+                condition=Q(hardware=None, licence_model__isnull=False) | Q(hardware__isnull=False, licence_model=None),
+                name="list_price_of_one_thing",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.description}: {self.amount} {self.currency} ({self.priced_on})"
+
+
+class ExchangeRate(models.Model):
+    """What one unit of `base` cost in `quoted` on a day. Append-only, as prices are."""
+
+    base = models.CharField(max_length=3, validators=[CURRENCY])
+    quoted = models.CharField(max_length=3, validators=[CURRENCY])
+    value = models.DecimalField(max_digits=18, decimal_places=8)
+    priced_on = models.DateField()
+    source = models.CharField(max_length=300)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-priced_on", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["base", "quoted", "priced_on", "source"], name="exchange_rate_natural_key"),
+            models.CheckConstraint(condition=Q(value__gt=0), name="exchange_rate_positive"),
+            models.CheckConstraint(condition=~Q(base=F("quoted")), name="exchange_rate_of_two_currencies"),
+            models.CheckConstraint(
+                condition=Q(base__regex=r"^[A-Z]{3}$", quoted__regex=r"^[A-Z]{3}$"), name="exchange_rate_currencies"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"1 {self.base} = {self.value.normalize():f} {self.quoted} ({self.priced_on})"

@@ -1,0 +1,63 @@
+"""Named things that results cite: an edit makes a revision, and what is not used any more is retired."""
+
+from __future__ import annotations
+
+from typing import Any, Self, cast
+
+from django.db import models, transaction
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
+
+
+class CurrentQuerySet(models.QuerySet[Any]):
+    def current(self) -> Self:
+        return self.filter(retired_at=None)
+
+    def retire(self) -> int:
+        return self.current().update(retired_at=Now())
+
+    def show_again(self) -> int:
+        return self.update(retired_at=None)
+
+
+class RevisedQuerySet(CurrentQuerySet):
+    def marked(self) -> Self:
+        """Each with `is_replaced`: whether it has a newer revision. What has none and is retired, a person retired."""
+        newer = self.model._default_manager.filter(name=OuterRef("name"), revision__gt=OuterRef("revision"))
+        return self.annotate(is_replaced=Exists(newer))
+
+    def show_again(self) -> int:
+        """Only what has no newer revision."""
+        shown = self.marked().filter(is_replaced=False).values("pk")
+        return type(self)(self.model).filter(pk__in=shown).update(retired_at=None)
+
+
+class Revised(models.Model):
+    """A named thing that results cite: it is never edited in place (the database refuses); an edit makes a revision."""
+
+    name = models.CharField(max_length=120)
+    revision = models.PositiveIntegerField(default=1)
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = RevisedQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name if self.revision == 1 else f"{self.name} (revision {self.revision})"
+
+    @transaction.atomic
+    def revise(self, **changes: Any) -> Self:
+        """Retire this revision and return the next one, with `changes` applied."""
+        values = {f.attname: getattr(self, f.attname) for f in self._meta.concrete_fields if not f.primary_key}
+        values.update(changes, revision=self.revision + 1, retired_at=None)
+        type(self)._default_manager.filter(pk=self.pk).update(retired_at=Now())
+        return cast(Self, type(self)._default_manager.create(**values))
+
+
+def name_constraints(table: str) -> list[models.BaseConstraint]:
+    return [
+        models.UniqueConstraint(fields=["name", "revision"], name=f"{table}_name_revision"),
+        models.UniqueConstraint(fields=["name"], condition=Q(retired_at=None), name=f"{table}_one_current"),
+    ]

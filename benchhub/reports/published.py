@@ -1,0 +1,32 @@
+"""Published reports as pages: what they print, drawn again, and what their own numbers make of it. No database."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from . import published_page
+from .published_files import Report, reports
+
+
+def published(request: HttpRequest) -> HttpResponse:
+    return render(request, "reports/published_list.html", {"reports": reports()})
+
+
+def report(request: HttpRequest, slug: str) -> HttpResponse:
+    """`?csv=` answers with one of the page's tables instead."""
+    found = next((one for one in reports() if one.about["slug"] == slug), None)
+    if found is None:
+        raise Http404(f"There is no published report named '{slug}'.")
+    if key := request.GET.get("csv"):
+        return _csv(found, key)
+    return render(request, "reports/published.html", published_page.context(found))
+
+
+def _csv(found: Report, key: str) -> HttpResponse:
+    tables = published_page.all_tables(found)
+    if key not in tables:
+        return HttpResponse(f"There is no table of that name: ask for {', '.join(tables)}.", status=404)
+    response = HttpResponse(tables[key].csv(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{found.about["slug"]}-{key}.csv"'
+    return response

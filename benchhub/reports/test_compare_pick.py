@@ -1,0 +1,75 @@
+"""The list in which curves are ticked to be compared."""
+
+import pytest
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from benchhub.bench import testdata
+
+from .testdata import COMPARE, both, key
+
+pytestmark = pytest.mark.django_db
+PICK_QUERIES = 7  # session, user, hosts, workloads, count, page, peaks
+
+
+def test_a_warehouse_without_a_curve_says_what_to_do_first(reader):
+    assertContains(reader.get(COMPARE), "There is no finished curve yet")
+
+
+def test_finished_curves_are_listed_with_their_peak_and_can_be_ticked(reader, experiment, systems):
+    response = reader.get(COMPARE)
+    assertContains(response, f'name="curve" value="{key(experiment, systems[0])}"')
+    assertContains(response, "1,120")
+    assertContains(response, "at 8 clients")
+    assertNotContains(response, " checked")
+
+
+def test_a_curve_that_is_still_being_run_is_not_listed(reader, experiment, systems):
+    testdata.make_run(experiment, systems[0], 16, 1)
+    response = reader.get(COMPARE)
+    assertNotContains(response, f'value="{key(experiment, systems[0])}"')
+    assertContains(response, f'value="{key(experiment, systems[1])}"')
+
+
+def test_a_search_keeps_what_was_ticked_even_where_it_is_not_found(reader, experiment, systems):
+    response = reader.get(both(experiment, systems[:1], pick=1, q="PostgreSQL 18"))
+    assertContains(response, "Also chosen")
+    assertContains(response, f'value="{key(experiment, systems[0])}" checked')
+    assertContains(response, f'id="curve-{key(experiment, systems[1])}"')
+    assertNotContains(response, f'id="curve-{key(experiment, systems[0])}"')
+    assertContains(response, f'href="?curve={key(experiment, systems[0])}&amp;pick=1">Show all')
+
+
+def test_the_list_narrows_by_host_and_says_when_nothing_matches(reader, experiment, host):
+    assertContains(reader.get(COMPARE, {"host": host.pk}), "PostgreSQL 16")
+    assertContains(reader.get(COMPARE, {"q": "no such thing"}), "Nothing matches")
+
+
+def test_the_button_leads_to_an_address_without_the_search(reader, experiment, systems):
+    asked = both(experiment, systems, pick=1, q="Two", sort="date", go=1, term=5)
+    assertRedirects(reader.get(asked), both(experiment, systems, term=5))
+
+
+def test_comparing_nothing_asks_to_tick_first(reader, experiment):
+    assertContains(reader.get(COMPARE, {"pick": 1, "go": 1}), "Tick the curves to compare first.")
+
+
+def test_an_experiment_leads_to_all_its_curves(reader, experiment, systems):
+    assertRedirects(reader.get(COMPARE, {"experiment": experiment.pk}), both(experiment, systems))
+
+
+def test_an_experiment_without_a_result_has_nothing_to_compare(reader, systems):
+    made = testdata.make_experiment(systems, name="Empty")
+    assertContains(reader.get(COMPARE, {"experiment": made.pk}), "Empty&#x27; has no result yet")
+    assert reader.get(COMPARE, {"experiment": "x"}).status_code == 404
+
+
+def test_the_list_takes_the_same_queries_however_many_curves_there_are(
+    reader, experiment, systems, django_assert_num_queries
+):
+    with django_assert_num_queries(PICK_QUERIES):
+        reader.get(COMPARE)
+    other = testdata.make_experiment(systems, name="Again")
+    for system in systems:
+        testdata.succeeded(testdata.make_run(other, system, 1, 1), 300.0)
+    with django_assert_num_queries(PICK_QUERIES):
+        reader.get(COMPARE)
