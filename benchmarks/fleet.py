@@ -89,7 +89,7 @@ def main() -> int:
         work = rig.account.make_folder(rig.folder / "work")
         systems = enrolled(rig, work, options.targets)
         children = {"worker": rig.worker(), "ticker": rig.ticker(), "broker": rig.processes._children["broker"]}
-        print(f"{options.targets} targets on {-(-options.targets // ADDRESSES_PER_DAEMON)} daemons; loads of {options.seconds} s", flush=True)
+        print(f"{options.targets} targets, loads of {options.seconds} s", flush=True)
         ramp(systems, options.seconds)
         until_settled(options.targets, options.seconds)
         begun = time.time()
