@@ -28,7 +28,7 @@ from tests.faults.proxy import Proxy
 
 CLONE = Path(__file__).resolve().parent.parent.parent
 PATIENCE_S = 90
-FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), Path("/nowhere"))
 
 # $PGAPPNAME names the run. `behaviour` is what a test wants the load to do before, or instead.
 COUNTING_PGBENCH = """\
