@@ -113,7 +113,7 @@ def _enter_starting(run: Run, claim: queue.Claim) -> bool:
     if run.cancel_asked_at:
         queue.finish(run, claim, State.CANCELLED, "Cancelled before it started.")
         return False
-    if reason := queue.why_not_now(run):  # the worker may have slept since the run was reserved
+    if reason := queue.slept_over(run):
         queue.give_back(run, claim, reason)
         return False
     number = (run.attempts.aggregate(last=Max("number"))["last"] or 0) + 1

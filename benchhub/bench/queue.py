@@ -21,6 +21,7 @@ from .models import Attempt, Event, Experiment, Hold, Run, Watch
 from .states import ACTIVE, FINAL, State, may_move
 
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
+RESERVED_JUST_NOW = timedelta(seconds=5)
 FRESH_WATCH = {
     "next_look_at": Now(),
     "last_contact_at": None,
@@ -98,7 +99,8 @@ def _reserve(run: Run) -> bool:
         with transaction.atomic():
             Hold.objects.bulk_create(Hold(resource=key, run=run) for key in resources(run))
             locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
-            _refuse_where_shut(run)
+            if run.experiment.failure_policy != Experiment.FailurePolicy.CONTINUE:
+                _refuse_where_shut(run)
             move(locked, State.RESERVED)
             Watch.objects.update_or_create(run=locked, defaults=dict(FRESH_WATCH))
     except (IntegrityError, Run.DoesNotExist, ShutError):
@@ -111,6 +113,12 @@ def _refuse_where_shut(run: Run) -> None:
     # In this order: what another worker pauses between the two has either tripped already or is seen as paused.
     if Experiment.objects.tripped().filter(pk=run.experiment_id).exists() or why_not_now(run):
         raise ShutError
+
+
+def slept_over(run: Run) -> str:
+    """What keeps a run from starting that was reserved some time ago; its gates were open a moment before that."""
+    is_old = Watch.objects.filter(run=run, next_look_at__lt=Now() - RESERVED_JUST_NOW).exists()
+    return why_not_now(run) if is_old else ""
 
 
 def why_not_now(run: Run) -> str:
