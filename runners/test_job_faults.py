@@ -161,7 +161,7 @@ async def test_a_job_outlives_the_worker_that_started_it_and_is_found_by_another
 
 async def test_a_killed_job_is_lost_only_when_seen_twice(bench):
     await bench.start("sleep 30", password="secret")
-    await bench.until(lambda: is_written(bench.folder / "pid"))
+    await bench.until(lambda: is_written(bench.folder / "pid") and bench.executions() == ["1"])
     wrapper, command = pids(bench)
     os.kill(wrapper, signal.SIGKILL)
     os.killpg(command, signal.SIGKILL)

@@ -84,20 +84,24 @@ def _littles_law(evidence: Evidence) -> Doubt | None:
         return None
     least, most = (evidence.tps * latency_ms / 1000 for latency_ms in latency)
     middle = (least + most) / 2
-    product = f"{evidence.tps:,.0f} TPS x {sum(latency) / 2:.4g} ms = {middle:.4g} clients"
+    product = f"{evidence.tps:,.0f} TPS x {sum(latency) / 2:.4g} ms of average latency = {middle:.4g} clients"
     if least > evidence.clients * (1 + LITTLES_LAW_TOLERANCE):
         return "littles-law", f"{product}, more than the {evidence.clients} there were."
     if most < evidence.clients * (1 - LITTLES_LAW_TOLERANCE):
         return "clients-idle", (
-            f"{product} of {evidence.clients}: the others were not waiting for the server, so the load "
-            "generator may be the limit, or the numbers do not belong together."
+            f"{product} of {evidence.clients}: the rest of the time was not spent waiting for the server, so the "
+            "load generator may be the limit, or the numbers do not belong together."
         )
     return None
 
 
 def _latency_range_ms(evidence: Evidence) -> tuple[float, float] | None:
-    """Return the lowest and highest average that the evidence leaves room for; the logged one is exact."""
-    if evidence.logged_latency_average_ms is not None:
+    """Return the lowest and highest average that the evidence leaves room for.
+
+    A whole log is exact. The average of a sample is not: one slow transaction among a thousand moves it by more than
+    the tolerance, so that it stands for nothing here.
+    """
+    if evidence.logged_latency_average_ms is not None and evidence.log_sampling_rate >= 1:
         return evidence.logged_latency_average_ms, evidence.logged_latency_average_ms
     if evidence.latency_average_ms is None or evidence.latency_is_derived:
         return None

@@ -24,7 +24,8 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Repeats of one measurement, in the unit they were measured in; fewer than three leave no interval.
+    """Repeats of one measurement, in the unit they were measured in; fewer than three leave no interval, nor do
+    repeats that lie so far apart that it would reach below 0.
 
     `low` to `high` is what is shown beside the median, and `kind` says which of the two it is: the interval of the
     mean where there is one (it need not hold the median, nor the range), otherwise the range of repeats.
@@ -76,11 +77,14 @@ def summarise(values: Sequence[float]) -> Spread:
     )
 
 
-def _interval(values: Sequence[float]) -> Interval:
-    """mean +- t x s / sqrt(n), with Student's t for n - 1 degrees of freedom."""
+def _interval(values: Sequence[float]) -> Interval | None:
+    """mean +- t x s / sqrt(n), with Student's t for n - 1 degrees of freedom.
+
+    None where it would reach below 0: a throughput cannot, so repeats that scatter so far do not scatter normally.
+    """
     mean = statistics.fmean(values)
     half = t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-    return Interval(mean - half, mean + half)
+    return Interval(mean - half, mean + half) if half < mean else None
 
 
 @cache

@@ -34,9 +34,15 @@ def test_three_repeats_show_the_interval_of_their_mean():
 
 
 def test_the_interval_lies_around_the_mean_and_not_around_the_median():
+    spread = summarise([10.0, 11.0, 15.0])
+    assert spread.median == 11.0
+    assert (spread.low + spread.high) / 2 == pytest.approx(spread.mean) == pytest.approx(12.0)
+
+
+def test_an_interval_that_would_reach_below_0_is_none_and_the_range_stands_in_its_place():
+    # mean 7 / 3, s = 1.5275: 4.302653 x 1.5275 / sqrt(3) = 3.7946, so that the interval would begin at -1.46
     spread = summarise([1.0, 2.0, 4.0])
-    assert spread.median == 2.0
-    assert (spread.low + spread.high) / 2 == pytest.approx(spread.mean) == pytest.approx(7 / 3)
+    assert (spread.kind, spread.low, spread.high) == (RANGE, 1.0, 4.0)
 
 
 def test_five_repeats_by_hand():

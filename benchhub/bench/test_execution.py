@@ -41,7 +41,8 @@ def test_a_result_keeps_its_evidence_series_latencies_and_facts(worker, system, 
     assert sum(whole.counts) == run.result.measures["logged_transactions"]["value"]
     assert whole.sampling_rate == run.spec["log_sampling_rate"] == 1 / 60  # 2 x 60,000 TPS, 2,000 lines a second
     assert any("1 of 60 transactions" in remark for remark in run.result.remarks)
-    assert run.result.latency_p50_ms <= run.result.latency_p99_ms
+    assert run.result.latency_p50_ms > 0
+    assert (run.result.latency_p99_ms is not None) == (sum(whole.counts) >= 1000)  # 10 of them lie above it
     assert run.found.settings["fsync"]["setting"] == "on"
     assert run.found.server["server_version_num"] // 10000 == 18
     assert run.found.deltas["pg_stat_database"]["xact_commit"] >= run.result.measures["transactions"]["value"]

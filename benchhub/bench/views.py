@@ -110,7 +110,9 @@ def _ask_to_cancel(request: HttpRequest, runs: Any, question: dict[str, str], cr
         return render(request, "confirm.html", {**question, "crumb": crumb})
     count = queue.ask_to_cancel(runs)
     transaction.on_commit(wake)
-    messages.success(request, f"{_runs(count)} cancelled; one under way ends when its host has stopped it.")
+    under_way = runs.active().filter(cancel_asked_at__isnull=False).count()
+    stopping = f" {_runs(under_way).capitalize()} under way will end when stopped on the host." if under_way else ""
+    messages.success(request, f"{_runs(count)} cancelled.{stopping}")
     return redirect(crumb["address"])
 
 

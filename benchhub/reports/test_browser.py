@@ -35,6 +35,9 @@ def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experimen
     assert page.locator(".chart .points path.point").count() == 4 + 2
     assert page.locator(".chart .errorbar").count() == 2
     assert page.locator(".chart .xtick text").all_text_contents() == ["1", "8"]
+    buttons = page.locator(".modebar-btn").evaluate_all("found => found.map(one => one.dataset.title)")
+    assert any("Download plot" in title for title in buttons)
+    assert not any("Share" in title or "Cloud" in title for title in buttons)  # nothing leaves for another host
     assert not is_too_wide(page)
 
 

@@ -30,13 +30,13 @@ PERCENT = 100
 
 @dataclass(frozen=True, slots=True)
 class PriceInterval:
-    """Money per unit of throughput. `high` is None where the interval of the throughput reaches down to 0.
+    """Money per unit of throughput.
 
     `kind` is that of the throughput's spread; `n` the number of repeats, 0 where only a range is known.
     """
 
     low: Decimal
-    high: Decimal | None
+    high: Decimal
     kind: str
     n: int
 
@@ -90,7 +90,7 @@ def interval(of: Quote) -> PriceInterval:
         return PriceInterval(of.total / throughput.highest, of.total / throughput.lowest, RANGE, 0)
     spread = summarise(throughput.repeats)
     low, high = Decimal(str(spread.low)), Decimal(str(spread.high))
-    return PriceInterval(of.total / high, of.total / low if low > 0 else None, spread.kind, spread.n)
+    return PriceInterval(of.total / high, of.total / low, spread.kind, spread.n)
 
 
 def ratio(one: Quote, other: Quote) -> PriceRatio:

@@ -67,7 +67,11 @@
     if (chart.hidden) return;
     const colour = theme();
     const traces = figure.data.map((trace) => coloured(trace, colour));
-    const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+    // Nothing leaves for another host: plotly's own button would upload the chart.
+    const config = {
+      displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"],
+      showSendToCloud: false, plotlyServerURL: "",
+    };
     await Plotly.react(chart, traces, layout(figure.layout, colour, traces), config);
     chart.classList.add("drawn");
     if (!chart.dataset.clickable) openRunOnClick(chart);
