@@ -45,18 +45,32 @@ SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
 
 def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
-    """Advance everything that can be advanced now; returns the number of steps taken. Never waits for a load."""
-    run_ids = list(run_ids)
-    if not run_ids:
-        queue.reserve_ready()
-    taken_in_all = 0
-    while jobs := _prepared(queue.claim(BATCH, run_ids)):
-        _advance(jobs, wake)
-        taken_in_all += len(jobs)
-        run_ids = []
+    """Advance the named runs, or all that are due, and start what may; returns the number of steps taken.
+
+    Never waits for a load. Named runs do not wait for the looks at others: theirs is a host that stands idle.
+    """
+    named = list(run_ids)
+    taken = _follow(wake, named or queue.reserve())
+    while not named and (jobs := _round(wake)):
+        taken += len(jobs)
         if _has_ended(jobs):
-            queue.reserve_ready()
-    return taken_in_all
+            taken += _follow(wake, queue.reserve())
+    return taken
+
+
+def _follow(wake: Wake, run_ids: Sequence[int]) -> int:
+    """Advance these runs, and then those that take the place of what has ended, one after the other."""
+    taken = 0
+    while run_ids and (jobs := _round(wake, run_ids)):
+        taken += len(jobs)
+        run_ids = queue.reserve() if _has_ended(jobs) else ()
+    return taken
+
+
+def _round(wake: Wake, run_ids: Sequence[int] = ()) -> list[Job]:
+    jobs = _prepared(queue.claim(BATCH, run_ids))
+    _advance(jobs, wake)
+    return jobs
 
 
 def _advance(jobs: Iterable[Job], wake: Wake) -> None:

@@ -6,7 +6,7 @@ Times are the database's, never a worker's clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -75,9 +75,14 @@ def resources(run: Run) -> list[str]:
 
 def reserve_ready() -> int:
     """Reserve the next run of every driver that may start one now; returns how many were reserved."""
+    return len(reserve())
+
+
+def reserve() -> list[int]:
+    """As reserve_ready, but returns the runs' keys."""
     stop_failing()
     Hold.objects.filter(run=None, free_at__lte=Now()).delete()
-    return sum(_reserve(run) for run in _next_of_each_driver())
+    return [run.pk for run in _next_of_each_driver() if _reserve(run)]
 
 
 def _next_of_each_driver() -> list[Run]:
@@ -149,10 +154,10 @@ def _missing_data_set(run: Run) -> str:
 # --- claiming ------------------------------------------------------------------------------------------------
 
 
-def claim(limit: int, run_ids: Iterable[int] = ()) -> list[Claim]:
-    """Claim active runs that are due (or named) and that nobody drives at the moment, under a new fence."""
+def claim(limit: int, run_ids: Collection[int] = ()) -> list[Claim]:
+    """Claim active runs that are due, or the named ones, unless somebody drives them at present; under new fences."""
     with transaction.atomic():
-        due = Q(next_look_at__lte=Now()) | Q(pk__in=list(run_ids))
+        due = Q(pk__in=run_ids) if run_ids else Q(next_look_at__lte=Now())
         free = Q(lease_until=None) | Q(lease_until__lt=Now())
         watches = list(
             Watch.objects.select_for_update(skip_locked=True, of=("self",))
