@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from .forms import CatalogForm, RevisedForm, of_kind
-from .models import Hardware, Host, LicenceModel, ListPrice
+from .models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
 from .templatetags.catalogue import GIB
 
 KINDS: dict[str, type[Hardware] | type[LicenceModel]] = {"hardware": Hardware, "licence_model": LicenceModel}
@@ -99,6 +99,38 @@ class PriceForm(CatalogForm):
         key = {name: cleaned.get(name) for name in ("description", "source", "priced_on")}
         if all(key.values()) and ListPrice.objects.filter(**key).exists():
             self.add_error("description", "The list has this line already: same description, source and day.")
+        return cleaned
+
+
+class RateForm(CatalogForm):
+    base = forms.CharField(max_length=3, label="From", help_text="The currency of which one unit is converted: EUR.")
+    quoted = forms.CharField(max_length=3, label="To", help_text="The currency that it gives: USD.")
+    value = forms.DecimalField(
+        max_digits=18, decimal_places=8, label="Rate", help_text="How many of the second one unit of the first gives."
+    )
+    priced_on = forms.DateField(widget=DAY, label="Day", help_text="It counts from this day on.")
+
+    class Meta:
+        model = ExchangeRate
+        fields = ("base", "quoted", "value", "priced_on", "source")
+        help_texts = {"source": "Where it can be looked up again: a central bank, with address."}
+
+    def clean_base(self) -> str:
+        return str(self.cleaned_data["base"]).upper()
+
+    def clean_quoted(self) -> str:
+        return str(self.cleaned_data["quoted"]).upper()
+
+    def clean_value(self) -> Decimal:
+        value: Decimal = self.cleaned_data["value"]
+        if value <= 0:
+            raise forms.ValidationError("Write a rate above 0.")
+        return value
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("base") and cleaned.get("base") == cleaned.get("quoted"):
+            self.add_error("quoted", "Write another currency than the first one.")
         return cleaned
 
 
