@@ -5,8 +5,9 @@ Django's formsets do the same by a form for each row, which takes seconds for th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from django.http import QueryDict
@@ -66,35 +67,37 @@ class Row:
     def _cell(self, field: Field) -> str:
         name = f"{self.prefix}-{self.number}-{field.name}"
         error = self.errors.get(field.name)
-        label = f'<label for="id_{name}">{escape(field.title)}</label>'
         kinds = f"{' wide' if field.is_wide else ''}{' wrong' if error else ''}"
-        why = f'<p class="why" id="id_{name}_error">{escape(error)}</p>' if error else ""
-        return f'<div class="cell {field.kind}{kinds}">{label}{self._input(field, name, error)}{why}</div>'
+        why = f'<span class="why" id="{name}_error">{escape(error)}</span>' if error else ""
+        shown = f"{escape(field.title)}{self._input(field, name, error)}{why}"
+        return f'<label class="cell {field.kind}{kinds}">{shown}</label>'
 
     def _input(self, field: Field, name: str, error: str | None) -> str:
-        own = f'id="id_{name}" name="{name}"'
-        own += f' title="{escape(field.help)}"' if field.help else ""
-        own += f' aria-invalid="true" aria-describedby="id_{name}_error"' if error else ""
+        own = f'name="{name}"'
+        own += f' aria-invalid="true" aria-describedby="{name}_error"' if error else ""
         typed = self.texts[field.name]
         if field.kind == "choice":
-            return f"<select {own}>{''.join(_options(field, typed))}</select>"
+            return f"<select {own}>{_options(field.choices, typed)}</select>"
         if field.kind == "day" and _is_day(typed):
             own += ' type="date"'
         own += ' inputmode="decimal"' if field.kind == "number" else ""
         own += " autofocus" if self.is_focused and field is self.fields[0] else ""
-        return f'<input {own} value="{escape(typed)}" autocomplete="off">'
+        return f'<input {own} value="{escape(typed)}">'
 
 
 def is_blank(texts: Mapping[str, str], fields: Sequence[Field]) -> bool:
     return all(texts.get(field.name, "") in ("", field.default) for field in fields)
 
 
-def _options(field: Field, typed: str) -> Iterator[str]:
+@lru_cache(maxsize=1000)
+def _options(choices: tuple[tuple[str, str], ...], typed: str) -> str:
     """What was sent and is no choice stays to be seen."""
-    known = [value for value, _ in field.choices]
-    for value, label in (*field.choices, *([] if typed in known else [(typed, typed)])):
-        chosen = " selected" if value == typed else ""
-        yield f'<option value="{escape(value)}"{chosen}>{escape(label)}</option>'
+    known = [value for value, _ in choices]
+    shown = (*choices, *([] if typed in known else [(typed, typed)]))
+    return "".join(
+        f'<option value="{escape(value)}"{" selected" if value == typed else ""}>{escape(label)}</option>'
+        for value, label in shown
+    )
 
 
 def _is_day(typed: str) -> bool:
