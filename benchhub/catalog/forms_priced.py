@@ -47,15 +47,6 @@ class HardwareForm(RevisedForm):
         return cleaned
 
 
-class LicenceModelForm(RevisedForm):
-    class Meta:
-        model = LicenceModel
-        fields = ("name", "metric", "product", "remark")
-        labels = {"metric": "Counted"}
-        help_texts = {"metric": "By occupied socket or by physical core of the server; hardware only means no licence."}
-        widgets = {"remark": forms.Textarea(attrs={"rows": 3})}
-
-
 class PriceForm(CatalogForm):
     of = forms.ChoiceField(choices=(), label="Price of")
     priced_on = forms.DateField(widget=DAY, help_text="The day of the list or the quotation; it counts from then on.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Self
 
 from django.core.exceptions import ValidationError
@@ -12,6 +13,7 @@ from django.db.models.functions import Now
 
 from benchhub.analysis.pricing.rules import CHOICES, LicenceRules, RulesError
 from benchhub.analysis.pricing.rules_form import rules_from
+from benchhub.analysis.pricing.topology import Machine, VirtualMachine
 
 from .revised import Revised, name_constraints
 
@@ -55,6 +57,23 @@ class Hardware(Revised):
     @property
     def threads(self) -> int:
         return self.cores * self.threads_per_core
+
+    def machine(self) -> Machine:
+        """As licences count it; 1 GB of memory is 2^30 bytes."""
+        return Machine(
+            name=str(self),
+            sockets=self.sockets,
+            cores_per_socket=self.cores_per_socket,
+            threads_per_core=self.threads_per_core,
+            memory_gb=_gb(self.memory_bytes),
+            processor=self.processor,
+            disabled_cores_per_socket=self.disabled_cores_per_socket,
+            vm=VirtualMachine(self.vm_vcpus, _gb(self.vm_memory_bytes), self.vm_smt) if self.vm_vcpus else None,
+        )
+
+
+def _gb(memory_bytes: int | None) -> Decimal | None:
+    return None if memory_bytes is None else Decimal(memory_bytes) / 2**30
 
 
 class LicenceModel(Revised):

@@ -1,4 +1,4 @@
-"""What is bought: hardware, licence models, and the prices of both."""
+"""What is bought: hardware, and the list prices of hardware and licences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from .forms_priced import HardwareForm, LicenceModelForm, PriceForm
+from .forms_priced import HardwareForm, PriceForm
 from .listing import Column, Filter, Listing
-from .models import Hardware, Host, LicenceModel, ListPrice
+from .models import Hardware, Host, ListPrice
 from .queries_revised import REVISIONS, listing_of_revised, note_revision
 from .templatetags.catalogue import GIB
 
@@ -28,16 +28,6 @@ HARDWARE_COLUMNS = (
     Column("hosts", "Hosts", ("host_count", "name"), is_number=True),
     Column("price", "Newest price", is_number=True),
     Column("actions", "Change"),
-)
-LICENCE_COLUMNS = (
-    Column("name", "Licence model", ("name", "-revision")),
-    Column("metric", "Counted", ("metric", "name")),
-    Column("product", "Product", ("product", "name")),
-    Column("price", "Newest price, a year", is_number=True),
-    Column("actions", "Change"),
-)
-METRICS = Filter(
-    "metric", "Counted", {value: (str(label), Q(metric=value)) for value, label in LicenceModel.Metric.choices}
 )
 PRICE_COLUMNS = (
     Column("date", "Priced on", ("priced_on", "description")),
@@ -99,35 +89,6 @@ def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
     intro = note_revision(revision, [(hosts, "host")]) + " Prices stay with the old one: add the price again."
     action = f"Save revision {revision}"
     return _form(request, form, "hardware-list", "Hardware", title=f"Revise {name}", action=action, intro=intro)
-
-
-def licence_models(request: HttpRequest) -> HttpResponse:
-    rows = LicenceModel.objects.prefetch_related(NEWEST_PRICES)
-    search = ("name", "product", "remark")
-    listing = listing_of_revised(request, rows, LICENCE_COLUMNS, search=search, filters=(METRICS, REVISIONS))
-    return render(request, "catalog/licence_models.html", {"listing": listing})
-
-
-def licence_model_add(request: HttpRequest) -> HttpResponse:
-    form = LicenceModelForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        messages.success(request, f"{saved} is saved." + ("" if saved.metric == "none" else " Add its price next."))
-        return redirect("licence-models")
-    shown = {"title": "Add a licence model", "action": "Add the licence model"}
-    return _form(request, form, "licence-models", "Licence models", **shown)
-
-
-def licence_model_revise(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(LicenceModel, pk=pk)
-    name, revision = str(row), row.revision + 1
-    form = LicenceModelForm(request.POST or None, instance=row)
-    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        priced = "" if saved.metric == "none" else " Prices are of one revision: add its price."
-        messages.success(request, f"{saved} is saved.{priced}")
-        return redirect("licence-models")
-    intro = note_revision(revision, []) + " Prices stay with the old one: add the price again."
-    shown = {"title": f"Revise {name}", "action": f"Save revision {revision}", "intro": intro}
-    return _form(request, form, "licence-models", "Licence models", **shown)
 
 
 def prices(request: HttpRequest) -> HttpResponse:

@@ -9,7 +9,7 @@ from typing import Any
 from .models import PriceSheet, PriceSheetLine
 
 
-def make_sheet(name: str = "Box", **fields: Any) -> PriceSheet:
+def make_sheet(name: str = "Offer", **fields: Any) -> PriceSheet:
     """With one line of 100, in one transaction of the caller's."""
     defaults = {"currency": "EUR", "priced_on": date(2026, 1, 1), "source": "a list"}
     sheet = PriceSheet.objects.create(name=name, **{**defaults, **fields})

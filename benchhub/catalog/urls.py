@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import hosts, instances, priced, rates, recipes, retiring, sheets
+from . import hosts, instances, licences, priced, rates, recipes, retiring, sheets
 
 urlpatterns = [
     path("hosts/", hosts.hosts, name="hosts"),
@@ -26,9 +26,10 @@ urlpatterns = [
     path("price-sheets/<int:pk>/", sheets.sheet, name="price-sheet"),
     path("price-sheets/<int:pk>/revise", sheets.revise, name="price-sheet-revise"),
     path("price-sheets/<int:pk>/csv", sheets.csv_file, name="price-sheet-csv"),
-    path("licence-models/", priced.licence_models, name="licence-models"),
-    path("licence-models/add", priced.licence_model_add, name="licence-model-add"),
-    path("licence-models/<int:pk>/revise", priced.licence_model_revise, name="licence-model-revise"),
+    path("licence-models/", licences.licence_models, name="licence-models"),
+    path("licence-models/add", licences.add, name="licence-model-add"),
+    path("licence-models/preview", licences.preview, name="licence-model-preview"),
+    path("licence-models/<int:pk>/revise", licences.revise, name="licence-model-revise"),
     path("configurations/", recipes.configurations, name="configurations"),
     path("configurations/add", recipes.configuration_add, name="configuration-add"),
     path("configurations/<int:pk>/revise", recipes.configuration_revise, name="configuration-revise"),
