@@ -42,7 +42,8 @@ class LicenceModelForm(RevisedForm):
 
     def __init__(self, *args: Any, tables: Mapping[str, RowSet], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.tables, self.rules, self.table_errors = tables, None, dict[str, str]()
+        self.tables, self.table_errors = tables, dict[str, str]()
+        self.rules: LicenceRules | None = None
         stored = to_mapping(self.instance.licence_rules()) if self.instance.pk else {}
         for name, (label, help_text) in LABELS.items():
             self.fields[name] = _field(name, label, help_text)
@@ -84,7 +85,7 @@ class LicenceModelForm(RevisedForm):
 
 def _field(name: str, label: str, help_text: str) -> forms.Field:
     default, choices = defaults()[name], WORDS_OF_CHOICES.get(name, ())
-    shown = {"label": label, "help_text": help_text, "required": False, "label_suffix": ""}
+    shown: dict[str, Any] = {"label": label, "help_text": help_text, "required": False, "label_suffix": ""}
     if isinstance(default, bool):
         return forms.ChoiceField(choices=YES_NO, **shown)
     if name in CHOICES:

@@ -10,9 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from benchhub.analysis.pricing.rules import RulesError
-
-from . import rules_words
 from .forms_licences import LicenceDraft
 from .listing import Column, Filter
 from .models import Hardware, LicenceModel, ListPrice
@@ -35,17 +32,7 @@ def licence_models(request: HttpRequest) -> HttpResponse:
     rows = LicenceModel.objects.prefetch_related(Prefetch("prices", ListPrice.objects.newest_first()))
     search = ("name", "product", "remark")
     listing = listing_of_revised(request, rows, COLUMNS, search=search, filters=(METRICS, REVISIONS))
-    for row in listing.page.object_list:
-        row.words, row.price_of = _in_words(row)
     return render(request, "catalog/licence_models.html", {"listing": listing})
-
-
-def _in_words(of: LicenceModel) -> tuple[str, str]:
-    try:
-        rules = of.licence_rules()
-    except RulesError as error:
-        return str(error), ""
-    return rules_words.words(rules), rules_words.price_of(rules)
 
 
 def add(request: HttpRequest) -> HttpResponse:

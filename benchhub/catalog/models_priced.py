@@ -15,6 +15,7 @@ from benchhub.analysis.pricing.rules import CHOICES, LicenceRules, RulesError
 from benchhub.analysis.pricing.rules_form import rules_from
 from benchhub.analysis.pricing.topology import Machine, VirtualMachine
 
+from . import rules_words
 from .revised import Revised, name_constraints
 
 CURRENCY = RegexValidator(r"^[A-Z]{3}$", "Use an ISO 4217 code: EUR.")
@@ -103,6 +104,22 @@ class LicenceModel(Revised):
     def licence_rules(self) -> LicenceRules:
         """Raises RulesError; what a form or a fixture has let in raises none."""
         return rules_from({**self.rules, "metric": self.metric})
+
+    @property
+    def words(self) -> str:
+        """The rules in plain sentences."""
+        try:
+            return rules_words.words(self.licence_rules())
+        except RulesError as error:
+            return str(error)
+
+    @property
+    def price_of(self) -> str:
+        """What an amount in the price list buys: 'one physical core, for a year'."""
+        try:
+            return rules_words.price_of(self.licence_rules())
+        except RulesError:
+            return "what its rules do not say"
 
     def clean(self) -> None:
         if self.metric not in self.Metric.values:

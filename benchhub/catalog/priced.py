@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from .forms_priced import HardwareForm, PriceForm
+from .forms_priced import HardwareForm, PriceForm, amount_help
 from .listing import Column, Filter, Listing
 from .models import Hardware, Host, ListPrice
 from .queries_revised import REVISIONS, listing_of_revised, note_revision
@@ -29,6 +29,7 @@ HARDWARE_COLUMNS = (
     Column("price", "Newest price", is_number=True),
     Column("actions", "Change"),
 )
+HARDWARE_FORM = "catalog/hardware_form.html"
 PRICE_COLUMNS = (
     Column("date", "Priced on", ("priced_on", "description")),
     Column("of", "Price of", ("hardware__name", "licence_model__name", "priced_on")),
@@ -67,9 +68,8 @@ def hardware_add(request: HttpRequest) -> HttpResponse:
     intro = "What was bought, not what a virtual machine shows: prices and licences are counted by it."
     if host:
         intro = f"Filled in with what the probe of {host.name} saw: correct it to what was bought."
-    return _form(
-        request, form, "hardware-list", "Hardware", title="Add hardware", action="Add the hardware", intro=intro
-    )
+    shown = {"title": "Add hardware", "action": "Add the hardware", "intro": intro, "template": HARDWARE_FORM}
+    return _form(request, form, "hardware-list", "Hardware", **shown)
 
 
 def _seen(host: Host) -> dict[str, Any]:
@@ -88,7 +88,8 @@ def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("hardware-list")
     intro = note_revision(revision, [(hosts, "host")]) + " Prices stay with the old one: add the price again."
     action = f"Save revision {revision}"
-    return _form(request, form, "hardware-list", "Hardware", title=f"Revise {name}", action=action, intro=intro)
+    shown = {"title": f"Revise {name}", "action": action, "intro": intro, "template": HARDWARE_FORM}
+    return _form(request, form, "hardware-list", "Hardware", **shown)
 
 
 def prices(request: HttpRequest) -> HttpResponse:
@@ -108,6 +109,11 @@ def price_add(request: HttpRequest) -> HttpResponse:
     return _form(request, form, "prices", "Prices", title="Add a price", action="Add the price", intro=intro)
 
 
+def price_unit(request: HttpRequest) -> HttpResponse:
+    """What an amount is of, for what is chosen in the form."""
+    return HttpResponse(amount_help(request.GET.get("of", "")), content_type="text/plain; charset=utf-8")
+
+
 def _of(request: HttpRequest) -> dict[str, str]:
     return {"of": request.GET["of"]} if "of" in request.GET else {}
 
@@ -123,4 +129,4 @@ def _like(after: str) -> dict[str, Any]:
 
 def _form(request: HttpRequest, form: Any, back: str, back_title: str, **shown: Any) -> HttpResponse:
     crumb = {"address": reverse(back), "title": back_title}
-    return render(request, "form.html", {"form": form, "crumb": crumb, **shown})
+    return render(request, shown.pop("template", "form.html"), {"form": form, "crumb": crumb, **shown})

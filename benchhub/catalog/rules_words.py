@@ -33,7 +33,7 @@ def unit(rules: LicenceRules) -> str:
 
 
 def _covered(rules: LicenceRules) -> int | Decimal:
-    by_metric = {
+    by_metric: dict[str, int | Decimal] = {
         "socket": rules.sockets_per_licence,
         "memory": rules.memory_block_gb,
         "vcpu": rules.vcpus_per_licence_smt,
@@ -66,7 +66,8 @@ def _counted(rules: LicenceRules) -> Iterator[str]:
     if least := _minimums(rules):
         yield f"at least {listed(least)}"
     if rules.factors:
-        yield f"times a core factor of {', '.join(map(_factor, rules.factors))}, rounded up per {_pool(rules)}"
+        factors = ", ".join(map(_factor, rules.factors))
+        yield f"times a core factor of {factors}, rounded up per {rules.factor_rounded_per}"
     if rules.pack > 1:
         yield f"sold in packs of {rules.pack}, pooled per {rules.packs_pooled_per}"
     if rules.exempt_roles:
@@ -103,10 +104,6 @@ def _minimums(rules: LicenceRules) -> list[str]:
 def _factor(of: Factor) -> str:
     since = f" since {of.since.isoformat()}" if of.since else ""
     return f"{plain(of.factor)} for {of.processor or 'any other processor'}{since}"
-
-
-def _pool(rules: LicenceRules) -> str:
-    return rules.factor_rounded_per
 
 
 def _limits(rules: LicenceRules) -> Iterator[str]:

@@ -18,6 +18,7 @@ urlpatterns = [
     path("hardware/<int:pk>/revise", priced.hardware_revise, name="hardware-revise"),
     path("prices/", priced.prices, name="prices"),
     path("prices/add", priced.price_add, name="price-add"),
+    path("prices/unit", priced.price_unit, name="price-unit"),
     path("exchange-rates/", rates.rates, name="exchange-rates"),
     path("exchange-rates/add", rates.add, name="exchange-rate-add"),
     path("price-sheets/", sheets.sheets, name="price-sheets"),
