@@ -52,7 +52,7 @@ class HardwareForm(RevisedForm):
             "processor": "Core factors of licences go by it: write it as there, for example POWER8.",
             "sockets": "Occupied sockets as bought, not as a virtual machine shows them: licences count these.",
             "cores_per_socket": "Physical cores as bought, the disabled ones too, whatever the operating system shows.",
-            "disabled_cores_per_socket": "Some licences count them all the same: its rules say.",
+            "disabled_cores_per_socket": "Some licences count them all the same: their rules say.",
             "disks": "For example 4 x 300 GB SAS.",
             "vm_vcpus": "Licences per vCPU count these; all others count what was bought.",
         }

@@ -122,6 +122,12 @@ class SheetDraft:
         for row, taken in zip(self.discounts.filled, found.taken, strict=True):
             row.taken = taken
 
+    def focus(self, table: str) -> None:
+        """Have the page begin in the last row of a table: the one that was added."""
+        for rows in (self.lines, self.discounts):
+            if rows.prefix == table and rows.rows:
+                rows.rows[-1].is_focused = True
+
     def save(self) -> PriceSheet | None:
         """The saved sheet; None, with sentences beside the fields, where something is wrong."""
         if not self.is_valid:

@@ -14,6 +14,7 @@ from .forms_licences import LicenceDraft
 from .listing import Column, Filter
 from .models import Hardware, LicenceModel, ListPrice
 from .queries_revised import REVISIONS, listing_of_revised, note_revision
+from .row_cells import written
 
 COLUMNS = (
     Column("name", "Licence model", ("name", "-revision")),
@@ -75,7 +76,7 @@ def _first_machine() -> dict[str, Any]:
 
 def _newest(of: LicenceModel) -> dict[str, Any]:
     price = of.prices.newest_first().first()
-    return {"price": price.amount.normalize(), "currency": price.currency} if price else {}
+    return {"price": written(price.amount), "currency": price.currency} if price else {}
 
 
 def _editor(request: HttpRequest, draft: LicenceDraft, **shown: str) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.sheet_total import SheetTotal
+from benchhub.analysis.pricing.steps import counted
 
 from . import sheet_csv, sheet_page, sheet_texts
 from .forms_sheets import SheetDraft
@@ -106,11 +107,10 @@ def _sent(request: HttpRequest, of: PriceSheet | None) -> HttpResponse:
     is_final = "save" in request.POST
     draft = SheetDraft(texts, of, is_final=is_final)
     if is_final and (saved := draft.save()):
-        messages.success(request, f"{saved} is saved with {len(draft.lines.filled)} lines.")
+        messages.success(request, f"{saved} is saved with {counted(len(draft.lines.filled), 'line', 'lines')}.")
         return redirect("price-sheet", saved.pk)
-    for rows in (draft.lines, draft.discounts):
-        if request.POST.get("add") == rows.prefix and rows.rows:
-            rows.rows[-1].is_focused = True
+    if "HX-Request" not in request.headers:  # a page that is brought up to date keeps the reader's focus
+        draft.focus(request.POST.get("add", ""))
     return _editor(request, draft)
 
 
@@ -124,7 +124,8 @@ def _imported(request: HttpRequest, typed: SheetTexts, of: PriceSheet | None) ->
         return _editor(request, SheetDraft(typed, of), problems=error.problems, pasted=pasted)
     is_replacing = "replace" in request.POST or sheet_texts.is_untouched(typed)
     draft = SheetDraft(sheet_texts.added(typed, read, is_replacing), of)
-    imported = f"{len(read.lines)} lines and {len(read.discounts)} discounts are read. Nothing is saved yet."
+    counts = f"{counted(len(read.lines), 'line', 'lines')}, {counted(len(read.discounts), 'discount', 'discounts')}"
+    imported = f"Read: {counts}. Nothing is saved yet."
     return _editor(request, draft, imported=imported)
 
 
