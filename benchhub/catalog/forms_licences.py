@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
+from django.core.validators import RegexValidator
 from django.http import QueryDict
 
 from benchhub.analysis.pricing.licences import Licence, LicenceCost, price_licence
@@ -28,6 +29,7 @@ from .row_set import RowSet
 TABLES = {"factors": FACTOR, "tiers": TIER}
 YES_NO = (("yes", "yes"), ("no", "no"))
 STANDBY = "standby"
+PLAIN = RegexValidator(r"\A-?[0-9]+(\.[0-9]+)?\Z", "Write a number with a point and without separators: 0.5.")
 
 
 class LicenceModelForm(RevisedForm):
@@ -53,7 +55,8 @@ class LicenceModelForm(RevisedForm):
         """Have the engine read the rules; what it refuses is said beside the field."""
         cleaned = super().clean()
         self.instance.rules = {}
-        if "metric" not in cleaned or not all(table.is_valid for table in self.tables.values()):
+        is_read = not self.errors.keys() & {"metric", *LABELS}
+        if not is_read or not all(table.is_valid for table in self.tables.values()):
             return cleaned
         try:
             self.rules = rules_from({"metric": cleaned["metric"], **dict(self._said()), **self._rows()})
@@ -90,11 +93,11 @@ def _field(name: str, label: str, help_text: str) -> forms.Field:
         return forms.ChoiceField(choices=YES_NO, **shown)
     if name in CHOICES:
         return forms.ChoiceField(choices=choices, **shown)
-    hint = "" if default is None or default == frozenset() else str(default)
-    attrs = {"placeholder": hint, "autocomplete": "off"}
-    if name != "exempt_roles":
-        attrs["inputmode"] = "decimal"
-    return forms.CharField(max_length=60, widget=forms.TextInput(attrs=attrs), **shown)
+    if name == "exempt_roles":
+        return forms.CharField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "off"}), **shown)
+    hint = "" if default is None else str(default)
+    attrs = {"placeholder": hint, "autocomplete": "off", "inputmode": "decimal"}
+    return forms.CharField(max_length=20, validators=[PLAIN], widget=forms.TextInput(attrs=attrs), **shown)
 
 
 def _shown(name: str, stored: Any) -> str:

@@ -73,7 +73,7 @@ def number(
         found = Decimal(value)
         if -int(found.normalize().as_tuple().exponent) > places:
             raise ValueError(f"Write {places} decimals at most.")
-        return Decimal(_within(found, least, most))
+        return Decimal(_within(found, -most if least is None else least, most))
 
     return Field(name, title, read, kind="number", empty=empty, **more)
 
@@ -170,8 +170,8 @@ def _none(empty: Nothing, is_required: bool, sentence: str) -> Nothing:
     return empty
 
 
-def _within(value: Any, least: int | None, most: int) -> Any:
-    if least is not None and value < least:
+def _within(value: Any, least: int, most: int) -> Any:
+    if value < least:
         raise ValueError(f"Write {least} or more.")
     if value > most:
         raise ValueError(f"Write {most:,} at most.".replace(",", ""))

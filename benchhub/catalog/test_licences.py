@@ -65,7 +65,9 @@ def test_what_holds_its_default_is_not_stored(engineer):
     ("typed", "field", "sentence"),
     [
         ({"pack": "0"}, "pack", "1 or more"),
-        ({"pack": "two"}, "pack", "whole number"),
+        ({"pack": "1.5"}, "pack", "whole number"),
+        ({"pack": "two"}, "pack", "Write a number"),
+        ({"memory_block_gb": "1e999999"}, "memory_block_gb", "Write a number"),
         ({"support_percent": "20"}, "support_percent", "choose payment perpetual"),
         ({"memory_block_gb": "64"}, "memory_block_gb", "count by memory"),
         ({"discount_percent": "x"}, "discount_percent", "Write a number"),
@@ -129,6 +131,7 @@ def test_a_trial_says_what_it_lacks(engineer, power):
     assertContains(trial(engineer, power, **{"trial-price": ""}), "Write a price")
     assertContains(trial(engineer, power, **{"trial-hardware": ""}), "Choose a machine")
     assertContains(trial(engineer, power, metric="memory"), "that of &#x27;Power&#x27; is not known: fill it in")
+    assertNotContains(trial(engineer, power, payment="barter"), "Licences</dt>")
     assertContains(trial(engineer, power, pack="0"), "Units in a pack: Write a whole number of 1 or more.")
     assertContains(trial(engineer, power, name="", **{"trial-currency": "USD"}), "USD")
     assert engineer.get(reverse("licence-model-preview")).status_code == 405
