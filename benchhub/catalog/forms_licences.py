@@ -16,7 +16,7 @@ from benchhub.analysis.pricing.licences import Licence, LicenceCost, price_licen
 from benchhub.analysis.pricing.listed import Price
 from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.rules import CHOICES, UNDER_METRIC, UNDER_PAYMENT, LicenceRules, RulesError, defaults
-from benchhub.analysis.pricing.rules_form import NUMBER, rules_from, to_mapping
+from benchhub.analysis.pricing.rules_form import rules_from, to_mapping
 from benchhub.analysis.pricing.topology import Deployment, Node
 from benchhub.analysis.pricing.units import Count, NotEligible, count
 
@@ -83,7 +83,7 @@ class LicenceModelForm(RevisedForm):
         for name, message in messages.items():
             if name in self.tables:
                 self.table_errors[name] = message
-            self.add_error(name if name in self.fields else None, message.replace(NUMBER, "Write a number: 0.5."))
+            self.add_error(name if name in self.fields else None, message)
 
 
 def _field(name: str, label: str, help_text: str) -> forms.Field:
