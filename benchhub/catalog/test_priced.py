@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from .models import Hardware, Host, LicenceModel, ListPrice
+from .models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
 from .templatetags.catalogue import gib, money
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +67,103 @@ def test_hardware_that_cannot_be_is_refused_beside_the_field(engineer, typed, fi
     assert list(answer.context["form"].errors) == [field]
     assertContains(answer, "As bought.")
     assert not Hardware.objects.exists()
+
+
+def test_hardware_keeps_its_virtual_machine_apart_from_what_was_bought(engineer):
+    typed = {"processor": "POWER8", "disabled_cores_per_socket": "2", "vm_vcpus": "160", "vm_memory_gib": "128"}
+    engineer.post(reverse("hardware-add"), {**BOX, **typed})
+    machine = Hardware.objects.get().machine()
+    assert (machine.sockets, machine.counted_cores(True), machine.counted_cores(False)) == (2, 10, 8)
+    assert (machine.processor, machine.memory_gb) == ("POWER8", 256)
+    assert (machine.vm.vcpus, machine.vm.memory_gb, machine.vm.smt) == (160, 128, False)
+    assertContains(engineer.get(reverse("hardware-list")), "virtual machine of 160 vCPUs")
+
+
+def test_hardware_without_a_virtual_machine_has_none(engineer):
+    engineer.post(reverse("hardware-add"), BOX)
+    made = Hardware.objects.get()
+    assert (made.machine().vm, made.vm_smt) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "sentence"),
+    [
+        ({"disabled_cores_per_socket": "10"}, "disabled_cores_per_socket", "fewer than the socket has"),
+        ({"vm_memory_gib": "5"}, "vm_vcpus", "how many vCPUs"),
+        ({"vm_vcpus": "0"}, "vm_vcpus", "greater than or equal to 1"),
+    ],
+)
+def test_a_virtual_machine_that_cannot_be_is_refused(engineer, typed, field, sentence):
+    [(at, errors)] = engineer.post(reverse("hardware-add"), {**BOX, **typed}).context["form"].errors.items()
+    assert sentence in errors[0]
+    assert at == field
+    assert not Hardware.objects.exists()
+
+
+def test_what_was_bought_stands_beside_what_was_found_where_they_differ(engineer, probed):
+    """Report A: 2 sockets bought, and its virtual machine shows 4; here the probe saw 1 of 8 cores, 64 GiB."""
+    page = reverse("host", args=[probed.pk])
+    assertNotContains(engineer.get(page), "Bought and found differ")
+    same = Hardware.objects.create(
+        name="same", sockets=1, cores_per_socket=8, threads_per_core=2, memory_bytes=65 * 2**30
+    )
+    Host.objects.update(hardware=same)
+    assertNotContains(engineer.get(page), "Bought and found differ")
+    other = Hardware.objects.create(name="other", sockets=2, cores_per_socket=8, threads_per_core=2, vm_vcpus=16)
+    Host.objects.update(hardware=other)
+    answer = engineer.get(page)
+    assertContains(answer, "Bought and found differ")
+    assert [(row.name, row.bought, row.found, row.differs) for row in answer.context["compared"]] == [
+        ("Sockets", 2, 1, True),
+        ("Cores per socket", 8, 8, False),
+        ("Threads per core", 2, 2, False),
+        ("vCPUs of the virtual machine", 16, 16, False),
+    ]
+
+
+def test_the_help_of_an_amount_says_what_the_chosen_licence_is_paid_for(engineer, box):
+    rules = {"payment": "perpetual", "pack": 2, "is_price_per_pack": True}
+    model = LicenceModel.objects.create(name="Packs", metric="core", rules=rules)
+    unit = reverse("price-unit")
+    of = f"licence_model:{model.pk}"
+    assertContains(engineer.get(unit, {"of": of}), "Of a pack of 2 physical cores, for good, as the rules of")
+    assertNotContains(engineer.get(unit, {"of": f"hardware:{box.pk}"}), "licence")
+    assertContains(engineer.get(unit, {"of": "x"}), "Without VAT")
+    page = engineer.get(reverse("price-add"), {"of": of})
+    assertContains(page, "Of a pack of 2 physical cores, for good")
+    assertContains(page, "Packs (a pack of 2 physical cores, for good)")
+    add_price(engineer, of)
+    assertContains(engineer.get(reverse("prices")), "licence of a pack of 2 physical cores, for good")
+
+
+RATE = {"base": "eur", "quoted": "USD", "value": "1.25", "priced_on": "2026-01-01", "source": "a bank"}
+
+
+def test_an_exchange_rate_is_added_dated_and_sourced(engineer):
+    assertContains(engineer.get(reverse("exchange-rates")), "No exchange rate yet</h2>")
+    assertRedirects(engineer.post(reverse("exchange-rate-add"), RATE), reverse("exchange-rates"))
+    rate = ExchangeRate.objects.get()
+    assert (rate.base, rate.value) == ("EUR", Decimal("1.25"))
+    assertContains(engineer.get(reverse("exchange-rates"), {"q": "usd"}), "1.25")
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [({"quoted": "EUR"}, "quoted"), ({"value": "0"}, "value"), ({"base": "E1R"}, "base"), ({"source": ""}, "source")],
+)
+def test_an_exchange_rate_that_cannot_be_is_refused_beside_the_field(engineer, typed, field):
+    errors = engineer.post(reverse("exchange-rate-add"), {**RATE, **typed}).context["form"].errors
+    assert list(errors) == [field]
+    assert not ExchangeRate.objects.exists()
+
+
+def test_the_tabs_lead_to_all_four_lists_and_mark_the_entry_prices(engineer):
+    for name in ("prices", "price-sheets", "licence-models", "exchange-rates"):
+        answer = engineer.get(reverse(name))
+        assertContains(answer, f'<a href="{reverse(name)}" aria-current="page">')
+        assertContains(answer, f'<a href="{reverse("prices")}" aria-current="page">')
+        for other in ("price-sheets", "licence-models", "exchange-rates"):
+            assertContains(answer, f'<a href="{reverse(other)}"')
 
 
 def test_a_name_that_is_taken_is_refused_also_when_it_is_of_an_older_revision(engineer, box):
