@@ -53,13 +53,13 @@ def against_cores(lines: Sequence[Line], unit: str, present: int) -> Figure:
         "data": [*(_line(line, unit, "with %{x} cores per socket") for line in lines), mark],
         "layout": {
             "xaxis": {"title": {"text": "cores per socket"}, "rangemode": "tozero"},
-            "yaxis": _amounts(f"licence and support ({unit})"),
+            "yaxis": _amounts(f"licence, support ({unit})"),
         },
     }
 
 
 def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]], unit: str) -> Figure:
-    """One bar for each label, of parts that add up; the first label on top."""
+    """One bar for each label, of parts that add up; the first label on top. A part that is 0 everywhere is left out."""
     bars = [
         {
             "type": "bar",
@@ -72,6 +72,7 @@ def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]],
             "meta": {"series": place},
         }
         for place, (name, values) in enumerate(parts)
+        if any(values)
     ]
     return {
         "data": bars,
@@ -105,8 +106,8 @@ def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present:
         "showlegend": False,
         "x": [present for _ in labels],
         "y": list(labels),
-        "line": {"width": 1, "dash": "dot"},
-        "marker": {"symbol": "line-ns-open", "size": 22},
+        "line": {"width": 2, "dash": "dot"},
+        "marker": {"symbol": "line-ns-open", "size": 24, "line": {"width": 3}},
         "hovertemplate": f"now %{{x:,.4~r}} {unit}<extra></extra>",
         "meta": {"series": 6},
     }
@@ -162,6 +163,7 @@ def _spots(spots: Sequence[Spot], series: int, name: str, unit: str) -> dict[str
         "text": [spot.name for spot in spots],
         "marker": {
             "symbol": [symbol if spot.is_on_frontier else f"{symbol}-open" for spot in spots],
+            "opacity": 1,
             "size": [12 if spot.is_on_frontier else 8 for spot in spots],
         },
         "hovertemplate": f"%{{text}}<br>%{{y:,.4~r}} {unit} for %{{x:,.2f}}<extra>%{{fullData.name}}</extra>",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchhub.analysis.curve import Curve, Level
 from benchhub.analysis.pricing import quote as pricing
@@ -30,8 +30,9 @@ class At:
 
 def at(curve: Curve, terms: Terms) -> At:
     """Raises PricingError where no level answers, naming those there are."""
-    loads = [Load(throughput(curve, level), latency_ms(level)) for level in curve.levels]
+    loads = [Load(throughput(curve, level)) for level in curve.levels]
     if terms.load == WITHIN:
+        loads = [replace(load, latency_ms=latency_ms(level)) for load, level in zip(loads, curve.levels, strict=True)]
         chosen, why = best_under(loads, terms.ceiling_ms), f"the best level within {plain(terms.ceiling_ms)} ms"
     elif terms.clients is not None:
         chosen, why = at_clients(loads, terms.clients), "the level that was asked for"

@@ -136,7 +136,7 @@ class _Reader:
         try:
             value = parse(text)
         except ValueError as error:
-            self.typed[name], self.problems[name] = text, f"{error} As usual for now."
+            self.typed[name], self.problems[name] = text, f"{error} Until then the usual one is used."
             return usual
         if value != usual:
             self.typed[name] = text

@@ -9,7 +9,7 @@ from decimal import Decimal
 from django.http import QueryDict
 
 from benchhub.analysis.pricing import questions
-from benchhub.analysis.pricing.money import PricingError, plain, rounded, years
+from benchhub.analysis.pricing.money import PricingError, money, plain, rounded, years
 from benchhub.analysis.pricing.questions import BreakEven, Crossing, Effect
 from benchhub.analysis.pricing.quote import Cost, licence_cost, quote_of
 from benchhub.analysis.pricing.steps import Step
@@ -155,7 +155,7 @@ def sensitivity(of: Table, about: Subject, cell: Cell) -> Panel:
         )
         for label, effect in zip(labels, effects, strict=True)
     )
-    lead = f"{labels[0]} moves the price of {about.name} most: {rows[0].values[1]:,} to {rows[0].values[2]:,} {unit}."
+    lead = f"{labels[0]}, moves the price of {about.name} most: {rows[0].values[1]:,} to {rows[0].values[2]:,} {unit}."
     more = (
         "Each bar prices the same order again with one setting changed and all else as it is; the line is the present "
         f"price, {cell.price:,}. What moves nothing is left out: support without a perpetual licence, hours without "
@@ -193,14 +193,14 @@ def standbys(of: Table, about: Subject, cell: Cell) -> Panel:
                 is_marked=count == of.terms.standbys,
             )
         )
-    added = rounded(priced[1][1].cost.total - priced[0][1].cost.total)
+    added = money(rounded(priced[1][1].cost.total - priced[0][1].cost.total), currency)
     exempt = STANDBY in about.model.licence_rules().exempt_roles
     licence = (
         f"{about.model} exempts a standby" if exempt else f"{about.model} is paid for each standby as for the primary"
     )
     if about.model.metric == LicenceModel.Metric.NONE:
         licence = "there is no licence to pay"
-    lead = f"The first standby adds {added:,} {currency} to {about.name}: the hardware is bought again, and {licence}."
+    lead = f"The first standby adds {added} to {about.name}: the hardware is bought again, and {licence}."
     more = "A standby adds cost and, here, no throughput: what was measured is one machine."
     parts_of = [
         (kind, [float(one.cost.subtotal(kind)) for _, one in priced]) for kind in ("hardware", "licence", "support")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
 from django import template
 from django.urls import NoReverseMatch, reverse
-from django.utils.html import conditional_escape, format_html
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from benchhub.analysis.pricing.steps import Step
+from benchhub.reports.prices.panel import PanelRow
 from benchhub.reports.prices.queries import Known
 from benchhub.reports.templatetags.shown import MISSING
 
@@ -29,7 +31,19 @@ def amount(value: Any) -> SafeString:
     )
 
 
+# A page has thousands of these, so that they are written here and not by a loop in the template.
 @register.filter
+def cells(row: PanelRow) -> SafeString:
+    """The values of a row, numbers to the right."""
+    written = ((mark_safe(' class="n"') if is_number else "", amount(value)) for value, is_number in row.cells)
+    return format_html_join("", "<td{}>{}</td>", written)
+
+
+@register.filter
+def derivation(steps: Iterable[Step], known: Known) -> SafeString:
+    return format_html_join("", "<li>{}</li>", ((linked(step, known),) for step in steps))
+
+
 def linked(step: Step, known: Known) -> SafeString:
     """The sentence of a step; list prices, price sheets and runs that it rests on lead to where they stand."""
     sentence = str(conditional_escape(step.sentence))

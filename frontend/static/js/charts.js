@@ -43,7 +43,7 @@
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 56, r: 16, t: 12, b: 44 },
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
       showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
       hoverlabel: { bgcolor: colour("surface"), bordercolor: colour("muted"), font: { color: colour("ink") } },
       hovermode: "closest",
