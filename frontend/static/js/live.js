@@ -28,6 +28,11 @@
     for (const [name, value] of [...event.detail.formData]) if (value === "") event.detail.formData.delete(name);
   });
 
+  // Enter in a form that follows each change: the change was sent already, and the page need not come anew.
+  document.addEventListener("submit", (event) => {
+    if (event.target.matches('form[hx-trigger="change"]')) event.preventDefault();
+  });
+
   // A link to closed details opens them.
   document.addEventListener("click", (event) => {
     const link = event.target.closest('a[href^="#"]');
