@@ -11,17 +11,8 @@ from .compare_page import Chosen
 from .prices import pictures, what_if
 from .prices.panel import Panel
 from .prices.queries import known
-from .prices.table import Table, metered, table
+from .prices.table import metered, table
 from .prices.terms import QUESTIONS, rest, terms
-
-PANELS = (
-    pictures.CLIENTS,
-    pictures.SPLIT,
-    what_if.BREAK_EVEN,
-    what_if.SENSITIVITY,
-    what_if.TOPOLOGY,
-    what_if.PARETO,
-)
 
 
 def context(chosen: Sequence[Chosen], state: QueryDict) -> dict[str, Any]:
@@ -46,13 +37,9 @@ def context(chosen: Sequence[Chosen], state: QueryDict) -> dict[str, Any]:
             "panels": asides,
             "kept": rest(state, QUESTIONS),
             "subjects": [(one.key, one.label, one.of is about.row.of) for one in chosen],
-            "metered": _metered(found),
+            "metered": metered(found.known.licence_models),
         },
     }
-
-
-def _metered(of: Table) -> list[Any]:
-    return [model for model, _ in metered(of.known.licence_models)]
 
 
 def _addressed(panels: Sequence[Panel], state: QueryDict) -> list[tuple[Panel, str]]:

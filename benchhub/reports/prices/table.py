@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -10,7 +10,6 @@ from benchhub.analysis.pricing.certainty import PriceInterval, PriceRatio, inter
 from benchhub.analysis.pricing.money import PricingError, number, rounded
 from benchhub.analysis.pricing.questions import is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
-from benchhub.analysis.pricing.rules import LicenceRules
 from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, INTERVAL
 from benchhub.catalog.models import LicenceModel
@@ -292,8 +291,6 @@ def _and(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def metered(models: Sequence[LicenceModel]) -> Iterator[tuple[LicenceModel, LicenceRules]]:
-    """Models that cost something, with their rules."""
-    for model in models:
-        if model.metric != LicenceModel.Metric.NONE:
-            yield model, model.licence_rules()
+def metered(models: Sequence[LicenceModel]) -> list[LicenceModel]:
+    """Those that cost something."""
+    return [model for model in models if model.metric != LicenceModel.Metric.NONE]

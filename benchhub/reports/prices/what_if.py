@@ -21,7 +21,7 @@ from .figures import Line, Spot
 from .orders import STANDBY, NoPrice, machine
 from .panel import Panel, PanelRow, refused, unlike
 from .pictures import drawn, why
-from .table import Cell, Row, Table, places_of
+from .table import Cell, Row, Table, metered, places_of
 
 FEWEST_CORES, MOST_CORES = 32, 128
 STANDBYS = (0, 1, 2, 3)
@@ -57,7 +57,7 @@ def subject(asked: QueryDict, of: Table, keys: Sequence[str]) -> Subject | None:
 
 
 def _pair(asked: QueryDict, of: Table) -> tuple[LicenceModel, LicenceModel] | None:
-    models = [model for model in of.known.licence_models if model.metric != LicenceModel.Metric.NONE]
+    models = metered(of.known.licence_models)
     if len(models) < 2:
         return None
     by_key = {str(model.pk): model for model in models}
