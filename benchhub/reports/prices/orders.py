@@ -79,6 +79,7 @@ class Costs:
         )
         self._found: dict[tuple[int, int], Priced | NoPrice] = {}
         self._licences: dict[int, Licence] = {}
+        self._sheets: dict[int, Sheet] = {}
 
     def of(self, hardware: Hardware, model: LicenceModel) -> Priced | NoPrice:
         key = (hardware.pk, model.pk)
@@ -112,13 +113,18 @@ class Costs:
 
     def _order(self, hardware: Hardware, licence: Licence, row: PriceSheet | None, standbys: int) -> Order:
         """A sheet prices one machine: it is bought again for each standby."""
-        sheet = row.sheet() if row else None
+        sheet = self._engine_sheet(row) if row else None
         prices = () if sheet and _has_hardware(sheet) else _prices(self.known.of_hardware.get(hardware.pk, ()))
         bought = machine(hardware)
         nodes = [Node(bought, prices=prices)]
         nodes += [Node(bought, standbys, STANDBY, prices)] if standbys else []
         sheets = (sheet,) * (1 + standbys) if sheet else ()
         return Order(Deployment(tuple(nodes), self.asked.users), (licence,), sheets)
+
+    def _engine_sheet(self, row: PriceSheet) -> Sheet:
+        if row.pk not in self._sheets:
+            self._sheets[row.pk] = row.sheet()
+        return self._sheets[row.pk]
 
     def _sheet(self, hardware: Hardware) -> PriceSheet | None:
         """The newest sheet by the day, unless a list price of the hardware is newer."""

@@ -10,7 +10,7 @@ from benchhub.analysis.pricing.certainty import PriceInterval, PriceRatio, inter
 from benchhub.analysis.pricing.money import PricingError, number, rounded
 from benchhub.analysis.pricing.questions import is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
-from benchhub.analysis.pricing.steps import Step, step
+from benchhub.analysis.pricing.steps import Step, counted, step
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, INTERVAL
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves import SystemCurve
@@ -19,6 +19,8 @@ from .loads import CLOSED_LOOP, At, at, counted_clients
 from .orders import Costs, NoPrice, Priced
 from .queries import Known
 from .terms import PEAK, WITHIN, Terms
+
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class Verdict:
     @property
     def unsure(self) -> list[str]:
         return [label for label, found in self.against if not found.is_distinguishable]
+
+    @property
+    def unsure_words(self) -> str:
+        return _and(self.unsure) if self.unsure else ""
 
     @property
     def is_lowest(self) -> bool:
@@ -284,11 +290,14 @@ def _lead(of: Table) -> str:
         return f"{said}."
     few = cell.spread is not None and cell.spread.n < FEWEST_FOR_INTERVAL
     why = " by so few repeats" if few else ""
-    return f"{said}; not distinguishable from {_and(verdict.unsure)}{why}."
+    return f"{said}; not distinguishable from {verdict.unsure_words}{why}."
 
 
 def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    """a, b and c; of many only the first."""
+    few = list(names[:MOST_NAMED])
+    few += [counted(len(names) - MOST_NAMED, "other", "others")] if len(names) > MOST_NAMED else []
+    return few[0] if len(few) == 1 else f"{', '.join(few[:-1])} and {few[-1]}"
 
 
 def metered(models: Sequence[LicenceModel]) -> list[LicenceModel]:
