@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 
 from benchhub.analysis.spread import Spread
 
@@ -299,8 +300,14 @@ def _add_machine(account: _Account, node: Node, order: Order) -> None:
     account.add("hardware", machine.name, paid, paid)
 
 
+# One sheet stands under many licences, and its lines come to the same each time.
+@lru_cache(maxsize=128)
+def _total_of(sheet: Sheet, term_months: int) -> sheet_total.SheetTotal:
+    return sheet_total.total(sheet, term_months)
+
+
 def _add_sheet(account: _Account, sheet: Sheet) -> None:
-    total = sheet_total.total(sheet, account.terms.years * MONTHS)
+    total = _total_of(sheet, account.terms.years * MONTHS)
     account.log += total.steps
     account.flags += total.flags
     listed = total.listed_by_kind
