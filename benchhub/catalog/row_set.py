@@ -113,6 +113,7 @@ class RowSet:
 
     def __init__(self, prefix: str, title: str, fields: Sequence[Field], rows: Sequence[Mapping[str, str]]) -> None:
         self.prefix, self.title, self.fields = prefix, title, fields
+        self.is_cut = len(rows) > MOST_ROWS
         self.rows = [Row(prefix, number, fields, texts) for number, texts in enumerate(rows[:MOST_ROWS])]
         for row in self.filled:
             row.read()
@@ -126,13 +127,14 @@ class RowSet:
 
     @property
     def is_valid(self) -> bool:
-        return not any(row.errors for row in self.rows)
+        return not self.is_cut and not any(row.errors for row in self.rows)
 
     @property
     def problems(self) -> list[str]:
         """Sentences that name row and column."""
         titles = {field.name: f", {field.title.lower()}" for field in self.fields} | {OF_ROW: ""}
-        return [
+        cut = [f"{self.title}: a form takes {MOST_ROWS} rows at most, and there are more."] if self.is_cut else []
+        return cut + [
             f"{self.title} {row.count}{titles[name]}: {sentence}"
             for row in self.rows
             for name, sentence in row.errors.items()
@@ -142,7 +144,7 @@ class RowSet:
 def sent(data: QueryDict, prefix: str, fields: Sequence[Field]) -> list[dict[str, str]]:
     """The rows of a table as a form has sent them."""
     count = data.get(f"{prefix}-count", "")
-    rows = min(int(count), MOST_ROWS) if count.isascii() and count.isdecimal() and len(count) < 6 else 0
+    rows = min(int(count), MOST_ROWS + 1) if count.isascii() and count.isdecimal() and len(count) < 6 else 0
     return [
         {field.name: data.get(f"{prefix}-{number}-{field.name}", field.default).strip() for field in fields}
         for number in range(rows)

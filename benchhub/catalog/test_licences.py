@@ -127,6 +127,13 @@ def test_not_eligible_is_an_answer_with_its_reason(engineer, power):
     assertContains(answer, "at most 1 socket, and Power has 2")
 
 
+def test_a_licence_per_vcpu_counts_the_virtual_machine_and_one_per_socket_what_was_bought(engineer, power):
+    power = power.revise(vm_vcpus=160)
+    assertContains(trial(engineer, power, metric="vcpu"), "Power (revision 2) has 160")
+    # 2 sockets x 3 years x 1,800
+    assertContains(trial(engineer, power, metric="socket"), "10,800.00 EUR")
+
+
 def test_a_trial_says_what_it_lacks(engineer, power):
     assertContains(trial(engineer, power, **{"trial-price": ""}), "Write a price")
     assertContains(trial(engineer, power, **{"trial-hardware": ""}), "Choose a machine")

@@ -7,6 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from . import row_set
 from .models import Hardware, PriceSheet, PriceSheetLine
 from .testdata import make_sheet
 
@@ -220,6 +221,15 @@ def test_pages_and_previews_ask_as_often_for_300_lines_as_for_one(engineer):
 
     assert asked(1) == asked(300)
     assert PriceSheetLine.objects.count() == 301
+
+
+def test_more_rows_than_a_form_takes_are_never_dropped_in_silence(engineer, monkeypatch):
+    monkeypatch.setattr(row_set, "MOST_ROWS", 1)
+    answer = save(engineer, discounts=[])
+    assertContains(answer, "A form takes 1 rows at most")
+    assertContains(answer, 'name="lines-count" value="2"')  # so that the next attempt is refused as well
+    assert answer.context["draft"].problems == ["Line: a form takes 1 rows at most, and there are more."]
+    assert not PriceSheet.objects.exists()
 
 
 def test_what_is_typed_as_markup_is_shown_as_text(engineer):
