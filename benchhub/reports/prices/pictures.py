@@ -84,7 +84,7 @@ def split(of: Table) -> Panel:
     kinds = kinds_of(costs)
     currency = costs[0].currency
     rows = [_parts(row, cell, kinds) for row, cell in found]
-    labels = [f"{row.of.system.label}<br>{cell.licence}" for row, cell in found]
+    labels = [figures.label(row.of.system.label, cell.licence) for row, cell in found]
     parts = [(kind, [float(cost.subtotal(kind)) for cost in costs]) for kind in kinds]
     columns = ("System", "Licence", *(f"{kind.capitalize()}, {currency}" for kind in kinds), f"Total, {currency}")
     lead = f"What is paid for each system under each licence, over {of.terms.words}."

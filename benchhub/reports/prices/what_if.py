@@ -129,7 +129,11 @@ def _crossings(found: BreakEven, names: tuple[str, str], bought: Machine, of: Ta
         return (here, f"{rows} Licence and support of {names[0]} and {names[1]}, the hardware left aside.")
     start = f"With {first} core{'s' * (first > 1)} per socket {_is(found.rows[0])}."
     changes = " ".join(f"From {row.cores_per_socket} on {_is(row)}." for row in found.changes)
-    return (here, f"{start} {changes} Counted up to {last}; licence and support alone, the hardware left aside.")
+    return (
+        here,
+        f"{start} {changes} Counted up to {last}; licence and support alone, the hardware left aside. "
+        "The table derives the costs of this machine, and those where the cheaper one changes.",
+    )
 
 
 def _is(row: Crossing) -> str:
@@ -163,7 +167,7 @@ def sensitivity(of: Table, about: Subject, cell: Cell) -> Panel:
         "one by the hour."
     )
     columns = ("Setting", f"Price at its low end, {unit}", "at its high end", "Difference")
-    figure = figures.tornado([label.replace(", ", "<br>") for label in labels], ends, float(quote.quotient), unit)
+    figure = figures.tornado([figures.label(*label.split(", ")) for label in labels], ends, float(quote.quotient), unit)
     return Panel(SENSITIVITY, title, (lead, more), columns, rows, figure)
 
 
