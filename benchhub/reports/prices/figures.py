@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from benchhub.reports.figures import DASHES, FEW_LEVELS, Figure, client_axes, marker
 
 PATTERNS = ("", "/", ".", "x")
+# Labels stand beside bars that lie: short lines leave room for the bars on a phone.
+LYING = {"autorange": "reversed", "type": "category", "ticks": "", "tickfont": {"size": 11}}
+LABEL_WIDTH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]],
         "layout": {
             "barmode": "stack",
             "xaxis": _amounts(f"total ({unit})"),
-            "yaxis": {"autorange": "reversed", "type": "category", "ticks": ""},
+            "yaxis": LYING,
             "meta": {"bars": len(labels)},
         },
     }
@@ -115,7 +119,7 @@ def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present:
         "data": [bars, line],
         "layout": {
             "xaxis": {"title": {"text": f"price ({unit})"}, "tickformat": ",~f"},
-            "yaxis": {"autorange": "reversed", "type": "category", "ticks": ""},
+            "yaxis": LYING,
             "meta": {"bars": len(labels)},
         },
     }
@@ -195,6 +199,11 @@ def _line(line: Line, unit: str, where: str) -> dict[str, Any]:
             "width": 5,
         }
     return trace
+
+
+def label(*names: str) -> str:
+    """Each name from a line of its own, long ones over several."""
+    return "<br>".join(line for name in names for line in wrap(name, LABEL_WIDTH))
 
 
 def _amounts(title: str) -> dict[str, Any]:

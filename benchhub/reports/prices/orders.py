@@ -50,7 +50,7 @@ class Priced:
     def steps(self) -> tuple[Step, ...]:
         """Of the cost alone. A sheet that is bought several times is derived once."""
         steps = (*self.notes, *self.cost.steps)
-        return tuple({str(one): one for one in steps}.values()) if self.sheet else steps
+        return tuple({id(one): one for one in steps}.values()) if self.sheet else steps
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from benchhub.analysis.pricing.certainty import interval
 from benchhub.analysis.pricing.money import rounded
-from benchhub.analysis.pricing.quote import Quote, quote_of
+from benchhub.analysis.pricing.quote import Cost, Quote, quote_of
 from benchhub.analysis.pricing.sheet import KINDS, Kind
 from benchhub.catalog.models import LicenceModel
 
@@ -81,16 +81,19 @@ def split(of: Table) -> Panel:
     if sentence := unlike([cell.quote.currency for _, cell in found if cell.quote]):
         return refused(SPLIT, title, sentence)
     costs = [cell.quote.cost for _, cell in found if cell.quote]
-    kinds = [
-        kind for kind in KINDS if kind in ("hardware", "licence", "support") or any(c.subtotal(kind) for c in costs)
-    ]
+    kinds = kinds_of(costs)
     currency = costs[0].currency
     rows = [_parts(row, cell, kinds) for row, cell in found]
-    labels = [f"{row.of.system.label}<br>{cell.licence}" for row, cell in found]
+    labels = [figures.label(row.of.system.label, cell.licence) for row, cell in found]
     parts = [(kind, [float(cost.subtotal(kind)) for cost in costs]) for kind in kinds]
     columns = ("System", "Licence", *(f"{kind.capitalize()}, {currency}" for kind in kinds), f"Total, {currency}")
     lead = f"What is paid for each system under each licence, over {of.terms.words}."
     return Panel(SPLIT, title, (lead,), columns, tuple(rows), figures.stacked(labels, parts, currency))
+
+
+def kinds_of(costs: Sequence[Cost]) -> list[Kind]:
+    """What totals are split into; 'other' only where there is any."""
+    return [kind for kind in KINDS if kind != "other" or any(cost.subtotal(kind) for cost in costs)]
 
 
 def _parts(row: Row, cell: Cell, kinds: Sequence[Kind]) -> PanelRow:

@@ -36,6 +36,11 @@ class Known:
         """What each list price is of, by its number."""
         return {row.pk: row.description for row in self.rows}
 
+    @cached_property
+    def written(self) -> dict[int, tuple[object, str]]:
+        """Sentences of steps that were written already, by identity: a sheet's lines stand under each licence."""
+        return {}
+
     def sheet(self, hardware: int, on: date) -> PriceSheet | None:
         """The newest sheet of a hardware by a day."""
         rows = (self.sheets or {}).get(hardware, ())

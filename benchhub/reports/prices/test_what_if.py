@@ -87,7 +87,7 @@ def test_standbys_add_their_hardware_and_their_licence():
         (1, Decimal("10000.00"), Decimal("16800.00"), Decimal("0.00"), Decimal("26800.00"), Decimal("26.80")),
     ]
     assert panels["standbys"].sentences[0].startswith("The first standby adds 13,400 EUR")
-    assert "paid for each standby" in panels["standbys"].sentences[0]
+    assert "is paid for it as for the primary" in panels["standbys"].sentences[0]
 
 
 def test_the_frontier_keeps_what_no_other_choice_beats():
@@ -144,3 +144,20 @@ def test_without_any_price_there_is_no_question():
     asked = QueryDict("")
     found = table([drawn(1000.0)], of, terms(asked, date(2026, 6, 30)))
     assert what_if.subject(asked, found, ["1-0"]) is None
+
+
+def test_an_exempt_standby_adds_its_hardware_alone():
+    exempting = LicenceModel(pk=9, name="Exempting", metric="socket", rules={"exempt_roles": ["standby"]})
+    of = Known((exempting,), {3: (listed("5000"),)}, {9: (listed("4200"),)})
+    panels, _, _ = answers("term=1", of=of, curves=[drawn(1000.0)])
+    assert [row[4] for row in values(panels["standbys"])] == [13_400, 18_400, 23_400, 28_400]
+    assert panels["standbys"].sentences[0].endswith("and Exempting exempts a standby.")
+    assert any(step.kind == "exempt" for step in panels["standbys"].rows[1].steps)
+
+
+def test_standbys_of_a_licence_for_one_server_are_refused_with_the_reason():
+    single = LicenceModel(pk=9, name="Single", metric="server", rules={"max_servers": 1})
+    of = Known((single,), {3: (listed("5000"),)}, {9: (listed("100"),)})
+    panels, _, _ = answers(of=of)
+    assert panels["standbys"].figure is None
+    assert "it is for at most 1 server, and there are 2." in panels["standbys"].refusal

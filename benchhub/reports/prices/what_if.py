@@ -12,15 +12,16 @@ from benchhub.analysis.pricing import questions
 from benchhub.analysis.pricing.money import PricingError, money, plain, rounded, years
 from benchhub.analysis.pricing.questions import BreakEven, Crossing, Effect
 from benchhub.analysis.pricing.quote import Cost, licence_cost, quote_of
+from benchhub.analysis.pricing.sheet import Kind
 from benchhub.analysis.pricing.steps import Step
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
 from benchhub.catalog.models import LicenceModel
 
 from . import figures
 from .figures import Line, Spot
-from .orders import STANDBY, NoPrice, machine
+from .orders import STANDBY, NoPrice, Priced, machine
 from .panel import Panel, PanelRow, refused, unlike
-from .pictures import drawn, why
+from .pictures import drawn, kinds_of, why
 from .table import Cell, Row, Table, metered, places_of
 
 FEWEST_CORES, MOST_CORES = 32, 128
@@ -128,7 +129,11 @@ def _crossings(found: BreakEven, names: tuple[str, str], bought: Machine, of: Ta
         return (here, f"{rows} Licence and support of {names[0]} and {names[1]}, the hardware left aside.")
     start = f"With {first} core{'s' * (first > 1)} per socket {_is(found.rows[0])}."
     changes = " ".join(f"From {row.cores_per_socket} on {_is(row)}." for row in found.changes)
-    return (here, f"{start} {changes} Counted up to {last}; licence and support alone, the hardware left aside.")
+    return (
+        here,
+        f"{start} {changes} Counted up to {last}; licence and support alone, the hardware left aside. "
+        "The table derives the costs of this machine, and those where the cheaper one changes.",
+    )
 
 
 def _is(row: Crossing) -> str:
@@ -162,7 +167,7 @@ def sensitivity(of: Table, about: Subject, cell: Cell) -> Panel:
         "one by the hour."
     )
     columns = ("Setting", f"Price at its low end, {unit}", "at its high end", "Difference")
-    figure = figures.tornado([label.replace(", ", "<br>") for label in labels], ends, float(quote.quotient), unit)
+    figure = figures.tornado([figures.label(*label.split(", ")) for label in labels], ends, float(quote.quotient), unit)
     return Panel(SENSITIVITY, title, (lead, more), columns, rows, figure)
 
 
@@ -174,41 +179,43 @@ def _setting(effect: Effect) -> str:
 def standbys(of: Table, about: Subject, cell: Cell) -> Panel:
     """Primary and standbys of the same hardware; only the primary was measured."""
     title = "What do standbys cost?"
-    assert cell.quote is not None
-    system, throughput = about.row.of.system, cell.quote.throughput
-    counts = sorted({*STANDBYS, of.terms.standbys})
-    found = [(count, of.costs.with_standbys(system.hardware, about.model, count)) for count in counts]
-    if reasons := [priced.sentence for _, priced in found if isinstance(priced, NoPrice)]:
+    hardware, counts = about.row.of.system.hardware, sorted({*STANDBYS, of.terms.standbys})
+    found = [of.costs.with_standbys(hardware, about.model, count) for count in counts]
+    if reasons := [one.sentence for one in found if isinstance(one, NoPrice)]:
         return refused(TOPOLOGY, title, reasons[0])
-    priced = [(count, one) for count, one in found if not isinstance(one, NoPrice)]
-    currency = priced[0][1].cost.currency
-    rows, to = [], places_of(cell.quote.quotient, about.row.at.level.throughput.digits if about.row.at else 3)
-    for count, one in priced:
-        quote, cost = quote_of(one.cost, throughput), one.cost
-        parts = tuple(rounded(cost.subtotal(kind)) for kind in ("hardware", "licence", "support"))
-        rows.append(
-            PanelRow(
-                (count, *parts, rounded(cost.total), quote.price(to, of.terms.rounding)),
-                one.steps,
-                is_marked=count == of.terms.standbys,
-            )
-        )
-    added = money(rounded(priced[1][1].cost.total - priced[0][1].cost.total), currency)
-    exempt = STANDBY in about.model.licence_rules().exempt_roles
-    licence = (
-        f"{about.model} exempts a standby" if exempt else f"{about.model} is paid for each standby as for the primary"
-    )
+    priced = [one for one in found if isinstance(one, Priced)]
+    currency = priced[0].cost.currency
+    kinds = kinds_of([one.cost for one in priced])
+    rows = tuple(_standby(of, cell, kinds, count, one) for count, one in zip(counts, priced, strict=True))
+    parts = [(kind, [float(one.cost.subtotal(kind)) for one in priced]) for kind in kinds]
+    labels = [f"{count} standby{'s' * (count != 1)}" for count in counts]
+    amounts = [f"{name}, {currency}" for name in (*map(str.capitalize, kinds), "Total")]
+    columns = ("Standbys", *amounts, f"Price, {currency} per {of.unit}")
+    figure = figures.stacked(labels, parts, currency)
+    return Panel(TOPOLOGY, title, _first_standby(about, priced), columns, rows, figure)
+
+
+def _standby(of: Table, cell: Cell, kinds: Sequence[Kind], count: int, one: Priced) -> PanelRow:
+    assert cell.quote is not None
+    assert cell.price is not None
+    parts = (rounded(one.cost.subtotal(kind)) for kind in kinds)
+    places = -int(cell.price.as_tuple().exponent)
+    price = quote_of(one.cost, cell.quote.throughput).price(places, of.terms.rounding)
+    is_asked = count == of.terms.standbys
+    return PanelRow((count, *parts, rounded(one.cost.total), price), one.steps, is_marked=is_asked)
+
+
+def _first_standby(about: Subject, priced: Sequence[Priced]) -> tuple[str, str]:
+    none, one = (found.cost for found in priced[:2])
+    added = money(rounded(one.total - none.total), none.currency)
     if about.model.metric == LicenceModel.Metric.NONE:
         licence = "there is no licence to pay"
+    elif STANDBY in about.model.licence_rules().exempt_roles:
+        licence = f"{about.model} exempts a standby"
+    else:
+        licence = f"{about.model} is paid for it as for the primary"
     lead = f"The first standby adds {added} to {about.name}: the hardware is bought again, and {licence}."
-    more = "A standby adds cost and, here, no throughput: what was measured is one machine."
-    parts_of = [
-        (kind, [float(one.cost.subtotal(kind)) for _, one in priced]) for kind in ("hardware", "licence", "support")
-    ]
-    labels = [f"{count} standby{'s' * (count != 1)}" for count in counts]
-    columns = ("Standbys", *(f"{name}, {currency}" for name in ("Hardware", "Licence", "Support", "Total")),
-               f"Price, {currency} per {of.unit}")  # fmt: skip
-    return Panel(TOPOLOGY, title, (lead, more), columns, tuple(rows), figures.stacked(labels, parts_of, currency))
+    return lead, "A standby adds cost and, here, no throughput: what was measured is one machine."
 
 
 def pareto(of: Table) -> Panel:

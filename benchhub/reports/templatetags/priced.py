@@ -43,7 +43,13 @@ def cells(row: PanelRow) -> SafeString:
 
 @register.filter
 def derivation(steps: Iterable[Step], known: Known) -> SafeString:
-    return mark_safe("".join(f"<li>{linked(step, known)}</li>" for step in steps))
+    return mark_safe("".join(f"<li>{_written(step, known)}</li>" for step in steps))
+
+
+def _written(step: Step, known: Known) -> str:
+    if id(step) not in known.written:
+        known.written[id(step)] = (step, linked(step, known))
+    return known.written[id(step)][1]
 
 
 def linked(step: Step, known: Known) -> SafeString:
