@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Prefetch, Q
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from .forms_licences import LicenceDraft
@@ -30,9 +31,12 @@ METRICS = Filter(
 
 
 def licence_models(request: HttpRequest) -> HttpResponse:
-    rows = LicenceModel.objects.prefetch_related(Prefetch("prices", ListPrice.objects.newest_first()))
     search = ("name", "product", "remark")
+    rows = LicenceModel.objects.all()
     listing = listing_of_revised(request, rows, COLUMNS, search=search, filters=(METRICS, REVISIONS))
+    prices = list(ListPrice.objects.of_licences(listing.page).by(timezone.now().date()).newest_first())
+    for row in listing.page:
+        row.newest_price = next((price for price in prices if price.counts_for(row)), None)
     return render(request, "catalog/licence_models.html", {"listing": listing})
 
 
@@ -49,10 +53,9 @@ def revise(request: HttpRequest, pk: int) -> HttpResponse:
     name, revision = str(row), row.revision + 1
     draft = LicenceDraft(request.POST if request.method == "POST" else None, row, _first_machine() | _newest(row))
     if (saved := _saved(request, draft)) is not None:
-        priced = "" if saved.metric == "none" else " Prices are of one revision: add its price."
-        messages.success(request, f"{saved} is saved.{priced}")
+        messages.success(request, f"{saved} is saved.{_prices_after(saved, pk)}")
         return redirect("licence-models")
-    intro = note_revision(revision, []) + " Prices stay with the old one: add the price again."
+    intro = f"{note_revision(revision, [])} Its list prices go on while they are of {row.price_of}."
     return _editor(request, draft, title=f"Revise {name}", action=f"Save revision {revision}", intro=intro)
 
 
@@ -74,8 +77,17 @@ def _first_machine() -> dict[str, Any]:
     return {"hardware": row.pk} if row else {}
 
 
+def _prices_after(saved: LicenceModel, before_pk: int) -> str:
+    """Whether the prices of the revision before still count."""
+    before = LicenceModel.objects.get(pk=before_pk)
+    if saved.metric == "none" or saved.price_of == before.price_of:
+        return ""
+    return f" A price is now of {saved.price_of}: add one."
+
+
 def _newest(of: LicenceModel) -> dict[str, Any]:
-    price = of.prices.newest_first().first()
+    prices = ListPrice.objects.of_licences([of]).newest_first()
+    price = next((price for price in prices if price.counts_for(of)), None)
     return {"price": written(price.amount), "currency": price.currency} if price else {}
 
 

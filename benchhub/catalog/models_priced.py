@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import date
 from decimal import Decimal
 from typing import Self
 
@@ -134,6 +136,13 @@ class ListPriceQuerySet(models.QuerySet["ListPrice"]):
     def newest_first(self) -> Self:
         return self.order_by("-priced_on", "-pk")
 
+    def by(self, day: date) -> Self:
+        return self.filter(priced_on__lte=day)
+
+    def of_licences(self, models: Iterable[LicenceModel]) -> Self:
+        """Those of these licence models and of their other revisions; `counts_for` says which of them count."""
+        return self.filter(licence_model__name__in=[model.name for model in models]).select_related("licence_model")
+
 
 class ListPrice(models.Model):
     """One dated, sourced price. Append-only: the database refuses to change or delete a row."""
@@ -165,6 +174,13 @@ class ListPrice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.description}: {self.amount} {self.currency} ({self.priced_on})"
+
+    def counts_for(self, model: LicenceModel) -> bool:
+        """A price outlives revisions of its licence model while it is of the same: of a socket for a year, say."""
+        own = self.licence_model
+        if own is None or own.name != model.name:
+            return False
+        return own.pk == model.pk or own.price_of == model.price_of
 
 
 class ExchangeRate(models.Model):

@@ -295,40 +295,23 @@ def test_a_licence_model_is_added_and_priced(engineer):
     assert errors.keys() == {"name", "metric"}
 
 
-def test_a_revision_of_a_licence_model_leaves_its_prices_with_the_old_one_and_says_so(engineer):
+def test_the_prices_of_a_licence_model_count_for_its_revisions_while_they_are_of_the_same(engineer):
     old = LicenceModel.objects.create(name="Per core", metric="core", product="A product")
     price = {**PRICE, "amount": Decimal(100), "currency": "EUR", "priced_on": date(2026, 1, 1)}
     ListPrice.objects.create(licence_model=old, **price)
     page = reverse("licence-model-revise", args=[old.pk])
-    assertContains(engineer.get(page), "Prices stay with the old one: add the price again.")
-    answer = engineer.post(page, {"metric": "socket", "product": "A product"}, follow=True)
-    assertContains(answer, "Prices are of one revision: add its price.")
-    new = LicenceModel.objects.current().get()
-    assert (new.name, new.revision, new.metric, new.product) == ("Per core", 2, "socket", "A product")
-    assert ListPrice.objects.get().licence_model == old
-    old.refresh_from_db()
-    assert old.metric == "core"
-
-
-@pytest.mark.parametrize("name", ["hardware-list", "licence-models", "prices"])
-def test_an_empty_list_says_what_to_do_first(engineer, name):
-    assertContains(engineer.get(reverse(name)), "yet</h2>")
-
-
-@pytest.mark.parametrize("count", [1, 9])
-def test_the_lists_ask_the_database_as_often_for_many_rows_as_for_one(engineer, count, django_assert_num_queries):
-    for number in range(count):
-        hardware = Hardware.objects.create(name=f"h{number}", sockets=1, cores_per_socket=1)
-        model = LicenceModel.objects.create(name=f"l{number}", metric="core")
-        listed(hardware, description=f"h{number}")
-        ListPrice.objects.create(licence_model=model, **{**PRICE, "description": f"l{number}", "currency": "EUR"})
-    for name, queries in (
-        ("hardware-list", REVISED_QUERIES),
-        ("licence-models", REVISED_QUERIES),
-        ("prices", PRICE_QUERIES),
-    ):
-        with django_assert_num_queries(queries):
-            engineer.get(reverse(name))
+    assertContains(engineer.get(page), "Its list prices go on while they are of one physical core, for a year.")
+    answer = engineer.post(page, {"metric": "core", "product": "A product", "pack": "2"}, follow=True)
+    assertNotContains(answer, "add one")
+    assertContains(answer, "100 EUR")
+    second = LicenceModel.objects.current().get()
+    answer = engineer.post(reverse("licence-model-revise", args=[second.pk]), {"metric": "socket"}, follow=True)
+    assertContains(answer, "A price is now of one occupied socket, for a year: add one.")
+    assertNotContains(answer, "100 EUR")
+    third = LicenceModel.objects.current().get()
+    assert (third.name, third.revision, third.metric) == ("Per core", 3, "socket")
+    row = ListPrice.objects.get()
+    assert (row.licence_model, row.counts_for(second), row.counts_for(third)) == (old, True, False)
 
 
 def test_money_and_memory_are_written_plainly():

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 
 from benchhub.analysis.pricing import quote as pricing
 from benchhub.analysis.pricing.licences import Licence
@@ -17,14 +16,13 @@ from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.quote import Cost, Order
 from benchhub.analysis.pricing.sheet import Sheet
 from benchhub.analysis.pricing.steps import Step, counted, step
-from benchhub.analysis.pricing.topology import Deployment, Machine, Node, VirtualMachine
+from benchhub.analysis.pricing.topology import Deployment, Node
 from benchhub.analysis.pricing.units import NotEligible
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice, PriceSheet
 
 from .queries import Known
 from .terms import Terms
 
-GIB = 2**30
 STANDBY = "standby"
 
 
@@ -115,7 +113,7 @@ class Costs:
         """A sheet prices one machine: it is bought again for each standby."""
         sheet = self._engine_sheet(row) if row else None
         prices = () if sheet and _has_hardware(sheet) else _prices(self.known.of_hardware.get(hardware.pk, ()))
-        bought = machine(hardware)
+        bought = hardware.machine()
         nodes = [Node(bought, prices=prices)]
         nodes += [Node(bought, standbys, STANDBY, prices)] if standbys else []
         sheets = (sheet,) * (1 + standbys) if sheet else ()
@@ -131,27 +129,6 @@ class Costs:
         row = self.known.sheet(hardware.pk, self.on)
         days = [one.priced_on for one in self.known.of_hardware.get(hardware.pk, ()) if one.priced_on <= self.on]
         return row if row and row.priced_on >= max(days, default=row.priced_on) else None
-
-
-def machine(hardware: Hardware) -> Machine:
-    """As bought; what its virtual machine shows stands apart. Memory in GB of 2^30 bytes."""
-    vm = None
-    if hardware.vm_vcpus:
-        vm = VirtualMachine(hardware.vm_vcpus, _gigabytes(hardware.vm_memory_bytes), hardware.vm_smt)
-    return Machine(
-        name=str(hardware),
-        sockets=hardware.sockets,
-        cores_per_socket=hardware.cores_per_socket,
-        threads_per_core=hardware.threads_per_core,
-        memory_gb=_gigabytes(hardware.memory_bytes),
-        processor=hardware.processor,
-        disabled_cores_per_socket=hardware.disabled_cores_per_socket,
-        vm=vm,
-    )
-
-
-def _gigabytes(count: int | None) -> Decimal | None:
-    return None if count is None else Decimal(count) / GIB
 
 
 def _has_hardware(sheet: Sheet) -> bool:

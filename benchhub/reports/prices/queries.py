@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from django.db.models import Q, prefetch_related_objects
+from django.db.models import prefetch_related_objects
 
 from benchhub.analysis.pricing.money import Rate
 from benchhub.catalog.models import ExchangeRate, LicenceModel, ListPrice, PriceSheet
@@ -59,12 +59,12 @@ def known(hardware: Iterable[int], days: Iterable[date]) -> Known:
     """What there is to price these with on any of these days; nothing of a later one."""
     keys, by_day = sorted(set(hardware)), sorted(set(days))
     models = tuple(LicenceModel.objects.current().order_by("pk"))
-    of_these = Q(hardware__in=keys) | Q(licence_model__in=models)
-    rows = list(ListPrice.objects.filter(of_these, priced_on__lte=by_day[-1]).newest_first())
+    found = ListPrice.objects.of_licences(models) | ListPrice.objects.filter(hardware__in=keys)
+    rows = list(found.by(by_day[-1]).select_related("licence_model").newest_first())
     return Known(
         models,
         {pk: tuple(row for row in rows if row.hardware_id == pk) for pk in keys},
-        {model.pk: tuple(row for row in rows if row.licence_model_id == model.pk) for model in models},
+        {model.pk: tuple(row for row in rows if row.counts_for(model)) for model in models},
         _rates(by_day),
         _sheets(keys, by_day),
     )

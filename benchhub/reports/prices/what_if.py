@@ -19,7 +19,7 @@ from benchhub.catalog.models import LicenceModel
 
 from . import figures
 from .figures import Line, Spot
-from .orders import STANDBY, NoPrice, Priced, machine
+from .orders import STANDBY, NoPrice, Priced
 from .panel import Panel, PanelRow, refused, unlike
 from .pictures import drawn, kinds_of, why
 from .table import Cell, Row, Table, metered, places_of
@@ -80,7 +80,7 @@ def break_even(of: Table, about: Subject) -> Panel:
     title = "From how many cores is which licence the cheaper?"
     if about.pair is None:
         return refused(BREAK_EVEN, title, "A break-even needs two licence models that cost something.")
-    bought = machine(about.row.of.system.hardware)
+    bought = about.row.of.system.hardware.machine()
     most = min(max(FEWEST_CORES, 2 * bought.cores_per_socket), max(MOST_CORES, bought.cores_per_socket))
     counts = range(bought.disabled_cores_per_socket + 1, most + 1)
     try:
