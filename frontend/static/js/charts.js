@@ -67,7 +67,7 @@
     if (chart.hidden) return;
     // Bars that lie are as many as there are choices: the figure grows with them.
     const bars = figure.layout.meta?.bars;
-    if (bars) chart.style.height = 7 + 3.2 * bars + "rem";
+    if (bars) chart.style.height = 7 + 3.7 * bars + "rem";
     const colour = theme();
     const traces = figure.data.map((trace) => coloured(trace, colour));
     // Nothing leaves for another host: plotly's own button would upload the chart.
