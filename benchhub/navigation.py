@@ -11,6 +11,7 @@ from django.urls import NoReverseMatch, reverse
 ENTRIES = (
     ("Home", "home"),
     ("Experiments", "experiments"),
+    ("Queue", "queue"),
     ("Compare", "compare"),
     ("Published", "published"),
     ("Hosts", "hosts"),

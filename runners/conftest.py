@@ -305,8 +305,8 @@ class Bench:
         spec = further.pop("spec", fake_spec())
         return await job.start(self.connections, self.target, self.attempt, spec, tool=tool, **further)
 
-    async def look(self, offset: int = 0) -> Look:
-        return await job.look(self.connections, self.target, self.attempt, offset=offset)
+    async def look(self, offset: int = 0, out_offset: int = 0) -> Look:
+        return await job.look(self.connections, self.target, self.attempt, offset=offset, out_offset=out_offset)
 
     async def ended(self) -> bool:
         return await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=20)

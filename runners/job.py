@@ -67,9 +67,10 @@ class Look:
     """An attempt as it stood at one moment.
 
     `lock_held` tells of this attempt alone: something of it is alive. `uptime_s` and `heartbeat_uptime_s` are on
-    the target's monotonic clock. `chunk` holds bytes of err.log from the offset that was asked for. `holder` is
-    the attempt that last took the host, as 'run number'. `acknowledged` is also true when all but the ledger's
-    line has been cleaned up.
+    the target's monotonic clock. `chunk` holds bytes of err.log from `err_from` on, which is the offset that was
+    asked for unless more was written than one look brings; `out_chunk` is the same of out.log. `holder` is the
+    attempt that last took the host, as 'run number'. `acknowledged` is also true when all but the ledger's line has
+    been cleaned up.
     """
 
     boot_id: str
@@ -86,6 +87,9 @@ class Look:
     boot_id_at_start: str | None
     holder: str
     chunk: bytes
+    err_from: int = 0
+    out_chunk: bytes = b""
+    out_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +142,11 @@ async def start(
     return StartOutcome(answer.decode().strip())
 
 
-async def look(connections: Connections, target: Target, attempt: Attempt, *, offset: int = 0) -> Look:
-    """The attempt's state, and what err.log has from `offset` on (at most 256 KiB: ask on from there)."""
-    command = _script("look.sh", attempt, offset=offset, limit=CHUNK_BYTES)
+async def look(
+    connections: Connections, target: Target, attempt: Attempt, *, offset: int = 0, out_offset: int = 0
+) -> Look:
+    """The attempt's state, and what err.log and out.log have from their offsets on (at most their last 256 KiB)."""
+    command = _script("look.sh", attempt, err_offset=offset, out_offset=out_offset, limit=CHUNK_BYTES)
     return _parse_look(await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S))
 
 
@@ -250,9 +256,11 @@ def _password_line(password: str) -> str:
 
 
 def _parse_look(answer: bytes) -> Look:
-    head, _, chunk = answer.partition(b"\n\n")
+    head, _, logs = answer.partition(b"\n\n")
     lines = head.decode(errors="replace").splitlines()
     facts = dict(line.split("=", 1) for line in lines)
+    err_from, out_from = int(facts["err_from"]), int(facts["out_from"])
+    err_bytes = int(facts["err_size"]) - err_from
     return Look(
         boot_id=facts["boot_id"],
         uptime_s=float(facts["uptime"]),
@@ -261,13 +269,16 @@ def _parse_look(answer: bytes) -> Look:
         returncode=_whole(facts.get("returncode")),
         step=facts.get("step", "").partition(" ")[0],
         heartbeat_uptime_s=float(facts["heartbeat"]) if facts.get("heartbeat") else None,
-        out_size=int(facts.get("out_size", 0)),
-        err_size=int(facts.get("err_size", 0)),
+        out_size=int(facts["out_size"]),
+        err_size=int(facts["err_size"]),
         cancelled=facts["cancelled"] == "1",
         acknowledged="acknowledged" in facts,
         boot_id_at_start=facts.get("boot_id_at_start") or None,
         holder=facts["holder"],
-        chunk=chunk,
+        chunk=logs[:err_bytes],
+        err_from=err_from,
+        out_chunk=logs[err_bytes:],
+        out_from=out_from,
     )
 
 

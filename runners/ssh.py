@@ -52,13 +52,16 @@ class Target:
 
 
 class Unreachable(Exception):  # noqa: N818
-    """No connection, or it was lost. Says nothing about what goes on at the target."""
+    """No connection, or it was lost. Says nothing about what goes on at the target, which `target` names if known."""
+
+    target: Target | None = None
 
 
 class HostKeyChanged(Exception):  # noqa: N818
     """The host offered another key than the pinned one; no credential and no command was sent."""
 
     def __init__(self, target: Target, offered: str) -> None:
+        self.target = target
         self.offered = offered
         self.offered_fingerprint = fingerprint(offered)
         super().__init__(
@@ -133,6 +136,13 @@ class Connections:
         command itself may go on at the target after it. Raises HostKeyChanged, Unreachable or RemoteFailure.
         """
         self._check_loop()
+        try:
+            return await self._run(target, command, input, timeout_s)
+        except Unreachable as error:
+            error.target = target
+            raise
+
+    async def _run(self, target: Target, command: str, input: bytes, timeout_s: float) -> bytes:
         link = self._links.setdefault(target, _Link())
         try:
             async with asyncio.timeout(timeout_s), link.sessions:

@@ -13,7 +13,7 @@ import pytest
 
 from runners import job
 from runners.conftest import fake_spec
-from runners.job import Attempt, StartOutcome
+from runners.job import CHUNK_BYTES, Attempt, StartOutcome
 from runners.ssh import Connections, RemoteFailure
 
 pytestmark = pytest.mark.target
@@ -147,6 +147,23 @@ async def test_a_live_log_is_read_on_from_an_offset(bench):
     await bench.ended()
     assert (await bench.look(offset=len(first.chunk))).chunk == b"second\n"
     assert (await bench.look(offset=13)).chunk == b""
+
+
+async def test_of_a_log_that_grew_too_much_only_the_last_part_comes(bench):
+    await bench.start("printf '%300000s' early; echo late >&2")
+    await bench.ended()
+    look = await bench.look()
+    assert (look.out_size, look.out_from, len(look.out_chunk)) == (300_000, 300_000 - CHUNK_BYTES, CHUNK_BYTES)
+    assert (look.err_from, look.chunk) == (0, b"late\n")
+    again = await bench.look(offset=5, out_offset=299_997)
+    assert (again.out_from, again.out_chunk, again.chunk) == (299_997, b"rly", b"")
+
+
+async def test_a_log_that_got_shorter_is_read_from_its_start(bench):
+    await bench.start("echo one >&2")
+    await bench.ended()
+    again = await bench.look(offset=100)
+    assert (again.err_from, again.chunk) == (0, b"one\n")
 
 
 async def test_the_folder_is_private_and_the_spec_canonical(bench):

@@ -8,15 +8,18 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
-from benchhub.bench import testdata
+from benchhub.bench import live_log, testdata, timetable
+from benchhub.bench.models import Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
     Hardware,
+    Host,
     Instance,
     LicenceModel,
     ListPrice,
@@ -39,6 +42,14 @@ PAGES = {
     "experiment-cancel": "experiment",
     "run": "run",
     "run-cancel": "waiting",
+    "queue": None,
+    "experiment-policy": "experiment",
+    "experiment-times": "experiment",
+    "experiment-times-once": "experiment",
+    "experiment-times-weekly": "experiment",
+    "host-times": "host",
+    "host-times-once": "host",
+    "host-times-weekly": "host",
     "compare": None,
     "published": None,
     "hosts": None,
@@ -79,7 +90,8 @@ PAGES = {
 }
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan"}
-NOT_PAGES |= {"host-look", "host-approve", "host-probe"}
+NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
+NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
@@ -110,6 +122,13 @@ def rows():
     testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
     testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
     waiting = testdata.make_run(experiment, system, 8, 2)
+    lost = testdata.make_run(experiment, system, 8, 3)
+    testdata.ended(lost, "failed", "Its host was rebooted.")
+    live_log.keep(lost, "err", 0, b"progress: 1.0 s\n")
+    for owner in ({"host": host}, {"experiment": experiment}):
+        Window.objects.create(weekdays=[0, 5], starts_at="20:00", ends_at="06:00", zone="Europe/Berlin", **owner)
+    timetable.expand()
+    Host.objects.update(paused_at=Now(), unreachable_since=Now(), contact_error="It timed out.")
     server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
     idle = Instance.objects.create(name="idle", build=system.build, configuration=system.configuration, **server)
     ExchangeRate.objects.create(base="EUR", quoted="USD", value="1.25", priced_on="2026-01-01", source="A bank")
@@ -128,6 +147,7 @@ def rows():
         "experiment": experiment,
         "run": run,
         "waiting": waiting,
+        "lost": lost,
     }
 
 
@@ -187,6 +207,14 @@ def test_a_page_has_no_serious_fault(name, tab, rows):
     path = reverse(name, args=[rows[PAGES[name]].pk] if PAGES[name] else [])
     open_with_axe(tab, path)
     assert tab.evaluate("location.pathname") == path
+    assert faults(tab) == {}
+
+
+def test_a_run_with_a_log_has_no_serious_fault(tab, rows):
+    tab.goto("/alive")
+    sign_in(tab)
+    open_with_axe(tab, reverse("run", args=[rows["lost"].pk]))
+    assert tab.locator("pre.log").count() == 1
     assert faults(tab) == {}
 
 

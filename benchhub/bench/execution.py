@@ -15,17 +15,17 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchhub.catalog.models import Host
 from runners import job, probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
-from . import ingest, loop, plan, queue, steps
+from . import ingest, live_log, loop, plan, queue, steps, visits
 from .models import Attempt, Run
 from .states import State
-from .steps import Answer, Cancelled, Ended, Job, Looked, Started, Wake
+from .steps import Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
 from .visits import folders_of, target_of
 
 logger = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ RENEW_S = 15  # leases are renewed while a step takes long, well before they end
 FACTS_LAST = timedelta(hours=1)
 LOOK_EVERY = timedelta(seconds=10)
 RETRY_AFTER = timedelta(seconds=15)
+CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
 
@@ -66,9 +67,13 @@ def _prepare(claim: queue.Claim) -> Job | None:
     """Commit what must be true before the target is spoken to, and gather plain data; None where nothing is to do."""
     try:
         with queue.fenced(claim) as run:
+            too_late = queue.why_not_now(run) if run.state == State.STARTING else ""
             if run.state == State.RESERVED and not _enter_starting(run, claim):
                 return None
-            return _job(run, claim)
+            if reason := _untrusted_host(run):
+                queue.look_again(claim, RETRY_AFTER, contact_error=reason)
+                return None
+            return _job(run, claim, too_late)
     except queue.StaleFenceError:
         return None
 
@@ -77,8 +82,8 @@ def _enter_starting(run: Run, claim: queue.Claim) -> bool:
     if run.cancel_asked_at:
         queue.finish(run, claim, State.CANCELLED, "Cancelled before it started.")
         return False
-    if reason := _untrusted_host(run):
-        queue.finish(run, claim, State.FAILED, reason)
+    if reason := queue.slept_over(run):
+        queue.give_back(run, claim, reason)
         return False
     number = (run.attempts.aggregate(last=Max("number"))["last"] or 0) + 1
     Attempt.objects.create(run=run, number=number)
@@ -87,9 +92,12 @@ def _enter_starting(run: Run, claim: queue.Claim) -> bool:
 
 
 def _untrusted_host(run: Run) -> str:
+    """Why nothing is sent, not even a look; the run stays as it is until a person has decided."""
     for host in _hosts(run):
         if host.trust != Host.Trust.PINNED:
-            return f"The host key of {host.name} is {host.get_trust_display()}: approve it on the host's page first."
+            return (
+                f"Nothing is sent to {host.name}: its host key has changed. Compare and approve it on the host's page."
+            )
     return ""
 
 
@@ -99,7 +107,7 @@ def _hosts(run: Run) -> list[Host]:
     return [system.driver, *other]
 
 
-def _job(run: Run, claim: queue.Claim) -> Job:
+def _job(run: Run, claim: queue.Claim, too_late: str) -> Job:
     watch, hosts, attempt = run.watch, _hosts(run), run.attempts.latest("number")
     return Job(
         claim=claim,
@@ -111,10 +119,14 @@ def _job(run: Run, claim: queue.Claim) -> Job:
         password=run.system.instance.password or None,
         expected_s=run.expected_s,
         offset=watch.progress_offset,
+        out_offset=watch.out_offset,
         boot_id=attempt.boot_id,
         cancel_asked=run.cancel_asked_at is not None,
         host_before=attempt.host_before,
         to_probe=_stale_hosts(hosts) if run.state == State.STARTING else {},
+        hosts={host.pk: target_of(host) for host in hosts},
+        away=frozenset(host.pk for host in hosts if host.unreachable_since),
+        too_late=too_late,
     )
 
 
@@ -143,7 +155,7 @@ def _settle(job_: Job, future: Future[Answer], wake: Wake) -> None:
     except RemoteFailure as error:
         _refused(job_, str(error))
     except (Unreachable, TimeoutError) as error:
-        queue.look_again(job_.claim, RETRY_AFTER, contact_error=str(error) or "The host did not answer in time.")
+        _unreached(job_, error)
     except Exception as error:  # one run's trouble must not keep the others of the batch waiting
         logger.exception("A step of run %s failed", job_.claim.run_id)
         queue.look_again(job_.claim, RETRY_AFTER, contact_error=f"BenchHub failed at this step: {error!r}.")
@@ -154,28 +166,53 @@ def _write(job_: Job, answer: Answer, wake: Wake) -> None:
         _write_started(job_, answer, wake)
     elif isinstance(answer, Ended):
         _write_ended(job_, answer)
-    elif isinstance(answer, Cancelled):
-        with queue.fenced(job_.claim) as run:
-            queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")
-    else:
+    elif isinstance(answer, Looked):
         _write_look(job_, answer, wake)
+    else:
+        _write_stopped(job_, answer)
+    _note_contact(job_, answer)
+
+
+def _write_stopped(job_: Job, answer: Cancelled | Withdrawn) -> None:
+    with queue.fenced(job_.claim) as run:
+        if isinstance(answer, Cancelled) or run.cancel_asked_at:
+            queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")
+        else:
+            queue.give_back(run, job_.claim, job_.too_late)
+
+
+def _note_contact(job_: Job, answer: Answer) -> None:
+    """The driver has answered; at a run's start and end the server's host has as well."""
+    both = isinstance(answer, Started | Ended)
+    answered = set(job_.hosts) if both else {key for key, target in job_.hosts.items() if target == job_.target}
+    if back := answered & job_.away:
+        visits.note_reached(back)
+
+
+def _unreached(job_: Job, error: Unreachable | TimeoutError) -> None:
+    """Says nothing about the job: the run stays as it is, and it is noted since when."""
+    sentence = str(error) or "The host did not answer in time."
+    since = Coalesce(F("unreachable_since"), Now())
+    place = getattr(error, "target", None) or job_.target
+    if queue.look_again(job_.claim, RETRY_AFTER, contact_error=sentence, unreachable_since=since):
+        visits.note_unreached([key for key, target in job_.hosts.items() if target == place], sentence)
 
 
 def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
-    for host, facts in answer.facts.items():
-        Host.objects.filter(pk=host).update(facts=facts, facts_at=Now())
-    if answer.outcome is job.StartOutcome.BUSY:
-        reason = "Another job still runs on the host; the run starts when it has ended."
-        queue.look_again(job_.claim, RETRY_AFTER, contact_error=reason)
-        return
     with queue.fenced(job_.claim) as run:
+        for host, facts in answer.facts.items():
+            Host.objects.filter(pk=host).update(facts=facts, facts_at=Now())
         if answer.outcome is job.StartOutcome.TOMBSTONED:
             queue.finish(run, job_.claim, State.CANCELLED, "Its attempt was cancelled on the host.")
             return
+        if answer.outcome is job.StartOutcome.BUSY:
+            reason = "Another job still runs on the host; the run starts when it has ended."
+            queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=reason)
+            return
         Attempt.objects.filter(run=run, ended_at=None).update(host_before=answer.host_before)
         queue.move(run, State.RUNNING, fence=job_.claim.fence)
-    after = min(LOOK_EVERY, timedelta(seconds=job_.expected_s + 5))
-    queue.look_again(job_.claim, after, contact_error="", last_contact_at=Now())
+        after = min(LOOK_EVERY, timedelta(seconds=job_.expected_s + 5))
+        queue.look_again(job_.claim, after, **CONTACT, contact_error="")
     loop.submit(steps.wait_for_end(job_, wake))
 
 
@@ -188,15 +225,18 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> None:
         elif fate in ("lost", "absent"):
             queue.finish(run, job_.claim, State.LOST, looked.verdict.reason)
             return
-    queue.look_again(
-        job_.claim,
-        timedelta(0) if fate == "finished" else LOOK_EVERY,
-        contact_error="",
-        last_contact_at=Now(),
-        step=look.step,
-        progress_offset=F("progress_offset") + len(look.chunk),
-        **steps.live_tps(look.chunk),
-    )
+        live_log.keep(run, "err", look.err_from, look.chunk)
+        live_log.keep(run, "out", look.out_from, look.out_chunk)
+        queue.look_again(
+            job_.claim,
+            timedelta(0) if fate == "finished" else LOOK_EVERY,
+            **CONTACT,
+            contact_error="",
+            step=look.step,
+            progress_offset=look.err_from + len(look.chunk),
+            out_offset=look.out_from + len(look.out_chunk),
+            **steps.live_tps(look.chunk),
+        )
     if fate == "running":
         loop.submit(steps.wait_for_end(job_, wake))
 
@@ -214,6 +254,7 @@ def _write_ended(job_: Job, ended: Ended) -> None:
         attempt = run.attempts.latest("number")
         Attempt.objects.filter(pk=attempt.pk).update(returncode=outputs.returncode)
         ingest.keep_evidence(attempt, outputs, ended.collected.manifest, ended.collected.remarks)
+        attempt.live_logs.all().delete()
         if run.cancel_asked_at and outputs.returncode > SIGNALLED:
             state, reason = State.CANCELLED, "Cancelled while it ran."
         else:
@@ -245,7 +286,7 @@ def _acknowledge(job_: Job) -> None:
 def _refused(job_: Job, reason: str) -> None:
     """The host answered with an error: a start has failed for good, anything else is looked at again."""
     if job_.state != State.STARTING:
-        queue.look_again(job_.claim, RETRY_AFTER, contact_error=reason)
+        queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=reason)
         return
     with queue.fenced(job_.claim) as run:
         queue.finish(run, job_.claim, State.FAILED, f"The job could not be started. {reason}")
@@ -253,8 +294,7 @@ def _refused(job_: Job, reason: str) -> None:
 
 def _quarantine(job_: Job, error: HostKeyChanged) -> None:
     """Nothing more is sent to a host whose key changed; its run stays as it is until a person has decided."""
-    host = Host.objects.filter(address=job_.target.address, port=job_.target.port, username=job_.target.username)
-    host.update(trust=Host.Trust.QUARANTINED, offered_host_key=error.offered)
+    visits.quarantine([key for key, target in job_.hosts.items() if target == error.target], error)
     queue.look_again(job_.claim, RETRY_AFTER, contact_error=str(error))
 
 

@@ -8,16 +8,19 @@ from functools import cached_property
 from typing import Any
 
 from django import forms
+from django.db.models.functions import Now
 from django.http import QueryDict
 
 from benchhub.analysis.levels import parse as parse_levels
 from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
 
 from . import plan
+from .forms_policy import POLICY, PolicyFields
 from .models import Experiment, System
 
 MOST_SYSTEMS = 12
 DAY_S = 86_400
+PAUSED = {"paused_at": Now(), "pause_reason": "Queued so."}
 LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -135,7 +138,7 @@ SystemFormSet = forms.formset_factory(
 )
 
 
-class PlanForm(forms.Form):
+class PlanForm(PolicyFields):
     name = forms.CharField(max_length=160, help_text="What the experiment is to find out, in a few words.")
     remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
     levels = forms.CharField(
@@ -152,10 +155,15 @@ class PlanForm(forms.Form):
     )
     vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
     checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
+    is_paused = forms.BooleanField(
+        required=False, label="Queue it paused", help_text="To give it times first: it starts when you resume it."
+    )
 
     def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
+        for name in POLICY:
+            self.fields[name].required = False
         self.fields["workload"] = _choice(known.workloads, "Choose a workload")
         clients = [("", "the newest pgbench on the driver"), *known.clients()]
         self.fields["client"] = forms.ChoiceField(
@@ -239,8 +247,11 @@ class Draft:
     def _experiment(self, client: Mapping[str, Any]) -> Experiment:
         values = self.plan.cleaned_data
         same = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum")
+        policy = {name: values[name] for name in POLICY if values[name] not in (None, "")}
         return Experiment(
             **{name: values[name] for name in same},
+            **policy,
+            **(PAUSED if values["is_paused"] else {}),
             checkpoint=values["checkpoint"],
             client_levels=values["levels"],
             client_build=PgBuild(version=client["version"], version_num=client["version_num"]),

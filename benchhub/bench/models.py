@@ -9,13 +9,17 @@ from typing import Any, Self
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
+from django.db.models.functions import Coalesce, Now
 
 from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
+from .models_queue import Hold, LiveLog, Reservation, Watch, Window
 from .states import ACTIVE, FINAL, State
+
+# Django looks for an app's tables here.
+__all__ = ["Hold", "LiveLog", "Reservation", "Watch", "Window"]
 
 
 class System(models.Model):
@@ -66,8 +70,36 @@ class Protocol(models.Model):
         return cls.objects.get_or_create(digest=digests.digest(form), defaults={"form": form})[0]
 
 
+class ExperimentQuerySet(models.QuerySet["Experiment"]):
+    def waiting(self) -> Self:
+        """Those with runs in the queue, next one first, each with their number and the seconds they ask for."""
+        queued = Q(runs__state=State.QUEUED)
+        counted = self.annotate(
+            queued_count=Count("runs", filter=queued), queued_s=Sum("runs__expected_s", filter=queued)
+        )
+        age = Coalesce("place", "pk", output_field=models.BigIntegerField())
+        return counted.filter(queued_count__gt=0).order_by("-priority", age, "pk")
+
+    def tripped(self) -> Self:
+        """Those whose runs failed more often, since they were last resumed, than their policy lets them go on with."""
+        bad = Q(runs__state__in=[State.FAILED, State.LOST])
+        recent = Q(resumed_at=None) | Q(runs__ended_at__gt=F("resumed_at"))
+        waits = Exists(Run.objects.filter(experiment=OuterRef("pk"), state=State.QUEUED))
+        return (
+            self.exclude(failure_policy=Experiment.FailurePolicy.CONTINUE)
+            .filter(waits, paused_at=None)
+            .annotate(failures=Count("runs", filter=bad & recent))
+            .filter(failures__gte=F("failure_limit"))
+        )
+
+
 class Experiment(models.Model):
     """Systems x load levels x repeats of one workload under one protocol."""
+
+    class FailurePolicy(models.TextChoices):
+        CONTINUE = "continue", "go on with the others"
+        PAUSE = "pause", "pause the experiment"
+        CANCEL = "cancel", "cancel what still waits"
 
     name = models.CharField(max_length=160)
     remark = models.TextField(blank=True)
@@ -84,13 +116,28 @@ class Experiment(models.Model):
     rest_s = models.PositiveIntegerField(default=0)
     vacuum = models.BooleanField(default=False)
     checkpoint = models.BooleanField(default=False)
+    priority = models.SmallIntegerField(default=0, help_text="Higher goes first; of the same, the older.")
+    place = models.BigIntegerField(null=True, blank=True, help_text="Its age in the queue, where a person moved it.")
+    failure_policy = models.CharField(max_length=10, choices=FailurePolicy, default=FailurePolicy.CONTINUE)
+    failure_limit = models.PositiveIntegerField(default=1)
+    attempts_if_lost = models.PositiveIntegerField(default=1, help_text="A lost run is run again up to so many times.")
+    paused_at = models.DateTimeField(null=True, blank=True)
+    pause_reason = models.TextField(blank=True)
+    resumed_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
+
+    objects = ExperimentQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(duration_s__gte=1, repeats__gte=1), name="experiment_has_load"),
             models.CheckConstraint(condition=~Q(client_levels=[]), name="experiment_has_levels"),
+            models.CheckConstraint(
+                condition=Q(failure_policy__in=["continue", "pause", "cancel"], failure_limit__gte=1),
+                name="experiment_failure_policy",
+            ),
+            models.CheckConstraint(condition=Q(attempts_if_lost__gte=1), name="experiment_has_attempts"),
         ]
 
     def __str__(self) -> str:
@@ -112,6 +159,14 @@ class ExperimentSystem(models.Model):
         return f"{self.system} in {self.experiment}"
 
 
+QUEUE_ORDER = (
+    F("experiment__priority").desc(),
+    Coalesce("experiment__place", "experiment_id", output_field=models.BigIntegerField()),
+    F("experiment_id"),
+    F("position"),
+)
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     def active(self) -> Self:
         return self.filter(state__in=ACTIVE)
@@ -119,6 +174,10 @@ class RunQuerySet(models.QuerySet["Run"]):
     def measured(self) -> Self:
         """Runs that may become points: measured, and ended well."""
         return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False)
+
+    def next_first(self) -> Self:
+        """In the order of the queue: by priority, then age, then the order of the plan."""
+        return self.order_by(*QUEUE_ORDER)
 
     def for_table(self) -> Self:
         """What an experiment's page shows of its runs, in two queries with those of its systems."""
@@ -137,7 +196,6 @@ class Run(models.Model):
     system = models.ForeignKey(System, models.PROTECT, related_name="runs")
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.MEASURE)
     position = models.PositiveIntegerField()
-    priority = models.SmallIntegerField(default=0)
     clients = models.PositiveIntegerField()
     threads = models.PositiveIntegerField()
     repeat = models.PositiveIntegerField()
@@ -155,7 +213,7 @@ class Run(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["-priority", "position"], condition=Q(state="queued"), name="run_queue"),
+            models.Index(fields=["experiment", "position"], condition=Q(state="queued"), name="run_queue"),
             models.Index(fields=["state"], condition=Q(state__in=list(map(str, ACTIVE))), name="run_active"),
         ]
         constraints = [
@@ -178,34 +236,6 @@ class Run(models.Model):
     @property
     def is_final(self) -> bool:
         return self.state in FINAL
-
-
-class Hold(models.Model):
-    """One active run per resource: a host, or a group of hosts that share hardware. The primary key is the lock."""
-
-    resource = models.CharField(max_length=80, primary_key=True)
-    run = models.ForeignKey(Run, models.PROTECT, null=True, related_name="holds")
-    free_at = models.DateTimeField(null=True, help_text="The rest between runs lasts until then.")
-
-    def __str__(self) -> str:
-        return self.resource
-
-
-class Watch(models.Model):
-    """What changes at every look at an active run; narrow, so that the run's own row stays still."""
-
-    run = models.OneToOneField(Run, models.CASCADE, primary_key=True)
-    next_look_at = models.DateTimeField(db_default=Now(), db_index=True)
-    lease_until = models.DateTimeField(null=True)
-    fence = models.PositiveBigIntegerField(default=0)
-    last_contact_at = models.DateTimeField(null=True)
-    contact_error = models.TextField(blank=True)
-    step = models.CharField(max_length=40, blank=True)
-    progress_offset = models.PositiveBigIntegerField(default=0)
-    live_tps = models.FloatField(null=True)
-
-    def __str__(self) -> str:
-        return f"watch of run {self.run_id}"
 
 
 class Attempt(models.Model):

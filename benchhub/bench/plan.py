@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from math import ceil
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from benchhub.analysis import digest
 from benchhub.catalog.models import DataSet, Hardware, Host, Instance
@@ -14,11 +16,15 @@ from runners import tools
 from runners.contract import Endpoint, RunSpec
 from runners.tools import choose_sampling_rate
 
+from . import timetable
 from .models import Experiment, ExperimentSystem, Protocol, Result, Run, System
 
 # Assumed where nothing has been measured yet: more than today's machines reach, so that logs stay bounded.
 UNKNOWN_TPS = 1_000_000
 UNKNOWN_TPS_PER_THREAD = 60_000
+PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
+LOAD_GUESS_S = 10
+LOAD_GUESS_S_PER_SCALE = 0.3
 
 
 def resolve_threads(rule: str, clients: int) -> int:
@@ -187,7 +193,14 @@ def _load_run(experiment: Experiment, system: System, protocol: Protocol, positi
         repeat=0,
         spec=spec,
         protocol=protocol,
+        expected_s=load_guess_s(experiment.workload.parameters),
     )
+
+
+def load_guess_s(parameters: Mapping[str, Any]) -> int:
+    """Seconds that a data set of this scale takes to load, where nothing better is known."""
+    scale: float = parameters.get("scale", 1)
+    return ceil(max(LOAD_GUESS_S, scale * LOAD_GUESS_S_PER_SCALE))
 
 
 def _measure_run(
@@ -220,14 +233,18 @@ def queue(experiment: Experiment, systems: list[System]) -> list[Run]:
     return Run.objects.bulk_create(runs)
 
 
+@transaction.atomic
 def again(experiment: Experiment, user: Any = None) -> Experiment:
     """Queue the same experiment once more, beside the first, on the same systems as they are now."""
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system")]
     fields = {field.attname: getattr(experiment, field.attname) for field in Experiment._meta.concrete_fields}
-    for own in ("id", "created_at", "created_by_id"):
+    for own in ("id", "created_at", "created_by_id", "place", "paused_at", "pause_reason", "resumed_at"):
         del fields[own]
     copy = Experiment(**fields, created_by=user)
+    if experiment.reservations.filter(window=None).exists():
+        copy.paused_at, copy.pause_reason = Now(), PASSED
     queue(copy, systems)
+    timetable.copy_windows(experiment, copy)
     return copy
 
 

@@ -16,12 +16,12 @@ from benchhub.catalog.models import PgBuild
 
 from . import plan
 from .forms import Asked, PlanForm, SystemForm
+from .forms_policy import POLICY
 from .models import Experiment, Run, System
 from .planning_doubts import doubts
-from .progress import LOAD_GUESS_S, STEPS_GUESS_S
+from .progress import STEPS_GUESS_S
 from .states import FINAL, State
 
-LOAD_GUESS_S_PER_SCALE = 0.3
 RECENT = 50
 DEFAULTS = {
     "levels": "1, 2, 4, 8",
@@ -30,6 +30,10 @@ DEFAULTS = {
     "warmup_s": 10,
     "rest_s": 0,
     "thread_rule": "clients",
+    "priority": 0,
+    "failure_policy": Experiment.FailurePolicy.CONTINUE,
+    "failure_limit": 3,
+    "attempts_if_lost": 2,
 }
 
 
@@ -105,7 +109,7 @@ def _load_s(asked: Asked) -> float:
     ended = _ended(Run.Kind.LOAD).filter(system__instance__in={system.instance_id for system in asked.systems})
     taken = ended.values_list("started_at", "ended_at", "spec__parameters__scale")[:RECENT]
     each_s = [(end - start).total_seconds() / of for start, end, of in taken if of]
-    return scale * fmean(each_s) if each_s else max(LOAD_GUESS_S, scale * LOAD_GUESS_S_PER_SCALE)
+    return scale * fmean(each_s) if each_s else plan.load_guess_s(asked.experiment.workload.parameters)
 
 
 def _ended(kind: str) -> Any:
@@ -143,7 +147,7 @@ def _saved(asked: System) -> System:
 def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The form's values, and its systems', of a plan that is like an experiment's."""
     same = ("name", "remark", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum", "checkpoint")
-    values = {name: getattr(experiment, name) for name in same}
+    values = {name: getattr(experiment, name) for name in (*same, *POLICY)}
     values |= {
         "workload": experiment.workload_id,
         "client": experiment.client_bin_directory,

@@ -29,7 +29,7 @@ def seconds_left(runs: Sequence[Run]) -> float:
 
 def run_seconds_left(run: Run, at: datetime) -> float:
     """Estimate for one run that is under way or waits: what it will take, less what it has taken until `at`."""
-    whole = LOAD_GUESS_S if run.kind == Run.Kind.LOAD else run.expected_s + STEPS_GUESS_S
+    whole = (run.expected_s or LOAD_GUESS_S) + STEPS_GUESS_S
     return max(0.0, whole - (at - run.started_at).total_seconds()) if run.started_at else whole
 
 

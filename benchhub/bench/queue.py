@@ -6,7 +6,7 @@ Times are the database's, never a worker's clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,14 +15,30 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from .models import Attempt, Event, Experiment, Hold, Run, Watch
+from . import gates
+from .models import QUEUE_ORDER, Attempt, Event, Experiment, Hold, Run, Watch
 from .states import ACTIVE, FINAL, State, may_move
 
 LEASE = timedelta(seconds=60)
+RESERVED_JUST_NOW = timedelta(seconds=5)
+FRESH_WATCH = {
+    "next_look_at": Now(),
+    "last_contact_at": None,
+    "contact_error": "",
+    "unreachable_since": None,
+    "step": "",
+    "progress_offset": 0,
+    "out_offset": 0,
+    "live_tps": None,
+}
 
 
 class StaleFenceError(Exception):
     """Somebody else has claimed the run since: what this worker knows is old, and nothing was written."""
+
+
+class ShutError(Exception):
+    """Something that happened a moment ago keeps the run from starting; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +73,19 @@ def resources(run: Run) -> list[str]:
 
 
 def reserve_ready() -> int:
-    """Reserve the next queued run of every driver that is free; returns how many were reserved."""
+    """Reserve the next run of every driver that may start one now; returns how many were reserved."""
+    stop_failing()
     Hold.objects.filter(run=None, free_at__lte=Now()).delete()
     return sum(_reserve(run) for run in _next_of_each_driver())
 
 
-def _next_of_each_driver() -> Iterable[Run]:
-    held = Hold.objects.filter(resource__startswith="host:").values_list("resource", flat=True)
-    busy = [int(resource.removeprefix("host:")) for resource in held]
-    return (
-        Run.objects.filter(state=State.QUEUED)
-        .exclude(system__driver__in=busy)
-        .select_related("system__driver", "system__instance__host")
-        .order_by("system__driver", "-priority", "experiment", "position")
-        .distinct("system__driver")
+def _next_of_each_driver() -> list[Run]:
+    """Two drivers may want the same server: the one whose run comes first in the queue gets it."""
+    ready = gates.ready(Run.objects.all()).order_by("system__driver", *QUEUE_ORDER).distinct("system__driver")
+    return list(
+        Run.objects.filter(pk__in=ready.values("pk"))
+        .select_related("experiment", "system__driver", "system__instance__host")
+        .next_first()
     )
 
 
@@ -83,13 +98,32 @@ def _reserve(run: Run) -> bool:
         with transaction.atomic():
             Hold.objects.bulk_create(Hold(resource=key, run=run) for key in resources(run))
             locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
+            if run.experiment.failure_policy != Experiment.FailurePolicy.CONTINUE:
+                _refuse_where_shut(run)
             move(locked, State.RESERVED)
-            Watch.objects.update_or_create(
-                run=locked, defaults={"next_look_at": Now(), "progress_offset": 0, "contact_error": ""}
-            )
-    except (IntegrityError, Run.DoesNotExist):
-        return False  # another worker was first, or another driver's run holds the server
+            Watch.objects.update_or_create(run=locked, defaults=dict(FRESH_WATCH))
+    except (IntegrityError, Run.DoesNotExist, ShutError):
+        return False  # another worker was first, another driver's run holds the server, or a gate has just shut
     return True
+
+
+def _refuse_where_shut(run: Run) -> None:
+    """Ask again when the hosts are ours: what ended on them a moment ago may have been one failure too many."""
+    # In this order: what another worker pauses between the two has either tripped already or is seen as paused.
+    if Experiment.objects.tripped().filter(pk=run.experiment_id).exists() or why_not_now(run):
+        raise ShutError
+
+
+def slept_over(run: Run) -> str:
+    """What keeps a run from starting that was reserved some time ago; its gates were open a moment before that."""
+    is_old = Watch.objects.filter(run=run, next_look_at__lt=Now() - RESERVED_JUST_NOW).exists()
+    return why_not_now(run) if is_old else ""
+
+
+def why_not_now(run: Run) -> str:
+    """What keeps a run from starting, apart from its hosts being held (by itself, it may be); empty for nothing."""
+    again = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
+    return " ".join(gates.sentences(again, without="busy"))
 
 
 def _end_in_queue(run: Run, state: State, reason: str) -> bool:
@@ -143,19 +177,40 @@ def renew(claims: Iterable[Claim]) -> None:
         Watch.objects.filter(pk=claim.run_id, fence=claim.fence).update(lease_until=Now() + LEASE)
 
 
-def look_again(claim: Claim, after: timedelta, **observed: object) -> None:
-    """Give the run back until its next look, with what was seen; does nothing when the claim is stale."""
-    Watch.objects.filter(pk=claim.run_id, fence=claim.fence).update(
-        next_look_at=Now() + after, lease_until=None, **observed
-    )
+def look_again(claim: Claim, after: timedelta, **observed: object) -> bool:
+    """Give the run back until its next look, with what was seen; False, and nothing done, when the claim is stale."""
+    mine = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
+    return bool(mine.update(next_look_at=Now() + after, lease_until=None, **observed))
 
 
 def finish(run: Run, claim: Claim, state: State, reason: str = "") -> None:
-    """End the run inside the caller's transaction: the state, its open attempt, and its holds (after the rest)."""
+    """End the run inside the caller's transaction: the state, its open attempt, and its holds (after the rest).
+
+    A lost run goes back to the queue at once while its experiment's policy gives it another attempt.
+    """
     move(run, state, reason, claim.fence)
     Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=state, reason=reason)
-    Watch.objects.filter(pk=run.pk).update(lease_until=None, live_tps=None, step="", contact_error="")
+    _let_go(run)
     release(run)
+    if state == State.LOST and not run.cancel_asked_at:
+        allowed = run.experiment.attempts_if_lost
+        if (had := run.attempts.count()) < allowed:
+            _queue_again(run, f"Attempt {had} of at most {allowed} was lost: it is run again.", claim.fence)
+
+
+def give_back(run: Run, claim: Claim, reason: str) -> None:
+    """Put a run of which nothing has begun back into the queue, inside the caller's transaction."""
+    move(run, State.QUEUED, reason, claim.fence)
+    Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=State.CANCELLED, reason=reason)
+    _let_go(run)
+    Hold.objects.filter(run=run).delete()
+
+
+def _let_go(run: Run) -> None:
+    """Nobody's claim is good any more: what a worker still knows of the run is old from here on."""
+    Watch.objects.filter(pk=run.pk).update(
+        lease_until=None, fence=F("fence") + 1, live_tps=None, step="", contact_error="", unreachable_since=None
+    )
 
 
 def release(run: Run) -> None:
@@ -166,21 +221,83 @@ def release(run: Run) -> None:
         Hold.objects.filter(run=run).delete()
 
 
-def ask_to_cancel(runs: models.QuerySet[Run]) -> int:
+# --- what people and policies ask ----------------------------------------------------------------------------
+
+
+def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it started.") -> int:
     """Ask that runs end: those in the queue at once, those under way when a worker has stopped them on the host."""
     unfinished = runs.exclude(state__in=FINAL)
     asked = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
     for run in unfinished.filter(state=State.QUEUED):
-        _end_in_queue(run, State.CANCELLED, "Cancelled before it started.")
+        _end_in_queue(run, State.CANCELLED, reason)
     Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).update(next_look_at=Now())
     return asked
 
 
+def stop_failing() -> None:
+    """Pause the experiments of which too many runs have failed, or cancel what still waits of them."""
+    for experiment in Experiment.objects.tripped():
+        count = experiment.failures  # type: ignore[attr-defined]  # tripped() counts them
+        reason = f"{count} run{'' if count == 1 else 's'} failed or lost, which is where its policy stops it."
+        if experiment.failure_policy == Experiment.FailurePolicy.PAUSE:
+            pause(experiment, reason)
+        else:
+            waiting = Run.objects.filter(experiment=experiment, state=State.QUEUED)
+            ask_to_cancel(waiting, f"Cancelled with the rest of the experiment: {reason}")
+
+
+def pause(experiment: Experiment, reason: str) -> bool:
+    """Let no further run of it start; what is under way goes on. False where it was paused, or resumed since."""
+    mine = Experiment.objects.filter(pk=experiment.pk, paused_at=None, resumed_at=experiment.resumed_at)
+    return bool(mine.update(paused_at=Now(), pause_reason=reason))
+
+
+def resume(experiment: Experiment) -> bool:
+    """Let its runs start again; failures until now no longer count for its policy."""
+    mine = Experiment.objects.filter(pk=experiment.pk, paused_at__isnull=False)
+    return bool(mine.update(paused_at=None, pause_reason="", resumed_at=Now()))
+
+
 @transaction.atomic
+def run_again(runs: models.QuerySet[Run], reason: str = "To be run again, as a person asked.") -> int:
+    """Queue those that were lost or failed once more, as new attempts; what they left is kept. Returns how many."""
+    again = list(runs.select_for_update(of=("self",)).filter(state__in=[State.LOST, State.FAILED]).order_by("pk"))
+    for run in again:
+        _queue_again(run, reason)
+    return len(again)
+
+
 def run_lost_again(experiment: Experiment, attempts: int) -> int:
     """Queue the experiment's lost runs once more, as new attempts, as long as they had fewer than `attempts`."""
-    lost = Run.objects.select_for_update().filter(experiment=experiment, state=State.LOST)
-    again = [run for run in lost if run.attempts.count() < attempts]
-    for run in again:
-        move(run, State.QUEUED, "To be run again: the attempt before was lost.")
-    return len(again)
+    had = models.Count("attempts")
+    lost = Run.objects.filter(experiment=experiment, state=State.LOST).annotate(had=had).filter(had__lt=attempts)
+    reason = "To be run again: the attempt before was lost."
+    return run_again(Run.objects.filter(pk__in=list(lost.values_list("pk", flat=True))), reason)
+
+
+def _queue_again(run: Run, reason: str, fence: int = 0) -> None:
+    move(run, State.QUEUED, reason, fence)
+    Run.objects.filter(pk=run.pk).update(cancel_asked_at=None, started_at=None, ended_at=None)
+
+
+@transaction.atomic
+def shift(experiment: Experiment, by: int) -> bool:
+    """Move a waiting experiment up (-1) or down (+1) by one; it takes the priority of the one that it passes."""
+    list(Experiment.objects.select_for_update().order_by("pk"))
+    waiting = list(Experiment.objects.waiting())
+    order = [row.pk for row in waiting]
+    here = order.index(experiment.pk) if experiment.pk in order else -1
+    if here < 0 or not 0 <= here + by < len(order):
+        return False
+    passed = waiting[here + by]
+    waiting[here].priority = passed.priority
+    waiting.insert(here + by, waiting.pop(here))
+    _keep_order([row for row in waiting if row.priority == passed.priority])
+    return True
+
+
+def _keep_order(rows: Sequence[Experiment]) -> None:
+    """Give rows of one priority each other's places, so that they stand as they come here."""
+    places = sorted(row.pk if row.place is None else row.place for row in rows)
+    for row, place in zip(rows, places, strict=True):
+        Experiment.objects.filter(pk=row.pk).update(priority=row.priority, place=place)

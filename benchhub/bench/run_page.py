@@ -12,8 +12,9 @@ from django.db.models import QuerySet
 from runners.contract import Histogram, RunSpec
 from runners.tools.histogram import percentile_us
 
-from . import figures
+from . import figures, gates, live_log
 from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
+from .states import State
 
 COMMAND_FILE = "command.sh"
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
@@ -87,6 +88,9 @@ def context(of: Run) -> dict[str, Any]:
         "measures": measures(result) if result else [],
         "watch": getattr(of, "watch", None),
         "found": found,
+        "waits": waits(of),
+        "is_rerunnable": of.state in (State.FAILED, State.LOST),
+        "log": log_parts(attempts),
         "events": of.events.all(),
         "attempts": attempts,
         "evidence": evidence,
@@ -100,6 +104,20 @@ def context(of: Run) -> dict[str, Any]:
         "facts": sections(("Server", found.server), ("Host", found.host)) if found else [],
         "deltas": sections(("Differences", found.deltas)) if found else [],
     }
+
+
+def waits(of: Run) -> list[str]:
+    """Why a queued run does not start now."""
+    if of.state != State.QUEUED:
+        return []
+    return gates.sentences(gates.with_gates(run(of.pk)).get())
+
+
+def log_parts(attempts: Sequence[Attempt]) -> list[live_log.Part]:
+    """The last part of the newest attempt's logs, as long as its evidence is not here."""
+    if not attempts:
+        return []
+    return [live_log.part(log, 0) for log in attempts[-1].live_logs.order_by("stream")]
 
 
 def measures(of: Result) -> list[Fact]:

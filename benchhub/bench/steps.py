@@ -32,7 +32,11 @@ Wake = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that a step on the target needs to know, as plain data."""
+    """All that a step on the target needs to know, as plain data.
+
+    `away` are the hosts, by key, that could not be reached at the last try. `too_late` says why the run may not
+    start any more, if that is so: it goes back to the queue unless it has begun.
+    """
 
     claim: Claim
     state: str
@@ -43,10 +47,14 @@ class Job:
     password: str | None
     expected_s: int
     offset: int
+    out_offset: int
     boot_id: str
     cancel_asked: bool
     host_before: Mapping[str, Any] | None
     to_probe: Mapping[int, tuple[Target, list[str]]]
+    hosts: Mapping[int, Target]
+    away: frozenset[int] = frozenset()
+    too_late: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,12 @@ class Cancelled:
     pass
 
 
-Answer = Started | Looked | Ended | Cancelled
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Nothing of the attempt had begun, and nothing of it can begin any more."""
+
+
+Answer = Started | Looked | Ended | Cancelled | Withdrawn
 
 
 _kept: list[Connections] = []
@@ -95,7 +108,7 @@ async def step(job_: Job) -> Answer:
         if job_.cancel_asked and job_.state != State.COLLECTING:
             return await _cancel(job_)
         if job_.state == State.STARTING:
-            return await _start(job_)
+            return await (_withdraw(job_) if job_.too_late else _start(job_))
         if job_.state == State.COLLECTING:
             return await _collect(job_)
         return await _look(job_)
@@ -103,13 +116,27 @@ async def step(job_: Job) -> Answer:
 
 async def _look(job_: Job) -> Looked:
     """Look once, and once more where the first look suggests that the job was lost: it may have been between lines."""
-    look = await job.look(connections(), job_.target, job_.attempt, offset=job_.offset)
+    look = await _one_look(job_)
     verdict = job.verdict(look, suspected=False, boot_id_at_start=job_.boot_id or None)
     if verdict.suspected:
         await asyncio.sleep(SECOND_LOOK_S)
-        look = await job.look(connections(), job_.target, job_.attempt, offset=job_.offset)
+        look = await _one_look(job_)
         verdict = job.verdict(look, suspected=True, boot_id_at_start=job_.boot_id or None)
     return Looked(look, verdict)
+
+
+async def _one_look(job_: Job) -> job.Look:
+    offsets = {"offset": job_.offset, "out_offset": job_.out_offset}
+    return await job.look(connections(), job_.target, job_.attempt, **offsets)
+
+
+async def _withdraw(job_: Job) -> Started | Withdrawn:
+    """A start whose answer was lost may have been in time: what has begun goes on."""
+    looked = await _look(job_)
+    if looked.verdict.state != "absent":
+        return await _start(job_)
+    await job.cancel(connections(), job_.target, job_.attempt)
+    return Withdrawn()
 
 
 async def _start(job_: Job) -> Started:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from benchhub import celery
 from benchhub.celery import app
 
-from . import execution, visits
+from . import execution, timetable, visits
 
 
 @app.task(name="bench.tick", ignore_result=True)  # type: ignore[untyped-decorator]  # celery has no types
 def tick(run_ids: tuple[int, ...] = ()) -> None:
-    """Visit hosts that people asked about; advance every run that is due or named, without waiting for a load."""
+    """Write out windows, visit hosts that people asked about, and advance every run that is due or named."""
+    timetable.expand()
     visits.visit_hosts()
     execution.tick(celery.wake, run_ids)

@@ -118,13 +118,14 @@ def test_a_changed_host_key_quarantines_the_host_and_starts_nothing(worker, syst
     assert not (target.work_directory / "runs" / str(run.uuid)).exists()
 
 
-def test_a_run_on_a_host_that_nobody_approved_fails_before_anything_is_sent(worker, system, experiment, cluster16):
-    server = system(cluster16)
+def test_a_run_on_a_host_that_nobody_approved_waits_and_nothing_is_sent(worker, system, experiment, cluster16):
+    planned = experiment(system(cluster16))
     Host.objects.update(trust=Host.Trust.OFFERED)
-    run = worker.finish(experiment(server))[0]
-    assert run.state == State.FAILED
-    assert "approve it" in run.reason
-    assert not run.attempts.exists()
+    worker.tick()
+    assert [run.state for run in planned.runs.all()] == [State.QUEUED] * 2
+    assert not Attempt.objects.exists()
+    Host.objects.update(trust=Host.Trust.PINNED)
+    assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
 
 
 def test_a_run_that_is_cancelled_while_it_runs_ends_cancelled_and_frees_the_host(worker, system, experiment, cluster16):

@@ -120,9 +120,9 @@ def test_hosts_that_share_hardware_run_one_at_a_time_and_others_do_not_wait():
 
 
 def test_a_higher_priority_goes_first(two_runs):
-    Run.objects.filter(pk=two_runs[1].pk).update(priority=5)
+    new_run(new_experiment(priority=5), two_runs[0].system, 3)
     queue.reserve_ready()
-    assert states() == ["queued", "reserved"]
+    assert states() == ["queued", "queued", "reserved"]
 
 
 def test_a_run_cancelled_in_the_queue_never_starts(two_runs):
@@ -182,9 +182,9 @@ def test_the_database_allows_the_same_moves_as_the_state_machine(old, new, two_r
     assert allowed == (old == new or may_move(old, new))
 
 
-def test_final_states_have_no_way_out_but_that_of_a_lost_run():
-    assert {state for state in (State.SUCCEEDED, State.FAILED, State.CANCELLED) if MOVES[state]} == set()
-    assert MOVES[State.LOST] == {State.QUEUED}
+def test_final_states_have_no_way_out_but_a_new_attempt_of_what_was_lost_or_failed():
+    assert {state for state in (State.SUCCEEDED, State.CANCELLED) if MOVES[state]} == set()
+    assert MOVES[State.LOST] == MOVES[State.FAILED] == {State.QUEUED}
 
 
 def test_the_plan_of_a_run_cannot_be_rewritten(two_runs):

@@ -11,7 +11,7 @@ from . import testdata
 from .models import Attempt, Evidence, Experiment, Found, Watch
 
 pytestmark = pytest.mark.django_db
-RUN_QUERIES = 9  # session, user, run, attempts, evidence, histograms, command, series, events
+RUN_QUERIES = 10  # session, user, run, attempts, evidence, histograms, live log, command, series, events
 
 
 @pytest.fixture

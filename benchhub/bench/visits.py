@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future, as_completed
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchhub.catalog.models import Host
@@ -20,6 +20,7 @@ from . import loop
 from .steps import connections
 
 PROBE_TIMEOUT_S = 120
+REACHED: dict[str, Any] = {"contact_error": "", "unreachable_since": None}
 VISIT_LEASE = timedelta(seconds=150)
 
 
@@ -36,16 +37,20 @@ def target_of(host: Host) -> Target:
 def visit_hosts() -> int:
     """Answer what people asked of hosts (Host.ask); returns how many were visited. Any worker may do it again."""
     due = Host.objects.exclude(wanted="").filter(Q(visit_until=None) | Q(visit_until__lt=Now()))
-    asked = [(host, host.wanted) for host in due if _claim_visit(host) and _is_allowed(host)]
-    visits = {loop.submit(_visit(target_of(host), wanted, folders_of(host))): (host, wanted) for host, wanted in asked}
+    asked = [host for host in due if _claim_visit(host) and _is_allowed(host)]
+    visits = {loop.submit(_visit(target_of(host), host.wanted, folders_of(host))): host for host in asked}
     for future in as_completed(visits):
-        _note_visit(*visits[future], future)
+        _note_visit(visits[future], future)
     return len(asked)
 
 
 def _claim_visit(host: Host) -> bool:
+    """Claim the visit until a moment that is written down: who still finds it there afterwards may write."""
     free = Q(visit_until=None) | Q(visit_until__lt=Now())
-    return bool(Host.objects.filter(free, pk=host.pk, wanted=host.wanted).update(visit_until=Now() + VISIT_LEASE))
+    claimed = Host.objects.filter(free, pk=host.pk, wanted=host.wanted).update(visit_until=Now() + VISIT_LEASE)
+    if claimed:
+        host.refresh_from_db()
+    return bool(claimed)
 
 
 def _is_allowed(host: Host) -> bool:
@@ -70,16 +75,23 @@ async def _visit(target: Target, wanted: str, folders: list[str]) -> Any:
         return await probe.probe(connections(), target, prefixes=folders)
 
 
-def _note_visit(host: Host, wanted: str, future: Future[Any]) -> None:
-    seen: dict[str, Any] = {"contact_error": "", "contacted_at": Now()}
+def _note_visit(host: Host, future: Future[Any]) -> None:
+    """Write what came of a visit, unless it was asked for again, the host edited or the visit claimed since."""
+    mine = Host.objects.filter(pk=host.pk, wanted=host.wanted, visit_until=host.visit_until, host_key=host.host_key)
+    mine.update(wanted="", visit_until=None, **_seen(host, future))
+
+
+def _seen(host: Host, future: Future[Any]) -> dict[str, Any]:
     try:
         answer = future.result()
-        seen |= _offered(host, answer) if wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
     except HostKeyChanged as error:
-        seen = {"trust": Host.Trust.QUARANTINED, "offered_host_key": error.offered, "contact_error": str(error)}
-    except (Unreachable, RemoteFailure, TimeoutError, ValueError) as error:
-        seen = {"contact_error": str(error) or "The host did not answer in time."}
-    Host.objects.filter(pk=host.pk, wanted=wanted).update(wanted="", visit_until=None, **seen)
+        return {"trust": Host.Trust.QUARANTINED, "offered_host_key": error.offered, "contact_error": str(error)}
+    except (Unreachable, TimeoutError) as error:
+        return _not_reached(str(error) or "The host did not answer in time.")
+    except (RemoteFailure, ValueError) as error:
+        return {**REACHED, "contact_error": str(error)}
+    told = _offered(host, answer) if host.wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
+    return {**REACHED, "contacted_at": Now(), **told}
 
 
 def _offered(host: Host, key: str) -> dict[str, Any]:
@@ -87,6 +99,25 @@ def _offered(host: Host, key: str) -> dict[str, Any]:
     if host.host_key and key == host.host_key:
         return {"trust": Host.Trust.PINNED, "offered_host_key": ""}
     return {"trust": Host.Trust.QUARANTINED if host.host_key else Host.Trust.OFFERED, "offered_host_key": key}
+
+
+def _not_reached(sentence: str) -> dict[str, Any]:
+    """The first failure is kept while they last."""
+    return {"contact_error": sentence, "unreachable_since": Coalesce(F("unreachable_since"), Now())}
+
+
+def note_unreached(hosts: Collection[int], sentence: str) -> None:
+    Host.objects.filter(pk__in=hosts).update(**_not_reached(sentence))
+
+
+def note_reached(hosts: Collection[int]) -> None:
+    Host.objects.filter(pk__in=hosts, unreachable_since__isnull=False).update(**REACHED, contacted_at=Now())
+
+
+def quarantine(hosts: Collection[int], error: HostKeyChanged) -> None:
+    """Trust hosts no more, unless a person has approved another key than the one that was compared."""
+    compared = Host.objects.filter(pk__in=hosts, host_key=error.target.host_key)
+    compared.update(trust=Host.Trust.QUARANTINED, offered_host_key=error.offered)
 
 
 def probe_host(host: Host, bin_directories: Iterable[str] = ()) -> None:

@@ -130,6 +130,10 @@ class Host(models.Model):
     visit_until = models.DateTimeField(null=True, blank=True, editable=False)
     contacted_at = models.DateTimeField(null=True, blank=True, editable=False)
     contact_error = models.TextField(blank=True, editable=False)
+    unreachable_since = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="The first of the visits that failed, until one succeeds."
+    )
+    paused_at = models.DateTimeField(null=True, blank=True, editable=False)
     facts = models.JSONField(default=dict, blank=True, editable=False)
     facts_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -157,6 +161,13 @@ class Host(models.Model):
         """Pin the offered key, if it is still the one that the person saw; a quarantined host is trusted again."""
         seen = Host.objects.filter(pk=self.pk, offered_host_key=host_key).exclude(offered_host_key="")
         return bool(seen.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED))
+
+    def pause(self) -> None:
+        """Let no further run start on the host; what is under way goes on."""
+        Host.objects.filter(pk=self.pk, paused_at=None).update(paused_at=Now())
+
+    def resume(self) -> None:
+        Host.objects.filter(pk=self.pk).update(paused_at=None)
 
     def build_facts(self, bin_directory: str) -> dict[str, Any]:
         """What the last probe found of the PostgreSQL there; LookupError says what to do when it found none."""

@@ -62,9 +62,9 @@ def _active() -> QuerySet[Run]:
 
 
 def _queued() -> QuerySet[Run]:
-    """In the order in which runs are reserved."""
+    """In the order of the queue."""
     waiting = Run.objects.filter(state=State.QUEUED).select_related("experiment", "system__driver")
-    return waiting.order_by("-priority", "experiment", "position").defer("spec")
+    return waiting.next_first().defer("spec")
 
 
 def _latest() -> QuerySet[Result]:
@@ -80,12 +80,18 @@ def troubles(active: Sequence[Run]) -> list[Trouble]:
     """Hosts that are quarantined or await approval, or could not be reached: when last asked, or by a run's worker."""
     waits = [Host.Trust.QUARANTINED, Host.Trust.OFFERED]
     hosts = Host.objects.filter(Q(trust__in=waits) | ~Q(contact_error="")).order_by("name")
-    found = {host.pk: Trouble(host, _trouble(host), host.contacted_at) for host in hosts.defer("facts", "private_key")}
+    found = {host.pk: Trouble(host, _trouble(host), _since(host)) for host in hosts.defer("facts", "private_key")}
     for run in active:
         if hasattr(run, "watch") and run.watch.contact_error:
             host = run.system.driver
-            found.setdefault(host.pk, Trouble(host, run.watch.contact_error, run.watch.last_contact_at))
+            since = run.watch.unreachable_since or run.watch.last_contact_at
+            found.setdefault(host.pk, Trouble(host, run.watch.contact_error, since))
     return list(found.values())
+
+
+def _since(host: Host) -> datetime | None:
+    """The first failure, while they last; else the last time that the host answered."""
+    return host.unreachable_since or host.contacted_at
 
 
 def _trouble(host: Host) -> str:

@@ -21,6 +21,7 @@ class Progress:
     unsuccessful: int
     remaining_s: float
     cancelling: int = 0
+    again: int = 0
 
     @property
     def is_live(self) -> bool:
@@ -35,5 +36,6 @@ def progress(runs: Sequence[Run]) -> Progress:
         active=sum(states[state] for state in ACTIVE),
         unsuccessful=states[State.FAILED] + states[State.LOST] + states[State.CANCELLED],
         remaining_s=seconds_left(runs),
+        again=states[State.FAILED] + states[State.LOST],
         cancelling=sum(bool(run.cancel_asked_at) and not run.is_final for run in runs),
     )

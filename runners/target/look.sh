@@ -1,9 +1,15 @@
-# One look at the attempt: names and values, an empty line, then err.log from $offset on, at most $limit bytes.
+# One look at the attempt: names and values, an empty line, then what is new in err.log and out.log: from
+# $err_offset and $out_offset on. Of more than $limit bytes only the last ones; a log that got shorter, from its start.
 # The lock is read before the exit code and that before the log: what ends meanwhile never looks lost or short.
 enter_work
 cd -- "$folder" 2> /dev/null || true  # the work directory has no such files: all is absent
 last_line() { [ ! -e "$1" ] || tail -n 1 -- "$1"; }
 size() { if [ -e "$1" ]; then stat -c %s -- "$1"; else echo 0; fi; }
+# Where to read a log of $1 bytes from that was read up to $2.
+begin() {
+    if [ "$2" -gt "$1" ]; then set -- "$1" 0; fi
+    if [ $(($1 - $2)) -gt "$limit" ]; then echo $(($1 - limit)); else echo "$2"; fi
+}
 present() { if [ -e "$1" ]; then echo 1; else echo 0; fi; }
 
 read -r boot < /proc/sys/kernel/random/boot_id
@@ -15,8 +21,12 @@ if [ -e started ]; then
     if flock -n -s lock true; then echo lock=free; else echo lock=held; fi
     if [ -e rc ] && read -r returncode < rc; then echo "returncode=$returncode"; fi
     printf 'step=%s\nheartbeat=%s\n' "$(last_line step)" "$(last_line hb)"
-    printf 'out_size=%s\nerr_size=%s\n' "$(size out.log)" "$(size err.log)"
 fi
 if [ -e ack ] || in_ledger; then echo acknowledged=1; fi
+err_size=$(size err.log) out_size=$(size out.log)
+err_from=$(begin "$err_size" "$err_offset") out_from=$(begin "$out_size" "$out_offset")
+printf 'err_size=%s\nerr_from=%s\nout_size=%s\nout_from=%s\n' "$err_size" "$err_from" "$out_size" "$out_from"
 printf 'cancelled=%s\nholder=%s\n\n' "$(present cancel)" "$(last_line "$work/holder")"
-[ ! -e err.log ] || tail -c +"$((offset + 1))" err.log | head -c "$limit"
+new() { [ "$2" -eq "$3" ] || tail -c +"$(($2 + 1))" -- "$1" | head -c $(($3 - $2)); }
+new err.log "$err_from" "$err_size"
+new out.log "$out_from" "$out_size"

@@ -70,6 +70,17 @@ def moment(at: datetime | None) -> SafeString:
 
 
 @register.filter
+def ago(at: datetime | None) -> SafeString:
+    """How long ago a time is, by this machine's clock, with the time itself on hover: 12 s ago."""
+    if at is None:
+        return MISSING
+    utc = at.astimezone(UTC)
+    age_s = max(0.0, (datetime.now(UTC) - utc).total_seconds())
+    stamp = utc.strftime("%Y-%m-%d %H:%M:%S")
+    return format_html('<span class="label" title="{} UTC">{} ago</span>', stamp, duration(age_s))
+
+
+@register.filter
 def measured(value: Any, unit: str = "") -> SafeString:
     """A value of any kind as found: counts whole, other numbers rounded, bytes in words, text as it is."""
     if isinstance(value, bool):

@@ -1,0 +1,335 @@
+"""What is known of a run while it runs, and what is not done where it cannot be known: real SSH and pgbench."""
+
+import base64
+import os
+import signal
+import socket
+import threading
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db.models.functions import Now
+from django.urls import reverse
+from pytest_django.asserts import assertContains
+
+from benchhub.bench import execution, loop, queue, steps, timetable, visits
+from benchhub.bench.models import Attempt, LiveLog, Reservation, Run, Watch
+from benchhub.bench.states import State
+from benchhub.catalog.models import Host
+from runners.job import StartOutcome
+
+pytestmark = [pytest.mark.django_db, pytest.mark.target]
+OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ"
+# Messages of SSH before anything is encrypted (RFC 4253, RFC 5656): what may be sent to a host that is not trusted.
+DISCONNECT, KEXINIT, KEX_ECDH_INIT = 1, 20, 30
+
+
+@dataclass
+class Wire:
+    """A relay to the target that keeps every byte which BenchHub sends; `cut` closes it to everybody."""
+
+    to_port: int
+    sent: list[bytearray] = field(default_factory=list)
+    open_sockets: list[socket.socket] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                here, _ = self.listener.accept()
+            except OSError:
+                return
+            there = socket.create_connection(("127.0.0.1", self.to_port))
+            self.open_sockets += [here, there]
+            self.sent.append(bytearray())
+            threading.Thread(target=_relay, args=(here, there, self.sent[-1]), daemon=True).start()
+            threading.Thread(target=_relay, args=(there, here, bytearray()), daemon=True).start()
+
+    def cut(self):
+        for one in (self.listener, *self.open_sockets):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+                one.close()
+            except OSError:
+                continue  # closed before, or by the other side
+
+
+def _relay(source, sink, kept):
+    while True:
+        try:
+            data = source.recv(65536)
+            kept += data
+            sink.sendall(data) if data else sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            return
+        if not data:
+            return
+
+
+def messages(sent):
+    """The SSH messages in what a client sent without encryption, as (number, payload)."""
+    _, _, packets = bytes(sent).partition(b"\r\n")
+    found = []
+    while packets:
+        length, padding = int.from_bytes(packets[:4], "big"), packets[4]
+        payload = packets[5 : 4 + length - padding]
+        found.append((payload[0], payload))
+        packets = packets[4 + length :]
+    return found
+
+
+@pytest.fixture
+def wire(target, host):
+    """The host is reached by the wire, in both senses; afterwards no kept connection is left to it."""
+    made = Wire(target.port)
+    Host.objects.update(port=made.port)
+    yield made
+    made.cut()
+
+
+@pytest.fixture
+def reader(client):
+    client.force_login(get_user_model().objects.create_user("ada"))
+    return client
+
+
+def due(*runs):
+    Watch.objects.update(next_look_at=Now(), lease_until=None)
+
+
+def test_to_a_host_with_another_key_no_byte_of_a_credential_is_sent(
+    worker, system, experiment, cluster16, wire, target
+):
+    planned = experiment(system(cluster16))
+    before = len(wire.sent)
+    Host.objects.update(host_key=OTHER_KEY)
+    worker.tick()
+    host = Host.objects.get()
+    assert host.trust == Host.Trust.QUARANTINED
+    assert host.offered_host_key.split()[:2] == target.host_key.split()[:2]
+    seen = wire.sent[before:]
+    assert len(seen) == 1
+    assert [number for number, _ in messages(seen[0])] == [KEXINIT, KEX_ECDH_INIT, DISCONNECT]
+    public_half = base64.b64decode(host.public_key.split()[1]) if host.public_key else b"never in clear"
+    for secret in (target.username.encode(), b"ssh-userauth", public_half, b"PRIVATE KEY"):
+        assert secret not in bytes(seen[0])
+    # From now on not even a connection is made; the run stays as it is.
+    due()
+    worker.tick()
+    assert len(wire.sent) == before + 1
+    run = planned.runs.first()
+    assert (run.state, run.attempts.count()) == (State.STARTING, 1)
+    assert "Compare and approve it" in run.watch.contact_error
+
+
+def test_a_quarantined_host_says_what_to_do_and_its_run_starts_once_a_person_approved(
+    worker, system, experiment, cluster16, target, reader
+):
+    planned = experiment(system(cluster16))
+    Host.objects.update(host_key=OTHER_KEY)
+    worker.tick()
+    host = Host.objects.get()
+    response = reader.get(reverse("host", args=[host.pk]))
+    for text in ("Compare the fingerprints", "Approve the new key", "ssh-keygen -lf", "Offered now"):
+        assertContains(response, text)
+    assert host.approve(host.offered_host_key)
+    due()
+    assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
+    assert Attempt.objects.count() == 2
+
+
+def test_a_worker_that_compared_with_a_key_of_the_past_does_not_quarantine(
+    worker, system, experiment, cluster16, target
+):
+    planned = experiment(system(cluster16))
+    real = Host.objects.get().host_key
+    Host.objects.update(host_key=OTHER_KEY)
+    queue.reserve_ready()
+    [claim] = queue.claim(1)
+    job = execution._prepare(claim)
+    Host.objects.update(host_key=real)  # a person approved the new key while the worker was asleep
+    future = loop.submit(steps.step(job))
+    with pytest.raises(Exception, match="was approved"):
+        future.result(timeout=30)
+    execution._settle(job, future, worker.woken.put)
+    assert Host.objects.get().trust == Host.Trust.PINNED
+    due()
+    assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
+
+
+def test_a_host_that_is_away_says_since_when_and_its_run_goes_on(
+    worker, system, experiment, cluster16, wire, target, reader
+):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server, duration_s=6)
+    worker.tick()
+    run = planned.runs.get()
+    assert run.state == State.RUNNING
+    wire.cut()
+    worker.tick(run.pk)
+    first = Watch.objects.get(run=run).unreachable_since
+    assert first is not None
+    host = Host.objects.get()
+    assert host.unreachable_since is not None
+    due()
+    worker.tick()
+    run.refresh_from_db()
+    watch = Watch.objects.get(run=run)
+    assert (run.state, watch.unreachable_since) == (State.RUNNING, first)
+    assert Host.objects.get().unreachable_since == host.unreachable_since
+    for address in (reverse("run", args=[run.pk]), reverse("host", args=[host.pk]), reverse("queue")):
+        assertContains(reader.get(address), "ot reached since" if "runs" not in address else "not been reached since")
+    assertContains(reader.get("/"), first.strftime("%H:%M"))
+    Host.objects.update(port=target.port)  # the network is back
+    due()
+    worker.tick()
+    assert (Watch.objects.get(run=run).unreachable_since, Host.objects.get().unreachable_since) == (None, None)
+    assert Host.objects.get().contact_error == ""
+    [ended] = worker.finish(planned)
+    assert (ended.state, ended.attempts.count()) == (State.SUCCEEDED, 1)
+
+
+def test_the_log_of_a_run_is_read_on_while_it_runs_and_gives_way_to_its_evidence(
+    worker, system, experiment, cluster16, reader
+):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server, duration_s=120)
+    worker.tick()
+    run = planned.runs.get()
+    address = reverse("run-log", args=[run.pk, "err"])
+
+    def has_progress():
+        due()
+        worker.tick()
+        return LiveLog.objects.filter(attempt__run=run, stream="err").exists()
+
+    worker.until(has_progress)
+    first = reader.get(address).json()
+    assert "progress: " in first["part"]["text"]
+    assert not first["is_over"]
+    assert Watch.objects.get(run=run).live_tps > 0
+    assertContains(reader.get(reverse("run", args=[run.pk])), 'data-after="')
+    end = first["part"]["end"]
+    worker.until(lambda: has_progress() and LiveLog.objects.filter(stream="err", end_offset__gt=end).exists())
+    second = reader.get(address, {"after": end}).json()
+    assert second["part"]["text"].startswith("progress: ")
+    assert second["part"]["skipped_bytes"] == 0
+    queue.ask_to_cancel(planned.runs.all())
+    [ended] = worker.finish(planned)
+    assert ended.state == State.CANCELLED
+    assert not LiveLog.objects.exists()
+    assert reader.get(address).json() == {"part": None, "is_over": True}
+    whole = bytes(ended.attempts.get().evidence.get(name="err.log").content).decode()
+    assert whole.startswith(first["part"]["text"] + second["part"]["text"])
+
+
+def test_a_start_whose_time_has_passed_is_withdrawn_and_starts_later_as_a_new_attempt(
+    worker, system, experiment, cluster16, wire, target
+):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server)
+    wire.cut()
+    worker.tick()
+    run = planned.runs.get()
+    assert run.state == State.STARTING
+    queue.pause(planned, "Paused by ada.")
+    Host.objects.update(port=target.port)
+    due()
+    worker.tick()
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (State.QUEUED, "The experiment is paused.")
+    assert list(run.attempts.values_list("number", "outcome")) == [(1, "cancelled")]
+    assert (target.work_directory / "runs" / str(run.uuid) / "1" / "cancel").exists()
+    assert not (target.work_directory / "runs" / str(run.uuid) / "1" / "started").exists()
+    queue.resume(planned)
+    [ended] = worker.finish(planned)
+    assert (ended.state, ended.attempts.count()) == (State.SUCCEEDED, 2)
+
+
+def test_a_start_that_was_in_time_goes_on_although_its_answer_was_lost(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server, duration_s=2)
+    queue.reserve_ready()
+    [claim] = queue.claim(1)
+    job = execution._prepare(claim)
+    assert loop.submit(steps.step(job)).result(timeout=30).outcome is StartOutcome.STARTED
+    queue.pause(planned, "Paused by ada.")  # the worker died before it wrote anything
+    due()
+    [ended] = worker.finish(planned)
+    assert (ended.state, ended.attempts.count()) == (State.SUCCEEDED, 1)
+
+
+def test_a_run_that_was_reserved_before_its_window_closed_goes_back_to_the_queue(worker, system, experiment, cluster16):
+    planned = experiment(system(cluster16))
+    queue.reserve_ready()
+    run = planned.runs.first()
+    assert run.state == State.RESERVED
+    Watch.objects.update(next_look_at=Now() - timedelta(minutes=1))  # the worker sleeps
+    now = Host.objects.values_list(Now(), flat=True)[0]
+    timetable.reserve_once(Host.objects.get(), now, now + timedelta(hours=1), zone="UTC", reason="")
+    worker.tick()
+    assert set(planned.runs.values_list("state", flat=True)) == {State.QUEUED}
+    assert not Attempt.objects.exists()
+    Reservation.objects.all().delete()
+    assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
+
+
+def test_a_lost_run_is_run_again_by_its_policy_and_both_attempts_are_kept(
+    worker, system, experiment, cluster16, target, reader
+):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server, duration_s=2, attempts_if_lost=2)
+    worker.tick()
+    run = planned.runs.get()
+    folder = target.work_directory / "runs" / str(run.uuid) / "1"
+    kill_all_of(folder)
+    [ended] = worker.finish(planned)
+    assert (ended.state, ended.result.attempt.number) == (State.SUCCEEDED, 2)
+    assert list(ended.attempts.order_by("number").values_list("outcome", flat=True)) == ["lost", "succeeded"]
+    response = reader.get(reverse("run", args=[run.pk]))
+    assertContains(response, "Attempt 1 of at most 2 was lost: it is run again.")
+    assertContains(response, "Nothing of the attempt is alive")
+
+
+def kill_all_of(folder):
+    _, wrapper, _, command, _ = (folder / "pid").read_text().split()
+    os.kill(int(wrapper), signal.SIGKILL)
+    os.killpg(int(command), signal.SIGKILL)
+
+
+def test_a_visit_that_answers_late_does_not_overwrite_what_was_asked_since(worker, host):
+    host.ask(Host.Wanted.FACTS)
+    host.refresh_from_db()
+    assert visits._claim_visit(host)
+    future = loop.submit(visits._visit(visits.target_of(host), host.wanted, []))
+    future.result(timeout=60)
+    Host.objects.get(pk=host.pk).ask(Host.Wanted.KEY)
+    visits._note_visit(host, future)
+    now = Host.objects.get(pk=host.pk)
+    assert (now.wanted, now.facts) == (Host.Wanted.KEY, {})
+
+
+def test_a_failed_run_is_run_again_from_its_page(worker, system, experiment, cluster16, reader):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    planned = experiment(server, client_levels=[500])  # max_connections is 100
+    [run] = worker.finish(planned)
+    assert run.state == State.FAILED
+    address = reverse("run-rerun", args=[run.pk])
+    assertContains(reader.get(reverse("run", args=[run.pk])), f'action="{address}"')
+    reader.post(address)
+    [again] = worker.finish(planned)
+    assert (again.state, again.attempts.count()) == (State.FAILED, 2)
+    assert Run.objects.get(pk=run.pk).events.filter(reason="To be run again, as ada asked.").exists()
+    assert all(attempt.evidence.filter(name="err.log").exists() for attempt in again.attempts.all())
