@@ -4,15 +4,18 @@ RUN := .venv/bin/python
 ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing pictures
+.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
+.PHONY: faults soak pictures
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
 	@echo "make demo ONCE=1  the same, but end when the experiment is finished and its page was fetched"
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
+	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
+	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages, pricing: measure BenchHub itself against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing, fleet: measure BenchHub itself against a peer or a limit"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -38,6 +41,18 @@ bench-memory: venv
 
 bench-pages: venv-dev
 	@$(RUN) -m benchmarks.pages
+
+# TARGETS=100 SECONDS=30 scales it down.
+bench-fleet: venv
+	@$(RUN) -m benchmarks.fleet $(if $(TARGETS),--targets $(TARGETS)) $(if $(SECONDS),--seconds $(SECONDS))
+
+faults: venv-dev
+	@$(RUN) tests/packages.py
+	$(RUN) -m pytest tests/faults --durations=10
+
+# SEED=123 repeats the choice of faults.
+soak: venv
+	@$(RUN) -m benchmarks.soak $(if $(SEED),--seed $(SEED))
 
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing

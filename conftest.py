@@ -132,8 +132,13 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
         return
     from django.db import connections
 
-    cluster = new_cluster("warehouse", 16, request)
+    cluster = request.getfixturevalue("warehouse_cluster")
     connections["default"].settings_dict.update(database_settings(cluster.url))
+
+
+@pytest.fixture(scope="session")
+def warehouse_cluster(request: pytest.FixtureRequest) -> Cluster:
+    return new_cluster("warehouse", 16, request)
 
 
 @pytest.fixture(scope="session")

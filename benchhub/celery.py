@@ -32,6 +32,6 @@ def wake(*run_ids: int) -> None:
     """Ask a worker to look now. Without a broker nothing is lost: the ticker's next tick comes in seconds."""
     try:
         with app.connection_for_write(transport_options=IMPATIENT) as connection:
-            app.send_task("bench.tick", kwargs={"run_ids": run_ids}, expires=60, retry=False, connection=connection)
+            app.send_task("bench.tick", kwargs={"run_ids": run_ids}, retry=False, connection=connection)
     except OperationalError as error:
         logger.warning("The broker cannot be reached (%s); the next tick will do.", error)

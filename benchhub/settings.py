@@ -102,6 +102,8 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 30_000
 
 # HTTPS=1 when people reach BenchHub by https (a proxy in front that sets X-Forwarded-Proto).
 HTTPS = os.environ.get("HTTPS", "0") == "1"
+# METRICS_TOKEN: lets a machine read /metrics and /health; without it only people who have signed in can.
+METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
@@ -124,9 +126,12 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_PUBLISH_RETRY = False
-TICK_SECONDS = 5
+# LEASE_SECONDS: how long a worker may be silent before another one takes over what it drives. How often the ticker
+# ticks and runs are looked at follows from it.
+LEASE_SECONDS = float(os.environ.get("LEASE_SECONDS", "60"))
+TICK_SECONDS = LEASE_SECONDS / 12
 CELERY_BEAT_SCHEDULE = {
-    "tick": {"task": "bench.tick", "schedule": TICK_SECONDS, "options": {"expires": TICK_SECONDS}},
+    "tick": {"task": "bench.tick", "schedule": TICK_SECONDS, "kwargs": {"is_scheduled": True}},
 }
 
 REST_FRAMEWORK = {

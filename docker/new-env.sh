@@ -15,6 +15,9 @@ SECRET_KEY=$(secret 48)
 POSTGRES_PASSWORD=$(secret 24)
 BROKER_PASSWORD=$(secret 24)
 
+# For Prometheus: lets whoever sends it read /metrics and /health.
+METRICS_TOKEN=$(secret 24)
+
 # The first user, made at the first start if there is none yet. Later changes here change nothing.
 ADMIN_USERNAME=admin
 ADMIN_PASSWORD=$(secret 12)

@@ -257,7 +257,7 @@ def _password_line(password: str) -> str:
 
 def _parse_look(answer: bytes) -> Look:
     head, _, logs = answer.partition(b"\n\n")
-    lines = head.decode(errors="replace").splitlines()
+    lines = head.replace(b"\0", b"").decode(errors="replace").splitlines()
     facts = dict(line.split("=", 1) for line in lines)
     err_from, out_from = int(facts["err_from"]), int(facts["out_from"])
     err_bytes = int(facts["err_size"]) - err_from

@@ -201,7 +201,7 @@ def _script(name: str, values: Mapping[str, Sequence[str]]) -> str:
 
 
 def _sections(answer: bytes) -> Iterator[tuple[str, str]]:
-    for part in answer.decode(errors="replace").split("\x1e")[1:]:
+    for part in answer.replace(b"\0", b"").decode(errors="replace").split("\x1e")[1:]:
         name, _, text = part.partition("\n")
         yield name, text.strip()
 

@@ -310,5 +310,5 @@ def _unframed(target: Target, nonce: str, stdout: bytes, stderr: bytes) -> bytes
 
 
 def _last_line(text: bytes) -> str:
-    lines = text.decode(errors="replace").strip().splitlines()
+    lines = text.replace(b"\0", b"").decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else "it said nothing"

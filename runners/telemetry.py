@@ -101,7 +101,7 @@ rm -f snapshot.err
 
 def parse_snapshot(text: bytes) -> Snapshot:
     """Read a snapshot; what cannot be read is left out and said in `remarks`."""
-    lines = [line for line in text.decode(errors="replace").splitlines() if "|" in line]
+    lines = [line for line in text.replace(b"\0", b"").decode(errors="replace").splitlines() if "|" in line]
     pairs = [(name, value) for name, _, value in (line.partition("|") for line in lines)]
     values, remarks = _json_values(pairs)
     position = values.get("wal_position")

@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET_HALF = {"runners.ssh", "runners.job", "runners.probe", "runners.telemetry", "runners.script"}
+OPERATIONS = ("benchhub.celery", "benchhub.middleware", "benchhub.release")
 PURE_RUNNERS = ("runners.contract", "runners.tools", "runners.keys")
 # For each room: the project's modules that it may import, beside its own.
 MAY_IMPORT = {
@@ -15,12 +16,12 @@ MAY_IMPORT = {
     "benchhub/embedded": (),
     "benchhub/accounts": (),
     "benchhub/catalog": ("benchhub.analysis", "benchhub.celery", *PURE_RUNNERS),
-    "benchhub/bench": ("benchhub.analysis", "benchhub.catalog", "benchhub.celery", *PURE_RUNNERS),
+    "benchhub/bench": ("benchhub.analysis", "benchhub.catalog", *OPERATIONS, *PURE_RUNNERS),
     "benchhub/reports": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", *PURE_RUNNERS),
     "benchhub/api": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", "benchhub.reports", *PURE_RUNNERS),
 }
 NO_DJANGO = ("benchhub/analysis", "runners", "benchhub/embedded")
-TOUCHES_A_HOST = {f"benchhub/bench/{name}.py" for name in ("execution", "steps", "visits")}
+TOUCHES_A_HOST = {f"benchhub/bench/{name}.py" for name in ("execution", "steps", "visits", "examine", "tidy")}
 
 
 def modules(room):

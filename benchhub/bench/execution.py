@@ -8,33 +8,35 @@ worker.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
-from django.db import transaction
-from django.db.models import F, Max
+from django.db import DataError, transaction
+from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Now
-from django.utils import timezone
 
 from benchhub.catalog.models import Host
 from runners import job, probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
-from . import ingest, live_log, loop, plan, queue, steps, visits
+from . import ingest, live_log, looks, loop, plan, queue, steps, visits, workers
 from .models import Attempt, Run
-from .states import State
+from .states import ACTIVE, State
 from .steps import Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
 from .visits import folders_of, target_of
 
 logger = logging.getLogger(__name__)
 
-BATCH = 50
-RENEW_S = 15  # leases are renewed while a step takes long, well before they end
+BATCH = 200
+FEW, GATHER_S = 8, 0.05
+RENEW_S = queue.LEASE.total_seconds() / 4  # leases are renewed while a step takes long, well before they end
 FACTS_LAST = timedelta(hours=1)
-LOOK_EVERY = timedelta(seconds=10)
-RETRY_AFTER = timedelta(seconds=15)
+LOOK_EVERY = queue.LEASE / 6
+RETRY_AFTER = queue.LEASE / 4
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
@@ -44,23 +46,53 @@ SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
 def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
     """Advance everything that can be advanced now; returns the number of steps taken. Never waits for a load."""
+    run_ids = list(run_ids)
+    if not run_ids:
+        queue.reserve_ready()
     taken_in_all = 0
-    while taken := _advance(wake, run_ids):
-        taken_in_all += taken
-        run_ids = ()
+    while jobs := _prepared(queue.claim(BATCH, run_ids)):
+        _advance(jobs, wake)
+        taken_in_all += len(jobs)
+        run_ids = []
+        if _has_ended(jobs):
+            queue.reserve_ready()
     return taken_in_all
 
 
-def _advance(wake: Wake, run_ids: Iterable[int]) -> int:
-    queue.reserve_ready()
-    jobs = [job_ for claim in queue.claim(BATCH, run_ids) if (job_ := _prepare(claim))]
-    pending = {loop.submit(steps.step(job_)): job_ for job_ in jobs}
+def _advance(jobs: Iterable[Job], wake: Wake) -> None:
+    pending, renewed_s = {loop.submit(steps.step(job_)): job_ for job_ in jobs}, time.monotonic()
     while pending:
-        done, _ = wait(pending, timeout=RENEW_S, return_when=FIRST_COMPLETED)
-        for future in done:
-            _settle(pending.pop(future), future, wake)
-        queue.renew(job_.claim for job_ in pending.values())
-    return len(jobs)
+        for job_ in _settle_all({future: pending.pop(future) for future in _done(pending)}, wake):
+            pending[loop.submit(steps.step(job_))] = job_
+        if time.monotonic() - renewed_s > RENEW_S / 2:
+            queue.renew(job_.claim for job_ in pending.values())
+            renewed_s = time.monotonic()
+
+
+def _done(pending: Mapping[Future[Answer], Job]) -> list[Future[Answer]]:
+    """Those that have arrived, at most a moment after the first of them: many answers are written together."""
+    wait(pending, timeout=RENEW_S / 2, return_when=FIRST_COMPLETED)
+    if len(pending) > FEW:
+        time.sleep(GATHER_S)
+    return [future for future in pending if future.done()]
+
+
+def _has_ended(jobs: Iterable[Job]) -> bool:
+    """Whether a run has let go of its hosts, so that the next one may have them."""
+    keys = [job_.claim.run_id for job_ in jobs]
+    return Run.objects.filter(pk__in=keys).exclude(state__in=ACTIVE).exists()
+
+
+def _prepared(claims: Sequence[queue.Claim]) -> list[Job]:
+    """Looks are prepared together; before anything else is said to a target something may have to be committed."""
+    running = {run.pk: run for run in looks.under_way(claims) if run.open_attempts}  # type: ignore[attr-defined]
+    jobs = (_looking(running[c.run_id], c) if c.run_id in running else _prepare(c) for c in claims)
+    return [job_ for job_ in jobs if job_]
+
+
+def _looking(run: Run, claim: queue.Claim) -> Job | None:
+    [attempt] = run.open_attempts  # type: ignore[attr-defined]  # looks.under_way()
+    return None if _stays_away(run, claim) else _job(run, claim, attempt)
 
 
 def _prepare(claim: queue.Claim) -> Job | None:
@@ -70,10 +102,9 @@ def _prepare(claim: queue.Claim) -> Job | None:
             too_late = queue.why_not_now(run) if run.state == State.STARTING else ""
             if run.state == State.RESERVED and not _enter_starting(run, claim):
                 return None
-            if reason := _untrusted_host(run):
-                queue.look_again(claim, RETRY_AFTER, contact_error=reason)
+            if _stays_away(run, claim):
                 return None
-            return _job(run, claim, too_late)
+            return _job(run, claim, run.attempts.latest("number"), too_late)
     except queue.StaleFenceError:
         return None
 
@@ -91,14 +122,14 @@ def _enter_starting(run: Run, claim: queue.Claim) -> bool:
     return True
 
 
-def _untrusted_host(run: Run) -> str:
-    """Why nothing is sent, not even a look; the run stays as it is until a person has decided."""
+def _stays_away(run: Run, claim: queue.Claim) -> bool:
+    """To a host whose key changed nothing is sent, not even a look; the run stays as it is until a person decides."""
     for host in _hosts(run):
         if host.trust != Host.Trust.PINNED:
-            return (
-                f"Nothing is sent to {host.name}: its host key has changed. Compare and approve it on the host's page."
-            )
-    return ""
+            what_to_do = "its host key has changed. Compare and approve it on the host's page."
+            queue.look_again(claim, RETRY_AFTER, contact_error=f"Nothing is sent to {host.name}: {what_to_do}")
+            return True
+    return False
 
 
 def _hosts(run: Run) -> list[Host]:
@@ -107,8 +138,8 @@ def _hosts(run: Run) -> list[Host]:
     return [system.driver, *other]
 
 
-def _job(run: Run, claim: queue.Claim, too_late: str) -> Job:
-    watch, hosts, attempt = run.watch, _hosts(run), run.attempts.latest("number")
+def _job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "") -> Job:
+    watch, hosts = run.watch, _hosts(run)
     return Job(
         claim=claim,
         state=run.state,
@@ -131,9 +162,9 @@ def _job(run: Run, claim: queue.Claim, too_late: str) -> Job:
 
 
 def _stale_hosts(hosts: Iterable[Host]) -> dict[int, tuple[Target, list[str]]]:
-    """Hosts whose facts are too old to be called those of the run."""
-    oldest = timezone.now() - FACTS_LAST
-    stale = (host for host in hosts if host.facts_at is None or host.facts_at < oldest)
+    """Hosts whose facts are too old, by the warehouse's clock, to be called those of the run."""
+    too_old = Q(facts_at=None) | Q(facts_at__lt=Now() - FACTS_LAST)
+    stale = Host.objects.filter(too_old, pk__in=[host.pk for host in hosts])
     return {host.pk: (target_of(host), folders_of(host)) for host in stale}
 
 
@@ -144,33 +175,51 @@ def _attempt_on_target(run: Run, number: int) -> job.Attempt:
 # --- on the worker's thread: each answer, written under the claim's fence ------------------------------------
 
 
-def _settle(job_: Job, future: Future[Answer], wake: Wake) -> None:
+def _settle_all(done: Mapping[Future[Answer], Job], wake: Wake) -> list[Job]:
+    """Write what has arrived; returns what is to be done next under the same claims."""
+    quiet = {future: job_ for future, job_ in done.items() if looks.is_quiet(job_, future)}
+    looks.write([(job_, cast(Looked, future.result())) for future, job_ in quiet.items()], LOOK_EVERY)
+    for job_ in quiet.values():
+        steps.watch(job_, wake)
+    others = (_settle(job_, future, wake) for future, job_ in done.items() if future not in quiet)
+    return [job_ for job_ in others if job_]
+
+
+def _settle(job_: Job, future: Future[Answer], wake: Wake) -> Job | None:
     try:
-        answer = future.result()
-        _write(job_, answer, wake)
+        return _write(job_, future.result(), wake)
     except queue.StaleFenceError as error:
         logger.warning("%s Its answer was dropped.", error)
-    except HostKeyChanged as error:
-        _quarantine(job_, error)
-    except RemoteFailure as error:
-        _refused(job_, str(error))
-    except (Unreachable, TimeoutError) as error:
-        _unreached(job_, error)
+    except (HostKeyChanged, RemoteFailure, Unreachable, TimeoutError) as error:
+        workers.count_ssh_error()
+        _not_done(job_, error)
     except Exception as error:  # one run's trouble must not keep the others of the batch waiting
         logger.exception("A step of run %s failed", job_.claim.run_id)
         queue.look_again(job_.claim, RETRY_AFTER, contact_error=f"BenchHub failed at this step: {error!r}.")
+    return None
 
 
-def _write(job_: Job, answer: Answer, wake: Wake) -> None:
+def _not_done(job_: Job, error: HostKeyChanged | RemoteFailure | Unreachable | TimeoutError) -> None:
+    if isinstance(error, HostKeyChanged):
+        _quarantine(job_, error)
+    elif isinstance(error, RemoteFailure):
+        _refused(job_, str(error))
+    else:
+        _unreached(job_, error)
+
+
+def _write(job_: Job, answer: Answer, wake: Wake) -> Job | None:
+    following = None
     if isinstance(answer, Started):
         _write_started(job_, answer, wake)
     elif isinstance(answer, Ended):
         _write_ended(job_, answer)
     elif isinstance(answer, Looked):
-        _write_look(job_, answer, wake)
+        following = _write_look(job_, answer, wake)
     else:
         _write_stopped(job_, answer)
     _note_contact(job_, answer)
+    return following
 
 
 def _write_stopped(job_: Job, answer: Cancelled | Withdrawn) -> None:
@@ -213,10 +262,11 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
         queue.move(run, State.RUNNING, fence=job_.claim.fence)
         after = min(LOOK_EVERY, timedelta(seconds=job_.expected_s + 5))
         queue.look_again(job_.claim, after, **CONTACT, contact_error="")
-    loop.submit(steps.wait_for_end(job_, wake))
+    steps.watch(job_, wake)
 
 
-def _write_look(job_: Job, looked: Looked, wake: Wake) -> None:
+def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
+    """Returns the collection, under the same claim, where the job has finished."""
     look, fate = looked.look, looked.verdict.state
     with queue.fenced(job_.claim) as run:
         Attempt.objects.filter(run=run, ended_at=None, boot_id="").update(boot_id=look.boot_id)
@@ -224,21 +274,23 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> None:
             _enter_collecting(run, job_.claim)
         elif fate in ("lost", "absent"):
             queue.finish(run, job_.claim, State.LOST, looked.verdict.reason)
-            return
+            return None
         live_log.keep(run, "err", look.err_from, look.chunk)
         live_log.keep(run, "out", look.out_from, look.out_chunk)
-        queue.look_again(
-            job_.claim,
-            timedelta(0) if fate == "finished" else LOOK_EVERY,
+        seen: dict[str, Any] = {
             **CONTACT,
-            contact_error="",
-            step=look.step,
-            progress_offset=look.err_from + len(look.chunk),
-            out_offset=look.out_from + len(look.out_chunk),
+            "contact_error": "",
+            "step": look.step,
+            "progress_offset": look.err_from + len(look.chunk),
+            "out_offset": look.out_from + len(look.out_chunk),
             **steps.live_tps(look.chunk),
-        )
-    if fate == "running":
-        loop.submit(steps.wait_for_end(job_, wake))
+        }
+        if fate == "finished":
+            queue.keep(job_.claim, **seen)
+            return replace(job_, state=State.COLLECTING)
+        queue.look_again(job_.claim, LOOK_EVERY, **seen)
+    steps.watch(job_, wake)
+    return None
 
 
 def _enter_collecting(run: Run, claim: queue.Claim) -> None:
@@ -269,7 +321,7 @@ def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, 
         with transaction.atomic():
             observed = _observed(run, job_, ended)
             return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
-    except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+    except (LookupError, ValueError, TypeError, ArithmeticError, DataError) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
         return State.FAILED, " ".join([reason, *remarks])
@@ -280,7 +332,10 @@ def _acknowledge(job_: Job) -> None:
     try:
         loop.submit(steps.acknowledge(job_)).result(timeout=30)
     except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError) as error:
-        logger.warning("Run %s is stored, but its folder on the host stays: %s", job_.claim.run_id, error)
+        logger.warning("Run %s is stored, but its folder on the host stays for now: %s", job_.claim.run_id, error)
+    else:
+        attempt = Attempt.objects.filter(run=job_.claim.run_id, number=job_.attempt.number)
+        attempt.update(acknowledged_at=Now())
 
 
 def _refused(job_: Job, reason: str) -> None:

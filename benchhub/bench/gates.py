@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any, TypeVar
 
+from django.db import connection
 from django.db.models import BooleanField, CharField, DurationField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce, Concat, Now
 
 from benchhub.catalog.models import Host
 
-from .models import Hold, Reservation, Run, Window
+from .models import QUEUE_ORDER, Hold, Reservation, Run, Window
 from .states import FINAL, State
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
@@ -140,6 +142,40 @@ def ready(runs: Runs) -> Runs:
     """Those queued runs that nothing keeps from starting now."""
     shut = {f"gate_{gate.name}": False for gate in GATES}
     return with_gates(runs.filter(state=State.QUEUED)).filter(**shut)
+
+
+def keys_of_next() -> list[int]:
+    """Of each driver the first run in the order of the queue that nothing keeps from starting now."""
+    statement, values = _statement_of_next()
+    return [key for (key,) in _rows(statement, values)]
+
+
+def is_open(run: Run) -> bool:
+    """Whether nothing keeps the run from starting, apart from its hosts being held: by itself, it may be."""
+    statement, values = _statement_of_open()
+    return bool(_rows(f"SELECT 1 FROM ({statement}) AS open_run(id) WHERE id = %s", (*values, run.pk)))
+
+
+# Statements are kept as text: Django takes ten times as long to write one anew as the database to answer it, and every
+# end of a run asks for several.
+
+
+@cache
+def _statement_of_next() -> tuple[str, tuple[Any, ...]]:
+    first = ready(Run.objects.all()).order_by("system__driver", *QUEUE_ORDER).distinct("system__driver")
+    return first.values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_of_open() -> tuple[str, tuple[Any, ...]]:
+    shut = {f"gate_{gate.name}": False for gate in GATES if gate.name != "busy"}
+    return with_gates(Run.objects.all()).filter(**shut).values("pk").query.sql_with_params()
+
+
+def _rows(statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
 
 
 def sentences(run: Run, without: str = "") -> list[str]:

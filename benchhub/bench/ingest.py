@@ -34,7 +34,8 @@ class Observed:
 
 def keep_evidence(attempt: Attempt, outputs: Outputs, manifest: Mapping[str, Any], remarks: Mapping[str, str]) -> None:
     """Store every file as it came, once; a file that was not brought is named with its size and checksum."""
-    files = {"out.log": outputs.stdout, "err.log": outputs.stderr, **outputs.files}
+    whole = {"out.log": outputs.stdout, "err.log": outputs.stderr, **outputs.files}
+    files = {name: content for name, content in whole.items() if name not in remarks}
     brought = [_evidence(attempt, name, content) for name, content in files.items()]
     left = [
         Evidence(
@@ -67,7 +68,7 @@ def store(
     """Turn outputs into rows; returns how the run ended, and why if not well. A failed run gets no result."""
     result = parse(run, outputs, observed)
     if result.outcome == "failed":
-        return State.FAILED, result.reason
+        return State.FAILED, " ".join([result.reason, *remarks])
     if run.kind == Run.Kind.LOAD:
         store_data_set(run, outputs)
     else:

@@ -16,10 +16,11 @@ from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
+from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Hold", "LiveLog", "Reservation", "Watch", "Window"]
+__all__ = ["Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):
@@ -250,8 +251,10 @@ class Attempt(models.Model):
     ended_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=12, blank=True)
     reason = models.TextField(blank=True)
+    acknowledged_at = models.DateTimeField(null=True, help_text="The target knows that it may clean up.")
 
     class Meta:
+        indexes = [models.Index(fields=["ended_at"], condition=Q(acknowledged_at=None), name="attempt_untidied")]
         constraints = [
             models.UniqueConstraint(fields=["run", "number"], name="attempt_number_once"),
             models.UniqueConstraint(fields=["run"], condition=Q(ended_at=None), name="attempt_one_open_per_run"),

@@ -11,15 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import IntegrityError, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from . import gates
-from .models import QUEUE_ORDER, Attempt, Event, Experiment, Hold, Run, Watch
+from .models import Attempt, Event, Experiment, Hold, Run, Watch
 from .states import ACTIVE, FINAL, State, may_move
 
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RESERVED_JUST_NOW = timedelta(seconds=5)
 FRESH_WATCH = {
     "next_look_at": Now(),
@@ -81,9 +82,9 @@ def reserve_ready() -> int:
 
 def _next_of_each_driver() -> list[Run]:
     """Two drivers may want the same server: the one whose run comes first in the queue gets it."""
-    ready = gates.ready(Run.objects.all()).order_by("system__driver", *QUEUE_ORDER).distinct("system__driver")
+    keys = gates.keys_of_next()
     return list(
-        Run.objects.filter(pk__in=ready.values("pk"))
+        Run.objects.filter(pk__in=keys)
         .select_related("experiment", "system__driver", "system__instance__host")
         .next_first()
     )
@@ -122,6 +123,8 @@ def slept_over(run: Run) -> str:
 
 def why_not_now(run: Run) -> str:
     """What keeps a run from starting, apart from its hosts being held (by itself, it may be); empty for nothing."""
+    if gates.is_open(run):
+        return ""
     again = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
     return " ".join(gates.sentences(again, without="busy"))
 
@@ -172,9 +175,18 @@ def fenced(claim: Claim) -> Iterator[Run]:
 
 
 def renew(claims: Iterable[Claim]) -> None:
-    """Keep the leases of steps that take long; a claim that is stale stays stale."""
-    for claim in claims:
-        Watch.objects.filter(pk=claim.run_id, fence=claim.fence).update(lease_until=Now() + LEASE)
+    """Keep the leases of steps that take long, where half of one is over; a claim that is stale stays stale."""
+    fences = {claim.run_id: claim.fence for claim in claims}
+    ending = Watch.objects.filter(pk__in=fences, lease_until__lt=Now() + LEASE / 2)
+    for run_id, fence in ending.values_list("pk", "fence"):
+        if fence == fences[run_id]:
+            keep(Claim(run_id, fence))
+
+
+def keep(claim: Claim, **observed: object) -> bool:
+    """Go on with the run under the same claim; False, and nothing done, when it is stale."""
+    mine = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
+    return bool(mine.update(lease_until=Now() + LEASE, **observed))
 
 
 def look_again(claim: Claim, after: timedelta, **observed: object) -> bool:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runners import job, probe, telemetry
@@ -17,6 +17,7 @@ from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
+from . import loop
 from .queue import Claim
 from .states import State
 
@@ -44,7 +45,7 @@ class Job:
     server: Target | None
     attempt: job.Attempt
     spec: RunSpec
-    password: str | None
+    password: str | None = field(repr=False)
     expected_s: int
     offset: int
     out_offset: int
@@ -147,11 +148,23 @@ async def _start(job_: Job) -> Started:
     before = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
     try:
         outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
+        if outcome is job.StartOutcome.BUSY and await _end_leftovers(job_):
+            outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
     except RemoteFailure:
         # The tombstone makes sure that nothing of this attempt can begin after it was given up.
         await job.cancel(kept, job_.target, attempt)
         raise
     return Started(outcome, facts, before)
+
+
+async def _end_leftovers(job_: Job) -> bool:
+    """End what a job that has finished left running, if that is what keeps the host busy; whether it was."""
+    run, _, number = (await job.look(connections(), job_.target, job_.attempt)).holder.partition(" ")
+    holder = replace(job_.attempt, run=run, number=int(number))
+    if (await job.look(connections(), job_.target, holder)).returncode is None:
+        return False
+    await job.cancel(connections(), job_.target, holder)
+    return True
 
 
 async def _cancel(job_: Job) -> Answer:
@@ -165,6 +178,12 @@ async def _collect(job_: Job) -> Ended:
     collected = await job.collect(kept, job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
     after = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
     return Ended(collected, after)
+
+
+def watch(job_: Job, wake: Wake) -> None:
+    """Have this process notice the end of the job, once however often it is asked to."""
+    if job_.claim.run_id not in _watched:
+        loop.submit(wait_for_end(job_, wake))
 
 
 async def wait_for_end(job_: Job, wake: Wake) -> None:
@@ -185,7 +204,11 @@ async def wait_for_end(job_: Job, wake: Wake) -> None:
 
 async def acknowledge(job_: Job) -> None:
     """Let the target clean up: its evidence is stored."""
-    await job.acknowledge(connections(), job_.target, job_.attempt)
+    await tidy(job_.target, job_.attempt)
+
+
+async def tidy(target: Target, attempt: job.Attempt) -> None:
+    await job.acknowledge(connections(), target, attempt)
 
 
 def live_tps(progress: bytes) -> dict[str, float]:

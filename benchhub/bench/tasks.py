@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
+from django.conf import settings
+
 from benchhub import celery
 from benchhub.celery import app
 
-from . import execution, timetable, visits
+from . import execution, tidy, timetable, visits, workers
+
+_deciding = threading.Lock()
+_last_s = [float("-inf")]
 
 
 @app.task(name="bench.tick", ignore_result=True)  # type: ignore[untyped-decorator]  # celery has no types
-def tick(run_ids: tuple[int, ...] = ()) -> None:
-    """Write out windows, visit hosts that people asked about, and advance every run that is due or named."""
-    timetable.expand()
+def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
+    """Advance every run that is due or named; as the ticker's tick also do what needs doing from time to time."""
+    if is_scheduled and not is_due():
+        return
+    if is_scheduled:
+        workers.note()
+    if not run_ids:
+        timetable.expand()
     visits.visit_hosts()
     execution.tick(celery.wake, run_ids)
+    if is_scheduled:
+        tidy.tidy()
+
+
+def is_due() -> bool:
+    """Of ticks that pile up, because this process was paused or several tickers run, one in a while is enough.
+
+    By this process's own monotonic clock: an expiry in the message would compare the clocks of two machines, and
+    a worker whose clock is ahead would drop every tick.
+    """
+    with _deciding:
+        now_s = time.monotonic()
+        if now_s - _last_s[0] < settings.TICK_SECONDS / 2:
+            return False
+        _last_s[0] = now_s
+        return True

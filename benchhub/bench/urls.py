@@ -1,8 +1,10 @@
 from django.urls import path
 
-from . import control, times, views
+from . import control, times, views, views_vitals
 
 urlpatterns = [
+    path("health", views_vitals.health, name="health"),
+    path("metrics", views_vitals.metrics, name="metrics"),
     path("experiments/new", views.experiment_new, name="experiment-new"),
     path("experiments/plan", views.experiment_plan, name="experiment-plan"),
     path("experiments/<int:pk>/again", views.again, name="again"),

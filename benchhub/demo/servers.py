@@ -118,7 +118,7 @@ class Demo:
         schedule = self.var / "ticker"
         schedule.mkdir(mode=0o700, exist_ok=True)
         celery = ("celery", "-A", "benchhub")
-        self._serve("worker", *celery, "worker", *("-P", "threads", "-c", "4", "-l", "INFO"), *QUIET_WORKER)
+        self._serve("worker", *celery, "worker", *("-P", "threads", "-c", "12", "-l", "INFO"), *QUIET_WORKER)
         self._serve("ticker", *celery, "beat", "-l", "INFO", "-s", str(schedule / "schedule"), "--pidfile=")
         web = self._serve("web", "gunicorn", "benchhub.wsgi", "-b", f"127.0.0.1:{self.web_port}", *WEB_OPTIONS)
         self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=60)

@@ -82,8 +82,8 @@ class Summary:
 
 
 def text_of(output: bytes) -> str:
-    """Return output as text; what is not UTF-8 shows as replacement characters and breaks nothing."""
-    return output.decode("utf-8", errors="replace")
+    """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing."""
+    return output.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def read_summary(stdout: str, *, connect_each: bool) -> Summary:

@@ -1,0 +1,64 @@
+"""What the doctor asks of hosts: do they answer, how do their clocks stand, and how much room is left."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from benchhub.catalog.models import Host
+from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
+
+from .visits import target_of
+
+ANSWER_TIMEOUT_S = 20.0
+AT_A_TIME = 50
+# The nearest folder that exists: the work directory is made at the first run.
+SCRIPT = """\
+date +%s.%N
+cd -- "$HOME" || exit 1
+folder={folder}
+folder=${{folder#\\$HOME/}}
+while [ ! -d "$folder" ] && [ "$folder" != / ] && [ "$folder" != . ]; do folder=$(dirname -- "$folder"); done
+stat -f -c '%a %S' -- "$folder"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What one host answered. `clock_ahead_s` is its clock minus this machine's, give or take the round trip."""
+
+    clock_ahead_s: float
+    free_bytes: int
+
+
+def examine(hosts: Iterable[Host]) -> Mapping[int, Examined | str]:
+    """By the host's key: what it answered, or in one sentence why not. Connections of its own, closed afterwards."""
+    return asyncio.run(_examine([(host.pk, target_of(host), host.work_directory) for host in hosts]))
+
+
+async def _examine(places: list[tuple[int, Target, str]]) -> dict[int, Examined | str]:
+    connections, turn = Connections(), asyncio.Semaphore(AT_A_TIME)
+    try:
+        answers = await asyncio.gather(*(_ask(connections, turn, target, work) for _, target, work in places))
+    finally:
+        await connections.close()
+    return dict(zip((pk for pk, _, _ in places), answers, strict=True))
+
+
+async def _ask(connections: Connections, turn: asyncio.Semaphore, target: Target, work: str) -> Examined | str:
+    script = SCRIPT.format(folder=shlex.quote(work))
+    async with turn:
+        try:
+            before_s = time.time()
+            answer = await connections.run(target, script, timeout_s=ANSWER_TIMEOUT_S)
+            return _read(answer.decode(errors="replace"), (before_s + time.time()) / 2)
+        except (Unreachable, RemoteFailure, HostKeyChanged, ValueError) as error:
+            return str(error)
+
+
+def _read(answer: str, now_s: float) -> Examined:
+    clock, blocks, size = answer.split()
+    return Examined(clock_ahead_s=float(clock) - now_s, free_bytes=int(blocks) * int(size))

@@ -1,0 +1,20 @@
+"""What worker processes say of themselves, for operators."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Worker(models.Model):
+    """A worker process as it last told of itself, at a tick that the ticker had sent."""
+
+    name = models.CharField(max_length=160, primary_key=True, help_text="Machine and process number.")
+    release = models.CharField(max_length=60)
+    started_at = models.DateTimeField(db_default=Now())
+    ticked_at = models.DateTimeField(db_default=Now(), db_index=True)
+    clock_ahead_s = models.FloatField(help_text="Its clock minus the warehouse's.")
+    ssh_errors = models.PositiveBigIntegerField(default=0, help_text="Since it started.")
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,43 @@
+"""Ticks that pile up, and ticks that must not be left out."""
+
+import pytest
+from django.conf import settings
+
+from benchhub.bench import execution, tasks, tidy, timetable, visits, workers
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """The ticks that were not left out, by what they named."""
+    taken = []
+    monkeypatch.setattr(workers, "note", lambda: None)
+    monkeypatch.setattr(visits, "visit_hosts", lambda: 0)
+    monkeypatch.setattr(tidy, "tidy", lambda: 0)
+    monkeypatch.setattr(timetable, "expand", lambda: 0)
+    monkeypatch.setattr(execution, "tick", lambda _wake, run_ids: taken.append(tuple(run_ids)))
+    monkeypatch.setattr(tasks, "_last_s", [float("-inf")])
+    return taken
+
+
+def test_of_ticks_that_piled_up_one_is_taken(taken):
+    for _ in range(16):
+        tasks.tick(is_scheduled=True)
+    assert taken == [()]
+
+
+def test_the_next_tick_in_time_is_taken(taken):
+    tasks.tick(is_scheduled=True)
+    tasks._last_s[0] -= settings.TICK_SECONDS
+    tasks.tick(is_scheduled=True)
+    assert taken == [(), ()]
+
+
+def test_a_wake_is_taken_however_recent_the_last_tick_is(taken):
+    tasks.tick(is_scheduled=True)
+    tasks.tick(run_ids=(7,))
+    tasks.tick()
+    assert taken == [(), (7,), ()]
+
+
+def test_no_message_carries_a_time_at_which_it_expires():
+    assert "expires" not in str(settings.CELERY_BEAT_SCHEDULE)

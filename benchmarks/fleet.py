@@ -1,0 +1,292 @@
+"""Many hosts driven at once by one worker: CPU, memory, age of the last contact, and how long hosts stand idle.
+
+Each target is an address of its own (127.7.x.y; OpenSSH daemons that listen on 16 of them each, one account with sh)
+with a work directory of its own. On it lie a `pgbench` that sleeps as long as it is asked to measure, and then prints
+what a real one once printed, and a `psql` that knows only the data set's answer: all of the protocol is real, the load
+is not. Starts are spread over one load's length, so that ends come evenly, as in a fleet long at work.
+
+Counted are BenchHub's own processes: worker, ticker and broker. The warehouse's share is printed beside them. Idle
+time is what the target's own files say: from an attempt's exit code to the start of the next. Limits: half a core,
+250 MB (PSS), 95% of contacts at most 15 s old, 95% of idle times at most 1 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchhub.embedded import ports
+from benchhub.embedded.processes import Child
+from benchmarks.memory import family, pss_mb
+from benchmarks.standing import standing
+from tests.faults.rig import CLONE, Machine, Rig
+
+if TYPE_CHECKING:
+    from benchhub.bench.models import System
+
+LEASE_S = 60.0
+ADDRESSES_PER_DAEMON = 16  # sshd listens on no more
+LIMIT_CPU, LIMIT_MB, LIMIT_CONTACT_S, LIMIT_IDLE_S = 0.5, 250.0, 15.0, 1.0
+RUNS = 4
+RECORDED = CLONE / "runners" / "tools" / "recorded" / "16" / "plain" / "out.log"
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+PGBENCH = """\
+#!/bin/sh
+while [ "$1" != -T ]; do shift; done
+sleep "$2"
+cat <<'END'
+{printed}END
+"""
+PSQL = """\
+#!/bin/sh
+case "$*" in
+*"SELECT 'scale '"*)
+    echo 'scale 1, accounts 100000, primary keys 1, foreign keys false, partitions 0, unlogged false, fillfactor 100' ;;
+*"-f -"*) cat > /dev/null ;;
+*) echo 0 ;;
+esac
+"""
+
+
+@dataclass(frozen=True)
+class Daemon(Machine):
+    """One sshd on several addresses."""
+
+    addresses: tuple[str, ...] = ("127.0.0.1",)
+
+    def _openssh_configuration(self) -> str:
+        lines = "".join(f"ListenAddress {address}:{self.port}\n" for address in self.addresses)
+        return super()._openssh_configuration().replace(f"ListenAddress 127.0.0.1:{self.port}\n", lines)
+
+
+@dataclass
+class Seen:
+    """What was sampled while the whole fleet was at work."""
+
+    contact_ages_s: list[float] = field(default_factory=list)
+    running: list[int] = field(default_factory=list)
+    cpu_s: dict[str, float] = field(default_factory=dict)
+    memory_mb: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def main() -> int:
+    options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Interrupted."))
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
+    with standing("fleet", LEASE_S) as (rig, _):
+        work = rig.account.make_folder(rig.folder / "work")
+        systems = enrolled(rig, work, options.targets)
+        children = {"worker": rig.worker(), "ticker": rig.ticker(), "broker": rig.processes._children["broker"]}
+        print(f"{options.targets} targets, loads of {options.seconds} s", flush=True)
+        ramp(systems, options.seconds)
+        until_settled(options.targets, options.seconds)
+        begun = time.time()
+        seen = observed({**children, "warehouse": warehouse_child(rig)}, options.seconds * options.periods)
+        gaps_s = idle_s(work, begun)
+        return report(seen, gaps_s, options)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--targets", type=int, default=1000)
+    parser.add_argument("--seconds", type=int, default=300, help="length of a load")
+    parser.add_argument("--periods", type=float, default=1.0, help="lengths of a load that are observed")
+    return parser.parse_args()
+
+
+# --- the targets -------------------------------------------------------------------------------------------------
+
+
+def enrolled(rig: Rig, work: Path, count: int) -> list[System]:
+    """Daemons, work directories and rows of so many targets, each approved and probed."""
+    from runners.keys import make_key_pair
+
+    programs = stand_ins(rig)
+    pair, port = make_key_pair("fleet"), ports.free_port()
+    systems = []
+    for first in range(0, count, ADDRESSES_PER_DAEMON):
+        numbers = range(first, min(first + ADDRESSES_PER_DAEMON, count))
+        daemon = started(rig, port, [address(number) for number in numbers], pair.public_key)
+        systems += [enrol(daemon, number, work, programs, pair.private_key) for number in numbers]
+    return systems
+
+
+def address(number: int) -> str:
+    return f"127.7.{number // 250}.{number % 250 + 1}"
+
+
+def stand_ins(rig: Rig) -> Path:
+    folder = rig.account.make_folder(rig.folder / "bin")
+    for name, text in (("pgbench", PGBENCH.format(printed=RECORDED.read_text())), ("psql", PSQL)):
+        rig.account.write(folder / name, text).chmod(0o700)
+    return folder
+
+
+def started(rig: Rig, port: int, addresses: list[str], public_key: str) -> Daemon:
+    name = f"sshd-{addresses[0]}"
+    marker = f"{rig.processes.marker}-target"
+    daemon = Daemon(rig.folder / name, port, rig.account, marker, name=name, addresses=tuple(addresses))
+    daemon.create()
+    daemon.authorize(public_key)
+    program = daemon._openssh()
+    assert program, "the fleet needs OpenSSH"
+    command = daemon._openssh_command(program)
+    rig.running.append(rig.processes.start(name, command, folder=daemon.folder, account=rig.account))
+    return daemon
+
+
+def enrol(daemon: Daemon, number: int, work: Path, programs: Path, private_key: str) -> System:
+    from django.db.models.functions import Now
+
+    from benchhub.analysis import digest
+    from benchhub.bench import plan
+    from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, PgBuild
+    from runners import tools
+
+    host = Host.objects.create(
+        name=f"target {number}",
+        address=address(number),
+        port=daemon.port,
+        username=daemon.username,
+        host_key=daemon.host_key,
+        trust=Host.Trust.PINNED,
+        private_key=private_key,
+        work_directory=str(work / f"{number:04}"),
+        facts={"kernel": "not probed"},
+        facts_at=Now(),
+    )
+    build, _ = PgBuild.objects.get_or_create(binary_digest="16", defaults={"version": "16.14", "version_num": 160014})
+    machine, _ = Hardware.objects.get_or_create(name="machine", defaults={"sockets": 1, "cores_per_socket": 2})
+    configuration, _ = Configuration.objects.get_or_create(name="defaults")
+    place = {"address": "127.0.0.1", "database": "bench", "username": "bench", "bin_directory": str(programs)}
+    instance = Instance.objects.create(
+        name=host.name, host=host, build=build, configuration=configuration, password="secret", **place
+    )
+    recipe = dict(tools.get("pgbench").data_set(PARAMETERS))
+    loaded = {"recipe": recipe, "recipe_digest": digest.digest(recipe), "size_bytes": 1, "checksum": "1"}
+    DataSet.objects.create(instance=instance, build=build, **loaded)
+    return plan.system_under_test(instance, driver=host, hardware=machine, path="loopback", label=host.name)
+
+
+PARAMETERS: dict[str, Any] = {"script": "select-only", "query_mode": "simple", "scale": 1}
+
+
+# --- driving and looking -------------------------------------------------------------------------------------------
+
+
+def ramp(systems: Sequence[System], seconds: int) -> None:
+    """Queue some loads on each target, one target after the other, spread over the length of a load."""
+    from benchhub.bench import plan
+    from benchhub.bench.models import Experiment
+    from benchhub.catalog.models import Workload
+
+    workload = Workload.objects.create(name="select-only", tool="pgbench", parameters=PARAMETERS)
+    start = time.monotonic()
+    for number, system in enumerate(systems):
+        time.sleep(max(0.0, start + seconds * number / len(systems) - time.monotonic()))
+        experiment = Experiment(
+            name=system.label,
+            workload=workload,
+            client_build=system.build,
+            client_bin_directory=system.instance.bin_directory,
+            client_levels=[2],
+            repeats=RUNS,
+            duration_s=seconds,
+        )
+        plan.queue(experiment, [system])
+
+
+def until_settled(targets: int, seconds: int) -> None:
+    """Until nearly all are at work; those between two runs are missing."""
+    from benchhub.bench.models import Run
+
+    deadline = time.monotonic() + seconds
+    while (running := Run.objects.filter(state="running").count()) < 0.98 * targets:
+        if time.monotonic() > deadline:
+            sys.exit(f"Only {running} of {targets} targets are at work.")
+        time.sleep(0.5)
+
+
+def observed(children: dict[str, Child], seconds: float) -> Seen:
+    """CPU over the whole time, memory at its end, ages of contact every second."""
+    from benchhub.bench import vitals
+    from benchhub.bench.models import Run
+
+    seen, begun = Seen(), time.monotonic()
+    before = {name: cpu_s(child) for name, child in children.items()}
+    while (seen_s := time.monotonic() - begun) < seconds:
+        seen.contact_ages_s += vitals.contact_ages_s()
+        seen.running.append(Run.objects.filter(state="running").count())
+        time.sleep(1)
+    seen.seconds = seen_s
+    seen.cpu_s = {name: cpu_s(child) - before[name] for name, child in children.items()}
+    seen.memory_mb = {name: sum(map(pss_mb, family(child.identity.pid))) for name, child in children.items()}
+    return seen
+
+
+def cpu_s(child: Child) -> float:
+    """User and system time of a process and those below it, ended ones included where they were waited for."""
+    total = 0.0
+    for pid in family(child.identity.pid):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        total += sum(int(field) for field in fields[11:15]) / TICKS_PER_S
+    return total
+
+
+def warehouse_child(rig: Rig) -> Child:
+    return rig.processes._children["warehouse"]
+
+
+def idle_s(work: Path, begun: float) -> list[float]:
+    """Seconds between an attempt's exit code and the next attempt's start, on each target, since `begun`."""
+    gaps = []
+    for target in work.iterdir():
+        attempts = sorted(target.glob("runs/*/*"), key=lambda folder: modified(folder / "started"))
+        for earlier, later in pairwise(attempts):
+            if (earlier / "rc").exists() and modified(later / "started") > begun:
+                gaps.append(modified(later / "started") - modified(earlier / "rc"))
+    return gaps
+
+
+def modified(file: Path) -> float:
+    return file.stat().st_mtime if file.exists() else float("inf")
+
+
+def quantile(values: Iterable[float], share: float) -> float:
+    ascending = sorted(values)
+    return ascending[min(len(ascending) - 1, int(share * len(ascending)))] if ascending else float("nan")
+
+
+def report(seen: Seen, gaps_s: list[float], options: argparse.Namespace) -> int:
+    own = ("worker", "ticker", "broker")
+    cpu = {name: used / seen.seconds for name, used in seen.cpu_s.items()}
+    total_cpu, total_mb = sum(cpu[name] for name in own), sum(seen.memory_mb[name] for name in own)
+    contact_s, between_s = quantile(seen.contact_ages_s, 0.95), quantile(gaps_s, 0.95)
+    for name, share in cpu.items():
+        print(f"{name:10} {share:6.3f} of a core, {seen.memory_mb[name]:6.1f} MB")
+    print(f"at work: {min(seen.running)} to {max(seen.running)} of {options.targets}, over {seen.seconds:.0f} s")
+    print(f"CPU of BenchHub       {total_cpu:8.3f} of a core (limit {LIMIT_CPU})")
+    print(f"memory of BenchHub    {total_mb:8.1f} MB PSS (limit {LIMIT_MB:g})")
+    print(f"p95 age of contact    {contact_s:8.1f} s (limit {LIMIT_CONTACT_S:g}), {len(seen.contact_ages_s)} samples")
+    print(f"p95 idle between runs {between_s:8.2f} s (limit {LIMIT_IDLE_S:g}), {len(gaps_s)} gaps, median", end=" ")
+    print(f"{quantile(gaps_s, 0.5):.2f} s, longest {max(gaps_s, default=float('nan')):.2f} s")
+    pairs = ((total_cpu, LIMIT_CPU), (total_mb, LIMIT_MB), (contact_s, LIMIT_CONTACT_S), (between_s, LIMIT_IDLE_S))
+    well = all(value <= limit for value, limit in pairs)
+    print("within the limits" if well else "NOT within the limits")
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,253 @@
+"""Random faults over short runs on several hosts: every run ends with a result, none is lost, none executed twice.
+
+Real workers, tickers, SSH daemons, PostgreSQL and pgbench on loopback, with a lease of a few seconds. The hosts share
+one account (and, as far as processes go, one machine); each has its own daemon, line and work directory. A job that is
+killed on its host is lost with its attempt and run again as a new one, which is its policy here: an execution is
+doubled when a host has counted more of them than the run had attempts. Ends within 10 minutes; the exit code says how.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import secrets
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from benchhub.embedded.postgres import Cluster
+from benchhub.embedded.processes import Child
+from benchmarks.standing import standing
+from tests.faults.rig import Rig, Site, crash, kill, pause, wake_up
+
+if TYPE_CHECKING:
+    from benchhub.bench.models import Run
+
+LEASE_S = 6.0
+LIMIT_S = 590
+SETTLE_S = 200  # of the limit: faults end early enough for every run to end
+ATTEMPTS = 9
+
+
+def main() -> int:
+    options = arguments()
+    seed = options.seed if options.seed is not None else secrets.randbelow(1_000_000)
+    print(f"soak: {options.runs} runs on {options.hosts} hosts, lease {LEASE_S:g} s, seed {seed}", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Interrupted."))
+    deadline = time.monotonic() + LIMIT_S
+    with standing("soak", LEASE_S) as (rig, warehouse):
+        sites = [rig.site(f"host{number}") for number in range(options.hosts)]
+        runs = queued(rig, sites, options.runs)
+        faults = Faults(rig, warehouse, sites, random.Random(seed), options.pause)
+        faults.start()
+        while not all_ended(runs) and time.monotonic() < deadline - SETTLE_S:
+            faults.one()
+        faults.mend()
+        while not all_ended(runs) and time.monotonic() < deadline:
+            time.sleep(1)
+        return report(runs, faults, seed, LIMIT_S - (deadline - time.monotonic()))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--hosts", type=int, default=8)
+    parser.add_argument("--seed", type=int, help="of the faults; a random one is printed")
+    parser.add_argument("--pause", type=float, default=1.5, help="seconds between two faults, on average")
+    return parser.parse_args()
+
+
+def queued(rig: Rig, sites: list[Site], count: int) -> list[tuple[Site, Run]]:
+    """So many runs of a second in all, spread over the sites."""
+    from tests.faults import rows
+
+    runs = []
+    for number, site in enumerate(sites):
+        share = count // len(sites) + (number < count % len(sites))
+        system = rows.enrol(site, rig.server)
+        made = rows.queue(system, share, duration_s=1, attempts_if_lost=ATTEMPTS)
+        runs += [(site, run) for run in made]
+    return runs
+
+
+@dataclass
+class Faults:
+    """What can go wrong around the runs, one at a time and over one another."""
+
+    rig: Rig
+    warehouse: Cluster
+    sites: list[Site]
+    chance: random.Random
+    pause_s: float
+    workers: dict[str, Child] = field(default_factory=dict)
+    tickers: dict[str, Child] = field(default_factory=dict)
+    later: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
+    done: Counter[str] = field(default_factory=Counter)
+    broken: set[str] = field(default_factory=set)
+
+    def start(self) -> None:
+        for name in ("one", "two"):
+            self.tickers[name] = self.rig.ticker(f"ticker-{name}")
+            self.workers[name] = self.rig.worker(f"worker-{name}")
+
+    def one(self) -> None:
+        """Inject one fault, wait a while, and mend those whose time is over."""
+        name = self.chance.choice([name for name in FAULTS if name not in self.broken])
+        self.done[name] += 1
+        FAULTS[name](self)
+        time.sleep(self.chance.uniform(0.3, 2 * self.pause_s - 0.3))
+        self._mend_until(time.monotonic())
+
+    def mend(self) -> None:
+        """End every fault that lasts."""
+        self._mend_until(float("inf"))
+
+    def lasting(self, name: str, mend: Callable[[], object], most_leases: float = 2) -> None:
+        """Keep up one fault for a while; the same one is not injected again meanwhile."""
+        self.broken.add(name)
+
+        def over() -> None:
+            mend()
+            self.broken.discard(name)
+
+        self.later.append((time.monotonic() + self.chance.uniform(0.2, most_leases) * LEASE_S, over))
+
+    def _mend_until(self, now_s: float) -> None:
+        due = [entry for entry in self.later if entry[0] <= now_s]
+        self.later = [entry for entry in self.later if entry[0] > now_s]
+        for _, over in due:
+            over()
+
+    # --- BenchHub's own processes ------------------------------------------------------------------------------
+
+    def kill_worker(self) -> None:
+        name = self.chance.choice(list(self.workers))
+        kill(self.workers[name])
+        self.workers[name] = self.rig._celery(f"worker-{name}", "worker", *WORKER_OPTIONS, "-n", f"{name}@x")
+
+    def pause_worker(self) -> None:
+        child = self.workers[self.chance.choice(list(self.workers))]
+        with suppress(ProcessLookupError):
+            pause(child)
+        self.lasting("pause_worker", lambda: child.exit_code is None and wake_up(child))
+
+    def kill_ticker(self) -> None:
+        name = self.chance.choice(list(self.tickers))
+        kill(self.tickers[name])
+        self.lasting("kill_ticker", lambda: self.tickers.update({name: self.rig.ticker(f"ticker-{name}")}), 1)
+
+    def flush_broker(self) -> None:
+        import redis
+
+        with suppress(redis.RedisError), redis.from_url(self.rig.broker.url) as broker:
+            broker.flushall()
+
+    def stop_broker(self) -> None:
+        self.rig.processes.stop_named(self.rig.broker.name)
+        self.lasting("stop_broker", lambda: self.rig.broker.start(self.rig.processes))
+
+    def crash_warehouse(self) -> None:
+        crash(self.warehouse)
+        self.lasting("crash_warehouse", lambda: self.warehouse.start(self.rig.processes), 1)
+
+    # --- the line to a host, and the host ----------------------------------------------------------------------
+
+    def drop_connections(self) -> None:
+        self.chance.choice(self.sites).proxy.drop()
+
+    def part_line(self) -> None:
+        site = self.chance.choice(self.sites)
+        site.proxy.part()
+        self.lasting("part_line", site.proxy.mend)
+
+    def hold_answers(self) -> None:
+        site = self.chance.choice(self.sites)
+        site.proxy.hold_answers()
+        self.lasting("hold_answers", site.proxy.mend)
+
+    def refuse_line(self) -> None:
+        site = self.chance.choice(self.sites)
+        site.proxy.stop()
+        self.lasting("refuse_line", site.proxy.start)
+
+    def kill_daemon(self) -> None:
+        site = self.chance.choice(self.sites)
+        self.rig.stop_daemon(site)
+        self.lasting("kill_daemon", lambda: self.rig.start_daemon(site), 1)
+
+    def kill_job(self) -> None:
+        """Wrapper and load of the newest attempt of a host, as by the kernel when memory is short."""
+        site = self.chance.choice(self.sites)
+        files = sorted(site.machine.work_directory.glob("runs/*/*/pid"), key=lambda path: path.stat().st_mtime)
+        if files and not (files[-1].parent / "rc").exists():
+            _, wrapper, _, command, _ = (files[-1].read_text().split() + ["0"] * 5)[:5]
+            for target in (int(wrapper), -int(command)):
+                if target not in (0, 1, -1):
+                    with suppress(ProcessLookupError):
+                        os.kill(target, signal.SIGKILL)
+
+
+WORKER_OPTIONS = ("-P", "threads", "-c", "12", "-l", "INFO", "--without-gossip", "--without-mingle")
+FAULTS: dict[str, Callable[[Faults], None]] = {
+    function.__name__: function
+    for function in (
+        Faults.kill_worker,
+        Faults.pause_worker,
+        Faults.kill_ticker,
+        Faults.flush_broker,
+        Faults.stop_broker,
+        Faults.crash_warehouse,
+        Faults.drop_connections,
+        Faults.part_line,
+        Faults.hold_answers,
+        Faults.refuse_line,
+        Faults.kill_daemon,
+        Faults.kill_job,
+    )
+}
+
+
+def all_ended(runs: list[tuple[Site, Run]]) -> bool:
+    """False as well while the warehouse does not answer."""
+    from django.db import OperationalError, connection
+
+    from benchhub.bench.models import Run
+    from benchhub.bench.states import FINAL
+
+    try:
+        return not Run.objects.filter(pk__in=[run.pk for _, run in runs]).exclude(state__in=FINAL).exists()
+    except OperationalError:
+        connection.close()
+        return False
+
+
+def report(runs: list[tuple[Site, Run]], faults: Faults, seed: int, taken_s: float) -> int:
+    from benchhub.bench.models import Attempt, Result, Run
+
+    keys = [run.pk for _, run in runs]
+    states = Counter(Run.objects.filter(pk__in=keys).values_list("state", flat=True))
+    attempts = Counter(Attempt.objects.values_list("run", flat=True))
+    results = Result.objects.filter(run__in=keys).count()
+    executions = {run.pk: site.executions(run) for site, run in runs}
+    doubled = [pk for pk, count in executions.items() if count > attempts[pk]]
+    never = [pk for pk, count in executions.items() if not count]
+    print(f"faults: {', '.join(f'{name} {count}' for name, count in sorted(faults.done.items()))}")
+    print(f"states: {dict(states)}; {sum(executions.values())} executions counted by the hosts")
+    print(f"attempts: {sum(attempts.values())}, {sum(attempts.values()) - len(attempts)} of them after a loss")
+    print(
+        f"{results} results of {len(runs)}, {len(runs) - results} lost, {len(doubled)} doubled, {len(never)} never "
+        f"executed; {taken_s:.0f} s, seed {seed}"
+    )
+    well = results == len(runs) and not doubled and not never
+    print("within the limits" if well else f"NOT within the limits: doubled {doubled}, never executed {never}")
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""What the warehouse knows of a rig: a host and an instance per site, and experiments on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import OperationalError, connection
+from django.db.models.functions import Now
+
+from benchhub.analysis import digest
+from benchhub.bench import plan
+from benchhub.bench.models import Experiment, Run, System
+from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, PgBuild, Workload
+from benchhub.embedded.postgres import Cluster
+from runners import tools
+from tests.faults.rig import PATIENCE_S, Site, until
+
+PARAMETERS = {"script": "select-only", "query_mode": "simple", "scale": 1, "rate_tps": 40}
+
+
+def enrol(site: Site, server: Cluster) -> System:
+    """The site as a host that was approved and probed just now, with its instance; the data set is there."""
+    host = Host.objects.create(
+        name=site.name,
+        address="127.0.0.1",
+        port=site.proxy.port,
+        username=site.machine.username,
+        host_key=site.machine.host_key,
+        trust=Host.Trust.PINNED,
+        private_key=site.private_key,
+        work_directory=str(site.machine.work_directory),
+        facts={"kernel": "not probed"},
+        facts_at=Now(),
+    )
+    build, _ = PgBuild.objects.get_or_create(binary_digest="16", defaults={"version": "16.9", "version_num": 160009})
+    machine, _ = Hardware.objects.get_or_create(name="machine", defaults={"sockets": 1, "cores_per_socket": 2})
+    configuration, _ = Configuration.objects.get_or_create(name="defaults")
+    instance = Instance.objects.create(
+        name=site.name,
+        host=host,
+        build=build,
+        configuration=configuration,
+        address="127.0.0.1",
+        port=server.port,
+        database=server.database,
+        username=server.username,
+        password=server.password,
+        bin_directory=str(site.bin_directory),
+    )
+    recipe = dict(tools.get("pgbench").data_set(PARAMETERS))
+    DataSet.objects.create(
+        instance=instance, build=build, recipe=recipe, recipe_digest=digest.digest(recipe), size_bytes=1, checksum="1"
+    )
+    return plan.system_under_test(instance, driver=host, hardware=machine, path="loopback", label=site.name)
+
+
+def queue(system: System, count: int = 1, **fields: Any) -> list[Run]:
+    """So many runs of some seconds on one site, in order."""
+    workload, _ = Workload.objects.get_or_create(
+        name="select-only", defaults={"tool": "pgbench", "parameters": PARAMETERS}
+    )
+    experiment = Experiment(
+        **{
+            "name": "faults",
+            "workload": workload,
+            "client_build": system.build,
+            "client_bin_directory": system.instance.bin_directory,
+            "client_levels": [1],
+            "repeats": count,
+            "duration_s": 2,
+            **fields,
+        }
+    )
+    plan.queue(experiment, [system])
+    return list(experiment.runs.order_by("position"))
+
+
+def state(run: Run) -> str:
+    """As the warehouse has it now; empty while it does not answer."""
+    try:
+        return str(Run.objects.values_list("state", flat=True).get(pk=run.pk))
+    except OperationalError:
+        connection.close()
+        return ""
+
+
+def until_state(run: Run, *states: str, patience_s: float = PATIENCE_S) -> None:
+    until(lambda: state(run) in states, patience_s, f"run {run.pk} {states}: {doing(run)}")
+
+
+def until_final(runs: list[Run], patience_s: float = PATIENCE_S) -> list[Run]:
+    """The runs as they ended, in order."""
+    try:
+        until(lambda: all(state(run) in ("succeeded", "failed", "cancelled", "lost") for run in runs), patience_s)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {[doing(run) for run in runs]}") from None
+    return list(Run.objects.filter(pk__in=[run.pk for run in runs]).select_related("watch").order_by("pk"))
+
+
+def doing(run: Run) -> tuple[Any, ...]:
+    values = ("state", "reason", "watch__contact_error", "watch__fence", "watch__lease_until", "watch__next_look_at")
+    try:
+        return Run.objects.values_list(*values).get(pk=run.pk)
+    except OperationalError as error:
+        connection.close()
+        return (repr(error),)

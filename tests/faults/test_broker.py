@@ -1,0 +1,51 @@
+"""The broker flushed, down for several leases, and gone while a run ends: it only wakes workers."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import redis
+
+from tests.faults import rows
+from tests.faults.rig import kill, until
+
+pytestmark = pytest.mark.target
+
+
+def test_a_flushed_broker_loses_no_run(rig, site, system, ends_once):
+    rig.both()
+    runs = rows.queue(system, 5, duration_s=1)
+    with redis.from_url(rig.broker.url) as broker:
+
+        def flush() -> bool:
+            broker.flushall()
+            return all(rows.state(run) == "succeeded" for run in runs)
+
+        until(flush)
+    ends_once(runs)
+
+
+def test_a_broker_down_for_several_leases_only_delays(rig, site, system, ends_once):
+    worker = rig.both()
+    runs = rows.queue(system, 2)
+    rows.until_state(runs[0], "running")
+    rig.processes.stop_named(rig.broker.name)
+    until(lambda: (site.folder(runs[0]) / "rc").exists())
+    time.sleep(3 * rig.lease_s)
+    assert rows.state(runs[1]) in ("queued", "reserved", "starting", "running", "collecting", "succeeded")
+    rig.broker.start(rig.processes)
+    ends_once(runs)
+    assert worker.exit_code is None
+
+
+def test_a_worker_started_while_the_broker_is_down_begins_when_it_comes(rig, site, system, ends_once):
+    rig.processes.stop_named(rig.broker.name)
+    runs = rows.queue(system)
+    ticker = rig.ticker()
+    worker = rig._celery("worker", "worker", "-P", "threads", "-c", "2", "-l", "INFO")
+    until(lambda: "Cannot connect" in worker.log.read_text())
+    assert site.count() == {}
+    rig.broker.start(rig.processes)
+    ends_once(runs)
+    kill(ticker)

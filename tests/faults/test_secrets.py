@@ -1,0 +1,135 @@
+"""What must not be seen in process lists, logs, tracebacks and pages during runs good and bad: keys and passwords."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import reverse
+
+from benchhub.bench.models import Event, Evidence, Run, Watch
+from benchhub.catalog.models import Instance
+from benchhub.embedded import proc
+from tests.faults import rows
+from tests.faults.rig import until
+
+pytestmark = pytest.mark.target
+
+
+def words_of_everyone() -> str:
+    """All command lines on this machine, targets included, as ps shows them to every user."""
+    return "\n".join(" ".join(proc.command_line(pid)) for pid in proc.pids())
+
+
+class Watchman:
+    """Looks at the process list again and again until it is told to stop."""
+
+    def __init__(self, secrets: list[str]) -> None:
+        self.secrets, self.found, self.looks = secrets, set(), 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Watchman:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.02):
+            words = words_of_everyone()
+            self.found |= {secret for secret in self.secrets if secret in words}
+            self.looks += 1
+
+
+@pytest.fixture
+def secrets(rig, site, system) -> list[str]:
+    """Those that BenchHub was given: they must be on no line that anybody else reads."""
+    key_lines = [line for line in site.private_key.splitlines() if len(line) > 40]
+    environment = rig.environment
+    return [*key_lines[:3], rig.server.password, environment["SECRET_KEY"], environment["FIELD_KEYS"]]
+
+
+def logs(rig) -> str:
+    names = ("worker", "ticker", "web", "sshd-alpha")
+    return "\n".join(
+        file.read_text(errors="replace") for name in names if (file := rig.processes.logs / f"{name}.log").exists()
+    )
+
+
+def test_the_watchman_sees_a_secret_on_a_command_line():
+    with subprocess.Popen(["sh", "-c", "sleep 3; : open-sesame"]) as careless, Watchman(["open-sesame"]) as watchman:
+        until(lambda: watchman.found)
+        careless.kill()
+
+
+def test_no_secret_is_in_a_process_list_a_log_or_what_is_stored_of_runs_good_and_bad(
+    rig, site, system, secrets, ends_once
+):
+    worker = rig.both()
+    with Watchman(secrets) as watchman:
+        ends_once(rows.queue(system, 2))
+        Instance.objects.update(password="wrong-password-of-the-tests")
+        secrets.append("wrong-password-of-the-tests")
+        [failed] = rows.until_final(rows.queue(system))
+        assert failed.state == "failed" and "password authentication failed" in failed.reason
+        Instance.objects.update(password=rig.server.password, database="nowhere")
+        rows.until_final(rows.queue(system))
+    assert watchman.looks > 50
+    assert watchman.found == set()
+    said = logs(rig) + worker.log.read_text()
+    said += str(list(Event.objects.values())) + str(list(Watch.objects.values())) + str(list(Run.objects.values()))
+    said += "".join(bytes(row.content).decode(errors="replace") for row in Evidence.objects.all())
+    assert [secret for secret in secrets if secret in said] == []
+
+
+def test_a_traceback_of_the_worker_shows_no_secret(rig, site, system, secrets):
+    """The warehouse refuses an answer: what is logged names the run and the error, not what was at hand."""
+    from django.db import connection
+
+    worker = rig.both()
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'a fault'; END $$")
+        cursor.execute("CREATE TRIGGER fault BEFORE INSERT ON bench_evidence FOR EACH ROW EXECUTE FUNCTION fault()")
+    try:
+        [run] = rows.queue(system, duration_s=1)
+        until(lambda: "Traceback" in worker.log.read_text())
+        said = worker.log.read_text() + Watch.objects.get(run=run).contact_error
+        assert [secret for secret in secrets if secret in said] == []
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TRIGGER fault ON bench_evidence")
+            cursor.execute("DROP FUNCTION fault")
+    [ended] = rows.until_final([run])
+    assert (ended.state, site.executions(run)) == ("succeeded", 1)
+
+
+def test_no_page_shows_a_secret(rig, site, system, secrets, client, ends_once):
+    rig.both()
+    [run] = ends_once(rows.queue(system))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    host, instance = system.driver, system.instance
+    addresses = ["/", "/hosts/", f"/hosts/{host.pk}/", f"/instances/{instance.pk}/edit", reverse("run", args=[run.pk])]
+    pages = [client.get(address, follow=True) for address in [*addresses, "/health", "/metrics"]]
+    shown = "".join(page.content.decode(errors="replace") for page in pages)
+    assert host.name in shown
+    assert [secret for secret in secrets if secret in shown] == []
+
+
+def test_the_password_goes_by_a_file_for_its_owner_alone_and_is_gone_afterwards(rig, site, system, ends_once):
+    rig.both()
+    [run] = rows.queue(system)
+    file: Path = site.folder(run) / ".pgpass"
+    until(lambda: site.executions(run))
+    assert (file.stat().st_mode & 0o777, file.stat().st_uid) == (0o600, rig.account.uid)
+    assert rig.server.password.replace(":", "\\:") in file.read_text()
+    ends_once([run])
+    assert not file.exists()
+    everything = [path for path in site.machine.work_directory.rglob("*") if path.is_file()]
+    assert everything
+    assert [path for path in everything if rig.server.password.encode() in path.read_bytes()] == []

@@ -1,0 +1,101 @@
+"""The warehouse's PostgreSQL crashes, stands still, or comes back from an old backup."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+
+from benchhub.bench.models import Result, Run
+from benchhub.embedded.postgres import Cluster
+from tests.faults import rows
+from tests.faults.conftest import warehouse_url
+from tests.faults.rig import crash, kill, until
+
+pytestmark = [
+    pytest.mark.target,
+    pytest.mark.skipif("DATABASE_URL" in os.environ, reason="the warehouse of others is not crashed"),
+]
+
+
+@pytest.fixture
+def warehouse(request: pytest.FixtureRequest) -> Cluster:
+    return request.getfixturevalue("warehouse_cluster")
+
+
+def test_a_warehouse_that_crashes_and_recovers_has_everything_once(rig, site, system, ends_once, warehouse):
+    worker = rig.both()
+    runs = rows.queue(system, 3)
+    rows.until_state(runs[0], "running")
+    crash(warehouse)
+    connection.close()
+    time.sleep(2 * rig.lease_s)
+    warehouse.start(rig.processes)
+    ends_once(runs)
+    assert worker.exit_code is None
+
+
+def test_a_warehouse_that_crashes_in_the_middle_of_a_collection_takes_it_up_again(
+    rig, site, system, ends_once, warehouse
+):
+    from tests.faults.test_workers import locked, waits_for
+
+    rig.both()
+    runs = rows.queue(system)
+    try:
+        with locked("bench_evidence"):
+            until(lambda: waits_for("bench_evidence"))
+            crash(warehouse)
+    except Exception as error:  # noqa: BLE001 - the connection that held the lock has crashed with the server
+        assert "connection" in str(error) or "server" in str(error)
+    connection.close()
+    warehouse.start(rig.processes)
+    ends_once(runs)
+
+
+def test_a_warehouse_that_stands_still_for_several_leases_has_everything_once(rig, site, system, ends_once, warehouse):
+    """A fail-over as its clients see it: nobody answers, then an answer that comes late."""
+    rig.both()
+    runs = rows.queue(system, 3)
+    rows.until_state(runs[0], "running")
+    pid = int((warehouse.data_directory / "postmaster.pid").read_text().split()[0])
+    from benchhub.embedded import proc
+
+    everyone = [process.pid for process in proc.family(pid)] + [pid]
+    for one in everyone:
+        os.kill(one, signal.SIGSTOP)
+    time.sleep(2 * rig.lease_s)
+    for one in everyone:
+        os.kill(one, signal.SIGCONT)
+    ends_once(runs)
+
+
+def test_an_old_backup_restored_runs_nothing_twice_and_collects_what_ran_since(rig, site, system, ends_once, warehouse):
+    worker = rig.both()
+    runs = rows.queue(system, 4, duration_s=3)
+    rows.until_state(runs[1], "running")
+    dump = rig.folder / "warehouse.dump"
+    postgres(warehouse, "pg_dump", "-Fc", "-f", str(dump))
+    ends_once(runs)
+    for child in rig.running:
+        kill(child)
+    connection.close()
+    postgres(warehouse, "pg_restore", "--clean", "--if-exists", str(dump))
+    assert [rows.state(run) for run in runs] == ["succeeded", "running", "queued", "queued"]
+    assert Result.objects.count() == 1
+    rig.both()
+    ends_once(runs)
+    assert worker.exit_code is not None
+    assert Run.objects.count() == 4
+
+
+def postgres(cluster: Cluster, program: str, *words: str) -> None:
+    url = urlsplit(warehouse_url())
+    place = ["-h", "127.0.0.1", "-p", str(cluster.port), "-U", cluster.username, "-d", url.path[1:]]
+    environment = {"PGPASSWORD": cluster.password, "PATH": os.environ["PATH"]}
+    subprocess.run([str(cluster.bin_directory / program), *place, *words], env=environment, check=True)
