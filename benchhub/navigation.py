@@ -21,6 +21,8 @@ ENTRIES = (
     ("Configurations", "configurations"),
     ("Workloads", "workloads"),
 )
+# Lists that one entry leads to beside its own.
+BESIDE = {"prices": ("price-sheets", "licence-models", "exchange-rates")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +45,6 @@ def _exists(name: str) -> bool:
 
 def _entry(request: HttpRequest, title: str, name: str) -> Entry:
     address = reverse(name)
-    is_current = request.path == address if name == "home" else request.path.startswith(address)
+    below = (address, *map(reverse, BESIDE.get(name, ())))
+    is_current = request.path == address if name == "home" else request.path.startswith(below)
     return Entry(title, address, is_current)

@@ -97,6 +97,9 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = not STATIC_ROOT
 
+# A price sheet of 1,000 lines has 20 fields in each.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 30_000
+
 # HTTPS=1 when people reach BenchHub by https (a proxy in front that sets X-Forwarded-Proto).
 HTTPS = os.environ.get("HTTPS", "0") == "1"
 # METRICS_TOKEN: lets a machine read /metrics and /health; without it only people who have signed in can.

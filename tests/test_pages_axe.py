@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.db import transaction
 from django.db.models.functions import Now
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -14,7 +15,18 @@ from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
 from benchhub.bench.models import Window
-from benchhub.catalog.models import Configuration, Hardware, Host, Instance, LicenceModel, ListPrice
+from benchhub.catalog.models import (
+    Configuration,
+    ExchangeRate,
+    Hardware,
+    Host,
+    Instance,
+    LicenceModel,
+    ListPrice,
+    PriceSheetDiscount,
+    PriceSheetLine,
+)
+from benchhub.catalog.testdata import make_sheet
 from benchhub.reports import published_files
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -56,6 +68,13 @@ PAGES = {
     "hardware-retire": "hardware",
     "prices": None,
     "price-add": None,
+    "price-sheets": None,
+    "price-sheet": "sheet",
+    "price-sheet-add": None,
+    "price-sheet-revise": "sheet",
+    "price-sheet-retire": "sheet",
+    "exchange-rates": None,
+    "exchange-rate-add": None,
     "licence-models": None,
     "licence-model-add": None,
     "licence-model-revise": "licence",
@@ -73,7 +92,9 @@ PAGES = {
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
-NOT_PAGES |= {f"{kind}-show-again" for kind in ("hardware", "licence-model", "configuration", "workload", "instance")}
+NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
+REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
+NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.
 TESTED_BELOW = {"published-report"}
 # What axe says of each violation: the rule, and the first elements that break it.
@@ -110,7 +131,9 @@ def rows():
     Host.objects.update(paused_at=Now(), unreachable_since=Now(), contact_error="It timed out.")
     server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
     idle = Instance.objects.create(name="idle", build=system.build, configuration=system.configuration, **server)
+    ExchangeRate.objects.create(base="EUR", quoted="USD", value="1.25", priced_on="2026-01-01", source="A bank")
     return {
+        "sheet": sheet_with_everything(hardware),
         "idle host": testdata.make_host("idle", "192.0.2.2"),
         "idle instance": idle,
         "idle configuration": Configuration.objects.create(name="idle"),
@@ -126,6 +149,16 @@ def rows():
         "waiting": waiting,
         "lost": lost,
     }
+
+
+def sheet_with_everything(hardware):
+    """A revision whose form has every kind of row, and whose discount is suspicious."""
+    with transaction.atomic():
+        sheet = make_sheet(hardware=hardware).revise()
+        row = {"of_sheet": sheet, "position": 1, "description": "Server", "category": "Hardware"}
+        PriceSheetLine.objects.create(**row, unit_price=100, maintenance_per="year", maintenance_price=5)
+        PriceSheetDiscount.objects.create(of_sheet=sheet, position=1, description="Volume", percent=30)
+    return sheet
 
 
 @pytest.fixture
@@ -209,7 +242,7 @@ def test_a_form_that_refuses_has_no_serious_fault(name, tab, rows):
     tab.goto(reverse(name))
     tab.evaluate("document.querySelector('main form').noValidate = true")
     with tab.expect_navigation():
-        tab.locator("main form [type=submit]").last.click()
+        tab.locator("main form .primary").last.click()
     add_axe(tab)
     assert tab.locator("main .errorlist, main .error").count() > 0
     assert faults(tab) == {}

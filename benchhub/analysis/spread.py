@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 RANGE = "range of repeats"
 INTERVAL = "95% interval of the mean"
@@ -63,6 +63,12 @@ class Spread:
 
 def summarise(values: Sequence[float]) -> Spread:
     """Sum up repeats. Raises ValueError for none, and for what is no positive finite number."""
+    return _summed(tuple(values))
+
+
+# A page asks for the same repeats again and again, and the exact sums of `statistics` take their time.
+@lru_cache(maxsize=4096)
+def _summed(values: tuple[float, ...]) -> Spread:
     if not values:
         raise ValueError("There is no value to sum up.")
     if bad := [value for value in values if not (math.isfinite(value) and value > 0)]:

@@ -14,21 +14,41 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 
 from benchhub.analysis.digest import canonical
+from benchhub.analysis.pricing.money import PricingError
+from benchhub.analysis.pricing.rules import RulesError
+from benchhub.analysis.pricing.rules_form import rules_from, to_mapping
 
-from .models import Configuration, Hardware, LicenceModel, ListPrice, Workload
+from .models import (
+    Configuration,
+    ExchangeRate,
+    Hardware,
+    LicenceModel,
+    ListPrice,
+    PriceSheet,
+    PriceSheetDiscount,
+    PriceSheetLine,
+    Workload,
+)
 
-# In the order of creation: prices cite hardware and licence models.
+# In the order of creation: prices and sheets cite hardware and licence models.
 KINDS: Mapping[str, type[models.Model]] = {
     "hardware": Hardware,
     "licence_model": LicenceModel,
     "configuration": Configuration,
     "workload": Workload,
     "list_price": ListPrice,
+    "exchange_rate": ExchangeRate,
+    "price_sheet": PriceSheet,
 }
+# What stands below a price sheet: [[price_sheet.line]], [[price_sheet.discount]].
+PARTS: Mapping[str, type[models.Model]] = {"line": PriceSheetLine, "discount": PriceSheetDiscount}
 NAME_KEY = ("name",)
-PRICE_KEY = ("description", "source", "priced_on")
-CANONICAL = ("parameters", "settings", "os_settings")
-NOT_IN_FIXTURES = {"id", "revision", "retired_at", "created_at"}
+KEYS = {
+    "list_price": ("description", "source", "priced_on"),
+    "exchange_rate": ("base", "quoted", "priced_on", "source"),
+}
+REFERENCES = {"list_price": ("hardware", "licence_model"), "price_sheet": ("hardware",)}
+NOT_IN_FIXTURES = {"id", "revision", "retired_at", "created_at", "of_sheet", "position"}
 
 
 class FixtureError(ValueError):
@@ -49,7 +69,7 @@ class Entry:
 
     @property
     def key(self) -> dict[str, Any]:
-        fields = PRICE_KEY if self.kind == "list_price" else NAME_KEY
+        fields = KEYS.get(self.kind, NAME_KEY)
         if missing := [field for field in fields if field not in self.values]:
             raise FixtureError(f"{self.place}: '{missing[0]}' is missing.")
         return {field: self.values[field] for field in fields}
@@ -90,29 +110,61 @@ def _refuse_doubles(entries: list[Entry]) -> None:
 
 def _create_missing(entry: Entry) -> bool:
     model = KINDS[entry.kind]
-    _refuse_unknown_fields(entry, model)
+    own = {name: value for name, value in entry.values.items() if entry.kind != "price_sheet" or name not in PARTS}
+    _refuse_unknown_fields(entry, model, own)
     if model._default_manager.filter(**entry.key).exists():
         return False
+    row = _saved(entry, model, {**own, **_references(entry), **_canonical_parameters(entry), **_rules(entry)})
+    if isinstance(row, PriceSheet):
+        _create_parts(entry, row)
+    return True
+
+
+def _saved(entry: Entry, model: type[models.Model], values: Mapping[str, Any]) -> models.Model:
     try:
-        row = model(**{**entry.values, **_references(entry), **_canonical_parameters(entry)})
+        row = model(**values)
         row.full_clean()
     except ValidationError as error:
         raise FixtureError(f"{entry.place}: {_first_message(error)}") from error
     row.save()
-    return True
+    return row
 
 
-def _refuse_unknown_fields(entry: Entry, model: type[models.Model]) -> None:
+def _create_parts(entry: Entry, sheet: PriceSheet) -> None:
+    """Its lines and discounts; one that cannot be added up is refused with the engine's sentence."""
+    for kind, model in PARTS.items():
+        for number, values in enumerate(entry.values.get(kind, ()), start=1):
+            part = Entry(entry.file, f"{entry.place.removeprefix(f'{entry.file}, ')}, {kind}", number, values)
+            _refuse_unknown_fields(part, model, values)
+            _saved(part, model, {**values, "of_sheet": sheet, "position": number})
+    try:
+        sheet.priced()
+    except PricingError as error:
+        raise FixtureError(f"{entry.place}: {error}") from error
+
+
+def _rules(entry: Entry) -> dict[str, Any]:
+    """Licence rules in the form that the warehouse keeps: numbers as text, without defaults."""
+    if entry.kind != "licence_model" or "rules" not in entry.values:
+        return {}
+    try:
+        rules = rules_from({**entry.values["rules"], "metric": entry.values.get("metric")})
+    except RulesError as error:
+        raise FixtureError(f"{entry.place}: {error}") from error
+    return {"rules": {name: value for name, value in to_mapping(rules).items() if name != "metric"}}
+
+
+def _refuse_unknown_fields(entry: Entry, model: type[models.Model], values: Mapping[str, Any]) -> None:
     known = {field.name for field in model._meta.concrete_fields} - NOT_IN_FIXTURES
-    if unknown := sorted(entry.values.keys() - known):
+    if unknown := sorted(values.keys() - known):
         raise FixtureError(f"{entry.place}: '{unknown[0]}' is unknown; use {', '.join(sorted(known))}.")
 
 
 def _references(entry: Entry) -> dict[str, models.Model]:
-    """The rows that a price names, in their newest revision."""
+    """The rows that a price or a sheet names, in their newest revision."""
     found: dict[str, models.Model] = {}
-    for kind in ("hardware", "licence_model"):
-        if entry.kind == "list_price" and kind in entry.values:
+    for kind in REFERENCES.get(entry.kind, ()):
+        if kind in entry.values:
             row = KINDS[kind]._default_manager.filter(name=entry.values[kind]).order_by("-revision").first()
             if row is None:
                 raise FixtureError(f"{entry.place}: there is no {kind} named '{entry.values[kind]}'.")

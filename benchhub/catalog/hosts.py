@@ -83,6 +83,7 @@ def host(request: HttpRequest, pk: int) -> HttpResponse:
         "pinned": queries.fingerprint(row.host_key),
         "command": queries.command_at_console(row.offered_host_key or row.host_key),
         "facts": queries.facts(row),
+        "compared": queries.bought_and_found(row),
         "troubles": queries.troubles(row),
         "builds": queries.server_builds(row),
     }

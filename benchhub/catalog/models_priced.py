@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
 from typing import Self
 
 from django.core.exceptions import ValidationError
@@ -12,7 +15,9 @@ from django.db.models.functions import Now
 
 from benchhub.analysis.pricing.rules import CHOICES, LicenceRules, RulesError
 from benchhub.analysis.pricing.rules_form import rules_from
+from benchhub.analysis.pricing.topology import Machine, VirtualMachine
 
+from . import rules_words
 from .revised import Revised, name_constraints
 
 CURRENCY = RegexValidator(r"^[A-Z]{3}$", "Use an ISO 4217 code: EUR.")
@@ -56,6 +61,23 @@ class Hardware(Revised):
     def threads(self) -> int:
         return self.cores * self.threads_per_core
 
+    def machine(self) -> Machine:
+        """As licences count it; 1 GB of memory is 2^30 bytes."""
+        return Machine(
+            name=str(self),
+            sockets=self.sockets,
+            cores_per_socket=self.cores_per_socket,
+            threads_per_core=self.threads_per_core,
+            memory_gb=_gb(self.memory_bytes),
+            processor=self.processor,
+            disabled_cores_per_socket=self.disabled_cores_per_socket,
+            vm=VirtualMachine(self.vm_vcpus, _gb(self.vm_memory_bytes), self.vm_smt) if self.vm_vcpus else None,
+        )
+
+
+def _gb(memory_bytes: int | None) -> Decimal | None:
+    return None if memory_bytes is None else Decimal(memory_bytes) / 2**30
+
 
 class LicenceModel(Revised):
     """How a product's licence is counted and paid: analysis.pricing.rules. What holds its default is not in `rules`."""
@@ -85,6 +107,22 @@ class LicenceModel(Revised):
         """Raises RulesError; what a form or a fixture has let in raises none."""
         return rules_from({**self.rules, "metric": self.metric})
 
+    @property
+    def words(self) -> str:
+        """The rules in plain sentences."""
+        try:
+            return rules_words.words(self.licence_rules())
+        except RulesError as error:
+            return str(error)
+
+    @property
+    def price_of(self) -> str:
+        """What an amount in the price list buys: 'one physical core, for a year'."""
+        try:
+            return rules_words.price_of(self.licence_rules())
+        except RulesError:
+            return "what its rules do not say"
+
     def clean(self) -> None:
         if self.metric not in self.Metric.values:
             return  # said of the field itself
@@ -97,6 +135,13 @@ class LicenceModel(Revised):
 class ListPriceQuerySet(models.QuerySet["ListPrice"]):
     def newest_first(self) -> Self:
         return self.order_by("-priced_on", "-pk")
+
+    def by(self, day: date) -> Self:
+        return self.filter(priced_on__lte=day)
+
+    def of_licences(self, models: Iterable[LicenceModel]) -> Self:
+        """Those of these licence models and of their other revisions; `counts_for` says which of them count."""
+        return self.filter(licence_model__name__in=[model.name for model in models]).select_related("licence_model")
 
 
 class ListPrice(models.Model):
@@ -129,6 +174,13 @@ class ListPrice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.description}: {self.amount} {self.currency} ({self.priced_on})"
+
+    def counts_for(self, model: LicenceModel) -> bool:
+        """A price outlives revisions of its licence model while it is of the same: of a socket for a year, say."""
+        own = self.licence_model
+        if own is None or own.name != model.name:
+            return False
+        return own.pk == model.pk or own.price_of == model.price_of
 
 
 class ExchangeRate(models.Model):

@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from benchhub.analysis.pricing.sheet import Discount, Line, Maintenance, Sheet
+from benchhub.analysis.pricing.sheet_total import SheetTotal, total
 
 from .models_priced import CURRENCY, Hardware
 from .revised import Revised, RevisedQuerySet, name_constraints
@@ -65,6 +66,14 @@ class PriceSheet(Revised):
                 name="price_sheet_rounding",
             ),
         ]
+
+    def revise(self, **changes: Any) -> Self:
+        """The next revision, without lines: they have to follow in the same transaction."""
+        return super().revise(**{"created_at": TransactionNow(), **changes})
+
+    def priced(self) -> SheetTotal:
+        """What it comes to over its own term. Raises PricingError, as `sheet` does."""
+        return total(self.sheet())
 
     def sheet(self) -> Sheet:
         """As the engine prices it. Raises PricingError for what no form would have let in."""

@@ -1,4 +1,4 @@
-"""What is bought: hardware, licence models, and the prices of both."""
+"""What is bought: hardware, and the list prices of hardware and licences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from .forms_priced import HardwareForm, LicenceModelForm, PriceForm
+from .forms_priced import HardwareForm, PriceForm, amount_help
 from .listing import Column, Filter, Listing
-from .models import Hardware, Host, LicenceModel, ListPrice
+from .models import Hardware, Host, ListPrice
 from .queries_revised import REVISIONS, listing_of_revised, note_revision
 from .templatetags.catalogue import GIB
 
@@ -29,16 +29,7 @@ HARDWARE_COLUMNS = (
     Column("price", "Newest price", is_number=True),
     Column("actions", "Change"),
 )
-LICENCE_COLUMNS = (
-    Column("name", "Licence model", ("name", "-revision")),
-    Column("metric", "Counted", ("metric", "name")),
-    Column("product", "Product", ("product", "name")),
-    Column("price", "Newest price, a year", is_number=True),
-    Column("actions", "Change"),
-)
-METRICS = Filter(
-    "metric", "Counted", {value: (str(label), Q(metric=value)) for value, label in LicenceModel.Metric.choices}
-)
+HARDWARE_FORM = "catalog/hardware_form.html"
 PRICE_COLUMNS = (
     Column("date", "Priced on", ("priced_on", "description")),
     Column("of", "Price of", ("hardware__name", "licence_model__name", "priced_on")),
@@ -77,9 +68,8 @@ def hardware_add(request: HttpRequest) -> HttpResponse:
     intro = "What was bought, not what a virtual machine shows: prices and licences are counted by it."
     if host:
         intro = f"Filled in with what the probe of {host.name} saw: correct it to what was bought."
-    return _form(
-        request, form, "hardware-list", "Hardware", title="Add hardware", action="Add the hardware", intro=intro
-    )
+    shown = {"title": "Add hardware", "action": "Add the hardware", "intro": intro, "template": HARDWARE_FORM}
+    return _form(request, form, "hardware-list", "Hardware", **shown)
 
 
 def _seen(host: Host) -> dict[str, Any]:
@@ -98,36 +88,8 @@ def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("hardware-list")
     intro = note_revision(revision, [(hosts, "host")]) + " Prices stay with the old one: add the price again."
     action = f"Save revision {revision}"
-    return _form(request, form, "hardware-list", "Hardware", title=f"Revise {name}", action=action, intro=intro)
-
-
-def licence_models(request: HttpRequest) -> HttpResponse:
-    rows = LicenceModel.objects.prefetch_related(NEWEST_PRICES)
-    search = ("name", "product", "remark")
-    listing = listing_of_revised(request, rows, LICENCE_COLUMNS, search=search, filters=(METRICS, REVISIONS))
-    return render(request, "catalog/licence_models.html", {"listing": listing})
-
-
-def licence_model_add(request: HttpRequest) -> HttpResponse:
-    form = LicenceModelForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        messages.success(request, f"{saved} is saved." + ("" if saved.metric == "none" else " Add its price next."))
-        return redirect("licence-models")
-    shown = {"title": "Add a licence model", "action": "Add the licence model"}
-    return _form(request, form, "licence-models", "Licence models", **shown)
-
-
-def licence_model_revise(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(LicenceModel, pk=pk)
-    name, revision = str(row), row.revision + 1
-    form = LicenceModelForm(request.POST or None, instance=row)
-    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        priced = "" if saved.metric == "none" else " Prices are of one revision: add its price."
-        messages.success(request, f"{saved} is saved.{priced}")
-        return redirect("licence-models")
-    intro = note_revision(revision, []) + " Prices stay with the old one: add the price again."
-    shown = {"title": f"Revise {name}", "action": f"Save revision {revision}", "intro": intro}
-    return _form(request, form, "licence-models", "Licence models", **shown)
+    shown = {"title": f"Revise {name}", "action": action, "intro": intro, "template": HARDWARE_FORM}
+    return _form(request, form, "hardware-list", "Hardware", **shown)
 
 
 def prices(request: HttpRequest) -> HttpResponse:
@@ -147,6 +109,11 @@ def price_add(request: HttpRequest) -> HttpResponse:
     return _form(request, form, "prices", "Prices", title="Add a price", action="Add the price", intro=intro)
 
 
+def price_unit(request: HttpRequest) -> HttpResponse:
+    """What an amount is of, for what is chosen in the form."""
+    return HttpResponse(amount_help(request.GET.get("of", "")), content_type="text/plain; charset=utf-8")
+
+
 def _of(request: HttpRequest) -> dict[str, str]:
     return {"of": request.GET["of"]} if "of" in request.GET else {}
 
@@ -162,4 +129,4 @@ def _like(after: str) -> dict[str, Any]:
 
 def _form(request: HttpRequest, form: Any, back: str, back_title: str, **shown: Any) -> HttpResponse:
     crumb = {"address": reverse(back), "title": back_title}
-    return render(request, "form.html", {"form": form, "crumb": crumb, **shown})
+    return render(request, shown.pop("template", "form.html"), {"form": form, "crumb": crumb, **shown})

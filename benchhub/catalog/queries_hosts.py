@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -111,6 +112,47 @@ def facts(host: Host) -> list[Fact]:
         Fact("Logged in as", found.get("username")),
     ]
     return [fact for fact in shown if fact.value is not None]
+
+
+MEMORY_TOLERANCE = 0.1  # firmware and kernel keep some of it
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What was bought beside what the probe found; `unit` is of both."""
+
+    name: str
+    bought: Any
+    found: Any
+    unit: str = ""
+
+    @property
+    def differs(self) -> bool:
+        if self.unit == "bytes":
+            return bool(abs(self.bought - self.found) > MEMORY_TOLERANCE * self.bought)
+        return bool(self.bought != self.found)
+
+
+def bought_and_found(host: Host) -> list[Compared]:
+    """Where both are known and something differs; empty otherwise."""
+    of, cpu, memory_bytes = host.hardware, host.facts.get("cpu", {}), host.facts.get("memory_bytes")
+    if of is None:
+        return []
+    rows = [
+        Compared("Sockets", of.sockets, cpu.get("sockets")),
+        Compared("Cores per socket", of.cores_per_socket - of.disabled_cores_per_socket, cpu.get("cores_per_socket")),
+        Compared("Threads per core", of.threads_per_core, cpu.get("threads_per_core")),
+        Compared("Memory", of.memory_bytes, memory_bytes, "bytes"),
+        Compared("vCPUs of the virtual machine", of.vm_vcpus, _cpus(cpu)),
+        Compared("Memory of the virtual machine", of.vm_memory_bytes, memory_bytes, "bytes"),
+    ]
+    known = [row for row in rows if row.bought is not None and row.found is not None]
+    return known if any(row.differs for row in known) else []
+
+
+def _cpus(cpu: Mapping[str, Any]) -> int | None:
+    counts: list[Any] = [cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
+    return None if None in counts else math.prod(counts)
 
 
 def troubles(host: Host) -> list[str]:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from .citing import citations
-from .models import Configuration, Hardware, Host, Instance, LicenceModel, Workload
+from .models import Configuration, Hardware, Host, Instance, LicenceModel, PriceSheet, Workload
 from .revised import CurrentQuerySet
 
 
@@ -49,6 +49,12 @@ KINDS: Mapping[str, Kind] = {
         "licence-models",
         "Licence models",
         "No form offers it any more, and no page shows prices under it. Its list prices stay.",
+    ),
+    "price-sheet": Kind(
+        PriceSheet,
+        "price-sheets",
+        "Price sheets",
+        "It does not count as the sheet of a day any more. Its lines, discounts and older revisions stay.",
     ),
     "configuration": Kind(
         Configuration,

@@ -1,3 +1,4 @@
+import tomllib
 from datetime import date
 from decimal import Decimal
 
@@ -7,11 +8,15 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from .fixtures_loader import FixtureError, load
-from .models import Configuration, Hardware, LicenceModel, ListPrice, Workload
+from .models import Configuration, ExchangeRate, Hardware, LicenceModel, ListPrice, PriceSheet, Workload
 
 pytestmark = pytest.mark.django_db
 SHIPPED = settings.BASE_DIR / "fixtures"
 HARDWARE = '[[hardware]]\nname = "Box"\nsockets = 1\ncores_per_socket = 8\n'
+SHEET = (
+    "[[price_sheet]]\nname = 's'\ncurrency = 'EUR'\npriced_on = 2026-01-01\nsource = 'invented'\n"
+    "[[price_sheet.line]]\ndescription = 'Server'\nunit_price = 5\n"
+)
 PRICE = (
     '[[list_price]]\nhardware = "Box"\ndescription = "Box"\namount = 10.50\ncurrency = "EUR"\n'
     'priced_on = 2026-01-01\nsource = "invented"\n'
@@ -45,6 +50,40 @@ def test_the_shipped_fixtures_hold_the_prices_of_report_a_and_the_demonstration(
     }
 
 
+def test_the_shipped_sheets_of_report_d_come_to_its_totals(django_assert_num_queries):
+    load(SHIPPED)
+    with django_assert_num_queries(3):
+        totals = {sheet.name: sheet.priced() for sheet in PriceSheet.objects.whole()}
+    assert {name: (priced.total, priced.sheet.currency) for name, priced in totals.items()} == {
+        "solidDB hybrid on x3690 X5": (Decimal(415_482), "USD"),
+        "solidDB in-memory on x3690 X5 with MAX5": (Decimal(435_124), "USD"),
+    }
+    assert all(priced.by_kind["licence"] == 224_000 and not priced.flags for priced in totals.values())
+    memory = PriceSheet.objects.get(name__contains="MAX5").hardware.memory_bytes
+    assert memory == 512 * 2**30
+
+
+def test_what_report_a_bought_is_apart_from_what_its_virtual_machine_showed():
+    load(SHIPPED)
+    machine = Hardware.objects.get(name="IBM Power S822L").machine()
+    assert (machine.sockets, machine.vcpus, machine.processor) == (2, 160, "POWER8")
+
+
+def test_rules_of_a_licence_are_kept_as_the_engine_writes_them(write):
+    rules = "[licence_model.rules]\npack = 2\nsupport_percent = 22.50\npayment = 'perpetual'\n"
+    load(write("[[licence_model]]\nname = 'l'\nmetric = 'core'\n" + rules))
+    model = LicenceModel.objects.get()
+    assert model.rules == {"version": 1, "pack": 2, "support_percent": "22.5", "payment": "perpetual"}
+    assert model.licence_rules().support_percent == Decimal("22.5")
+
+
+def test_an_exchange_rate_is_recognised_by_its_currencies_day_and_source(write):
+    rate = "[[exchange_rate]]\nbase = 'EUR'\nquoted = 'USD'\npriced_on = 2026-01-01\nsource = 's'\nvalue = 1.25\n"
+    assert load(write(rate))["exchange_rate"] == 1
+    assert load(write(rate))["exchange_rate"] == 0
+    assert str(ExchangeRate.objects.get()) == "1 EUR = 1.25 USD (2026-01-01)"
+
+
 def test_the_shipped_demonstration_is_durable_and_its_workload_is_small():
     load(SHIPPED)
     assert Workload.objects.get(name="pgbench select-only, scale 10").parameters == {
@@ -57,9 +96,12 @@ def test_the_shipped_demonstration_is_durable_and_its_workload_is_small():
 
 
 def test_published_reports_beside_the_fixtures_are_no_part_of_the_catalogue():
-    assert list((SHIPPED / "published").glob("*.toml"))
+    published = [tomllib.loads(path.read_text()) for path in (SHIPPED / "published").glob("*.toml")]
+    assert published
     load(SHIPPED)
-    assert Hardware.objects.filter(name__contains="x3690").count() == 0
+    systems = {row["name"] for document in published for row in document.get("system", ())}
+    assert not Hardware.objects.filter(name__in=systems).exists()
+    assert not LicenceModel.objects.filter(name__in=systems).exists()
 
 
 def test_a_second_load_creates_nothing():
@@ -111,6 +153,13 @@ def test_a_price_may_name_hardware_of_another_file_and_is_exact(write):
             "[[workload]]\nname = 'w'\ntool = 'pgbench'\nparameters = { rate = 1.5 }\n",
             "workload 1 'w': parameters and settings may hold text, whole numbers",
         ),
+        (SHEET + "colour = 1\n", "price_sheet 1 's', line 1 'Server': 'colour' is unknown; use "),
+        (SHEET + "quantity = -1\n", "line 1 'Server': .*price_sheet_line_quantity"),
+        (SHEET.replace("unit_price = 5\n", ""), "line 1 'Server': 'unit_price': This field cannot be"),
+        (SHEET + "discount_percent = 5\ncontracted_price = 1\n", "price_sheet 1 's': 'Server' has either"),
+        (SHEET + "[[price_sheet.discount]]\ndescription = 'd'\n", "discount 1 .d.: .*price_sheet_discount_of_one_kind"),
+        (SHEET.replace("name = 's'", "name = 's'\nhardware = 'Box'"), "price_sheet 1 's': there is no hardware"),
+        ("[[licence_model]]\nname = 'l'\nmetric = 'core'\nrules = { pack = 0 }\n", "'l': pack: Write a whole number"),
         ("", "There are no fixtures in "),
     ],
 )
@@ -119,6 +168,7 @@ def test_a_mistake_is_one_sentence_with_file_and_entry_and_nothing_is_created(wr
     with pytest.raises(FixtureError, match=sentence):
         load(folder)
     assert not Hardware.objects.exists()
+    assert not PriceSheet.objects.exists()
 
 
 def test_the_command_says_what_it_created_and_then_that_nothing_is_new(write, capsys):

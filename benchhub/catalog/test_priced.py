@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from .models import Hardware, Host, LicenceModel, ListPrice
+from .models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
 from .templatetags.catalogue import gib, money
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +67,103 @@ def test_hardware_that_cannot_be_is_refused_beside_the_field(engineer, typed, fi
     assert list(answer.context["form"].errors) == [field]
     assertContains(answer, "As bought.")
     assert not Hardware.objects.exists()
+
+
+def test_hardware_keeps_its_virtual_machine_apart_from_what_was_bought(engineer):
+    typed = {"processor": "POWER8", "disabled_cores_per_socket": "2", "vm_vcpus": "160", "vm_memory_gib": "128"}
+    engineer.post(reverse("hardware-add"), {**BOX, **typed})
+    machine = Hardware.objects.get().machine()
+    assert (machine.sockets, machine.counted_cores(True), machine.counted_cores(False)) == (2, 10, 8)
+    assert (machine.processor, machine.memory_gb) == ("POWER8", 256)
+    assert (machine.vm.vcpus, machine.vm.memory_gb, machine.vm.smt) == (160, 128, False)
+    assertContains(engineer.get(reverse("hardware-list")), "virtual machine of 160 vCPUs")
+
+
+def test_hardware_without_a_virtual_machine_has_none(engineer):
+    engineer.post(reverse("hardware-add"), BOX)
+    made = Hardware.objects.get()
+    assert (made.machine().vm, made.vm_smt) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "sentence"),
+    [
+        ({"disabled_cores_per_socket": "10"}, "disabled_cores_per_socket", "fewer than the socket has"),
+        ({"vm_memory_gib": "5"}, "vm_vcpus", "how many vCPUs"),
+        ({"vm_vcpus": "0"}, "vm_vcpus", "greater than or equal to 1"),
+    ],
+)
+def test_a_virtual_machine_that_cannot_be_is_refused(engineer, typed, field, sentence):
+    [(at, errors)] = engineer.post(reverse("hardware-add"), {**BOX, **typed}).context["form"].errors.items()
+    assert sentence in errors[0]
+    assert at == field
+    assert not Hardware.objects.exists()
+
+
+def test_what_was_bought_stands_beside_what_was_found_where_they_differ(engineer, probed):
+    """Report A: 2 sockets bought, and its virtual machine shows 4; here the probe saw 1 of 8 cores, 64 GiB."""
+    page = reverse("host", args=[probed.pk])
+    assertNotContains(engineer.get(page), "Bought and found differ")
+    same = Hardware.objects.create(
+        name="same", sockets=1, cores_per_socket=8, threads_per_core=2, memory_bytes=65 * 2**30
+    )
+    Host.objects.update(hardware=same)
+    assertNotContains(engineer.get(page), "Bought and found differ")
+    other = Hardware.objects.create(name="other", sockets=2, cores_per_socket=8, threads_per_core=2, vm_vcpus=16)
+    Host.objects.update(hardware=other)
+    answer = engineer.get(page)
+    assertContains(answer, "Bought and found differ")
+    assert [(row.name, row.bought, row.found, row.differs) for row in answer.context["compared"]] == [
+        ("Sockets", 2, 1, True),
+        ("Cores per socket", 8, 8, False),
+        ("Threads per core", 2, 2, False),
+        ("vCPUs of the virtual machine", 16, 16, False),
+    ]
+
+
+def test_the_help_of_an_amount_says_what_the_chosen_licence_is_paid_for(engineer, box):
+    rules = {"payment": "perpetual", "pack": 2, "is_price_per_pack": True}
+    model = LicenceModel.objects.create(name="Packs", metric="core", rules=rules)
+    unit = reverse("price-unit")
+    of = f"licence_model:{model.pk}"
+    assertContains(engineer.get(unit, {"of": of}), "Of a pack of 2 physical cores, for good, as the rules of")
+    assertNotContains(engineer.get(unit, {"of": f"hardware:{box.pk}"}), "licence")
+    assertContains(engineer.get(unit, {"of": "x"}), "Without VAT")
+    page = engineer.get(reverse("price-add"), {"of": of})
+    assertContains(page, "Of a pack of 2 physical cores, for good")
+    assertContains(page, "Packs (a pack of 2 physical cores, for good)")
+    add_price(engineer, of)
+    assertContains(engineer.get(reverse("prices")), "licence of a pack of 2 physical cores, for good")
+
+
+RATE = {"base": "eur", "quoted": "USD", "value": "1.25", "priced_on": "2026-01-01", "source": "a bank"}
+
+
+def test_an_exchange_rate_is_added_dated_and_sourced(engineer):
+    assertContains(engineer.get(reverse("exchange-rates")), "No exchange rate yet</h2>")
+    assertRedirects(engineer.post(reverse("exchange-rate-add"), RATE), reverse("exchange-rates"))
+    rate = ExchangeRate.objects.get()
+    assert (rate.base, rate.value) == ("EUR", Decimal("1.25"))
+    assertContains(engineer.get(reverse("exchange-rates"), {"q": "usd"}), "1.25")
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [({"quoted": "EUR"}, "quoted"), ({"value": "0"}, "value"), ({"base": "E1R"}, "base"), ({"source": ""}, "source")],
+)
+def test_an_exchange_rate_that_cannot_be_is_refused_beside_the_field(engineer, typed, field):
+    errors = engineer.post(reverse("exchange-rate-add"), {**RATE, **typed}).context["form"].errors
+    assert list(errors) == [field]
+    assert not ExchangeRate.objects.exists()
+
+
+def test_the_tabs_lead_to_all_four_lists_and_mark_the_entry_prices(engineer):
+    for name in ("prices", "price-sheets", "licence-models", "exchange-rates"):
+        answer = engineer.get(reverse(name))
+        assertContains(answer, f'<a href="{reverse(name)}" aria-current="page">')
+        assertContains(answer, f'<a href="{reverse("prices")}" aria-current="page">')
+        for other in ("price-sheets", "licence-models", "exchange-rates"):
+            assertContains(answer, f'<a href="{reverse(other)}"')
 
 
 def test_a_name_that_is_taken_is_refused_also_when_it_is_of_an_older_revision(engineer, box):
@@ -198,40 +295,23 @@ def test_a_licence_model_is_added_and_priced(engineer):
     assert errors.keys() == {"name", "metric"}
 
 
-def test_a_revision_of_a_licence_model_leaves_its_prices_with_the_old_one_and_says_so(engineer):
+def test_the_prices_of_a_licence_model_count_for_its_revisions_while_they_are_of_the_same(engineer):
     old = LicenceModel.objects.create(name="Per core", metric="core", product="A product")
     price = {**PRICE, "amount": Decimal(100), "currency": "EUR", "priced_on": date(2026, 1, 1)}
     ListPrice.objects.create(licence_model=old, **price)
     page = reverse("licence-model-revise", args=[old.pk])
-    assertContains(engineer.get(page), "Prices stay with the old one: add the price again.")
-    answer = engineer.post(page, {"metric": "socket", "product": "A product"}, follow=True)
-    assertContains(answer, "Prices are of one revision: add its price.")
-    new = LicenceModel.objects.current().get()
-    assert (new.name, new.revision, new.metric, new.product) == ("Per core", 2, "socket", "A product")
-    assert ListPrice.objects.get().licence_model == old
-    old.refresh_from_db()
-    assert old.metric == "core"
-
-
-@pytest.mark.parametrize("name", ["hardware-list", "licence-models", "prices"])
-def test_an_empty_list_says_what_to_do_first(engineer, name):
-    assertContains(engineer.get(reverse(name)), "yet</h2>")
-
-
-@pytest.mark.parametrize("count", [1, 9])
-def test_the_lists_ask_the_database_as_often_for_many_rows_as_for_one(engineer, count, django_assert_num_queries):
-    for number in range(count):
-        hardware = Hardware.objects.create(name=f"h{number}", sockets=1, cores_per_socket=1)
-        model = LicenceModel.objects.create(name=f"l{number}", metric="core")
-        listed(hardware, description=f"h{number}")
-        ListPrice.objects.create(licence_model=model, **{**PRICE, "description": f"l{number}", "currency": "EUR"})
-    for name, queries in (
-        ("hardware-list", REVISED_QUERIES),
-        ("licence-models", REVISED_QUERIES),
-        ("prices", PRICE_QUERIES),
-    ):
-        with django_assert_num_queries(queries):
-            engineer.get(reverse(name))
+    assertContains(engineer.get(page), "Its list prices go on while they are of one physical core, for a year.")
+    answer = engineer.post(page, {"metric": "core", "product": "A product", "pack": "2"}, follow=True)
+    assertNotContains(answer, "add one")
+    assertContains(answer, "100.00 EUR")
+    second = LicenceModel.objects.current().get()
+    answer = engineer.post(reverse("licence-model-revise", args=[second.pk]), {"metric": "socket"}, follow=True)
+    assertContains(answer, "A price is now of one occupied socket, for a year: add one.")
+    assertNotContains(answer, "100.00 EUR")
+    third = LicenceModel.objects.current().get()
+    assert (third.name, third.revision, third.metric) == ("Per core", 3, "socket")
+    row = ListPrice.objects.get()
+    assert (row.licence_model, row.counts_for(second), row.counts_for(third)) == (old, True, False)
 
 
 def test_money_and_memory_are_written_plainly():

@@ -5,11 +5,13 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.bench import testdata
 
 from .models import Configuration, Hardware, Host, Instance, LicenceModel, Workload
+from .testdata import make_sheet
 
 pytestmark = pytest.mark.django_db
 LISTS = {
     "hardware": "hardware-list",
     "licence-model": "licence-models",
+    "price-sheet": "price-sheets",
     "configuration": "configurations",
     "workload": "workloads",
     "instance": "instances",
@@ -27,6 +29,7 @@ def rows(probed):
     return {
         "hardware": Hardware.objects.create(**BOX, name="Box"),
         "licence-model": LicenceModel.objects.create(name="Per core", metric="core"),
+        "price-sheet": make_sheet(),
         "configuration": configuration,
         "workload": Workload.objects.create(name="reads", tool="pgbench", parameters={"script": "select-only"}),
         "instance": Instance.objects.create(

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import hosts, instances, priced, recipes, retiring
+from . import hosts, instances, licences, priced, rates, recipes, retiring, sheets
 
 urlpatterns = [
     path("hosts/", hosts.hosts, name="hosts"),
@@ -18,9 +18,19 @@ urlpatterns = [
     path("hardware/<int:pk>/revise", priced.hardware_revise, name="hardware-revise"),
     path("prices/", priced.prices, name="prices"),
     path("prices/add", priced.price_add, name="price-add"),
-    path("licence-models/", priced.licence_models, name="licence-models"),
-    path("licence-models/add", priced.licence_model_add, name="licence-model-add"),
-    path("licence-models/<int:pk>/revise", priced.licence_model_revise, name="licence-model-revise"),
+    path("prices/unit", priced.price_unit, name="price-unit"),
+    path("exchange-rates/", rates.rates, name="exchange-rates"),
+    path("exchange-rates/add", rates.add, name="exchange-rate-add"),
+    path("price-sheets/", sheets.sheets, name="price-sheets"),
+    path("price-sheets/add", sheets.add, name="price-sheet-add"),
+    path("price-sheets/preview", sheets.preview, name="price-sheet-preview"),
+    path("price-sheets/<int:pk>/", sheets.sheet, name="price-sheet"),
+    path("price-sheets/<int:pk>/revise", sheets.revise, name="price-sheet-revise"),
+    path("price-sheets/<int:pk>/csv", sheets.csv_file, name="price-sheet-csv"),
+    path("licence-models/", licences.licence_models, name="licence-models"),
+    path("licence-models/add", licences.add, name="licence-model-add"),
+    path("licence-models/preview", licences.preview, name="licence-model-preview"),
+    path("licence-models/<int:pk>/revise", licences.revise, name="licence-model-revise"),
     path("configurations/", recipes.configurations, name="configurations"),
     path("configurations/add", recipes.configuration_add, name="configuration-add"),
     path("configurations/<int:pk>/revise", recipes.configuration_revise, name="configuration-revise"),
@@ -32,6 +42,7 @@ urlpatterns = [
 RETIRED = {
     "hardware": "hardware",
     "licence-model": "licence-models",
+    "price-sheet": "price-sheets",
     "configuration": "configurations",
     "workload": "workloads",
     "instance": "instances",

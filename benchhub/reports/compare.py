@@ -14,13 +14,14 @@ from django.urls import reverse
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import compare_csv, compare_page, compare_queries, figures, prices, queries
+from . import compare_csv, compare_page, compare_prices, compare_queries, figures
 from .compare_page import Chosen
 from .compare_queries import Key
+from .prices.terms import NAMES, QUESTIONS
 
 MOST = 12
 # The chart keeps `show` and `axis` in the address by itself.
-STATE = ("curve", "baseline", "term", "rounding", "licence", "show", "axis")
+STATE = ("curve", "baseline", *NAMES, *QUESTIONS, "show", "axis")
 COLUMNS = (
     Column("pick", "Compare"),
     Column("experiment", "Experiment", ("experiment__name",)),
@@ -70,7 +71,7 @@ def address(asked: QueryDict, **changes: Sequence[str]) -> str:
 def _state(asked: QueryDict) -> QueryDict:
     kept = QueryDict(mutable=True)
     for name in STATE:
-        if values := asked.getlist(name):
+        if values := [value for value in asked.getlist(name) if value]:
             kept.setlist(name, values)
     return kept
 
@@ -163,7 +164,6 @@ def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
 def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     drawn = [one.of for one in chosen]
-    known = queries.prices(of.system.hardware_id for of in drawn)
     return {
         "baseline": baseline,
         "unit": baseline.of.curve.unit,
@@ -173,7 +173,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "latency": figures.latency_figure(drawn),
         "columns": chosen,
         "levels": compare_page.levels(chosen, baseline),
-        "prices": prices.table(drawn, known, prices.terms(state)),
+        **compare_prices.context(chosen, state),
         "hardware": compare_page.hardware(chosen),
         "differences": compare_page.system_differences(chosen),
         "doubts": [(one, said) for one in chosen if (said := compare_page.doubts(one))],
@@ -186,6 +186,7 @@ def _csv(table: str, shown: dict[str, Any]) -> HttpResponse:
     texts = {
         "levels": lambda: compare_csv.levels(shown["levels"], shown["columns"], shown["baseline"]),
         "prices": lambda: compare_csv.prices(shown["prices"]),
+        **{panel.name: panel.csv for panel, _ in shown["panels"]},
         "systems": lambda: compare_csv.systems([*shown["hardware"], *shown["differences"]], shown["columns"]),
     }
     if table not in texts:

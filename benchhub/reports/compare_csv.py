@@ -9,15 +9,17 @@ from typing import Any
 
 from .compare_page import Cell, Chosen, Side
 from .exports import harmless
-from .prices import Table
+from .prices.table import Cell as PriceCell
+from .prices.table import Row, Table
 
 LEVELS = (
     "curve", "experiment", "clients", "n", "median", "lowest", "highest", "unit", "baseline", "ratio",
     "ratio_lowest", "ratio_highest", "is_best", "runs", "doubts",
 )  # fmt: skip
 PRICES = (
-    "curve", "hardware", "licence", "term_years", "rounding", "price", "price_lowest", "price_highest", "currency",
-    "unit", "exact", "hardware_total", "licence_total", "peak_clients", "missing", "derivation",
+    "curve", "hardware", "licence", "terms", "load", "clients", "n", "price", "price_low", "price_high", "interval",
+    "currency", "unit", "exact", "per_million", "utilisation_percent", "total", "hardware_total", "licence_total",
+    "support_total", "verdict", "flags", "missing", "derivation",
 )  # fmt: skip
 
 
@@ -51,28 +53,45 @@ def _level_row(one: Chosen, cell: Cell, baseline: Chosen) -> list[Any]:
 
 
 def prices(table: Table) -> str:
-    return _text(PRICES, [_price_row(row, cell, table) for row in table.rows for cell in row.cells])
+    rows = [_price_row(row, cell, table) for row in table.rows for cell in row.cells]
+    rows += [_named(row, "", table) + [""] * 13 + [row.refusal, ""] for row in table.rows if row.refusal]
+    return _text(PRICES, rows)
 
 
-def _price_row(row: Any, cell: Any, table: Table) -> list[Any]:
-    system, curve, quote = row.of.system, row.of.curve, cell.quote
-    named = [system.label, str(system.hardware), cell.licence, table.terms.years, table.terms.rounding]
-    if quote is None:
-        return [*named, "", "", "", "", curve.unit, "", "", "", curve.peak.level.clients, cell.error, ""]
+def _named(row: Row, licence: str, table: Table) -> list[Any]:
+    clients, n = (row.at.level.clients, row.at.level.throughput.n) if row.at else ("", "")
+    return [row.of.system.label, str(row.of.system.hardware), licence, table.terms.words, table.load_words, clients, n]
+
+
+def _price_row(row: Row, cell: PriceCell, table: Table) -> list[Any]:
+    named, quote = _named(row, cell.licence, table), cell.quote
+    if quote is None or cell.spread is None:
+        why = cell.refusal.sentence if cell.refusal else ""
+        return [*named, *[""] * 5, table.unit, *[""] * 9, why, ""]
     return [
         *named,
         cell.price,
-        cell.lowest,
-        cell.highest,
+        *((cell.lowest, cell.highest, cell.spread.kind) if cell.spread.n > 1 else ("", "", "")),
         quote.currency,
-        curve.unit,
+        table.unit,
         quote.quotient,
+        cell.per_million,
+        table.terms.utilisation_percent,
+        quote.total,
         quote.hardware,
         quote.licences,
-        curve.peak.level.clients,
+        quote.support,
+        _verdict(cell),
+        " ".join(cell.flags),
         "",
-        " ".join(map(str, quote.steps)),
+        " ".join(map(str, cell.steps)),
     ]
+
+
+def _verdict(cell: PriceCell) -> str:
+    if cell.verdict is None:
+        return ""
+    return "lowest" if cell.verdict.is_lowest else f"not distinguishable from {', '.join(cell.verdict.unsure)}"
 
 
 def systems(sides: Iterable[Side], chosen: Sequence[Chosen]) -> str:

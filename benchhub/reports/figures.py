@@ -78,7 +78,7 @@ def _repeats(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
         "x": [run.clients for run in runs],
         "y": [quantity.of_run(run) for run in runs],
         "customdata": [run.run for run in runs],
-        "marker": {"symbol": f"{_marker(of.series)}-open", "size": 7},
+        "marker": {"symbol": f"{marker(of.series)}-open", "size": 7},
         "hovertemplate": f"run %{{customdata}}, %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
         "meta": {"series": of.series},
     }
@@ -95,7 +95,7 @@ def _medians(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
         "y": [spread.median for _, spread in known],
         "error_y": _bars([spread for _, spread in known]),
         "line": {"dash": DASHES[of.series % len(DASHES)], "width": 2},
-        "marker": {"symbol": _marker(of.series), "size": 8},
+        "marker": {"symbol": marker(of.series), "size": 8},
         "text": [
             f"{spread.kind} {spread.low:,.4g} to {spread.high:,.4g}" if spread.n > 1 else "" for _, spread in known
         ],
@@ -118,5 +118,5 @@ def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:
     }
 
 
-def _marker(series: int) -> str:
+def marker(series: int) -> str:
     return MARKERS[series % len(MARKERS)]

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
-from django.db.models.functions import Coalesce, Now, TruncDate
+from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import Experiment, ExperimentSystem, Protocol, Run, System
 from benchhub.bench.states import FINAL, State
-from benchhub.catalog.models import LicenceModel, ListPrice
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Licence models on offer, and the newest list price of each of them and of each hardware, by its key."""
-
-    licence_models: tuple[LicenceModel, ...]
-    of_hardware: dict[int, ListPrice]
-    of_licence_model: dict[int, ListPrice]
 
 
 def experiments() -> QuerySet[Experiment]:
@@ -64,18 +53,6 @@ def systems(of: Experiment) -> list[System]:
 def runs(of: Experiment) -> QuerySet[Run]:
     """All runs in the order of the plan, with system, result and watch; for the table to be narrowed."""
     return of.runs.for_table().defer("spec", "result__measures", "result__remarks")
-
-
-def prices(hardware: Iterable[int]) -> Prices:
-    models = tuple(LicenceModel.objects.current().order_by("pk"))
-    of_these = Q(hardware__in=list(hardware)) | Q(licence_model__in=models)
-    known = ListPrice.objects.filter(of_these, priced_on__lte=TruncDate(Now())).newest_first()
-    oldest_first = list(known)[::-1]
-    return Prices(
-        models,
-        {row.hardware_id: row for row in oldest_first if row.hardware_id},
-        {row.licence_model_id: row for row in oldest_first if row.licence_model_id},
-    )
 
 
 def protocol_forms(digests: Iterable[str]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from benchhub.bench.models import Found, Protocol, System
 from .testdata import address, both, figure_of, key, variant
 
 pytestmark = pytest.mark.django_db
-COMPARISON_QUERIES = 6  # session, user, curves, runs, licence models, prices
+COMPARISON_QUERIES = 8  # session, user, curves, runs, licence models, prices, rates, sheets
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 HOME_QUERIES = 8  # session, user, active, queued, any experiment, sums of the queue, latest results, hosts
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
-EXPERIMENT_QUERIES = 9  # session, user, experiment, systems, runs, licence models, prices; table: count, page
+EXPERIMENT_QUERIES = 11  # session, user, experiment, systems, runs, licence models, prices, rates, sheets; count, page
 
 
 @pytest.fixture

@@ -5,11 +5,15 @@ from typing import Any
 from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import curves, exports, figures, home_page, prices, queries, runs_list
+from . import curves, exports, figures, home_page, queries, runs_list
+from .prices.queries import known
+from .prices.table import table
+from .prices.terms import terms
 from .progress import progress
 
 EXPERIMENT_COLUMNS = (
@@ -70,14 +74,17 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
 
 def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     rows, systems = queries.runs(shown), queries.systems(shown)
-    runs, terms = list(rows), prices.terms(asked)
-    known = queries.prices(system.hardware_id for system in systems)
+    runs, asked_terms = list(rows), terms(asked)
+    priced_by = known((system.hardware_id for system in systems), (asked_terms.day, asked_terms.today))
     groups = curves.groups(runs, systems)
+    compared = asked.copy()
+    compared["experiment"] = str(shown.pk)
     return {
         "experiment": shown,
         "systems": systems,
         "listing": runs_list.listing(asked, shown, rows, systems),
         "progress": progress(runs),
+        "compare_address": f"{reverse('compare')}?{compared.urlencode()}",
         "sections": [
             {
                 "group": group,
@@ -86,7 +93,7 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
                 "latency_id": f"latency-{group.number}",
                 "latency": figures.latency_figure(group.curves),
                 "kinds": curves.kinds(group.curves),
-                "prices": prices.table(group.curves, known, terms),
+                "prices": table(group.curves, priced_by, asked_terms),
             }
             for group in groups
         ],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 
 from benchhub.analysis.spread import Spread
 
@@ -238,6 +239,16 @@ class _Account:
             raise UnlikeCurrenciesError(f"'{name}' is priced in {currency}. {error}") from None
 
 
+@dataclass(frozen=True, slots=True)
+class _SheetParts:
+    """What an order takes of a sheet's total, by kind."""
+
+    steps: tuple[Step, ...]
+    flags: tuple[str, ...]
+    listed: Mapping[Kind, Decimal]
+    paid: Mapping[Kind, Decimal]
+
+
 @exactly
 def cost(order: Order, terms: Terms = USUAL) -> Cost | NotEligible:
     """Add up an order. NotEligible where a licence does not cover it.
@@ -299,13 +310,19 @@ def _add_machine(account: _Account, node: Node, order: Order) -> None:
     account.add("hardware", machine.name, paid, paid)
 
 
+# One sheet stands under many licences, and its lines come to the same each time.
+@lru_cache(maxsize=128)
+def _parts_of(sheet: Sheet, term_months: int) -> _SheetParts:
+    total = sheet_total.total(sheet, term_months)
+    return _SheetParts(total.steps, total.flags, total.listed_by_kind, total.by_kind)
+
+
 def _add_sheet(account: _Account, sheet: Sheet) -> None:
-    total = sheet_total.total(sheet, account.terms.years * MONTHS)
+    total = _parts_of(sheet, account.terms.years * MONTHS)
     account.log += total.steps
     account.flags += total.flags
-    listed = total.listed_by_kind
-    for kind, amount in total.by_kind.items():
-        account.add(kind, sheet.name, Amount(listed[kind], sheet.currency), Amount(amount, sheet.currency))
+    for kind, amount in total.paid.items():
+        account.add(kind, sheet.name, Amount(total.listed[kind], sheet.currency), Amount(amount, sheet.currency))
 
 
 def _add_licence(account: _Account, priced: LicenceCost) -> None:

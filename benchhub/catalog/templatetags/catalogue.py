@@ -6,6 +6,8 @@ from decimal import Decimal
 
 from django import template
 
+from benchhub.analysis.pricing.money import plain
+
 register = template.Library()
 GIB = 2**30
 
@@ -21,3 +23,9 @@ def money(amount: Decimal, currency: str = "") -> str:
 def gib(memory_bytes: int | None) -> str:
     """256 or 7.75; empty for what is not known."""
     return "" if memory_bytes is None else f"{round(Decimal(memory_bytes) / GIB, 2).normalize():,f}"
+
+
+@register.filter
+def quantity(count: Decimal) -> str:
+    """1,200 or 0.5: every digit, no idle zeros."""
+    return plain(count)

@@ -43,7 +43,7 @@
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 56, r: 16, t: 12, b: 44 },
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
       showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
       hoverlabel: { bgcolor: colour("surface"), bordercolor: colour("muted"), font: { color: colour("ink") } },
       hovermode: "closest",
@@ -65,6 +65,9 @@
     drawn.set(chart, text);
     chart.hidden = figure.data.length === 0;
     if (chart.hidden) return;
+    // Bars that lie are as many as there are choices: the figure grows with them.
+    const bars = figure.layout.meta?.bars;
+    if (bars) chart.style.height = 7 + 3.7 * bars + "rem";
     const colour = theme();
     const traces = figure.data.map((trace) => coloured(trace, colour));
     // Nothing leaves for another host: plotly's own button would upload the chart.

@@ -25,6 +25,24 @@
     if (requestConfig.verb === "get" && !event.target.matches(POLL)) location.assign(pathInfo.finalRequestPath);
   });
 
+  // What is left empty is as usual: it need not stand in the address.
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.verb !== "get") return;
+    for (const [name, value] of [...event.detail.formData]) if (value === "") event.detail.formData.delete(name);
+  });
+
+  // Enter in a form that follows each change: the change was sent already, and the page need not come anew.
+  document.addEventListener("submit", (event) => {
+    if (event.target.matches('form[hx-trigger="change"]')) event.preventDefault();
+  });
+
+  // A link to closed details opens them.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    const target = link && document.getElementById(link.hash.slice(1));
+    if (target instanceof HTMLDetailsElement) target.open = true;
+  });
+
   // Back and forward change the page as any other request does, instead of replacing it with the chart in it.
   document.addEventListener("htmx:historyCacheMiss", (event) => {
     event.preventDefault();

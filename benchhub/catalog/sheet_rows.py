@@ -1,0 +1,76 @@
+"""The lines and discounts of a form as rows of the warehouse and as the engine prices them, with its complaints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchhub.analysis.pricing.money import PricingError
+from benchhub.analysis.pricing.sheet import Discount, Line
+
+from .models import PriceSheet, PriceSheetDiscount, PriceSheetLine
+from .row_set import OF_ROW, Row, RowSet
+
+NO_MAINTENANCE = ("maintenance_price", "maintenance_months", "maintenance_quantity")
+
+
+def check(lines: RowSet, discounts: RowSet) -> tuple[list[Line], list[Discount]]:
+    """Each row as the engine has it; what it refuses is said at the row."""
+    stand_in = PriceSheet()
+    priced = [line for row in lines.filled if (line := _line(row, stand_in))]
+    taken = [(row, discount) for row in discounts.filled if (discount := _discount(row))]
+    for row, discount in taken:
+        if lines.is_valid and not any(discount.holds_for(line) for line in priced):
+            row.errors["of" if discount.of else OF_ROW] = _on_nothing(discount, priced)
+    return priced, [discount for _, discount in taken]
+
+
+def _line(row: Row, of: PriceSheet) -> Line | None:
+    if row.errors or not _has_maintenance_in_order(row):
+        return None
+    try:
+        return PriceSheetLine(**row.values).line(of)
+    except PricingError as error:
+        row.errors[OF_ROW] = str(error)
+        return None
+
+
+def _has_maintenance_in_order(row: Row) -> bool:
+    per = row.values["maintenance_per"]
+    if not per:
+        row.errors |= {
+            name: "Choose what the maintenance is for, or leave this empty."
+            for name in NO_MAINTENANCE
+            if row.values[name]
+        }
+    elif per == "itself" and row.values["maintenance_price"]:
+        row.errors["maintenance_price"] = "Leave this empty: the unit price is the maintenance."
+    return not row.errors
+
+
+def _discount(row: Row) -> Discount | None:
+    if row.errors:
+        return None
+    try:
+        return PriceSheetDiscount(**row.values).discount()
+    except PricingError as error:
+        row.errors[OF_ROW] = str(error)
+        return None
+
+
+def _on_nothing(of: Discount, lines: Sequence[Line]) -> str:
+    if of.on == "total":
+        return "There is no line that it could be on."
+    on = {"category": "category", "source": "source", "line": "description"}[of.on]
+    known = sorted({name for line in lines if line.is_discountable and (name := getattr(line, on))})
+    return f"It is on no line. There are: {'; '.join(known[:8]) or 'none'}."
+
+
+def saved(sheet: PriceSheet, lines: RowSet, discounts: RowSet) -> None:
+    """Store the rows of a sheet that was made in this transaction."""
+    PriceSheetLine.objects.bulk_create(_numbered(PriceSheetLine, sheet, lines))
+    PriceSheetDiscount.objects.bulk_create(_numbered(PriceSheetDiscount, sheet, discounts))
+
+
+def _numbered(model: Any, sheet: PriceSheet, rows: RowSet) -> list[Any]:
+    return [model(of_sheet=sheet, position=number, **row.values) for number, row in enumerate(rows.filled, start=1)]

@@ -1,0 +1,210 @@
+"""Figures of prices as plain dicts, in the manner of reports.figures: series, marker and dash tell things apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from benchhub.reports.figures import DASHES, FEW_LEVELS, Figure, client_axes, marker
+
+PATTERNS = ("", "/", ".", "x")
+# Labels stand beside bars that lie: short lines leave room for the bars on a phone.
+LYING = {"autorange": "reversed", "type": "category", "ticks": "", "tickfont": {"size": 11}}
+LABEL_WIDTH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points in rising order of x. `bars` are (low, high) of each; a high of None has no end."""
+
+    name: str
+    series: int
+    x: Sequence[float]
+    y: Sequence[float | None]
+    bars: Sequence[tuple[float, float | None]] = ()
+
+
+def against_clients(lines: Sequence[Line], unit: str) -> Figure:
+    levels = sorted({int(x) for line in lines for x in line.x})
+    axes = client_axes(levels)
+    first = "log2" if levels and len(levels) <= FEW_LEVELS and levels[-1] >= 8 * levels[0] else "linear"
+    return {
+        "data": [_line(line, unit, "at %{x} clients") for line in lines],
+        "layout": {
+            "xaxis": {"title": {"text": "clients"}, **axes[first]},
+            "yaxis": _amounts(f"price ({unit})"),
+            "meta": {"axis": first, "axes": axes},
+        },
+    }
+
+
+def against_cores(lines: Sequence[Line], unit: str, present: int) -> Figure:
+    """Costs as cores per socket grow; a thin line stands at what the machine has."""
+    tops = [value for line in lines for value in line.y if value is not None]
+    mark = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": f"this machine, {present}",
+        "x": [present, present],
+        "y": [0, max(tops, default=0)],
+        "line": {"dash": "dot", "width": 1},
+        "hoverinfo": "skip",
+        "meta": {"series": 6},
+    }
+    return {
+        "data": [*(_line(line, unit, "with %{x} cores per socket") for line in lines), mark],
+        "layout": {
+            "xaxis": {"title": {"text": "cores per socket"}, "rangemode": "tozero"},
+            "yaxis": _amounts(f"licence, support ({unit})"),
+        },
+    }
+
+
+def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]], unit: str) -> Figure:
+    """One bar for each label, of parts that add up; the first label on top. A part that is 0 everywhere is left out."""
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "x": list(values),
+            "y": list(labels),
+            "marker": {"pattern": {"shape": PATTERNS[place % len(PATTERNS)], "solidity": 0.3}},
+            "hovertemplate": f"%{{x:,.2f}} {unit}<extra>{name}</extra>",
+            "meta": {"series": place},
+        }
+        for place, (name, values) in enumerate(parts)
+        if any(values)
+    ]
+    return {
+        "data": bars,
+        "layout": {
+            "barmode": "stack",
+            "xaxis": _amounts(f"total ({unit})"),
+            "yaxis": LYING,
+            "meta": {"bars": len(labels)},
+        },
+    }
+
+
+def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present: float, unit: str) -> Figure:
+    """A bar from the price at a setting's low end to that at its high end; a line at the present price."""
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "name": "range",
+        "showlegend": False,
+        "y": list(labels),
+        "base": [min(pair) for pair in ends],
+        "x": [abs(high - low) for low, high in ends],
+        "customdata": [f"{low:,.4g} to {high:,.4g} {unit}" for low, high in ends],
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "meta": {"series": 0},
+    }
+    line = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": "present price",
+        "showlegend": False,
+        "x": [present for _ in labels],
+        "y": list(labels),
+        "line": {"width": 2, "dash": "dot"},
+        "marker": {"symbol": "line-ns-open", "size": 24, "line": {"width": 3}},
+        "hovertemplate": f"now %{{x:,.4~r}} {unit}<extra></extra>",
+        "meta": {"series": 6},
+    }
+    return {
+        "data": [bars, line],
+        "layout": {
+            "xaxis": {"title": {"text": f"price ({unit})"}, "tickformat": ",~f"},
+            "yaxis": LYING,
+            "meta": {"bars": len(labels)},
+        },
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One choice: its total cost and its throughput."""
+
+    name: str
+    series: int
+    total: float
+    throughput: float
+    is_on_frontier: bool
+
+
+def frontier(spots: Sequence[Spot], labels: Sequence[tuple[int, str]], currency: str, unit: str) -> Figure:
+    """Cost to the right, throughput upwards; filled marks are on the frontier, which a line joins."""
+    edge = sorted((spot for spot in spots if spot.is_on_frontier), key=lambda spot: spot.total)
+    joined = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "frontier",
+        "x": [spot.total for spot in edge],
+        "y": [spot.throughput for spot in edge],
+        "line": {"shape": "hv", "dash": "dot", "width": 1.5},
+        "hoverinfo": "skip",
+        "meta": {"series": 6},
+    }
+    traces = [_spots([spot for spot in spots if spot.series == series], series, name, unit) for series, name in labels]
+    return {
+        "data": [joined, *traces],
+        "layout": {"xaxis": _amounts(f"total ({currency})"), "yaxis": _amounts(f"throughput ({unit})")},
+    }
+
+
+def _spots(spots: Sequence[Spot], series: int, name: str, unit: str) -> dict[str, Any]:
+    symbol = marker(series)
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [spot.total for spot in spots],
+        "y": [spot.throughput for spot in spots],
+        "text": [spot.name for spot in spots],
+        "marker": {
+            "symbol": [symbol if spot.is_on_frontier else f"{symbol}-open" for spot in spots],
+            "opacity": 1,
+            "size": [12 if spot.is_on_frontier else 8 for spot in spots],
+        },
+        "hovertemplate": f"%{{text}}<br>%{{y:,.4~r}} {unit} for %{{x:,.2f}}<extra>%{{fullData.name}}</extra>",
+        "meta": {"series": series},
+    }
+
+
+def _line(line: Line, unit: str, where: str) -> dict[str, Any]:
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": line.name,
+        "x": list(line.x),
+        "y": list(line.y),
+        "line": {"dash": DASHES[line.series % len(DASHES)], "width": 2},
+        "marker": {"symbol": marker(line.series), "size": 8},
+        "hovertemplate": f"%{{y:,.4~r}} {unit} {where}<extra>%{{fullData.name}}</extra>",
+        "meta": {"series": line.series},
+    }
+    if line.bars:
+        points = zip(line.bars, line.y, strict=True)
+        known = [(low, value if high is None else high, value) for (low, high), value in points if value is not None]
+        trace["error_y"] = {
+            "type": "data",
+            "symmetric": False,
+            "array": [high - value for _, high, value in known],
+            "arrayminus": [value - low for low, _, value in known],
+            "thickness": 1.5,
+            "width": 5,
+        }
+    return trace
+
+
+def label(*names: str) -> str:
+    """Each name from a line of its own, long ones over several."""
+    return "<br>".join(line for name in names for line in wrap(name, LABEL_WIDTH))
+
+
+def _amounts(title: str) -> dict[str, Any]:
+    return {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~f"}

@@ -1,0 +1,155 @@
+"""What is bought for a curve: its hardware as bought, by list price or price sheet, standbys, and a licence.
+
+What an order costs does not depend on the load: it is asked of the engine once for each hardware and licence model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from benchhub.analysis.pricing import quote as pricing
+from benchhub.analysis.pricing.licences import Licence
+from benchhub.analysis.pricing.listed import MissingPriceError, Price
+from benchhub.analysis.pricing.money import PricingError
+from benchhub.analysis.pricing.quote import Cost, Order
+from benchhub.analysis.pricing.sheet import Sheet
+from benchhub.analysis.pricing.steps import Step, counted, step
+from benchhub.analysis.pricing.topology import Deployment, Node
+from benchhub.analysis.pricing.units import NotEligible
+from benchhub.catalog.models import Hardware, LicenceModel, ListPrice, PriceSheet
+
+from .queries import Known
+from .terms import Terms
+
+STANDBY = "standby"
+
+
+@dataclass(frozen=True, slots=True)
+class NoPrice:
+    """Why there is no price, as a sentence; `missing` names what a list price is to be added of, if that is why."""
+
+    sentence: str
+    missing: str = ""
+    is_not_eligible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """An order with its cost. `notes` are steps that stand before those of the engine; `sheet` is where it is from."""
+
+    order: Order
+    cost: Cost
+    notes: tuple[Step, ...] = ()
+    sheet: PriceSheet | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Of the cost alone. A sheet that is bought several times is derived once."""
+        steps = (*self.notes, *self.cost.steps)
+        return tuple({id(one): one for one in steps}.values()) if self.sheet else steps
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.cost.flags, *self._own_flags)))
+
+    @property
+    def _own_flags(self) -> tuple[str, ...]:
+        has_licences = self.sheet is not None and any(line.kind == "licence" for line in self.sheet.lines.all())
+        if not has_licences or not self.cost.items[-1:]:
+            return ()
+        return (f"The sheet '{self.sheet}' has licences of its own: they are in the price beside this one.",)
+
+
+class Costs:
+    """Costs by the prices of one day, each calculated when it is first asked for."""
+
+    def __init__(self, known: Known, terms: Terms, on: date) -> None:
+        self.known, self.asked, self.on = known, terms, on
+        self.terms = pricing.Terms(
+            years=terms.years,
+            on=on,
+            currency=terms.currency,
+            rounding=terms.rounding,
+            discount_percent=terms.discount_percent,
+            rates=known.rates,
+        )
+        self._found: dict[tuple[int, int], Priced | NoPrice] = {}
+        self._licences: dict[int, Licence] = {}
+        self._sheets: dict[int, Sheet] = {}
+
+    def of(self, hardware: Hardware, model: LicenceModel) -> Priced | NoPrice:
+        key = (hardware.pk, model.pk)
+        if key not in self._found:
+            self._found[key] = self._priced(hardware, model, self.asked.standbys)
+        return self._found[key]
+
+    def with_standbys(self, hardware: Hardware, model: LicenceModel, standbys: int) -> Priced | NoPrice:
+        return self._priced(hardware, model, standbys)
+
+    def licence(self, model: LicenceModel) -> Licence:
+        """Raises RulesError for rules that no form would have let in."""
+        if model.pk not in self._licences:
+            prices = _prices(self.known.of_licence_model.get(model.pk, ()))
+            self._licences[model.pk] = Licence(str(model), model.licence_rules(), prices)
+        return self._licences[model.pk]
+
+    def _priced(self, hardware: Hardware, model: LicenceModel, standbys: int) -> Priced | NoPrice:
+        row = self._sheet(hardware)
+        try:
+            order = self._order(hardware, self.licence(model), row, standbys)
+            found = pricing.cost(order, self.terms)
+        except MissingPriceError as error:
+            missing = {"hardware": f"hardware:{hardware.pk}", "licence": f"licence_model:{model.pk}"}
+            return NoPrice(str(error), "" if error.first_on else missing[error.of])
+        except PricingError as error:
+            return NoPrice(str(error))
+        if isinstance(found, NotEligible):
+            return NoPrice(str(found), is_not_eligible=True)
+        return Priced(order, found, _notes(row, standbys), row)
+
+    def _order(self, hardware: Hardware, licence: Licence, row: PriceSheet | None, standbys: int) -> Order:
+        """A sheet prices one machine: it is bought again for each standby."""
+        sheet = self._engine_sheet(row) if row else None
+        prices = () if sheet and _has_hardware(sheet) else _prices(self.known.of_hardware.get(hardware.pk, ()))
+        bought = hardware.machine()
+        nodes = [Node(bought, prices=prices)]
+        nodes += [Node(bought, standbys, STANDBY, prices)] if standbys else []
+        sheets = (sheet,) * (1 + standbys) if sheet else ()
+        return Order(Deployment(tuple(nodes), self.asked.users), (licence,), sheets)
+
+    def _engine_sheet(self, row: PriceSheet) -> Sheet:
+        if row.pk not in self._sheets:
+            self._sheets[row.pk] = row.sheet()
+        return self._sheets[row.pk]
+
+    def _sheet(self, hardware: Hardware) -> PriceSheet | None:
+        """The newest sheet by the day, unless a list price of the hardware is newer."""
+        row = self.known.sheet(hardware.pk, self.on)
+        days = [one.priced_on for one in self.known.of_hardware.get(hardware.pk, ()) if one.priced_on <= self.on]
+        return row if row and row.priced_on >= max(days, default=row.priced_on) else None
+
+
+def _has_hardware(sheet: Sheet) -> bool:
+    return any(line.kind == "hardware" for line in sheet.lines)
+
+
+def _prices(rows: Sequence[ListPrice]) -> tuple[Price, ...]:
+    return tuple(Price(row.description, row.amount, row.currency, row.priced_on, row.source, row.pk) for row in rows)
+
+
+def _notes(row: PriceSheet | None, standbys: int) -> tuple[Step, ...]:
+    """What a reader of the engine's steps would otherwise not know."""
+    notes = []
+    if row is not None:
+        cited = f"{row.priced_on.isoformat()}, source: {row.source}"
+        notes.append(
+            step("price_sheet", "Price sheet: {sheet} says what one machine costs", str(row), cited, sheet=str(row))
+        )
+    if standbys:
+        machines = counted(standbys, "machine", "machines")
+        template = "Standbys: {machines} of the same hardware beside the primary, in the role standby"
+        template += "; the sheet is bought {result} times" if row else ""
+        notes.append(step("standbys", template, 1 + standbys, machines=machines))
+    return tuple(notes)

@@ -1,0 +1,112 @@
+"""Prices against clients, and what each price is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from django.http import QueryDict
+
+from benchhub.analysis.pricing.certainty import interval
+from benchhub.analysis.pricing.money import rounded
+from benchhub.analysis.pricing.quote import Cost, Quote, quote_of
+from benchhub.analysis.pricing.sheet import KINDS, Kind
+from benchhub.catalog.models import LicenceModel
+
+from . import figures
+from .figures import Line
+from .loads import throughput
+from .orders import Priced
+from .panel import Panel, PanelRow, refused, unlike
+from .table import Cell, Row, Table, places_of
+
+CLIENTS, SPLIT = "clients", "split"
+
+
+def drawn(asked: QueryDict, of: Table) -> LicenceModel | None:
+    """The licence model that `drawn` names, otherwise the last that has a price, which is rarely the free one."""
+    named = [model for model in of.licence_models if str(model.pk) == asked.get("drawn")]
+    priced = [cell.model for _, cell in of.quoted]
+    return next(iter(named), priced[-1] if priced else None)
+
+
+def against_clients(of: Table, model: LicenceModel) -> Panel:
+    """The price at every level of every curve under one licence model."""
+    title = "Price against clients"
+    found = [
+        (row, priced) for row in of.rows if isinstance(priced := of.costs.of(row.of.system.hardware, model), Priced)
+    ]
+    if not found:
+        return refused(CLIENTS, title, f"There is no price under {model} to draw.")
+    if sentence := unlike([priced.cost.currency for _, priced in found]):
+        return refused(CLIENTS, title, sentence)
+    unit = f"{found[0][1].cost.currency} per {of.unit}"
+    lines, rows = [], []
+    for row, priced in found:
+        quotes = [quote_of(priced.cost, throughput(row.of.curve, level)) for level in row.of.curve.levels]
+        lines.append(_line(row, quotes))
+        rows += [_level(of, row, quote, len(priced.cost.steps)) for quote in quotes]
+    columns = ("System", "Clients", f"Price, {unit}", "From", "To", "which is", "Runs")
+    lead = f"The price of one {of.unit} under {model} at each number of clients: lowest where throughput is highest."
+    return Panel(CLIENTS, title, (lead,), columns, tuple(rows), figures.against_clients(lines, unit))
+
+
+def _line(row: Row, quotes: list[Quote]) -> Line:
+    spreads = [interval(quote) for quote in quotes]
+    bars = [(float(one.low), None if one.high is None else float(one.high)) for one in spreads]
+    clients = [quote.throughput.clients or 0 for quote in quotes]
+    return Line(row.of.system.label, row.of.series, clients, [float(quote.quotient) for quote in quotes], bars)
+
+
+def _level(of: Table, row: Row, quote: Quote, steps_of_cost: int) -> PanelRow:
+    """`steps_of_cost` are left out: they stand with the price in the table."""
+    spread, rounding = interval(quote), of.terms.rounding
+    level = next(level for level in row.of.curve.levels if level.clients == quote.throughput.clients)
+    to = places_of(quote.quotient, level.throughput.digits)
+    ends: tuple[Decimal | None, Decimal | None] = (None, None)
+    if spread.n > 1:
+        high = None if spread.high is None else rounded(spread.high, to, rounding)
+        ends = (rounded(spread.low, to, rounding), high)
+    kind = spread.kind if spread.n > 1 else "one run"
+    values = (row.of.system.label, level.clients, quote.price(to, rounding), *ends, kind, spread.n)
+    return PanelRow(values, quote.steps[steps_of_cost:])
+
+
+def split(of: Table) -> Panel:
+    """What each total is made of: hardware, licence, support and other."""
+    title = "What the total is made of"
+    found = of.quoted
+    if not found:
+        return refused(SPLIT, title, "There is no price to split.")
+    if sentence := unlike([cell.quote.currency for _, cell in found if cell.quote]):
+        return refused(SPLIT, title, sentence)
+    costs = [cell.quote.cost for _, cell in found if cell.quote]
+    kinds = kinds_of(costs)
+    currency = costs[0].currency
+    rows = [_parts(row, cell, kinds) for row, cell in found]
+    labels = [figures.label(row.of.system.label, cell.licence) for row, cell in found]
+    parts = [(kind, [float(cost.subtotal(kind)) for cost in costs]) for kind in kinds]
+    columns = ("System", "Licence", *(f"{kind.capitalize()}, {currency}" for kind in kinds), f"Total, {currency}")
+    lead = f"What is paid for each system under each licence, over {of.terms.words}."
+    return Panel(SPLIT, title, (lead,), columns, tuple(rows), figures.stacked(labels, parts, currency))
+
+
+def kinds_of(costs: Sequence[Cost]) -> list[Kind]:
+    """What totals are split into; 'other' only where there is any."""
+    return [kind for kind in KINDS if kind != "other" or any(cost.subtotal(kind) for cost in costs)]
+
+
+def _parts(row: Row, cell: Cell, kinds: Sequence[Kind]) -> PanelRow:
+    assert cell.quote is not None
+    cost = cell.quote.cost
+    amounts = [_cents(cost.subtotal(kind)) for kind in kinds]
+    return PanelRow((row.of.system.label, cell.licence, *amounts, _cents(cost.total)), why=why(row, cell.model))
+
+
+def _cents(amount: Decimal) -> Decimal:
+    return rounded(amount)
+
+
+def why(row: Row, model: LicenceModel) -> str:
+    """The place of a price's derivation on the page."""
+    return f"why-{row.of.series}-{model.pk}"

@@ -1,0 +1,97 @@
+"""What prices ask of the warehouse, in a number of queries that does not grow with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from django.db.models import prefetch_related_objects
+
+from benchhub.analysis.pricing.money import Rate
+from benchhub.catalog.models import ExchangeRate, LicenceModel, ListPrice, PriceSheet
+
+
+@dataclass(frozen=True)
+class Known:
+    """Licence models on offer; list prices and price sheets by hardware or licence model, the newest first; rates.
+
+    Sheets are those that count on one of the days that were asked for, rates likewise.
+    """
+
+    licence_models: tuple[LicenceModel, ...]
+    of_hardware: Mapping[int, tuple[ListPrice, ...]]
+    of_licence_model: Mapping[int, tuple[ListPrice, ...]]
+    rates: tuple[Rate, ...] = ()
+    sheets: Mapping[int, tuple[PriceSheet, ...]] | None = None
+
+    @cached_property
+    def rows(self) -> list[ListPrice]:
+        by_key = (*self.of_hardware.values(), *self.of_licence_model.values())
+        return [row for rows in by_key for row in rows]
+
+    @cached_property
+    def descriptions(self) -> dict[int, str]:
+        """What each list price is of, by its number."""
+        return {row.pk: row.description for row in self.rows}
+
+    @cached_property
+    def written(self) -> dict[int, tuple[object, str]]:
+        """Sentences of steps that were written already, by identity: a sheet's lines stand under each licence."""
+        return {}
+
+    def sheet(self, hardware: int, on: date) -> PriceSheet | None:
+        """The newest sheet of a hardware by a day."""
+        rows = (self.sheets or {}).get(hardware, ())
+        return next((row for row in rows if row.priced_on <= on), None)
+
+    @property
+    def currencies(self) -> list[str]:
+        """Those that something is priced in, and those that a rate leads to from there."""
+        priced = {row.currency for row in self.rows}
+        priced |= {sheet.currency for rows in (self.sheets or {}).values() for sheet in rows}
+        reached = {one for rate in self.rates if {rate.base, rate.quoted} & priced for one in (rate.base, rate.quoted)}
+        return sorted(priced | reached)
+
+
+def known(hardware: Iterable[int], days: Iterable[date]) -> Known:
+    """What there is to price these with on any of these days; nothing of a later one."""
+    keys, by_day = sorted(set(hardware)), sorted(set(days))
+    models = tuple(LicenceModel.objects.current().order_by("pk"))
+    found = ListPrice.objects.of_licences(models) | ListPrice.objects.filter(hardware__in=keys)
+    rows = list(found.by(by_day[-1]).select_related("licence_model").newest_first())
+    return Known(
+        models,
+        {pk: tuple(row for row in rows if row.hardware_id == pk) for pk in keys},
+        {model.pk: tuple(row for row in rows if row.counts_for(model)) for model in models},
+        _rates(by_day),
+        _sheets(keys, by_day),
+    )
+
+
+def _rates(days: Sequence[date]) -> tuple[Rate, ...]:
+    """The newest of each pair of currencies by each of the days."""
+    rows = list(ExchangeRate.objects.filter(priced_on__lte=days[-1]))
+    newest: dict[tuple[frozenset[str], date], ExchangeRate] = {}
+    for row in rows:
+        for day in days:
+            if row.priced_on <= day:
+                newest.setdefault((frozenset((row.base, row.quoted)), day), row)
+    unique = {row.pk: row for row in newest.values()}
+    return tuple(Rate(row.base, row.quoted, row.value, row.priced_on, row.source) for row in unique.values())
+
+
+def _sheets(keys: Sequence[int], days: Sequence[date]) -> dict[int, tuple[PriceSheet, ...]]:
+    """Lines are read of those sheets alone that count on one of the days."""
+    rows = list(PriceSheet.objects.filter(hardware__in=keys).by(days[-1]))
+    counted = {
+        pk: dict.fromkeys(
+            row
+            for day in reversed(days)
+            if (row := next((row for row in rows if row.hardware_id == pk and row.priced_on <= day), None))
+        )
+        for pk in keys
+    }
+    prefetch_related_objects([row for own in counted.values() for row in own], "lines", "discounts")
+    return {pk: tuple(own) for pk, own in counted.items() if own}

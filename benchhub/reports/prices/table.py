@@ -1,0 +1,305 @@
+"""Price per unit of throughput of each curve under each licence model, with how sure it is and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from benchhub.analysis.pricing.certainty import PriceInterval, PriceRatio, interval, ratio
+from benchhub.analysis.pricing.money import PricingError, number, rounded
+from benchhub.analysis.pricing.questions import is_to_be_restated, per_million
+from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
+from benchhub.analysis.pricing.steps import Step, counted, step
+from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, INTERVAL
+from benchhub.catalog.models import LicenceModel
+from benchhub.reports.curves import SystemCurve
+
+from .loads import CLOSED_LOOP, At, at, counted_clients
+from .orders import Costs, NoPrice, Priced
+from .queries import Known
+from .terms import PEAK, WITHIN, Terms
+
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The lowest price of a column against each other one: (label, ratio of this price to the other)."""
+
+    against: tuple[tuple[str, PriceRatio], ...]
+
+    @property
+    def unsure(self) -> list[str]:
+        return [label for label, found in self.against if not found.is_distinguishable]
+
+    @property
+    def unsure_words(self) -> str:
+        return _and(self.unsure) if self.unsure else ""
+
+    @property
+    def is_lowest(self) -> bool:
+        return not self.unsure
+
+    @property
+    def probability_percent(self) -> str:
+        """That it is cheaper than whichever comes closest; empty where repeats are too few to tell."""
+        known = [found.probability_cheaper for _, found in self.against]
+        least = min((one for one in known if one is not None), default=None)
+        if least is None or None in known:
+            return ""
+        return "over 99.9" if least > 0.999 else f"{100 * least:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A quote as shown, or why there is none. Amounts are rounded by the terms, to digits that are known."""
+
+    model: LicenceModel
+    refusal: NoPrice | None = None
+    priced: Priced | None = None
+    quote: Quote | None = None
+    price: Decimal | None = None
+    spread: PriceInterval | None = None
+    lowest: Decimal | None = None
+    highest: Decimal | None = None
+    per_million: Decimal | None = None
+    steps: tuple[Step, ...] = ()
+    flags: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+
+    @property
+    def licence(self) -> str:
+        return str(self.model)
+
+    @property
+    def spread_words(self) -> str:
+        """The kind of interval and the number of repeats behind it."""
+        if self.spread is None or self.spread.n < 2:
+            return "1 run, no spread"
+        kind = "95% interval" if self.spread.kind == INTERVAL else "range of repeats"
+        ends = f"{self.lowest:,} to {self.highest:,}" if self.highest is not None else f"from {self.lowest:,}, no end"
+        return f"{kind} {ends}, {self.spread.n} runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A curve at the load that was asked for; `refusal` says why there is no such level."""
+
+    of: SystemCurve
+    at: At | None
+    cells: tuple[Cell, ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of curves, columns of licence models. `choices` are all models and whether each is shown."""
+
+    rows: tuple[Row, ...]
+    licence_models: tuple[LicenceModel, ...]
+    choices: tuple[tuple[LicenceModel, bool], ...]
+    terms: Terms
+    costs: Costs = field(repr=False)
+    remark: str = ""
+
+    @property
+    def known(self) -> Known:
+        return self.costs.known
+
+    @property
+    def unit(self) -> str:
+        return self.rows[0].of.curve.unit if self.rows else ""
+
+    @property
+    def per(self) -> str:
+        """What a price per unit is, in words."""
+        return IN_WORDS.get(self.unit, f"money per {self.unit}")
+
+    @property
+    def loads(self) -> list[tuple[str, str]]:
+        levels = sorted({level.clients for row in self.rows for level in row.of.curve.levels})
+        if self.terms.clients and self.terms.clients not in levels:
+            levels = sorted([*levels, self.terms.clients])
+        named = [(str(clients), f"at {counted_clients(clients)}") for clients in levels]
+        return [(PEAK, "at the peak of each curve"), *named, (WITHIN, "best under a latency ceiling")]
+
+    @property
+    def load_words(self) -> str:
+        """Completes 'money for each transaction per second ...'."""
+        return {PEAK: "at the peak of the curve", WITHIN: f"at the best load within {self.terms.ceiling_ms:f} ms"}.get(
+            self.terms.load, f"at {counted_clients(self.terms.clients or 0)}"
+        )
+
+    @property
+    def closed_loop(self) -> str:
+        return CLOSED_LOOP if self.terms.load == WITHIN else ""
+
+    @property
+    def currencies(self) -> list[str]:
+        """Those to choose from; one that nothing leads to is not offered."""
+        return self.known.currencies
+
+    @property
+    def has_users(self) -> bool:
+        return any(model.metric == LicenceModel.Metric.USER for model, _ in self.choices)
+
+    @property
+    def quoted(self) -> list[tuple[Row, Cell]]:
+        return [(row, cell) for row in self.rows for cell in row.cells if cell.quote]
+
+    @property
+    def lead(self) -> str:
+        """The lowest of all that is shown, and whether anything else may be as low; empty where nothing compares."""
+        return _lead(self)
+
+
+def table(curves: Sequence[SystemCurve], known: Known, asked: Terms) -> Table:
+    """Price these curves, all of one unit, by the terms."""
+    choices = tuple((model, asked.shows(model.pk)) for model in known.licence_models)
+    if not any(shown for _, shown in choices):
+        choices = tuple((model, True) for model, _ in choices)
+    models = tuple(model for model, shown in choices if shown)
+    costs = Costs(known, asked, asked.day)
+    today = None if asked.is_of_today else Costs(known, asked, asked.today)
+    rows = [_row(of, models, costs, today, asked) for of in curves]
+    rows = _judged(rows, models)
+    return Table(tuple(rows), models, choices, asked, costs, _remark(rows))
+
+
+def _row(of: SystemCurve, models: Sequence[LicenceModel], costs: Costs, today: Costs | None, asked: Terms) -> Row:
+    try:
+        found = at(of.curve, asked)
+    except PricingError as error:
+        return Row(of, None, refusal=str(error))
+    return Row(of, found, tuple(_cell(of, found, model, costs, today) for model in models))
+
+
+def _cell(of: SystemCurve, found: At, model: LicenceModel, costs: Costs, today: Costs | None) -> Cell:
+    priced = costs.of(of.system.hardware, model)
+    if isinstance(priced, NoPrice):
+        return Cell(model, priced)
+    quote = quote_of(priced.cost, found.throughput)
+    flags = priced.flags
+    if today is not None:
+        flags += _restated(quote, today.of(of.system.hardware, model))
+    return _shown(Cell(model, priced=priced, quote=quote, flags=flags), quote, found, costs.asked)
+
+
+def _shown(cell: Cell, quote: Quote, found: At, asked: Terms) -> Cell:
+    """Rounded to the digits that the throughput has, and to the cent at the coarsest."""
+    known_digits, spread = found.level.throughput.digits, interval(quote)
+    places = places_of(quote.quotient, known_digits)
+    over = quote.steps[len(quote.cost.steps) :]
+    steps = (*(cell.priced.steps if cell.priced else ()), *over, *_interval_step(quote, spread))
+    million = None
+    try:
+        per = per_million(quote, asked.utilisation_percent)
+    except PricingError:
+        pass  # a unit that counts no transactions
+    else:
+        million, steps = per.price(places_of(per.quotient, known_digits), asked.rounding), (*steps, per.step)
+    return replace(
+        cell,
+        price=quote.price(places, asked.rounding),
+        spread=spread,
+        lowest=rounded(spread.low, places, asked.rounding),
+        highest=None if spread.high is None else rounded(spread.high, places, asked.rounding),
+        per_million=million,
+        steps=steps,
+    )
+
+
+def places_of(quotient: Decimal, known_digits: int) -> int:
+    return max(2, known_digits - 1 - quotient.adjusted()) if quotient else 2
+
+
+def _interval_step(quote: Quote, spread: PriceInterval) -> tuple[Step, ...]:
+    """The range of repeats is among the engine's steps; the interval of the mean is said here."""
+    if spread.kind != INTERVAL or not spread.high:
+        return ()
+    template = (
+        "Interval: the 95% interval of the mean of {n} repeats is {low} to {high} {unit}, "
+        "which gives {low_price} to {result} {currency} per {unit}"
+    )
+    low, high = number(quote.total / spread.high), number(quote.total / spread.low)
+    words = {"low": low, "high": high, "unit": quote.throughput.unit, "currency": quote.currency}
+    return (step("interval", template, digits(spread.high), n=spread.n, low_price=digits(spread.low), **words),)
+
+
+def _restated(quote: Quote, today: Priced | NoPrice) -> tuple[str, ...]:
+    if isinstance(today, NoPrice):
+        return (f"There is no price of today to hold this one against: {today.sentence}",)
+    after = quote_of(today.cost, quote.throughput)
+    try:
+        moves = is_to_be_restated(quote, after)
+    except PricingError as error:
+        return (f"Today's price cannot be held against this one: {error}",)
+    if not moves or not quote.total:
+        return ()
+    percent = 100 * (after.total - quote.total) / quote.total
+    price = after.price(places_of(after.quotient, 3))
+    return (f"To be re-stated: by today's prices this is {price:,} {after.currency} per {after.throughput.unit}, "
+            f"{percent:+.1f}%; 2% or more is a new result.",)  # fmt: skip
+
+
+def _judged(rows: Sequence[Row], models: Sequence[LicenceModel]) -> list[Row]:
+    """Give the lowest of each column its verdict, unless a price is missing in it or the currencies are unlike."""
+    judged = [list(row.cells) for row in rows]
+    for column in range(len(models)):
+        cells = [
+            (row.of.system.label, at, cells[column])
+            for at, (row, cells) in enumerate(zip(rows, judged, strict=True))
+            if cells
+        ]
+        if verdict := _verdict([(label, cell) for label, _, cell in cells]):
+            place, found = verdict
+            at = cells[place][1]
+            judged[at][column] = replace(judged[at][column], verdict=found)
+    return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, judged, strict=True)]
+
+
+def _verdict(cells: Sequence[tuple[str, Cell]]) -> tuple[int, Verdict] | None:
+    if any(cell.refusal and not cell.refusal.is_not_eligible for _, cell in cells):
+        return None
+    found = [(place, label, cell.quote) for place, (label, cell) in enumerate(cells) if cell.quote]
+    if len(found) < 2 or len({quote.currency for *_, quote in found}) > 1 or any(not q.total for *_, q in found):
+        return None
+    least = min(found, key=lambda one: one[2].quotient)
+    others = tuple((label, ratio(least[2], quote)) for place, label, quote in found if place != least[0])
+    return least[0], Verdict(others)
+
+
+def _remark(rows: Sequence[Row]) -> str:
+    currencies = sorted({cell.quote.currency for row in rows for cell in row.cells if cell.quote})
+    if len(currencies) < 2:
+        return ""
+    return f"Prices in {' and '.join(currencies)} are not compared with each other: the currencies are unlike."
+
+
+def _lead(of: Table) -> str:
+    cells = [(f"{row.of.system.label} under {cell.licence}", cell) for row, cell in of.quoted]
+    found = _verdict(cells)
+    if not found:
+        return ""
+    place, verdict = found
+    label, cell = cells[place]
+    assert cell.quote is not None
+    said = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {of.unit}"
+    if verdict.is_lowest:
+        return f"{said}."
+    few = cell.spread is not None and cell.spread.n < FEWEST_FOR_INTERVAL
+    why = " by so few repeats" if few else ""
+    return f"{said}; not distinguishable from {verdict.unsure_words}{why}."
+
+
+def _and(names: Sequence[str]) -> str:
+    """a, b and c; of many only the first."""
+    few = list(names[:MOST_NAMED])
+    few += [counted(len(names) - MOST_NAMED, "other", "others")] if len(names) > MOST_NAMED else []
+    return few[0] if len(few) == 1 else f"{', '.join(few[:-1])} and {few[-1]}"
+
+
+def metered(models: Sequence[LicenceModel]) -> list[LicenceModel]:
+    """Those that cost something."""
+    return [model for model in models if model.metric != LicenceModel.Metric.NONE]

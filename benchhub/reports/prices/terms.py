@@ -1,0 +1,220 @@
+"""The terms that a reader chooses for prices, all in the address; what it says wrongly gets a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import TypeVar
+
+from django.http import QueryDict
+from django.utils import timezone
+
+from benchhub.analysis.pricing.money import HUNDRED, Rounding, plain, years
+from benchhub.analysis.pricing.quote import DEFAULT_TERM_YEARS, TERMS_YEARS
+
+Value = TypeVar("Value")
+
+NAMES = (
+    "term", "licence", "load", "ceiling", "rounding", "day", "currency", "discount", "standbys", "utilisation", "users",
+)  # fmt: skip
+# What the questions below the table are about.
+QUESTIONS = ("drawn", "subject", "one", "other")
+ROUNDINGS: Mapping[str, tuple[Rounding, str]] = {"nearest": ("nearest", "to nearest"), "up": ("up", "up")}
+PEAK, WITHIN = "peak", "latency"
+DEFAULT_CEILING_MS = Decimal(10)
+DEFAULT_UTILISATION = Decimal(50)
+MOST_STANDBYS = 9
+MOST_USERS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What an address asks of prices; no licences means all, no day means today.
+
+    `load` is 'peak', 'latency' (the best within `ceiling_ms`) or a number of clients. `problems` has a sentence for
+    each control whose value was not understood and is not used, `typed` what stood in it. `kept` is the rest of the
+    address, for the form.
+    """
+
+    today: date
+    years: int = DEFAULT_TERM_YEARS
+    rounding: Rounding = "nearest"
+    licences: frozenset[int] = frozenset()
+    load: str = PEAK
+    ceiling_ms: Decimal = DEFAULT_CEILING_MS
+    asked_day: date | None = None
+    currency: str = ""
+    discount_percent: Decimal = Decimal(0)
+    standbys: int = 0
+    utilisation_percent: Decimal = DEFAULT_UTILISATION
+    users: int | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
+    typed: Mapping[str, str] = field(default_factory=dict)
+    kept: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def day(self) -> date:
+        return self.asked_day or self.today
+
+    @property
+    def is_of_today(self) -> bool:
+        return self.day == self.today
+
+    @property
+    def clients(self) -> int | None:
+        return int(self.load) if self.load.isdecimal() else None
+
+    @property
+    def choices(self) -> list[tuple[int, str]]:
+        return [(term, years(term)) for term in TERMS_YEARS]
+
+    @property
+    def roundings(self) -> list[tuple[str, str]]:
+        return [(value, words) for value, (_, words) in ROUNDINGS.items()]
+
+    @property
+    def words(self) -> str:
+        """3 years, rounded to nearest; and whatever is not as usual."""
+        said = [years(self.years), f"rounded {ROUNDINGS[self.rounding][1]}"]
+        said += [f"{plain(self.discount_percent)}% off everything"] if self.discount_percent else []
+        said += [f"with {self.standbys} standby{'s' * (self.standbys > 1)}"] if self.standbys else []
+        said += [f"by the prices of {self.day.isoformat()}"] if not self.is_of_today else []
+        return ", ".join(said)
+
+    @property
+    def has_unusual(self) -> bool:
+        """Whether anything under 'More terms' is not as usual, so that the reader should see it."""
+        return any(name in self.typed for name in NAMES[4:])
+
+    def shows(self, licence_model: int) -> bool:
+        return not self.licences or licence_model in self.licences
+
+
+def terms(asked: QueryDict, today: date | None = None) -> Terms:
+    """The terms of an address. What it leaves out or says wrongly is as usual."""
+    on = today or timezone.now().date()
+    reader = _Reader(asked)
+    return Terms(
+        today=on,
+        years=reader.read("term", _term, DEFAULT_TERM_YEARS),
+        rounding=reader.read("rounding", _rounding, "nearest"),
+        licences=reader.read_all("licence"),
+        load=reader.read("load", _load, PEAK),
+        ceiling_ms=reader.read("ceiling", _ceiling, DEFAULT_CEILING_MS),
+        asked_day=reader.read("day", lambda text: _day(text, on), None),
+        currency=reader.read("currency", _currency, ""),
+        discount_percent=reader.read("discount", _discount, Decimal(0)),
+        standbys=reader.read("standbys", _standbys, 0),
+        utilisation_percent=reader.read("utilisation", _utilisation, DEFAULT_UTILISATION),
+        users=reader.read("users", _users, None),
+        problems=reader.problems,
+        typed=reader.typed,
+        kept=rest(asked, NAMES),
+    )
+
+
+def rest(asked: QueryDict, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Whatever an address says beside these names."""
+    return tuple((name, value) for name, values in asked.lists() if name not in names for value in values if value)
+
+
+class _Reader:
+    """Reads one address; notes what was typed and what of it was not understood."""
+
+    def __init__(self, asked: QueryDict) -> None:
+        self.asked = asked
+        self.problems: dict[str, str] = {}
+        self.typed: dict[str, str] = {}
+
+    def read(self, name: str, parse: Callable[[str], Value], usual: Value) -> Value:
+        text = self.asked.get(name, "").strip()
+        if not text:
+            return usual
+        try:
+            value = parse(text)
+        except ValueError as error:
+            self.typed[name], self.problems[name] = text, f"{error} Until then the usual one is used."
+            return usual
+        if value != usual:
+            self.typed[name] = text
+        return value
+
+    def read_all(self, name: str) -> frozenset[int]:
+        texts = [text for text in self.asked.getlist(name) if text]
+        found = {int(text) for text in texts if re.fullmatch("[0-9]{1,18}", text)}
+        if len(found) < len(set(texts)):
+            self.problems[name] = "The address names a licence model that is none: choose among these."
+        return frozenset(found)
+
+
+def _one_of(text: str, values: tuple[str, ...], otherwise: str) -> str:
+    if text not in values:
+        raise ValueError(otherwise)
+    return text
+
+
+def _term(text: str) -> int:
+    return int(_one_of(text, tuple(map(str, TERMS_YEARS)), "Choose a term of 1 to 5 years."))
+
+
+def _rounding(text: str) -> Rounding:
+    return ROUNDINGS[_one_of(text, tuple(ROUNDINGS), "Choose rounding to nearest or up.")][0]
+
+
+def _load(text: str) -> str:
+    if text in (PEAK, WITHIN):
+        return text
+    return str(_whole(text, 1, 10**9, "Choose the peak, a number of clients, or a latency ceiling."))
+
+
+def _ceiling(text: str) -> Decimal:
+    sentence = "Write a latency in ms above 0, such as 10 or 2.5."
+    return _number(text, Decimal("0.000001"), Decimal(10**6), sentence)
+
+
+def _day(text: str, today: date) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("Write a day as year-month-day, such as 2026-01-31.") from None
+    if day > today:
+        raise ValueError("This day is still to come: write today or an earlier one.")
+    return day
+
+
+def _currency(text: str) -> str:
+    if not re.fullmatch("[A-Z]{3}", text):
+        raise ValueError("Choose a currency by its ISO 4217 code, such as EUR.")
+    return text
+
+
+def _discount(text: str) -> Decimal:
+    return _number(text, Decimal(0), HUNDRED, "Write a discount from 0 to 100 per cent, such as 12.5.")
+
+
+def _standbys(text: str) -> int:
+    return _whole(text, 0, MOST_STANDBYS, f"Write a whole number of standbys from 0 to {MOST_STANDBYS}.")
+
+
+def _utilisation(text: str) -> Decimal:
+    sentence = "Write a utilisation above 0 and up to 100 per cent."
+    return _number(text, Decimal("0.000001"), HUNDRED, sentence)
+
+
+def _users(text: str) -> int:
+    return _whole(text, 1, MOST_USERS, f"Write a whole number of named users from 1 to {MOST_USERS:,}.")
+
+
+def _whole(text: str, least: int, most: int, otherwise: str) -> int:
+    if not re.fullmatch("[0-9]{1,10}", text) or not least <= int(text) <= most:
+        raise ValueError(otherwise)
+    return int(text)
+
+
+def _number(text: str, least: Decimal, most: Decimal, otherwise: str) -> Decimal:
+    if not re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,6})?", text) or not least <= Decimal(text) <= most:
+        raise ValueError(otherwise)
+    return Decimal(text)

@@ -1,0 +1,95 @@
+"""How amounts and derivations of prices are written: grouped digits, and links to what a step rests on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from benchhub.analysis.pricing.steps import Step
+from benchhub.reports.prices.panel import PanelRow
+from benchhub.reports.prices.queries import Known
+from benchhub.reports.templatetags.shown import MISSING
+
+register = template.Library()
+# By whether it holds a number.
+CELL = {True: '<td class="n">', False: "<td>"}
+
+
+@register.filter
+def amount(value: Any) -> SafeString:
+    """All the digits of a number, grouped; text as it is; a dash for what is not known."""
+    if value is None:
+        return MISSING
+    if isinstance(value, Decimal):
+        return mark_safe(f"{value:,f}")
+    return mark_safe(f"{value:,}") if isinstance(value, int) else escape(value)
+
+
+# A page has thousands of these, so that they are written here and not by a loop in the template.
+@register.filter
+def cells(row: PanelRow) -> SafeString:
+    """The values of a row, numbers to the right."""
+    return mark_safe("".join(f"{CELL[is_number]}{amount(value)}</td>" for value, is_number in row.cells))
+
+
+@register.filter
+def derivation(steps: Iterable[Step], known: Known) -> SafeString:
+    return mark_safe("".join(f"<li>{_written(step, known)}</li>" for step in steps))
+
+
+def _written(step: Step, known: Known) -> str:
+    if id(step) not in known.written:
+        known.written[id(step)] = (step, linked(step, known))
+    return known.written[id(step)][1]
+
+
+def linked(step: Step, known: Known) -> SafeString:
+    """The sentence of a step; list prices, price sheets and runs that it rests on lead to where they stand."""
+    sentence = str(escape(step.sentence))
+    if step.kind == "throughput":
+        head, _, tail = sentence.rpartition("(")
+        runs, where, rest = tail.partition(" at ")
+        return mark_safe(f"{head}({re.sub('[0-9]+', _run, runs)}{where}{rest}")  # escaped above
+    if step.kind == "price_sheet":
+        return _sheet(sentence, str(step.result), known)
+    return mark_safe(re.sub("list price ([0-9]+)", lambda found: _price(found, known), sentence))  # likewise
+
+
+def _run(found: re.Match[str]) -> str:
+    return f'<a href="{_address_of_run(int(found[0]))}">{found[0]}</a>'
+
+
+@lru_cache(maxsize=4096)
+def _address_of_run(pk: int) -> str:
+    return reverse("run", args=[pk])
+
+
+def _price(found: re.Match[str], known: Known) -> str:
+    description = known.descriptions.get(int(found[1]))
+    if description is None:
+        return found[0]
+    return f'<a href="{_address_of_price(description)}">{found[0]}</a>'
+
+
+@lru_cache(maxsize=1024)
+def _address_of_price(description: str) -> str:
+    return escape(f"{reverse('prices')}?{urlencode({'q': description})}")
+
+
+def _sheet(sentence: str, name: str, known: Known) -> SafeString:
+    row = next((row for rows in (known.sheets or {}).values() for row in rows if str(row) == name), None)
+    try:
+        address = reverse("price-sheet", args=[row.pk]) if row else ""
+    except NoReverseMatch:
+        address = ""
+    link = f' <a href="{address}">The sheet with its lines</a>' if address else ""
+    return mark_safe(sentence + link)  # escaped by the caller
