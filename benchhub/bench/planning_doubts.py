@@ -24,6 +24,7 @@ def doubts(asked: Asked) -> Iterator[str]:
     yield from _threads(asked)
     yield from _protocol_is_weak(asked)
     yield from _shared_machines(asked.systems)
+    yield from described_twice(asked.systems)
     yield from _labels(asked)
 
 
@@ -90,6 +91,17 @@ def _shared_machines(systems: Sequence[System]) -> Iterator[str]:
     local = list(dict.fromkeys(str(system.driver) for system in systems if system.driven_locally))
     if local:
         yield f"Client and server share one machine ({', '.join(local)}): the client takes CPU time from the server."
+
+
+def described_twice(systems: Sequence[System]) -> Iterator[str]:
+    """A sentence for each host whose systems are described by more than one hardware profile."""
+    for host in {system.instance.host: None for system in systems if system.instance.host}:
+        profiles = {system.hardware: None for system in systems if system.instance.host == host}
+        if len(profiles) > 1:
+            yield (
+                f"One host, {host}, is described by different hardware ({', '.join(map(str, profiles))}): "
+                "prices then compare machines that were never both measured."
+            )
 
 
 def _labels(asked: Asked) -> Iterator[str]:

@@ -311,6 +311,14 @@ def test_what_is_odd_is_said(filled, changes, said):
     assert said in odd(filled, **changes)
 
 
+def test_one_host_described_by_two_machines_is_odd(filled):
+    other = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=8)
+    said = odd(filled, **{"systems-1-hardware": str(other.pk)})
+    assert "One host, box, is described by different hardware (Box" in said
+    assert "never both measured" in said
+    assert "described by different hardware" not in odd(filled)
+
+
 def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_doubts_said_once(filled, instances):
     same = {"systems-1-instance": str(instances[0].pk), "systems-1-path": "network", "levels": "128"}
     preview = look({**filled, **same})

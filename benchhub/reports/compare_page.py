@@ -14,12 +14,14 @@ from benchhub.analysis import curve, ratio
 from benchhub.analysis.curve import Level
 from benchhub.analysis.ratio import Ratio
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
+from benchhub.bench.planning_doubts import described_twice
 
 from . import curves
 from .curves import SystemCurve
 from .templatetags.shown import significant, size
 
 NOT_SET = "not set"
+FEW_DOUBTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,27 @@ def alone(one: Chosen) -> str:
     return f"{peak}. Add a second curve to compare it with."
 
 
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What makes a comparison less sure: of the systems together, and of each curve that has doubts."""
+
+    together: tuple[str, ...]
+    of_curves: tuple[tuple[Chosen, tuple[str, ...]], ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.together) + sum(len(said) for _, said in self.of_curves)
+
+    @property
+    def is_long(self) -> bool:
+        return self.count > FEW_DOUBTS
+
+
+def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
+    together = tuple(described_twice([one.of.system for one in chosen]))
+    return Doubts(together, tuple((one, tuple(said)) for one in chosen if (said := doubts(one))))
+
+
 def doubts(one: Chosen) -> list[str]:
     """Whatever makes the curve less sure, each as a sentence."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
@@ -235,6 +258,16 @@ def hardware(chosen: Sequence[Chosen]) -> list[Side]:
         "Disks": [machine.disks for machine in bought],
     }
     return [Side(name, tuple(values)) for name, values in rows.items() if any(values)]
+
+
+def nothing_asked(bought: Sequence[Side]) -> str:
+    """What is left to say where nothing that was asked differs; `bought` are the fields of hardware."""
+    if named := [side.name.lower() for side in bought if side.differs]:
+        return f"Nothing that was asked of these systems differs but the hardware, as bought: {', '.join(named)}."
+    return (
+        "Nothing that was asked of these systems differs. What the curves still differ by is noise, "
+        "or what was not asked for."
+    )
 
 
 def system_differences(chosen: Sequence[Chosen]) -> list[Side]:

@@ -5,6 +5,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testdata
 from benchhub.bench.models import Found, Protocol, System
+from benchhub.catalog.models import Hardware
 
 from .testdata import address, both, figure_of, key, variant
 
@@ -186,3 +187,34 @@ def test_hardware_and_what_was_asked_of_the_systems_stand_side_by_side(reader, s
     assert "build version</th><td>16</td><td>18</td>" in differences
     assert ">path</th>" not in differences
     assert re.search(r"Cores</th><td>20</td><td>20</td>", page)
+
+
+@pytest.fixture
+def bought_twice(systems):
+    """One system, described once as a box of 20 cores and once as one of 40."""
+    larger = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=10)
+    both_systems = [systems[0], variant(systems[0], hardware_id=larger.pk, label="On the larger box")]
+    made = testdata.make_experiment(both_systems, name="Bought twice")
+    for system in both_systems:
+        testdata.succeeded(testdata.make_run(made, system, 8, 1), 1000.0)
+    return both(made, both_systems)
+
+
+def test_hardware_that_differs_is_never_called_noise(reader, bought_twice):
+    response = reader.get(bought_twice)
+    assertContains(response, "differs but the hardware, as bought: machine, sockets, cores.")
+    assertNotContains(response, "is noise")
+
+
+def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_twice, experiment, systems):
+    said = "One host, box, is described by different hardware (Box"
+    assertContains(reader.get(bought_twice), said, count=1)
+    assertNotContains(reader.get(both(experiment, systems)), said)
+
+
+def test_more_than_three_doubts_are_counted_and_folded(reader, experiment, systems):
+    page = both(experiment, systems)
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>2 doubts</summary>')
+    more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(2)]
+    testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>4 doubts</summary>')
