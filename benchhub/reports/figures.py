@@ -96,14 +96,19 @@ def _medians(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
         "error_y": _bars([spread for _, spread in known]),
         "line": {"dash": DASHES[of.series % len(DASHES)], "width": 2},
         "marker": {"symbol": marker(of.series), "size": 8},
-        "text": [
-            f"{spread.kind} {spread.low:,.4g} to {spread.high:,.4g}" if spread.n > 1 else "" for _, spread in known
-        ],
+        "text": [_spread_text(spread) for _, spread in known],
         "hovertemplate": (
             f"median at %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<br>%{{text}}<extra>%{{fullData.name}}</extra>"
         ),
         "meta": {"series": of.series},
     }
+
+
+def _spread_text(spread: Spread) -> str:
+    if spread.n < 2:
+        return ""
+    mean = f"mean {spread.mean:,.4g}, " if spread.interval else ""
+    return f"{mean}{spread.kind} {spread.low:,.4g} to {spread.high:,.4g}"
 
 
 def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:

@@ -218,8 +218,9 @@ def test_three_repeats_show_an_interval_of_their_mean_and_say_so(reader, systems
         testdata.succeeded(testdata.make_run(made, systems[0], 8, repeat), tps)
     response = reader.get(page_of(made))
     assertContains(response, "The bar is a 95% interval of the mean (t distribution).")
-    for text in (">95% interval</td>", "lowest run 90, highest 110, mean 100", ">75.2</data>", ">125</data>"):
+    for text in (">95% interval</td>", "lowest run 90, highest 110", ">mean <data value=\"100.0\" title=\"100.0\">100</data>", ">75.2</data>", ">125</data>"):
         assertContains(response, text)
+    assertContains(response, "the mean, to which the interval belongs, stands below it")
     assertNotContains(response, ">range</td>")
     bar = figure_of(response)["data"][1]["error_y"]
     assert bar["array"] == bar["arrayminus"] == [pytest.approx(24.84138)]
@@ -230,6 +231,7 @@ def test_two_repeats_show_their_range_and_say_so(reader, experiment):
     assertContains(response, "The bar spans the range of repeats")
     assertContains(response, ">range</td>", count=4)
     assertNotContains(response, "95% interval")
+    assertNotContains(response, ">mean <")
 
 
 def test_latency_is_drawn_from_the_same_runs(reader, experiment):
