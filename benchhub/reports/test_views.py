@@ -218,7 +218,13 @@ def test_three_repeats_show_an_interval_of_their_mean_and_say_so(reader, systems
         testdata.succeeded(testdata.make_run(made, systems[0], 8, repeat), tps)
     response = reader.get(page_of(made))
     assertContains(response, "The bar is a 95% interval of the mean (t distribution).")
-    for text in (">95% interval</td>", "lowest run 90, highest 110", ">mean <data value=\"100.0\" title=\"100.0\">100</data>", ">75.2</data>", ">125</data>"):
+    for text in (
+        ">95% interval</td>",
+        "lowest run 90, highest 110",
+        '>mean <data value="100.0" title="100.0">100</data>',
+        ">75.2</data>",
+        ">125</data>",
+    ):
         assertContains(response, text)
     assertContains(response, "the mean, to which the interval belongs, stands below it")
     assertNotContains(response, ">range</td>")
