@@ -175,6 +175,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "columns": chosen,
         "levels": compare_page.levels(chosen, baseline),
         **compare_prices.context(chosen, state),
+        "is_under_way": any(not run.is_final for one in chosen for run in one.runs),
         "hardware": bought,
         "nothing_asked": compare_page.nothing_asked(bought),
         "differences": compare_page.system_differences(chosen),

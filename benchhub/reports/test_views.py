@@ -376,3 +376,14 @@ def test_the_sign_in_page_says_what_was_wrong_and_keeps_the_name(client):
     response = client.post(reverse("login"), {"username": "ada", "password": "wrong"})
     assertContains(response, "do not match an account")
     assertContains(response, 'value="ada"')
+
+
+def test_verdicts_are_said_to_be_so_far_while_runs_are_outstanding(reader, experiment, systems, prices):
+    ended = reader.get(page_of(experiment))
+    assertContains(ended, '<span class="tag">lowest</span>')
+    assertNotContains(ended, "so far")
+    testdata.make_run(experiment, systems[0], 16, 1)
+    live = reader.get(page_of(experiment))
+    for text in (">peak so far", "So far: Lowest of all", "the edge of what was run, so far"):
+        assertContains(live, text)
+    assertNotContains(live, '<span class="tag">lowest</span>')
