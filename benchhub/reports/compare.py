@@ -27,6 +27,7 @@ COLUMNS = (
     Column("experiment", "Experiment", ("experiment__name",)),
     Column("system", "System", ("system__label",)),
     Column("workload", "Workload", ("experiment__workload__name",)),
+    Column("duration", "Duration", ("experiment__duration_s", "experiment__warmup_s")),
     Column("host", "Host", ("system__instance__host__name",)),
     Column("date", "Planned", ("experiment__created_at", "-position")),
     Column("runs", "Runs", ("result_count",), is_number=True),

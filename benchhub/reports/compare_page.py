@@ -15,6 +15,7 @@ from benchhub.analysis.curve import Level
 from benchhub.analysis.ratio import Ratio
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
 from benchhub.bench.planning_doubts import described_twice
+from benchhub.bench.states import State
 
 from . import curves
 from .curves import SystemCurve
@@ -230,10 +231,14 @@ def _changed_facts(runs: Sequence[Run]) -> list[str]:
 
 def _unfinished(one: Chosen) -> list[str]:
     left = sum(not run.is_final for run in one.runs)
-    without = sum(run.is_final for run in one.runs) - sum(len(level.runs) for level in one.of.curve.levels)
+    cancelled = sum(run.state == State.CANCELLED for run in one.runs)
+    ended = sum(run.is_final for run in one.runs)
+    without = ended - cancelled - sum(len(level.runs) for level in one.of.curve.levels)
     said = [f"Still to come: {left} of {len(one.runs)} runs."] if left else []
     if without:
         said.append(f"{without} of {len(one.runs)} runs ended without a result; no point comes of that.")
+    if cancelled:
+        said.append(f"{cancelled} of {len(one.runs)} runs {'was' if cancelled == 1 else 'were'} cancelled.")
     return said
 
 

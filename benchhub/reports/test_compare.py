@@ -172,6 +172,11 @@ def test_doubts_of_runs_and_missing_results_are_gathered(reader, experiment, sys
     response = reader.get(both(experiment, systems))
     assertContains(response, "The client may be the limit. (at 16 clients)")
     assertContains(response, "1 of 6 runs ended without a result; no point comes of that.")
+    assertNotContains(response, "cancelled.")
+    testdata.ended(testdata.make_run(experiment, systems[0], 16, 3), "cancelled", "ada cancelled it")
+    response = reader.get(both(experiment, systems))
+    assertContains(response, "1 of 7 runs ended without a result")
+    assertContains(response, "1 of 7 runs was cancelled.")
 
 
 def test_hardware_and_what_was_asked_of_the_systems_stand_side_by_side(reader, systems):

@@ -387,3 +387,14 @@ def test_verdicts_are_said_to_be_so_far_while_runs_are_outstanding(reader, exper
     for text in (">peak so far", "So far: Lowest of all", "the edge of what was run, so far"):
         assertContains(live, text)
     assertNotContains(live, '<span class="tag">lowest</span>')
+
+
+def test_cancelled_runs_are_counted_apart_and_are_no_failure(reader, experiment, systems):
+    testdata.ended(testdata.make_run(experiment, systems[0], 16, 1), "cancelled", "ada cancelled it")
+    page, listed = reader.get(page_of(experiment)), reader.get(LIST)
+    for response in (page, listed):
+        assertContains(response, "1 cancelled")
+        assertContains(response, "8 of 9")
+        assertNotContains(response, "failed or lost</")
+    assertNotContains(page, "without a result")
+    assertContains(listed, ">ended</span>")

@@ -19,7 +19,7 @@ from .progress import progress
 EXPERIMENT_COLUMNS = (
     Column("name", "Experiment", ("name",)),
     Column("state", "State"),
-    Column("progress", "Progress", ("ended_count", "run_count")),
+    Column("progress", "Progress", ("done_count", "run_count")),
     Column("workload", "Workload", ("workload__name",)),
     Column("systems", "Systems", ("system_labels",)),
     Column("created", "Created", ("created_at",)),
