@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchhub.analysis.digest import differing_fields
+from benchhub.analysis.digest import differing_fields, labels
 from benchhub.catalog.models import Host
 
 from .forms import Asked
@@ -45,7 +45,7 @@ def _protocols(asked: Asked) -> Iterator[str]:
     first, *others = [protocol_form(asked.experiment, system) for system in asked.systems]
     fields = sorted({name for other in others for name in differing_fields(first, other)})
     if fields:
-        named = ", ".join(fields)
+        named = ", ".join(labels(fields))
         yield f"The systems differ in their protocol ({named}): they will not share a plot and are not compared."
 
 

@@ -303,7 +303,7 @@ def test_a_sound_plan_on_two_machines_raises_no_doubt(host, workload):
         ({"levels": "1, 128"}, "does not set it, so it has PostgreSQL's default of 100 max_connections"),
         ({"duration_s": "29"}, "Runs shorter than 30 s"),
         ({"repeats": "1"}, "A single run at each level shows no spread"),
-        ({"systems-1-path": "network"}, "differ in their protocol (path): they will not share a plot"),
+        ({"systems-1-path": "network"}, "differ in their protocol (connection path): they will not share a plot"),
         ({}, "Client and server share one machine (box)"),
     ],
 )

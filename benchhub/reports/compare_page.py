@@ -12,6 +12,7 @@ from django.utils.html import strip_tags
 
 from benchhub.analysis import curve, ratio
 from benchhub.analysis.curve import Level
+from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.analysis.ratio import Ratio
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
 from benchhub.bench.planning_doubts import described_twice
@@ -127,9 +128,19 @@ def refusal(groups: Sequence[Sequence[Chosen]], forms: Mapping[str, Mapping[str,
 def differing(groups: Sequence[Sequence[Chosen]], forms: Mapping[str, Mapping[str, Any]]) -> list[Side]:
     """The fields of protocol and unit in which groups differ, with the value in each group."""
     protocols = [forms.get(group[0].of.curve.protocol_digest, {}) for group in groups]
-    sides = [Side(name, tuple(_text(p.get(name)) for p in protocols)) for name in curves.differences(protocols)]
+    names = curves.differences(protocols)
+    values = [tuple(_asked(name, form.get(name)) for form in protocols) for name in names]
+    sides = [Side(label, value) for label, value in zip(labels(names), values, strict=True)]
     units = Side("unit", tuple(group[0].of.curve.unit for group in groups))
     return [*sides, units] if units.differs else sides
+
+
+def _asked(name: str, value: Any) -> str:
+    """A field of a protocol as text; what is left out of its form holds its default."""
+    value = PROTOCOL_DEFAULTS.get(name) if value is None else value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value} s" if name.endswith("_s") and value is not None else _text(value)
 
 
 def levels(chosen: Sequence[Chosen], baseline: Chosen) -> list[tuple[int, list[Cell | None]]]:
@@ -299,7 +310,7 @@ def _flat(form: Mapping[str, Any]) -> dict[str, str]:
 
 def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {inner}" for name, inner in value.items()) or "default"
+        return ", ".join(f"{name.replace('_', ' ')} {inner}" for name, inner in value.items()) or "default"
     return "default" if value is None else str(value)
 
 

@@ -98,13 +98,27 @@ def other_protocol(systems):
 def test_different_protocols_are_refused_and_the_fields_are_named(reader, experiment, systems, other_protocol, prices):
     keys = [key(experiment, systems[0]), key(other_protocol, systems[1])]
     response = reader.get(address(*keys))
-    assertContains(response, "Runs of different protocols are not comparable. They differ in: duration_s.")
-    assertContains(response, "<td>300</td>")
+    assertContains(response, "Runs of different protocols are not comparable. They differ in: duration.")
+    assertContains(response, "<td>300 s</td>")
     assertContains(response, f'href="?curve={keys[0]}">Show this one alone')
     assertContains(response, f'href="?curve={keys[0]}">Leave out PostgreSQL 18')
     assert figure_of(response) is None
     assertNotContains(response, "x the throughput")
     assertNotContains(response, "How was this computed?")
+
+
+def test_fields_of_protocols_have_plain_labels_units_and_their_defaults(reader, systems):
+    made = [testdata.make_experiment(systems, name=name) for name in ("Cold", "Warm")]
+    for one, form in zip(made, ({}, {"warmup_s": 10, "vacuum": True, "data_set": {"scale_factor": 10}}), strict=True):
+        protocol = Protocol.of({"path": "socket", **form})
+        testdata.succeeded(testdata.make_run(one, systems[0], 8, 1, protocol=protocol), 100.0)
+    response = reader.get(address(*(key(one, systems[0]) for one in made)))
+    assertContains(response, "They differ in: data set, vacuum before each run, warm-up.")
+    page = response.content.decode()
+    for label, values in (("warm-up", {"0 s", "10 s"}), ("vacuum before each run", {"no", "yes"})):
+        assert set(re.findall(rf'scope="row">{label}</th><td>(.*?)</td><td>(.*?)</td>', page)[0]) == values
+    assert "scale factor 10" in page
+    assertNotContains(response, "warmup_s")
 
 
 def test_what_may_be_compared_is_offered(reader, experiment, systems, other_protocol):

@@ -318,7 +318,7 @@ def test_runs_of_different_protocols_are_never_drawn_on_one_curve(reader, hardwa
         run = testdata.make_run(made, system, 1, 1, protocol=Protocol.of({"path": system.path}))
         testdata.succeeded(run, 100.0)
     response = reader.get(page_of(made))
-    assertContains(response, "run under 2 protocols, which differ in: path.")
+    assertContains(response, "run under 2 protocols, which differ in: connection path.")
     for number in (1, 2):
         assert len({trace["name"].split(",")[0] for trace in figure_of(response, number)["data"]}) == 1
 
