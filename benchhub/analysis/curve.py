@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from .digest import differing_fields
+from .digest import differing_fields, labels
 from .spread import Spread, summarise
 
 
@@ -31,7 +31,7 @@ class DifferentProtocolsError(UnlikeRunsError):
 
     def __init__(self, fields: Sequence[str]) -> None:
         self.fields = tuple(fields)
-        named = f" They differ in: {', '.join(self.fields)}." if self.fields else ""
+        named = f" They differ in: {', '.join(labels(self.fields))}." if self.fields else ""
         super().__init__(f"Runs of different protocols are not comparable.{named}")
 
 

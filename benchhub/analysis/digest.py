@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 PROTOCOL_VERSION = 1
@@ -23,6 +23,19 @@ PROTOCOL_DEFAULTS: Mapping[str, Any] = {
     "checkpoint": False,
     "durability": {},
     "thread_rule": "clients",
+}
+# The fields of a protocol as people call them.
+PROTOCOL_LABELS: Mapping[str, str] = {
+    "tool": "load generator",
+    "parameters": "parameters of the workload",
+    "data_set": "data set",
+    "client": "client program",
+    "duration_s": "duration",
+    "warmup_s": "warm-up",
+    "vacuum": "vacuum before each run",
+    "checkpoint": "checkpoint before each run",
+    "thread_rule": "threads",
+    "path": "connection path",
 }
 # PostgreSQL's own defaults of what makes a commit durable.
 DURABLE: Mapping[str, str] = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
@@ -71,6 +84,11 @@ def durability(settings: Mapping[str, Any], *, volatile_storage: bool) -> dict[s
 def differing_fields(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """Names of the top-level fields in which two canonical forms differ."""
     return sorted(k for k in left.keys() | right.keys() if left.get(k) != right.get(k))
+
+
+def labels(fields: Iterable[str]) -> list[str]:
+    """The fields of a protocol in words, for sentences and tables: 'warm-up' of warmup_s."""
+    return [PROTOCOL_LABELS.get(field, field.replace("_", " ")) for field in fields]
 
 
 def _refuse_floats(value: Any) -> None:

@@ -29,6 +29,20 @@ def same_setting(asked: str, found: str, found_unit: str | None) -> bool:
     return quantity is not None and quantity == _quantity(found, found_unit)
 
 
+def in_unit_asked(asked: str, found: str, found_unit: str | None) -> str:
+    """What was found, in the unit asked: '128MB' of 16384 in units of 8kB where '256MB' was asked.
+
+    As found where no unit was asked, where -1 or 0 have a meaning of their own, or where it would not be exact.
+    """
+    as_found = f"{found} {found_unit or ''}".strip()
+    match, quantity = _NUMBER.match(asked), _quantity(found, found_unit)
+    factor = _factor(match[2]) if match and match[2] else None
+    if not factor or quantity is None or quantity <= 0:
+        return as_found
+    amount = round(quantity / factor, 3)
+    return f"{amount.normalize():f}{match[2]}" if match and amount * factor == quantity else as_found
+
+
 def _quantity(text: str, default_unit: str | None) -> Decimal | None:
     """The value in bytes, microseconds or plain units; a number without a unit counts in the default one."""
     match = _NUMBER.match(text)

@@ -52,7 +52,7 @@ def test_unlike_units_are_refused_by_name():
 
 
 def test_differing_protocols_are_refused_and_the_fields_are_named():
-    with pytest.raises(curve.DifferentProtocolsError, match="duration_s, path") as refusal:
+    with pytest.raises(curve.DifferentProtocolsError, match="duration, connection path") as refusal:
         curve.build([run(1, 1, 10.0), run(2, 1, 20.0, protocol_digest="q")], PROTOCOLS)
     assert refusal.value.fields == ("duration_s", "path")
 
@@ -82,7 +82,7 @@ def test_curves_under_two_protocols_or_in_two_units_may_not():
     one = curve.build([run(1, 1, 10.0)])
     other = curve.build([run(2, 1, 20.0, protocol_digest="q")])
     nopm = curve.build([run(3, 1, 20.0, unit="NOPM")])
-    with pytest.raises(curve.DifferentProtocolsError, match="duration_s, path"):
+    with pytest.raises(curve.DifferentProtocolsError, match="duration, connection path"):
         curve.require_comparable([one, other], PROTOCOLS)
     with pytest.raises(curve.UnlikeUnitsError):
         curve.require_comparable([one, nopm])

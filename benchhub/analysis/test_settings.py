@@ -1,6 +1,6 @@
 import pytest
 
-from benchhub.analysis.settings import same_setting
+from benchhub.analysis.settings import in_unit_asked, same_setting
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,21 @@ def test_the_same_setting_is_recognised_in_other_words(asked, found, unit):
 )
 def test_another_setting_is_not_taken_for_the_same(asked, found, unit):
     assert not same_setting(asked, found, unit)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "unit", "shown"),
+    [
+        ("256MB", "32768", "8kB", "256MB"),  # 32,768 x 8 kB = 262,144 kB
+        ("256MB", "16384", "8kB", "128MB"),
+        ("1GB", "196608", "8kB", "1.5GB"),
+        ("5min", "90", "s", "1.5min"),
+        ("32768", "16384", "8kB", "16384 8kB"),
+        ("16MB", "-1", "8kB", "-1 8kB"),
+        ("1min", "100", "s", "100 s"),  # 1.666... min would not be exact
+        ("on", "off", None, "off"),
+        ("256MB", "not found", None, "not found"),
+    ],
+)
+def test_a_setting_found_is_written_in_the_unit_asked(asked, found, unit, shown):
+    assert in_unit_asked(asked, found, unit) == shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchhub.analysis.digest import differing_fields
+from benchhub.analysis.digest import differing_fields, labels
 from benchhub.catalog.models import Host
 
 from .forms import Asked
@@ -24,6 +24,7 @@ def doubts(asked: Asked) -> Iterator[str]:
     yield from _threads(asked)
     yield from _protocol_is_weak(asked)
     yield from _shared_machines(asked.systems)
+    yield from described_twice(asked.systems)
     yield from _labels(asked)
 
 
@@ -44,7 +45,7 @@ def _protocols(asked: Asked) -> Iterator[str]:
     first, *others = [protocol_form(asked.experiment, system) for system in asked.systems]
     fields = sorted({name for other in others for name in differing_fields(first, other)})
     if fields:
-        named = ", ".join(fields)
+        named = ", ".join(labels(fields))
         yield f"The systems differ in their protocol ({named}): they will not share a plot and are not compared."
 
 
@@ -90,6 +91,17 @@ def _shared_machines(systems: Sequence[System]) -> Iterator[str]:
     local = list(dict.fromkeys(str(system.driver) for system in systems if system.driven_locally))
     if local:
         yield f"Client and server share one machine ({', '.join(local)}): the client takes CPU time from the server."
+
+
+def described_twice(systems: Sequence[System]) -> Iterator[str]:
+    """A sentence for each host whose systems are described by more than one hardware profile."""
+    for host in {system.instance.host: None for system in systems if system.instance.host}:
+        profiles = {system.hardware: None for system in systems if system.instance.host == host}
+        if len(profiles) > 1:
+            yield (
+                f"One host, {host}, is described by different hardware ({', '.join(map(str, profiles))}): "
+                "prices then compare machines that were never both measured."
+            )
 
 
 def _labels(asked: Asked) -> Iterator[str]:

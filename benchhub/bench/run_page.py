@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
 from django.db.models import QuerySet
 
+from benchhub.analysis.settings import in_unit_asked
 from runners.contract import Histogram, RunSpec
 from runners.tools.histogram import percentile_us
 
@@ -94,11 +96,13 @@ def context(of: Run) -> dict[str, Any]:
         "events": of.events.all(),
         "attempts": attempts,
         "evidence": evidence,
-        "command": command_text(attempts, evidence),
+        "command": (command := command_text(attempts, evidence)),
+        "command_line": command_line(command, of.spec.get("tool", "")),
         "spec": spec_facts(of.spec),
         "series": series_groups(list(of.series.order_by("unit", "metric"))),
         "latency_figure": figures.latency_figure(histograms) if histograms else None,
         "percentiles": [percentiles(histogram) for histogram in histograms],
+        "differences": differences(found.differences) if found else [],
         "settings": setting_rows(found.settings) if found else [],
         "asked_settings": asked_settings(of, found.settings) if found else [],
         "facts": sections(("Server", found.server), ("Host", found.host)) if found else [],
@@ -137,6 +141,13 @@ def command_text(attempts: Sequence[Attempt], evidence: Iterable[Evidence]) -> s
     return Evidence.objects.get(pk=keys[0]).text if keys else ""
 
 
+def command_line(script: str, tool: str) -> str:
+    """The line of command.sh that calls the load generator: the last one of the measured step, or of the load."""
+    _, _, step = script.rpartition("\nstep load\n" if "\nstep load\n" in script else "\nstep measure\n")
+    lines = [line for line in step.partition("\ncode=$?")[0].splitlines() if tool and tool in line]
+    return lines[-1].removesuffix(" || rc=$?") if lines else ""
+
+
 def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evidence]:
     """The named file of one attempt, or of the newest that has it, first."""
     files = Evidence.objects.filter(attempt__run=run_pk, name=name).order_by("-attempt__number")
@@ -165,7 +176,25 @@ def setting_rows(settings: Mapping[str, Any]) -> list[Fact]:
 def asked_settings(of: Run, settings: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """(name, asked, found) of the settings that the configuration asks for."""
     asked = of.system.configuration.settings
-    return [(name, str(value), _setting_text(settings.get(name, "not found"))) for name, value in asked.items()]
+    return [
+        (name, str(value), _found_text(str(value), settings.get(name, "not found"))) for name, value in asked.items()
+    ]
+
+
+def differences(rows: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Settings that are not as asked for, each with what was found in the unit asked."""
+    return [{**row, "found": in_unit_asked(row["asked"], *_number_and_unit(row["found"]))} for row in rows]
+
+
+def _number_and_unit(text: str) -> tuple[str, str | None]:
+    number, _, unit = text.partition(" ")
+    return (number, unit) if unit and number.lstrip("-").isdecimal() else (text, None)
+
+
+def _found_text(asked: str, found: Any) -> str:
+    if not isinstance(found, Mapping):
+        return str(found)
+    return in_unit_asked(asked, str(found.get("setting", "")), found.get("unit"))
 
 
 def _setting_text(value: Any) -> str:
@@ -183,7 +212,7 @@ def sections(*trees: tuple[str, Mapping[str, Any]]) -> list[Section]:
     found = []
     for name, tree in trees:
         inner = list(_inner(tree))
-        plain = {key: value for key, value in tree.items() if not _is_nested(value)}
+        plain = {key: value for key, value in tree.items() if not _is_nested(value) and value not in ("", [], ())}
         if plain:
             found.append(Section(_words(name), tuple(_fact(key, value) for key, value in plain.items())))
         found += sections(*inner)
@@ -204,10 +233,38 @@ def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _fact(name: str, value: Any) -> Fact:
+    if isinstance(value, int | float) and (special := _special(name, value)):
+        return special
     stem, _, suffix = name.rpartition("_")
     if stem and suffix in UNIT_SUFFIXES and isinstance(value, int | float):
         return Fact(_words(stem), value, {"percent": "%", "us": "µs"}.get(suffix, suffix))
     return Fact(_words(name), _plain(value))
+
+
+def _special(name: str, value: float) -> Fact | None:
+    """Numbers that stand for something else: times, versions, shares of transactions; or None."""
+    if name.endswith("epoch_s"):
+        words = _words(name.removesuffix("epoch_s").rstrip("_")) or "time"
+        return Fact(words, datetime.fromtimestamp(value, UTC))
+    if name.endswith("version_num"):
+        return Fact(_words(name.removesuffix("_num")), _version(int(value)))
+    if name == "log_sampling_rate":
+        return Fact("logged", _share_of_transactions(value))
+    # The times of PostgreSQL's statistics views are all in milliseconds, and their names do not say so.
+    return Fact(_words(name), value, "ms") if name.endswith("_time") else None
+
+
+def _version(number: int) -> str:
+    """180004 is 18.4, and 90624 is 9.6.24."""
+    first, rest = divmod(number, 10_000)
+    return f"{first}.{rest}" if first >= 10 else f"{first}.{rest // 100}.{rest % 100}"
+
+
+def _share_of_transactions(rate: float) -> str:
+    if rate in (0, 1):
+        return "every transaction" if rate else "no transaction"
+    one_of = round(1 / rate)
+    return f"1 of {one_of:,} transactions" if abs(one_of * rate - 1) < 0.001 else f"{100 * rate:.3g} % of transactions"
 
 
 def _plain(value: Any) -> Any:

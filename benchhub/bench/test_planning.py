@@ -303,12 +303,20 @@ def test_a_sound_plan_on_two_machines_raises_no_doubt(host, workload):
         ({"levels": "1, 128"}, "does not set it, so it has PostgreSQL's default of 100 max_connections"),
         ({"duration_s": "29"}, "Runs shorter than 30 s"),
         ({"repeats": "1"}, "A single run at each level shows no spread"),
-        ({"systems-1-path": "network"}, "differ in their protocol (path): they will not share a plot"),
+        ({"systems-1-path": "network"}, "differ in their protocol (connection path): they will not share a plot"),
         ({}, "Client and server share one machine (box)"),
     ],
 )
 def test_what_is_odd_is_said(filled, changes, said):
     assert said in odd(filled, **changes)
+
+
+def test_one_host_described_by_two_machines_is_odd(filled):
+    other = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=8)
+    said = odd(filled, **{"systems-1-hardware": str(other.pk)})
+    assert "One host, box, is described by different hardware (Box" in said
+    assert "never both measured" in said
+    assert "described by different hardware" not in odd(filled)
 
 
 def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_doubts_said_once(filled, instances):

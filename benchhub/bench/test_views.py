@@ -9,6 +9,7 @@ from benchhub.catalog.models import Hardware
 
 from . import testdata
 from .models import Attempt, Evidence, Experiment, Found, Watch
+from .run_page import command_line
 
 pytestmark = pytest.mark.django_db
 RUN_QUERIES = 10  # session, user, run, attempts, evidence, histograms, live log, command, series, events
@@ -51,6 +52,7 @@ def test_the_page_shows_what_was_measured_with_its_doubts(reader, run):
     assertContains(response, "A quarter was logged.")
     assertContains(response, "<dt>transactions</dt><dd>123,456</dd>")
     assertContains(response, "exec pgbench -c 8 &lt;&amp;-")
+    assertContains(response, '<details id="script">')
     assertContains(response, "Read from attempt 1 by pgbench/1")
     assertNotContains(response, "every 5s")
 
@@ -60,7 +62,8 @@ def test_settings_that_are_not_as_asked_for_stand_on_top(reader, run):
     settings = page[page.index('id="settings"') :]
     headings = [settings.index(text) for text in ("Not as asked for", "Asked for by defaults", "All 2 settings")]
     assert headings == sorted(headings)
-    assert "16384 8kB" in settings
+    assert '<td>256MB</td><td class="bad">128MB</td>' in settings
+    assert "<td>256MB</td><td>128MB</td>" in settings
 
 
 def test_percentiles_say_how_much_was_logged_and_too_few_samples_give_none(reader, run):
@@ -73,6 +76,42 @@ def test_facts_and_differences_are_written_whatever_their_shape(reader, run):
     response = reader.get(page_of(run))
     for text in ("steal", "1.25</data> %", "2 kB", "123,456", "A CPU", "PostgreSQL 18.4"):
         assertContains(response, text)
+
+
+def test_numbers_that_stand_for_times_versions_and_shares_are_written_as_these(reader, run):
+    server = {"epoch_s": 1_800_000_000.5, "postmaster_start_epoch_s": 1_800_000_000, "server_version_num": 180_004}
+    deltas = {"pg_stat_database": {"active_time": 12.5}, "remarks": [], "settings_changed": []}
+    Found.objects.filter(run=run).update(server=server, deltas=deltas, host={"missing": [], "kernel": "6.1"})
+    response = reader.get(page_of(run))
+    for text in (
+        '<dt>time</dt><dd><time datetime="2027-01-15T08:00:00Z"',
+        "<dt>postmaster start</dt><dd><time",
+        "<dt>server version</dt><dd>18.4</dd>",
+        "<dt>logged</dt><dd>1 of 4 transactions</dd>",
+        "12.5</data> ms",
+    ):
+        assertContains(response, text)
+    for text in ("epoch", "1,800,000,000", "<dt>remarks</dt>", "<dt>settings changed</dt>", "<dt>missing</dt>"):
+        assertNotContains(response, text)
+
+
+@pytest.mark.parametrize(
+    ("script", "line"),
+    [
+        ("# pgbench\nstep warmup\n(\nx/pgbench -T 1\n)\nstep measure\n(\nrc=0\nprintf 'pgbench' > a &&\n"
+         "x/pgbench -T 60 || rc=$?\n(exit)\n)\ncode=$?\nrm pgbench_log\n", "x/pgbench -T 60"),
+        ("#!/bin/sh\nstep load\n(\nx/pgbench -i\n)\ncode=$?\n", "x/pgbench -i"),
+        ("exec other\n", ""),
+    ],
+)  # fmt: skip
+def test_the_command_of_a_script_is_that_of_the_measured_part(script, line):
+    assert command_line(script, "pgbench") == line
+
+
+@pytest.mark.parametrize(("number", "version"), [(180_004, "18.4"), (90_624, "9.6.24")])
+def test_a_version_is_written_as_people_say_it(reader, run, number, version):
+    Found.objects.filter(run=run).update(server={"server_version_num": number})
+    assertContains(reader.get(page_of(run)), f"<dd>{version}</dd>")
 
 
 def test_facts_of_another_depth_do_not_break_the_page(reader, run):

@@ -27,6 +27,7 @@ COLUMNS = (
     Column("experiment", "Experiment", ("experiment__name",)),
     Column("system", "System", ("system__label",)),
     Column("workload", "Workload", ("experiment__workload__name",)),
+    Column("duration", "Duration", ("experiment__duration_s", "experiment__warmup_s")),
     Column("host", "Host", ("system__instance__host__name",)),
     Column("date", "Planned", ("experiment__created_at", "-position")),
     Column("runs", "Runs", ("result_count",), is_number=True),
@@ -164,6 +165,7 @@ def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
 def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     drawn = [one.of for one in chosen]
+    bought = compare_page.hardware(chosen)
     return {
         "baseline": baseline,
         "unit": baseline.of.curve.unit,
@@ -174,9 +176,11 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "columns": chosen,
         "levels": compare_page.levels(chosen, baseline),
         **compare_prices.context(chosen, state),
-        "hardware": compare_page.hardware(chosen),
+        "is_under_way": any(not run.is_final for one in chosen for run in one.runs),
+        "hardware": bought,
+        "nothing_asked": compare_page.nothing_asked(bought),
         "differences": compare_page.system_differences(chosen),
-        "doubts": [(one, said) for one in chosen if (said := compare_page.doubts(one))],
+        "doubts": compare_page.all_doubts(chosen),
         "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
         "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems")},
     }

@@ -12,14 +12,18 @@ from django.utils.html import strip_tags
 
 from benchhub.analysis import curve, ratio
 from benchhub.analysis.curve import Level
+from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.analysis.ratio import Ratio
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
+from benchhub.bench.planning_doubts import described_twice
+from benchhub.bench.states import State
 
 from . import curves
 from .curves import SystemCurve
 from .templatetags.shown import significant, size
 
 NOT_SET = "not set"
+FEW_DOUBTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +128,19 @@ def refusal(groups: Sequence[Sequence[Chosen]], forms: Mapping[str, Mapping[str,
 def differing(groups: Sequence[Sequence[Chosen]], forms: Mapping[str, Mapping[str, Any]]) -> list[Side]:
     """The fields of protocol and unit in which groups differ, with the value in each group."""
     protocols = [forms.get(group[0].of.curve.protocol_digest, {}) for group in groups]
-    sides = [Side(name, tuple(_text(p.get(name)) for p in protocols)) for name in curves.differences(protocols)]
+    names = curves.differences(protocols)
+    values = [tuple(_asked(name, form.get(name)) for form in protocols) for name in names]
+    sides = [Side(label, value) for label, value in zip(labels(names), values, strict=True)]
     units = Side("unit", tuple(group[0].of.curve.unit for group in groups))
     return [*sides, units] if units.differs else sides
+
+
+def _asked(name: str, value: Any) -> str:
+    """A field of a protocol as text; what is left out of its form holds its default."""
+    value = PROTOCOL_DEFAULTS.get(name) if value is None else value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value} s" if name.endswith("_s") and value is not None else _text(value)
 
 
 def levels(chosen: Sequence[Chosen], baseline: Chosen) -> list[tuple[int, list[Cell | None]]]:
@@ -188,6 +202,27 @@ def alone(one: Chosen) -> str:
     return f"{peak}. Add a second curve to compare it with."
 
 
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What makes a comparison less sure: of the systems together, and of each curve that has doubts."""
+
+    together: tuple[str, ...]
+    of_curves: tuple[tuple[Chosen, tuple[str, ...]], ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.together) + sum(len(said) for _, said in self.of_curves)
+
+    @property
+    def is_long(self) -> bool:
+        return self.count > FEW_DOUBTS
+
+
+def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
+    together = tuple(described_twice([one.of.system for one in chosen]))
+    return Doubts(together, tuple((one, tuple(said)) for one in chosen if (said := doubts(one))))
+
+
 def doubts(one: Chosen) -> list[str]:
     """Whatever makes the curve less sure, each as a sentence."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
@@ -207,10 +242,14 @@ def _changed_facts(runs: Sequence[Run]) -> list[str]:
 
 def _unfinished(one: Chosen) -> list[str]:
     left = sum(not run.is_final for run in one.runs)
-    without = sum(run.is_final for run in one.runs) - sum(len(level.runs) for level in one.of.curve.levels)
+    cancelled = sum(run.state == State.CANCELLED for run in one.runs)
+    ended = sum(run.is_final for run in one.runs)
+    without = ended - cancelled - sum(len(level.runs) for level in one.of.curve.levels)
     said = [f"Still to come: {left} of {len(one.runs)} runs."] if left else []
     if without:
         said.append(f"{without} of {len(one.runs)} runs ended without a result; no point comes of that.")
+    if cancelled:
+        said.append(f"{cancelled} of {len(one.runs)} runs {'was' if cancelled == 1 else 'were'} cancelled.")
     return said
 
 
@@ -237,6 +276,16 @@ def hardware(chosen: Sequence[Chosen]) -> list[Side]:
     return [Side(name, tuple(values)) for name, values in rows.items() if any(values)]
 
 
+def nothing_asked(bought: Sequence[Side]) -> str:
+    """What is left to say where nothing that was asked differs; `bought` are the fields of hardware."""
+    if named := [side.name.lower() for side in bought if side.differs]:
+        return f"Nothing that was asked of these systems differs but the hardware, as bought: {', '.join(named)}."
+    return (
+        "Nothing that was asked of these systems differs. What the curves still differ by is noise, "
+        "or what was not asked for."
+    )
+
+
 def system_differences(chosen: Sequence[Chosen]) -> list[Side]:
     """What was asked of the systems and is not the same for all; hardware has a table of its own."""
     forms = [_flat(one.of.system.description) for one in chosen]
@@ -261,7 +310,7 @@ def _flat(form: Mapping[str, Any]) -> dict[str, str]:
 
 def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {inner}" for name, inner in value.items()) or "default"
+        return ", ".join(f"{name.replace('_', ' ')} {inner}" for name, inner in value.items()) or "default"
     return "default" if value is None else str(value)
 
 

@@ -18,6 +18,7 @@ from .curves import SystemCurve
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "pentagon")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 FEW_LEVELS = 12
+FEW_CLIENTS = 10  # up to these plotly would put ticks between whole clients
 
 Figure = dict[str, Any]
 
@@ -64,7 +65,10 @@ def client_axes(levels: Sequence[int]) -> dict[str, dict[str, Any]]:
     doublings = [2**power for power in range(max(levels, default=1).bit_length())]
     ticks = list(levels) if len(levels) <= FEW_LEVELS else [tick for tick in doublings if tick >= levels[0]]
     logarithmic = {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
-    return {"log2": logarithmic, "linear": {"type": "linear", "rangemode": "tozero"}}
+    linear: dict[str, Any] = {"type": "linear", "rangemode": "tozero"}
+    if max(levels, default=1) <= FEW_CLIENTS:
+        linear |= {"tick0": 0, "dtick": 1}
+    return {"log2": logarithmic, "linear": linear}
 
 
 def _repeats(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
@@ -96,14 +100,19 @@ def _medians(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
         "error_y": _bars([spread for _, spread in known]),
         "line": {"dash": DASHES[of.series % len(DASHES)], "width": 2},
         "marker": {"symbol": marker(of.series), "size": 8},
-        "text": [
-            f"{spread.kind} {spread.low:,.4g} to {spread.high:,.4g}" if spread.n > 1 else "" for _, spread in known
-        ],
+        "text": [_spread_text(spread) for _, spread in known],
         "hovertemplate": (
             f"median at %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<br>%{{text}}<extra>%{{fullData.name}}</extra>"
         ),
         "meta": {"series": of.series},
     }
+
+
+def _spread_text(spread: Spread) -> str:
+    if spread.n < 2:
+        return ""
+    mean = f"mean {spread.mean:,.4g}, " if spread.interval else ""
+    return f"{mean}{spread.kind} {spread.low:,.4g} to {spread.high:,.4g}"
 
 
 def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:

@@ -19,9 +19,14 @@ class Progress:
     ended: int
     active: int
     unsuccessful: int
+    cancelled: int
     remaining_s: float
     cancelling: int = 0
-    again: int = 0
+
+    @property
+    def done(self) -> int:
+        """Those that ended by themselves: what a person cancelled is counted apart."""
+        return self.ended - self.cancelled
 
     @property
     def is_live(self) -> bool:
@@ -34,8 +39,8 @@ def progress(runs: Sequence[Run]) -> Progress:
         planned=len(runs),
         ended=sum(run.is_final for run in runs),
         active=sum(states[state] for state in ACTIVE),
-        unsuccessful=states[State.FAILED] + states[State.LOST] + states[State.CANCELLED],
+        unsuccessful=states[State.FAILED] + states[State.LOST],
+        cancelled=states[State.CANCELLED],
         remaining_s=seconds_left(runs),
-        again=states[State.FAILED] + states[State.LOST],
         cancelling=sum(bool(run.cancel_asked_at) and not run.is_final for run in runs),
     )

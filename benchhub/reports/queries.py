@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
-from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import Experiment, ExperimentSystem, Protocol, Run, System
@@ -14,12 +14,14 @@ from benchhub.bench.states import FINAL, State
 
 
 def experiments() -> QuerySet[Experiment]:
-    """Each with its systems' labels, and counts of its runs: all, ended, with trouble, under way. To be narrowed."""
+    """Each with its systems' labels, and counts of its runs: all, ended, failed, cancelled, waiting. To be narrowed."""
     return Experiment.objects.select_related("workload").annotate(
         system_labels=_system_labels(),
         run_count=_run_count(Q()),
         ended_count=_run_count(Q(state__in=FINAL)),
         bad_count=_run_count(Q(state__in=[State.FAILED, State.LOST])),
+        cancelled_count=_run_count(Q(state=State.CANCELLED)),
+        done_count=F("ended_count") - F("cancelled_count"),
         waiting_count=_run_count(Q(state=State.QUEUED)),
     )
 

@@ -5,6 +5,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testdata
 from benchhub.bench.models import Found, Protocol, System
+from benchhub.catalog.models import Hardware
 
 from .testdata import address, both, figure_of, key, variant
 
@@ -97,13 +98,27 @@ def other_protocol(systems):
 def test_different_protocols_are_refused_and_the_fields_are_named(reader, experiment, systems, other_protocol, prices):
     keys = [key(experiment, systems[0]), key(other_protocol, systems[1])]
     response = reader.get(address(*keys))
-    assertContains(response, "Runs of different protocols are not comparable. They differ in: duration_s.")
-    assertContains(response, "<td>300</td>")
+    assertContains(response, "Runs of different protocols are not comparable. They differ in: duration.")
+    assertContains(response, "<td>300 s</td>")
     assertContains(response, f'href="?curve={keys[0]}">Show this one alone')
     assertContains(response, f'href="?curve={keys[0]}">Leave out PostgreSQL 18')
     assert figure_of(response) is None
     assertNotContains(response, "x the throughput")
     assertNotContains(response, "How was this computed?")
+
+
+def test_fields_of_protocols_have_plain_labels_units_and_their_defaults(reader, systems):
+    made = [testdata.make_experiment(systems, name=name) for name in ("Cold", "Warm")]
+    for one, form in zip(made, ({}, {"warmup_s": 10, "vacuum": True, "data_set": {"scale_factor": 10}}), strict=True):
+        protocol = Protocol.of({"path": "socket", **form})
+        testdata.succeeded(testdata.make_run(one, systems[0], 8, 1, protocol=protocol), 100.0)
+    response = reader.get(address(*(key(one, systems[0]) for one in made)))
+    assertContains(response, "They differ in: data set, vacuum before each run, warm-up.")
+    page = response.content.decode()
+    for label, values in (("warm-up", {"0 s", "10 s"}), ("vacuum before each run", {"no", "yes"})):
+        assert set(re.findall(rf'scope="row">{label}</th><td>(.*?)</td><td>(.*?)</td>', page)[0]) == values
+    assert "scale factor 10" in page
+    assertNotContains(response, "warmup_s")
 
 
 def test_what_may_be_compared_is_offered(reader, experiment, systems, other_protocol):
@@ -171,6 +186,11 @@ def test_doubts_of_runs_and_missing_results_are_gathered(reader, experiment, sys
     response = reader.get(both(experiment, systems))
     assertContains(response, "The client may be the limit. (at 16 clients)")
     assertContains(response, "1 of 6 runs ended without a result; no point comes of that.")
+    assertNotContains(response, "cancelled.")
+    testdata.ended(testdata.make_run(experiment, systems[0], 16, 3), "cancelled", "ada cancelled it")
+    response = reader.get(both(experiment, systems))
+    assertContains(response, "1 of 7 runs ended without a result")
+    assertContains(response, "1 of 7 runs was cancelled.")
 
 
 def test_hardware_and_what_was_asked_of_the_systems_stand_side_by_side(reader, systems):
@@ -186,3 +206,34 @@ def test_hardware_and_what_was_asked_of_the_systems_stand_side_by_side(reader, s
     assert "build version</th><td>16</td><td>18</td>" in differences
     assert ">path</th>" not in differences
     assert re.search(r"Cores</th><td>20</td><td>20</td>", page)
+
+
+@pytest.fixture
+def bought_twice(systems):
+    """One system, described once as a box of 20 cores and once as one of 40."""
+    larger = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=10)
+    both_systems = [systems[0], variant(systems[0], hardware_id=larger.pk, label="On the larger box")]
+    made = testdata.make_experiment(both_systems, name="Bought twice")
+    for system in both_systems:
+        testdata.succeeded(testdata.make_run(made, system, 8, 1), 1000.0)
+    return both(made, both_systems)
+
+
+def test_hardware_that_differs_is_never_called_noise(reader, bought_twice):
+    response = reader.get(bought_twice)
+    assertContains(response, "differs but the hardware, as bought: machine, sockets, cores.")
+    assertNotContains(response, "is noise")
+
+
+def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_twice, experiment, systems):
+    said = "One host, box, is described by different hardware (Box"
+    assertContains(reader.get(bought_twice), said, count=1)
+    assertNotContains(reader.get(both(experiment, systems)), said)
+
+
+def test_more_than_three_doubts_are_counted_and_folded(reader, experiment, systems):
+    page = both(experiment, systems)
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>2 doubts</summary>')
+    more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(2)]
+    testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>4 doubts</summary>')

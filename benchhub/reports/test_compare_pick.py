@@ -20,6 +20,7 @@ def test_finished_curves_are_listed_with_their_peak_and_can_be_ticked(reader, ex
     assertContains(response, f'name="curve" value="{key(experiment, systems[0])}"')
     assertContains(response, "1,120")
     assertContains(response, "at 8 clients")
+    assertContains(response, '1 min<span class="under">no warm-up</span>')
     assertNotContains(response, " checked")
 
 

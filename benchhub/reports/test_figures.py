@@ -2,7 +2,7 @@ from benchhub.analysis import curve
 from benchhub.analysis.curve import RunPoint
 
 from .curves import SystemCurve
-from .figures import throughput_figure
+from .figures import client_axes, throughput_figure
 
 
 class Label:
@@ -51,6 +51,11 @@ def test_a_few_levels_far_apart_are_ticks_of_a_logarithmic_axis_and_many_are_not
     assert (few["type"], few["tickvals"], few["ticktext"]) == ("log", [1, 8], ["1", "8"])
     many = throughput_figure([of_system(0, [(clients, 1.0) for clients in range(2, 161, 2)])])["layout"]["xaxis"]
     assert "tickvals" not in many
+
+
+def test_a_linear_axis_of_few_clients_has_ticks_at_whole_ones_only():
+    assert client_axes([1, 2])["linear"]["dtick"] == 1
+    assert "dtick" not in client_axes([1, 64])["linear"]
 
 
 def test_an_axis_starts_at_zero_so_that_a_small_difference_does_not_look_large():

@@ -151,3 +151,13 @@ def test_a_run_that_ends_shows_its_results_without_a_reload(page, experiment):
     expect(page.locator(".chart.drawn")).to_have_count(3, timeout=NEXT_LOOK_MS)
     assert page.get_by_role("heading", name="What was measured").is_visible()
     assert page.evaluate("window.isSamePage")
+
+
+def test_on_a_phone_runs_and_experiments_stack_so_that_nothing_lies_off_the_screen(shown):
+    shown.set_viewport_size({"width": 360, "height": 800})
+    for cell in (".runs .state-failed", ".runs td.first:has-text('TPS') >> nth=0"):
+        box = shown.locator(cell).first.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 360
+    shown.goto(reverse("experiments"))
+    overhang = "list => list.scrollWidth - list.clientWidth"
+    assert shown.locator("#list").evaluate(overhang) == 0

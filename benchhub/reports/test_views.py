@@ -218,8 +218,15 @@ def test_three_repeats_show_an_interval_of_their_mean_and_say_so(reader, systems
         testdata.succeeded(testdata.make_run(made, systems[0], 8, repeat), tps)
     response = reader.get(page_of(made))
     assertContains(response, "The bar is a 95% interval of the mean (t distribution).")
-    for text in (">95% interval</td>", "lowest run 90, highest 110, mean 100", ">75.2</data>", ">125</data>"):
+    for text in (
+        ">95% interval</td>",
+        "lowest run 90, highest 110",
+        '>mean <data value="100.0" title="100.0">100</data>',
+        ">75.2</data>",
+        ">125</data>",
+    ):
         assertContains(response, text)
+    assertContains(response, "the mean, to which the interval belongs, stands below it")
     assertNotContains(response, ">range</td>")
     bar = figure_of(response)["data"][1]["error_y"]
     assert bar["array"] == bar["arrayminus"] == [pytest.approx(24.84138)]
@@ -230,6 +237,7 @@ def test_two_repeats_show_their_range_and_say_so(reader, experiment):
     assertContains(response, "The bar spans the range of repeats")
     assertContains(response, ">range</td>", count=4)
     assertNotContains(response, "95% interval")
+    assertNotContains(response, ">mean <")
 
 
 def test_latency_is_drawn_from_the_same_runs(reader, experiment):
@@ -310,7 +318,7 @@ def test_runs_of_different_protocols_are_never_drawn_on_one_curve(reader, hardwa
         run = testdata.make_run(made, system, 1, 1, protocol=Protocol.of({"path": system.path}))
         testdata.succeeded(run, 100.0)
     response = reader.get(page_of(made))
-    assertContains(response, "run under 2 protocols, which differ in: path.")
+    assertContains(response, "run under 2 protocols, which differ in: connection path.")
     for number in (1, 2):
         assert len({trace["name"].split(",")[0] for trace in figure_of(response, number)["data"]}) == 1
 
@@ -368,3 +376,25 @@ def test_the_sign_in_page_says_what_was_wrong_and_keeps_the_name(client):
     response = client.post(reverse("login"), {"username": "ada", "password": "wrong"})
     assertContains(response, "do not match an account")
     assertContains(response, 'value="ada"')
+
+
+def test_verdicts_are_said_to_be_so_far_while_runs_are_outstanding(reader, experiment, systems, prices):
+    ended = reader.get(page_of(experiment))
+    assertContains(ended, '<span class="tag">lowest</span>')
+    assertNotContains(ended, "so far")
+    testdata.make_run(experiment, systems[0], 16, 1)
+    live = reader.get(page_of(experiment))
+    for text in (">peak so far", "So far: Lowest of all", "the edge of what was run, so far"):
+        assertContains(live, text)
+    assertNotContains(live, '<span class="tag">lowest</span>')
+
+
+def test_cancelled_runs_are_counted_apart_and_are_no_failure(reader, experiment, systems):
+    testdata.ended(testdata.make_run(experiment, systems[0], 16, 1), "cancelled", "ada cancelled it")
+    page, listed = reader.get(page_of(experiment)), reader.get(LIST)
+    for response in (page, listed):
+        assertContains(response, "1 cancelled")
+        assertContains(response, "8 of 9")
+        assertNotContains(response, "failed or lost</")
+    assertNotContains(page, "without a result")
+    assertContains(listed, ">ended</span>")

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
+from benchhub.analysis.digest import labels
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Filter, Listing
 
@@ -19,7 +20,7 @@ from .progress import progress
 EXPERIMENT_COLUMNS = (
     Column("name", "Experiment", ("name",)),
     Column("state", "State"),
-    Column("progress", "Progress", ("ended_count", "run_count")),
+    Column("progress", "Progress", ("done_count", "run_count")),
     Column("workload", "Workload", ("workload__name",)),
     Column("systems", "Systems", ("system_labels",)),
     Column("created", "Created", ("created_at",)),
@@ -105,4 +106,4 @@ def _protocol_differences(groups: list[curves.Group]) -> list[str]:
     """Names of what keeps the experiment's systems apart; empty for one protocol, which is the rule."""
     if len(groups) < 2:
         return []
-    return curves.differences(queries.protocol_forms(group.protocol_digest for group in groups))
+    return labels(curves.differences(queries.protocol_forms(group.protocol_digest for group in groups)))

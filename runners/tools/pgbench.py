@@ -130,7 +130,9 @@ def _average_remarks(measures: Mapping[str, Measure]) -> list[str]:
     if "latency_average_ms" not in measures:
         return []
     if "latency_stddev_ms" in measures:
-        return ["The latency average is measured."]
+        return [
+            "The latency average is of transactions as pgbench timed them one by one, not derived from their number."
+        ]
     return ["The latency average is derived (duration x clients / transactions), not measured."]
 
 

@@ -82,9 +82,11 @@ def ago(at: datetime | None) -> SafeString:
 
 @register.filter
 def measured(value: Any, unit: str = "") -> SafeString:
-    """A value of any kind as found: counts whole, other numbers rounded, bytes in words, text as it is."""
+    """A value of any kind as found: counts whole, other numbers rounded, bytes in words, times in UTC."""
     if isinstance(value, bool):
         return format_html("{}", "yes" if value else "no")
+    if isinstance(value, datetime):
+        return moment(value)
     if not isinstance(value, int | float):
         return MISSING if value is None else format_html("{}", value)
     if isinstance(value, float) and value.is_integer():
