@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -21,9 +22,15 @@ LONGEST = timedelta(days=366)
 MEANWHILE = "Somebody gave a period that overlaps at this moment: look at the list, then save again."
 
 
+@cache
+def zones() -> list[tuple[str, str]]:
+    """Once for each process: every look walks the whole folder of zones."""
+    return [(name, name) for name in sorted(available_timezones())]
+
+
 def zone_field() -> forms.ChoiceField:
     return forms.ChoiceField(
-        choices=[(name, name) for name in sorted(available_timezones())],
+        choices=zones(),
         initial="UTC",
         label="Time zone",
         help_text="Times above are those of the clock on the wall there, summer time included.",
