@@ -232,7 +232,8 @@ class Run(models.Model):
     def __str__(self) -> str:
         if self.kind == self.Kind.LOAD:
             return f"Data set of {self.system}"
-        return f"{self.system}, {self.clients} clients, repeat {self.repeat}"
+        clients = "1 client" if self.clients == 1 else f"{self.clients} clients"
+        return f"{self.system}, {clients}, repeat {self.repeat}"
 
     @property
     def is_final(self) -> bool:

@@ -94,6 +94,7 @@ def test_the_plan_shows_runs_loads_time_and_order_and_saves_nothing(planner, fil
     assertContains(response, "Repeat 1: 1, 2, 8 clients; at each level PostgreSQL 16.4, pg 16.4, then PostgreSQL 18.1")
     assertContains(response, "<dd>14 min 28 s</dd>", html=True)
     assertNotContains(response, "<html")
+    assertContains(response, "2 of them load data sets")
     assert not Experiment.objects.exists() and not System.objects.exists() and not Run.objects.exists()
 
 

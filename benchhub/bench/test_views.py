@@ -74,7 +74,7 @@ def test_percentiles_say_how_much_was_logged_and_too_few_samples_give_none(reade
 
 def test_facts_and_differences_are_written_whatever_their_shape(reader, run):
     response = reader.get(page_of(run))
-    for text in ("steal", "1.25</data> %", "2 kB", "123,456", "A CPU", "PostgreSQL 18.4"):
+    for text in ("steal", "1.25</data> %", "2 KiB", "123,456", "A CPU", "PostgreSQL 18.4"):
         assertContains(response, text)
 
 

@@ -10,6 +10,7 @@ from django.db.models import Count, Prefetch, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 
 from .forms_priced import HardwareForm, PriceForm, amount_help
 from .listing import Column, Filter, Listing
@@ -103,7 +104,8 @@ def price_add(request: HttpRequest) -> HttpResponse:
     """`of` in the address chooses what is priced; `after` takes the words of an older price for a newer one."""
     form = PriceForm(request.POST or None, initial=_like(request.GET.get("after", "")) | _of(request))
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        messages.success(request, f"The price of {saved.description} is in the list.")
+        later = f" It counts from {saved.priced_on} on, not before." if saved.priced_on > timezone.now().date() else ""
+        messages.success(request, f"The price of {saved.description} is in the list.{later}")
         return redirect("prices")
     intro = "A price is never changed: results cite it. When it changes, add a newer one with its day and source."
     return _form(request, form, "prices", "Prices", title="Add a price", action="Add the price", intro=intro)

@@ -127,7 +127,7 @@ def test_an_approved_host_can_be_probed(engineer, probed, django_capture_on_comm
 
 def test_what_the_probe_found_and_what_is_missing_is_told_in_sentences(engineer, probed):
     answer = engineer.get(page_of(probed))
-    for text in ("A CPU", "Debian GNU/Linux 12", "64 GB", "/opt/pg18/bin", "18.4", "3,400"):
+    for text in ("A CPU", "Debian GNU/Linux 12", "64 GiB", "/opt/pg18/bin", "18.4", "3,400"):
         assertContains(answer, text)
     troubles = answer.context["troubles"]
     assert any("flock is missing" in text and "install util-linux" in text for text in troubles)

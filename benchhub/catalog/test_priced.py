@@ -3,6 +3,7 @@ from decimal import Decimal
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from .models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
@@ -225,6 +226,23 @@ def test_a_price_is_exact_and_its_currency_in_capitals(engineer, box):
     price = ListPrice.objects.get()
     assert (price.hardware, price.amount, price.currency) == (box, Decimal("38364"), "EUR")
     assertContains(engineer.get(reverse("prices")), "38,364.00 EUR")
+
+
+def test_a_price_of_a_later_day_is_said_to_count_from_then_on(engineer, box):
+    add_price(engineer, f"hardware:{box.pk}", priced_on="2999-12-30")
+    for name in ("prices", "hardware-list"):
+        assertContains(engineer.get(reverse(name)), "from 2999-12-30")
+    answer = engineer.post(
+        reverse("price-add"), {**PRICE, "of": f"hardware:{box.pk}", "priced_on": "2999-12-31"}, follow=True
+    )
+    assertContains(answer, "It counts from 2999-12-31 on, not before.")
+
+
+def test_a_price_of_today_is_not_said_to_be_of_a_later_day(engineer, box):
+    today = timezone.now().date().isoformat()
+    answer = engineer.post(reverse("price-add"), {**PRICE, "of": f"hardware:{box.pk}", "priced_on": today}, follow=True)
+    assertContains(answer, today)
+    assertNotContains(answer, f"from {today}")
 
 
 def test_a_price_of_a_licence(engineer):

@@ -75,7 +75,14 @@ def _table(report: Report, width: int, why: bool) -> Iterator[str]:
 
 def _cells(check: Check) -> list[str]:
     computed = f"{check.computed:,}"
-    return [check.section, check.what, check.published, computed, signed(check.difference), check.verdict]
+    return [
+        check.section,
+        f"{check.what} ({check.unit})" if check.unit else check.what,
+        check.published,
+        computed,
+        signed(check.difference),
+        check.verdict,
+    ]
 
 
 def _row(cells: Sequence[str], width: int) -> Iterator[str]:

@@ -30,7 +30,7 @@ STATES = Filter(
     "State",
     {
         "queued": ("queued", Q(state=State.QUEUED)),
-        "active": ("under way", Q(state__in=ACTIVE)),
+        "active": ("running (reserved to collecting)", Q(state__in=ACTIVE)),
         **{state: (state.label, Q(state=state)) for state in FINAL},
     },
 )

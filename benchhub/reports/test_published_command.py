@@ -101,6 +101,11 @@ def test_why_adds_a_sentence_to_every_number():
     assert "38,364 / 492,072 = 0.0780, and 0.08 when rounded, as printed." in joined
 
 
+def test_figures_stand_with_their_units():
+    joined = " ".join(run("--report", "A").stdout.split())
+    assert "(EUR per" in joined
+
+
 def test_a_reader_who_goes_away_is_no_error():
     command = f"{sys.executable} manage.py published --why 2>&1 >&3 | cat"
     script = f"exec 3> >(exec 0<&-; sleep 1); sleep 0.2; {command}"

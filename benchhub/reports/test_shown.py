@@ -34,7 +34,7 @@ def test_what_is_not_known_is_a_dash_and_not_zero():
         assert "0" not in shown
 
 
-@pytest.mark.parametrize(("count", "text"), [(0, "0 bytes"), (1023, "1023 bytes"), (2048, "2 kB"), (5 << 30, "5 GB")])
+@pytest.mark.parametrize(("count", "text"), [(0, "0 bytes"), (1023, "1023 bytes"), (2048, "2 KiB"), (5 << 30, "5 GiB")])
 def test_sizes_are_written_in_powers_of_1024(count, text):
     assert f">{text}<" in size(count)
 

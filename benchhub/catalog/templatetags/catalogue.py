@@ -1,10 +1,12 @@
-"""How amounts of money and memory are written in the catalogue."""
+"""How amounts of money and memory, and the days of prices, are written in the catalogue."""
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 
 from django import template
+from django.utils import timezone
 
 from benchhub.analysis.pricing.money import plain
 
@@ -29,3 +31,9 @@ def gib(memory_bytes: int | None) -> str:
 def quantity(count: Decimal) -> str:
     """1,200 or 0.5: every digit, no idle zeros."""
     return plain(count)
+
+
+@register.filter
+def counting_from(day: date) -> str:
+    """The day of a price: 2026-06-30, or 'from 2026-12-30' of one that does not count yet."""
+    return f"from {day:%Y-%m-%d}" if day > timezone.now().date() else f"{day:%Y-%m-%d}"

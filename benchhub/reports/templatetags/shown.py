@@ -13,7 +13,7 @@ from benchhub.analysis.spread import round_significant
 
 register = template.Library()
 MISSING = format_html('<span class="missing" title="not known">{}</span>', "–")
-BYTE_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
+BYTE_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @register.filter
