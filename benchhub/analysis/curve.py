@@ -79,12 +79,15 @@ class Level:
 
     @property
     def worst_p95_ms(self) -> float | None:
-        """Highest of the repeats' percentiles: percentiles are never averaged."""
-        return max(_known(run.latency_p95_ms for run in self.runs), default=None)
+        """Highest of the repeats' percentiles: percentiles are never averaged. None where one repeat's is not known,
+        which may be the worst of all: a stall leaves too few transactions for a percentile.
+        """
+        return _highest([run.latency_p95_ms for run in self.runs])
 
     @property
     def worst_p99_ms(self) -> float | None:
-        return max(_known(run.latency_p99_ms for run in self.runs), default=None)
+        """As the 95th, of the 99th percentile."""
+        return _highest([run.latency_p99_ms for run in self.runs])
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -175,6 +178,11 @@ def _require_one_protocol(digests: set[str], protocols: Protocols) -> None:
     first, *others = [protocols.get(digest) for digest in sorted(digests)]
     fields = {name for other in others if first and other for name in differing_fields(first, other)}
     raise DifferentProtocolsError(sorted(fields))
+
+
+def _highest(values: Sequence[float | None]) -> float | None:
+    known = _known(values)
+    return max(known) if known and len(known) == len(values) else None
 
 
 def _known(values: Iterable[float | None]) -> list[float]:

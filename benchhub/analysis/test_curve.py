@@ -97,6 +97,11 @@ def test_percentiles_of_repeats_are_never_averaged_and_unknown_ones_are_not_zero
     assert level.latency_average_ms == 1.0
 
 
+def test_the_worst_percentile_is_unknown_where_that_of_one_repeat_is():
+    repeats = [run(1, 1, 10.0, latency_p95_ms=2.0), run(2, 1, 1.0, latency_p95_ms=None)]
+    assert curve.build(repeats).levels[0].worst_p95_ms is None
+
+
 def test_latencies_have_a_spread_of_their_own_of_those_that_are_known():
     level = curve.build([run(i, 1, 10.0, latency_average_ms=ms) for i, ms in enumerate((2.0, None, 4.0))]).levels[0]
     assert (level.latency.n, level.latency.low, level.latency.high) == (2, 2.0, 4.0)
