@@ -152,8 +152,16 @@ class Effect:
     name: str
     low: Decimal
     high: Decimal
-    price_at_low: Decimal
-    price_at_high: Decimal
+    at_low: Quote
+    at_high: Quote
+
+    @property
+    def price_at_low(self) -> Decimal:
+        return self.at_low.quotient
+
+    @property
+    def price_at_high(self) -> Decimal:
+        return self.at_high.quotient
 
     @property
     def size(self) -> Decimal:
@@ -183,13 +191,13 @@ def sensitivity(
     quote(order, throughput, terms)
     effects = []
     for name, (low, high) in ranges.items():
-        prices = [_at(order, throughput, terms, name, value) for value in (low, high)]
-        if prices[0] is not None and prices[1] is not None and prices[0] != prices[1]:
-            effects.append(Effect(name, low, high, prices[0], prices[1]))
+        at_low, at_high = (_at(order, throughput, terms, name, value) for value in (low, high))
+        if at_low is not None and at_high is not None and at_low.quotient != at_high.quotient:
+            effects.append(Effect(name, low, high, at_low, at_high))
     return tuple(sorted(effects, key=lambda effect: effect.size, reverse=True))
 
 
-def _at(order: Order, throughput: Throughput, terms: Terms, name: str, value: Decimal) -> Decimal | None:
+def _at(order: Order, throughput: Throughput, terms: Terms, name: str, value: Decimal) -> Quote | None:
     if name == "term":
         terms = replace(terms, years=int(value))
     elif name == "discount":
@@ -200,7 +208,7 @@ def _at(order: Order, throughput: Throughput, terms: Terms, name: str, value: De
         priced = quote(order, throughput, terms)
     except PricingError:
         return None
-    return None if isinstance(priced, NotEligible) else priced.quotient
+    return None if isinstance(priced, NotEligible) else priced
 
 
 def _with_support(licence: Licence, value: Decimal) -> Licence:

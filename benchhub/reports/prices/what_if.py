@@ -11,9 +11,9 @@ from django.http import QueryDict
 from benchhub.analysis.pricing import questions
 from benchhub.analysis.pricing.money import PricingError, money, plain, rounded, years
 from benchhub.analysis.pricing.questions import BreakEven, Crossing, Effect
-from benchhub.analysis.pricing.quote import Cost, licence_cost, quote_of
+from benchhub.analysis.pricing.quote import Cost, Quote, licence_cost, quote_of
 from benchhub.analysis.pricing.sheet import Kind
-from benchhub.analysis.pricing.steps import Step
+from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
 from benchhub.catalog.models import LicenceModel
 
@@ -89,7 +89,7 @@ def break_even(of: Table, about: Subject) -> Panel:
     except PricingError as error:
         return refused(BREAK_EVEN, title, str(error))
     names = (one.name, other.name)
-    rows = tuple(_crossing(of, about.pair, bought, row, row in found.changes) for row in found.rows)
+    rows = tuple(_crossing(of, about.pair, bought, row) for row in found.rows)
     lines = [
         Line(name, series, counts, [None if cost is None else float(cost) for cost in costs])
         for series, (name, costs) in enumerate(
@@ -101,14 +101,11 @@ def break_even(of: Table, about: Subject) -> Panel:
     return Panel(BREAK_EVEN, title, _crossings(found, names, bought, of), columns, rows, figure)
 
 
-def _crossing(
-    of: Table, pair: tuple[LicenceModel, LicenceModel], bought: Machine, row: Crossing, is_change: bool
-) -> PanelRow:
-    """With its derivation at what the machine has, and where the cheaper one changes."""
+def _crossing(of: Table, pair: tuple[LicenceModel, LicenceModel], bought: Machine, row: Crossing) -> PanelRow:
     is_own = row.cores_per_socket == bought.cores_per_socket
     amounts = tuple(None if cost is None else rounded(cost) for cost in (row.one, row.other))
     cheaper = row.cheaper or ("the same" if row.one is not None else "neither is to be had")
-    steps = _licence_steps(of, pair, bought, row.cores_per_socket) if is_own or is_change else ()
+    steps = _licence_steps(of, pair, bought, row.cores_per_socket)
     return PanelRow((row.cores_per_socket, *amounts, cheaper), steps, is_marked=is_own)
 
 
@@ -131,8 +128,7 @@ def _crossings(found: BreakEven, names: tuple[str, str], bought: Machine, of: Ta
     changes = " ".join(f"From {row.cores_per_socket} on {_is(row)}." for row in found.changes)
     return (
         here,
-        f"{start} {changes} Counted up to {last}; licence and support alone, the hardware left aside. "
-        "The table derives the costs of this machine, and those where the cheaper one changes.",
+        f"{start} {changes} Counted up to {last}; licence and support alone, the hardware left aside.",
     )
 
 
@@ -156,6 +152,7 @@ def sensitivity(of: Table, about: Subject, cell: Cell) -> Panel:
     rows = tuple(
         PanelRow(
             (label, rounded(effect.price_at_low, to), rounded(effect.price_at_high, to), rounded(effect.size, to)),
+            _ends(effect, quote),
             why=why(about.row, about.model),
         )
         for label, effect in zip(labels, effects, strict=True)
@@ -174,6 +171,22 @@ def sensitivity(of: Table, about: Subject, cell: Cell) -> Panel:
 def _setting(effect: Effect) -> str:
     ends = f"{plain(effect.low)} to {plain(effect.high)}{' years' if effect.name == 'term' else '%'}"
     return f"{SETTINGS[effect.name]}, {ends}"
+
+
+def _ends(effect: Effect, present: Quote) -> tuple[Step, ...]:
+    """How the price at each end comes about, as far as it differs from the present one, which is derived above."""
+    ends = ((effect.low, effect.at_low), (effect.high, effect.at_high))
+    return tuple(one for value, quote in ends for one in (_end(effect, value), *_differing(quote, present)))
+
+
+def _end(effect: Effect, value: Decimal) -> Step:
+    template = "{setting}, {result}, and all else as in the present price"
+    words = years(int(value)) if effect.name == "term" else f"{plain(value)}%"
+    return step("setting", template, words, setting=SETTINGS[effect.name])
+
+
+def _differing(quote: Quote, present: Quote) -> list[Step]:
+    return [one for one in quote.steps if one not in present.steps]
 
 
 def standbys(of: Table, about: Subject, cell: Cell) -> Panel:
