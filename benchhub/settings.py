@@ -44,7 +44,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "benchhub.accounts.middleware.audited",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "benchhub.accounts.middleware.Guard",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

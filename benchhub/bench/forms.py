@@ -14,7 +14,7 @@ from django.http import QueryDict
 from benchhub.analysis.levels import parse as parse_levels
 from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
 
-from . import plan
+from . import permits, plan
 from .forms_policy import POLICY, PolicyFields
 from .models import Experiment, System
 
@@ -197,9 +197,10 @@ class Draft:
         initial: Mapping[str, Any] | None = None,
         systems: Sequence[Mapping[str, Any]] = ({},),
         needs_name: bool = True,
+        user: Any = None,
     ) -> None:
         known = Catalogue()
-        self.known = known
+        self.known, self.user = known, user
         self.plan = PlanForm(data, initial=initial, known=known)
         self.plan.fields["name"].required = needs_name
         self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs={"known": known})
@@ -218,6 +219,7 @@ class Draft:
             return None
         systems = [self._system(form.cleaned_data) for form in self.systems]
         self._refuse_doubles(systems)
+        self._refuse_without_permit(systems)
         client = self._client([system.driver for system in systems])
         if client is None or any(self.systems.errors):
             return None
@@ -236,6 +238,12 @@ class Draft:
             if system.digest in seen:
                 form.add_error("instance", "This system is in the plan already: change it or remove it.")
             seen.add(system.digest)
+
+    def _refuse_without_permit(self, systems: Sequence[System]) -> None:
+        for form, system in zip(self.systems, systems, strict=True):
+            hosts = (system.driver_id, system.instance.host_id)
+            if self.user and (sentence := permits.refusal(self.user, hosts)):
+                form.add_error("instance", sentence)
 
     def _client(self, drivers: Sequence[Host]) -> dict[str, Any] | None:
         try:

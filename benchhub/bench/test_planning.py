@@ -25,7 +25,7 @@ def build(version, folder=None, **fields):
 
 @pytest.fixture
 def planner(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 
