@@ -10,6 +10,7 @@ def alive(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("alive", alive, name="alive"),
+    path("api/v1/", include("benchhub.api.urls")),
     path("", include("benchhub.accounts.urls")),
     path("", include("benchhub.catalog.urls")),
     path("", include("benchhub.bench.urls")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from django import forms
@@ -78,12 +78,19 @@ def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **opt
     choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
     return forms.TypedChoiceField(
         choices=choices,
-        coerce=rows.__getitem__,
+        coerce=partial(_row, rows),
         empty_value=None,
         required=required,
         error_messages={"required": "Choose one."},
         **options,
     )
+
+
+def _row(rows: Mapping[str, Any], key: str) -> Any:
+    """ValueError where it has gone since the form was shown: that is said beside the field."""
+    if key not in rows:
+        raise ValueError(key)
+    return rows[key]
 
 
 class SystemForm(forms.Form):
