@@ -140,7 +140,7 @@ CELERY_BEAT_SCHEDULE = {
 REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer", "benchhub.api.renderers.Page"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["benchhub.api.parsers.Json"],
     "DEFAULT_SCHEMA_CLASS": "benchhub.api.schema.Described",
     "EXCEPTION_HANDLER": "benchhub.api.problems.handler",
     "UNAUTHENTICATED_USER": None,

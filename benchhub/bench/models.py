@@ -15,12 +15,13 @@ from django.db.models.functions import Coalesce, Now
 from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
+from .models_delivery import Delivery
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
 from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
+__all__ = ["Delivery", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):
@@ -105,6 +106,7 @@ class Experiment(models.Model):
     name = models.CharField(max_length=160)
     remark = models.TextField(blank=True)
     is_demonstration = models.BooleanField(default=False)
+    is_brought_in = models.BooleanField(default=False, help_text="Its runs were measured elsewhere.")
     workload = models.ForeignKey(Workload, models.PROTECT)
     systems = models.ManyToManyField(System, through="ExperimentSystem", related_name="experiments")
     client_build = models.ForeignKey(PgBuild, models.PROTECT, help_text="One pgbench serves every system.")
@@ -209,6 +211,8 @@ class Run(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    delivery = models.ForeignKey(Delivery, models.PROTECT, null=True, blank=True, related_name="runs")
+    source = models.CharField(max_length=300, blank=True, help_text="Whence it was brought in.")
 
     objects = RunQuerySet.as_manager()
 
