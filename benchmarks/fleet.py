@@ -191,6 +191,7 @@ def ramp(systems: Sequence[System], seconds: int) -> None:
     from benchhub.bench import plan
     from benchhub.bench.models import Experiment
     from benchhub.catalog.models import Workload
+    from benchhub.celery import wake
 
     workload = Workload.objects.create(name="select-only", tool="pgbench", parameters=PARAMETERS)
     start = time.monotonic()
@@ -206,6 +207,7 @@ def ramp(systems: Sequence[System], seconds: int) -> None:
             duration_s=seconds,
         )
         plan.queue(experiment, [system])
+        wake()  # as the pages do: else the starts of a tick's length would come, and end, together
 
 
 def until_settled(targets: int, seconds: int) -> None:
