@@ -19,6 +19,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -242,8 +243,9 @@ def cpu_s(child: Child) -> float:
     """User and system time of a process and those below it, ended ones included where they were waited for."""
     total = 0.0
     for pid in family(child.identity.pid):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-        total += sum(int(field) for field in fields[11:15]) / TICKS_PER_S
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended: its parent has its time
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+            total += sum(int(field) for field in fields[11:15]) / TICKS_PER_S
     return total
 
 
