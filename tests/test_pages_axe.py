@@ -14,7 +14,7 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Window
+from benchhub.bench.models import Design, Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -38,6 +38,8 @@ PAGES = {
     "login": None,
     "experiments": None,
     "experiment-new": None,
+    "presets": None,
+    "design": "design",
     "experiment": "experiment",
     "experiment-cancel": "experiment",
     "run": "run",
@@ -114,7 +116,7 @@ def rows():
     ListPrice.objects.create(licence_model=licence, description="A core for a year", amount=100, **price)
     host = testdata.make_host()
     system = testdata.make_system("18", host, hardware)
-    experiment = testdata.make_experiment([system])
+    experiment = testdata.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
     run = testdata.make_run(experiment, system, 1, 1)
     doubt = [{"code": "x", "text": "A doubt."}]
     testdata.succeeded(run, 300.0, doubts=doubt)
@@ -145,6 +147,7 @@ def rows():
         "configuration": system.configuration,
         "workload": experiment.workload,
         "experiment": experiment,
+        "design": experiment.design,
         "run": run,
         "waiting": waiting,
         "lost": lost,

@@ -1,12 +1,14 @@
 from django.urls import path
 
-from . import control, times, views, views_vitals
+from . import control, designs, times, views, views_vitals
 
 urlpatterns = [
     path("health", views_vitals.health, name="health"),
     path("metrics", views_vitals.metrics, name="metrics"),
     path("experiments/new", views.experiment_new, name="experiment-new"),
     path("experiments/plan", views.experiment_plan, name="experiment-plan"),
+    path("experiments/presets", designs.presets_shown, name="presets"),
+    path("designs/<int:pk>/", designs.design, name="design"),
     path("experiments/<int:pk>/again", views.again, name="again"),
     path("experiments/<int:pk>/cancel", views.experiment_cancel, name="experiment-cancel"),
     path("queue/", control.queue_shown, name="queue"),

@@ -64,8 +64,8 @@ def kinds(of: Iterable[SystemCurve]) -> list[str]:
 
 
 def is_point(run: Run, protocol_digest: str) -> bool:
-    """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, and ended well."""
-    if run.protocol_id != protocol_digest:
+    """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, ended well, and counts."""
+    if run.protocol_id != protocol_digest or run.set_aside_at:
         return False
     return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
 
