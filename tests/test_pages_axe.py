@@ -14,7 +14,7 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Design, Window
+from benchhub.bench.models import Design, Run, Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -44,6 +44,8 @@ PAGES = {
     "experiment-cancel": "experiment",
     "run": "run",
     "run-cancel": "waiting",
+    "run-set-aside": "run",
+    "experiment-repeats": "experiment",
     "queue": None,
     "experiment-policy": "experiment",
     "experiment-times": "experiment",
@@ -122,6 +124,8 @@ def rows():
     testdata.succeeded(run, 300.0, doubts=doubt)
     testdata.with_everything(run)
     testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
+    testdata.succeeded(aside := testdata.make_run(experiment, system, 1, 3), 30.0)
+    Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")
     testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
     waiting = testdata.make_run(experiment, system, 8, 2)
     lost = testdata.make_run(experiment, system, 8, 3)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import control, designs, times, views, views_vitals
+from . import aside, control, designs, repeats, times, views, views_vitals
 
 urlpatterns = [
     path("health", views_vitals.health, name="health"),
@@ -27,6 +27,9 @@ urlpatterns = [
     path("hosts/<int:pk>/times/weekly", times.weekly, {"kind": "host"}, name="host-times-weekly"),
     path("times/<int:pk>/remove", times.remove_once, name="time-remove"),
     path("windows/<int:pk>/remove", times.remove_weekly, name="window-remove"),
+    path("experiments/<int:pk>/repeats", repeats.experiment_repeats, name="experiment-repeats"),
+    path("runs/<int:pk>/set-aside", aside.run_set_aside, name="run-set-aside"),
+    path("runs/<int:pk>/put-back", aside.run_put_back, name="run-put-back"),
     path("runs/<int:pk>/rerun", control.run_rerun, name="run-rerun"),
     path("runs/<int:pk>/log/<str:stream>", control.run_log, name="run-log"),
     path("runs/<int:pk>/", views.run, name="run"),
