@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import ceil
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from benchhub.analysis import digest
-from benchhub.catalog.models import DataSet, Hardware, Host, Instance
+from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
 from runners import tools
 from runners.contract import Endpoint, RunSpec
 from runners.tools import choose_sampling_rate
@@ -24,7 +24,6 @@ UNKNOWN_TPS = 1_000_000
 UNKNOWN_TPS_PER_THREAD = 60_000
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
-LOAD_GUESS_S_PER_SCALE = 0.3
 
 
 def resolve_threads(rule: str, clients: int) -> int:
@@ -94,7 +93,7 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "tool": workload.tool,
             "parameters": dict(workload.parameters),
             "data_set": dict(tool.data_set(workload.parameters)),
-            "client": f"{workload.tool} {experiment.client_build.version}",
+            "client": f"{tool.program} {experiment.client_build.version}",
             "duration_s": experiment.duration_s,
             "warmup_s": experiment.warmup_s,
             "vacuum": experiment.vacuum,
@@ -193,14 +192,13 @@ def _load_run(experiment: Experiment, system: System, protocol: Protocol, positi
         repeat=0,
         spec=spec,
         protocol=protocol,
-        expected_s=load_guess_s(experiment.workload.parameters),
+        expected_s=load_guess_s(experiment.workload),
     )
 
 
-def load_guess_s(parameters: Mapping[str, Any]) -> int:
-    """Seconds that a data set of this scale takes to load, where nothing better is known."""
-    scale: float = parameters.get("scale", 1)
-    return ceil(max(LOAD_GUESS_S, scale * LOAD_GUESS_S_PER_SCALE))
+def load_guess_s(workload: Workload) -> int:
+    """Seconds that a data set of this size takes to load, where nothing better is known."""
+    return ceil(max(LOAD_GUESS_S, tools.get(workload.tool).load_guess_s(workload.parameters)))
 
 
 def _measure_run(

@@ -13,6 +13,7 @@ from django.db.models import Count, Q, Sum
 from django.http import QueryDict
 
 from benchhub.catalog.models import PgBuild
+from runners import tools
 
 from . import plan
 from .forms import Asked, PlanForm, SystemForm
@@ -104,12 +105,13 @@ def _extra_s(systems: Sequence[System]) -> float:
 
 
 def _load_s(asked: Asked) -> float:
-    """Seconds that a data set of this scale takes to load, in proportion to those loaded before."""
-    scale: float = asked.experiment.workload.parameters.get("scale", 1)
+    """Seconds that a data set of this size takes to load, in proportion to those that the tool loaded before."""
+    workload = asked.experiment.workload
+    tool = tools.get(workload.tool)
     ended = _ended(Run.Kind.LOAD).filter(system__instance__in={system.instance_id for system in asked.systems})
-    taken = ended.values_list("started_at", "ended_at", "spec__parameters__scale")[:RECENT]
-    each_s = [(end - start).total_seconds() / of for start, end, of in taken if of]
-    return scale * fmean(each_s) if each_s else plan.load_guess_s(asked.experiment.workload.parameters)
+    taken = ended.filter(spec__tool=tool.name).values_list("started_at", "ended_at", "spec__parameters")[:RECENT]
+    slower = [(end - start).total_seconds() / tool.load_guess_s(of) for start, end, of in taken]
+    return tool.load_guess_s(workload.parameters) * fmean(slower) if slower else plan.load_guess_s(workload)
 
 
 def _ended(kind: str) -> Any:

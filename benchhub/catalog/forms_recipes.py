@@ -56,7 +56,7 @@ class ConfigurationForm(RevisedForm):
 
 
 class WorkloadForm(RevisedForm):
-    tool = forms.ChoiceField(label="Load generator", choices=[(name, name) for name in tools.TOOLS])
+    tool = forms.ChoiceField(label="Load generator", choices=[("pgbench", "pgbench")])
     script = forms.ChoiceField(
         choices=[(name, name) for name in BUILTIN_SCRIPTS],
         help_text="select-only reads one account; simple-update and tpcb-like write in each transaction.",
