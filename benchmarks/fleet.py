@@ -52,7 +52,8 @@ PSQL = """\
 #!/bin/sh
 case "$*" in
 *"SELECT 'scale '"*)
-    echo 'scale 1, accounts 100000, primary keys 1, foreign keys false, partitions 0, unlogged false, fillfactor 100' ;;
+    printf '%s, ' 'scale 1' 'accounts 100000' 'primary keys 1' 'foreign keys false' 'partitions 0' 'unlogged false'
+    echo 'fillfactor 100, init none' ;;
 *"-f -"*) cat > /dev/null ;;
 *) echo 0 ;;
 esac

@@ -84,8 +84,8 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
         parts.append(_step("drop_caches", DROP_CACHES, PREPARATION_FAILED, "The caches could not be dropped."))
     if spec.settle_s:
         parts.append(f"step settle\nsleep {spec.settle_s}\n")
-    if spec.warmup_s:
-        parts.append(_warmup(spec, tool))
+    if spec.warmup_s and (warmup := tool.warmup_command(spec)):
+        parts.append(_warmup(warmup))
     parts += [_snapshot("before", BEFORE_FILE), _main("measure", tool.measure_command(spec))]
     parts.append(_snapshot("after", AFTER_FILE))
     if reduce := tool.reduce_command(spec):
@@ -150,10 +150,9 @@ def _step(name: str, command: str, code: int, reason: str) -> str:
     return f"step {name}\n(\n{command.rstrip()}\n) >&2 || fail {code} {shlex.quote(reason)}\n"
 
 
-def _warmup(spec: RunSpec, tool: Tool) -> str:
-    command = tool.warmup_command(spec).rstrip()
+def _warmup(command: str) -> str:
     failure = f"{{ cat warmup.log >&2; fail {PREPARATION_FAILED} 'The warm-up failed.'; }}"
-    return f"step warmup\n(\n{command}\n) > warmup.log 2>&1 || {failure}\n"
+    return f"step warmup\n(\n{command.rstrip()}\n) > warmup.log 2>&1 || {failure}\n"
 
 
 def _watch_idle(seconds: int) -> str:

@@ -92,11 +92,12 @@ def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observ
     differences = settings_that_differ(run, observed.settings)
     doubts = [*result.doubts, *audit_doubts(run, result, observed), *map(_difference_doubt, differences)]
     value = {name: measure.value for name, measure in result.measures.items()}
+    throughput = result.measures[throughput_name(run)]
     Result.objects.create(
         run=run,
         attempt=attempt,
-        throughput=value["tps"],
-        unit=result.measures["tps"].unit,
+        throughput=throughput.value,
+        unit=throughput.unit,
         latency_average_ms=value.get("latency_average_ms"),
         latency_p50_ms=value.get("latency_p50_ms"),
         latency_p95_ms=value.get("latency_p95_ms"),
@@ -108,6 +109,11 @@ def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observ
     )
     _store_series(run, result)
     _store_found(run, observed, differences)
+
+
+def throughput_name(run: Run) -> str:
+    """The measure that stands for the run: tps, mqth."""
+    return tools.get(plan.spec_of(run).tool).unit.lower()
 
 
 def _store_series(run: Run, result: RunResult) -> None:
@@ -174,7 +180,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
             clients=run.clients,
             threads=run.threads,
             duration_s=spec.duration_s,
-            tps=value["tps"],
+            tps=value[throughput_name(run)],
             tps_including=value.get("tps_including"),
             tps_excluding=value.get("tps_excluding"),
             transactions=_whole(value.get("transactions")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from math import ceil
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from benchhub.analysis import design, digest
-from benchhub.catalog.models import DataSet, Hardware, Host, Instance
+from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
 from runners import tools
 from runners.contract import Endpoint, RunSpec
 from runners.tools import choose_sampling_rate
@@ -25,7 +25,6 @@ UNKNOWN_TPS_PER_THREAD = 60_000
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
 QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
-LOAD_GUESS_S_PER_SCALE = 0.3
 
 
 def resolve_threads(rule: str, clients: int) -> int:
@@ -95,7 +94,7 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "tool": workload.tool,
             "parameters": dict(workload.parameters),
             "data_set": dict(tool.data_set(workload.parameters)),
-            "client": f"{workload.tool} {experiment.client_build.version}",
+            "client": f"{tool.program} {experiment.client_build.version}",
             "duration_s": experiment.duration_s,
             "warmup_s": experiment.warmup_s,
             "vacuum": experiment.vacuum,
@@ -245,7 +244,7 @@ def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int
         is_canary=step.is_canary,
         spec=asdict(spec),
         protocol=protocol,
-        expected_s=load_guess_s(experiment.workload.parameters) if is_load else spec.expected_s,
+        expected_s=load_guess_s(experiment.workload) if is_load else spec.expected_s,
     )
 
 
@@ -258,10 +257,9 @@ def spec_for(experiment: Experiment, step: Step) -> RunSpec:
     return replace(spec, watch_idle_s=QUIET_S if step.is_canary else 0)
 
 
-def load_guess_s(parameters: Mapping[str, Any]) -> int:
-    """Seconds that a data set of this scale takes to load, where nothing better is known."""
-    scale: float = parameters.get("scale", 1)
-    return ceil(max(LOAD_GUESS_S, scale * LOAD_GUESS_S_PER_SCALE))
+def load_guess_s(workload: Workload) -> int:
+    """Seconds that a data set of this size takes to load, where nothing better is known."""
+    return ceil(max(LOAD_GUESS_S, tools.get(workload.tool).load_guess_s(workload.parameters)))
 
 
 @transaction.atomic

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from benchhub.catalog.models import Workload
+from runners import tools
+
 from . import plan
 from .models import Experiment, Run, System
 from .progress import STEPS_GUESS_S
@@ -88,12 +91,16 @@ def _extra_s(systems: Sequence[System]) -> float:
 
 
 def _load_s(parts: Sequence[Experiment], systems: Sequence[System]) -> list[float]:
-    """Seconds that each part's data set takes to load, in proportion to those loaded before."""
+    """Seconds that each part's data set takes to load, in proportion to those that its tool loaded before."""
     ended = _ended(Run.Kind.LOAD).filter(system__instance__in={system.instance_id for system in systems})
-    taken = ended.values_list("started_at", "ended_at", "spec__parameters__scale")[:RECENT]
-    each_s = [(end - start).total_seconds() / of for start, end, of in taken if of]
-    asked = [part.workload.parameters for part in parts]
-    return [_scale(one) * fmean(each_s) if each_s else plan.load_guess_s(one) for one in asked]
+    return [_one_load_s(part.workload, ended) for part in parts]
+
+
+def _one_load_s(workload: Workload, ended: Any) -> float:
+    tool = tools.get(workload.tool)
+    taken = ended.filter(spec__tool=tool.name).values_list("started_at", "ended_at", "spec__parameters")[:RECENT]
+    slower = [(end - start).total_seconds() / tool.load_guess_s(of) for start, end, of in taken]
+    return tool.load_guess_s(workload.parameters) * fmean(slower) if slower else plan.load_guess_s(workload)
 
 
 def _ended(kind: str) -> Any:
