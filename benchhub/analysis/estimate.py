@@ -57,6 +57,9 @@ class Estimate:
         half = t_quantile(self.degrees, confidence) * math.sqrt(self.variance)
         return math.exp(self.value - half), math.exp(self.value + half)
 
+    def scaled(self, factor: float) -> Estimate:
+        return Estimate(factor * self.value, tuple((factor**2 * variance, degrees) for variance, degrees in self.parts))
+
     def __sub__(self, other: Estimate) -> Estimate:
         return Estimate(self.value - other.value, self.parts + other.parts)
 
@@ -71,9 +74,7 @@ def of_repeats(values: Sequence[float]) -> Estimate:
 
 def mean(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of independent estimates: a geometric mean of their ratios."""
-    share = 1 / len(estimates)
-    parts = tuple((share**2 * variance, degrees) for one in estimates for variance, degrees in one.parts)
-    return Estimate(share * sum(one.value for one in estimates), parts)
+    return total(estimates).scaled(1 / len(estimates))
 
 
 def total(estimates: Iterable[Estimate]) -> Estimate:
