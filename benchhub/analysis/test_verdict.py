@@ -71,7 +71,7 @@ def test_what_is_not_known_is_not_checked_and_named():
     found = of_run(RunFacts(clients=1, duration_s=5))
     assert found.reasons == ()
     assert found.unchecked == (
-        "steadiness (too few seconds)",
+        "steadiness (fewer than 20 values)",
         "CPU time stolen by other guests",
         "throttling of the CPUs",
         "blocks read",

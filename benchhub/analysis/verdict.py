@@ -172,7 +172,7 @@ def _slow_start(steady: Steadiness) -> bool:
 
 def _unchecked(facts: RunFacts) -> Iterator[str]:
     known = {
-        "steadiness (too few seconds)": facts.steadiness,
+        "steadiness (fewer than 20 values)": facts.steadiness,
         "CPU time stolen by other guests": facts.stolen_share,
         "throttling of the CPUs": facts.throttle_events,
         "blocks read": facts.blocks_per_transaction,
