@@ -9,13 +9,13 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from benchhub.analysis import audit, digest
+from benchhub.analysis import audit, digest, verdict
 from benchhub.analysis.settings import same_setting
 from benchhub.catalog.models import DataSet
 from runners import tools
 from runners.contract import Doubt, Outputs, RunResult
 
-from . import plan
+from . import plan, run_facts
 from .models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from .states import State
 
@@ -91,6 +91,7 @@ def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observ
     """The rows of a measuring run that ended well."""
     differences = settings_that_differ(run, observed.settings)
     doubts = [*result.doubts, *audit_doubts(run, result, observed), *map(_difference_doubt, differences)]
+    doubts += _judged(run, result, observed)
     value = {name: measure.value for name, measure in result.measures.items()}
     throughput = result.measures[throughput_name(run)]
     Result.objects.create(
@@ -200,6 +201,14 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
         )
     )
     return [Doubt(code, text) for code, text in found]
+
+
+def _judged(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
+    """What else speaks against the run: its series, its failures, and what was counted around it."""
+    value = {name: measure.value for name, measure in result.measures.items()}
+    tps = [(series.values, series.step_s) for series in result.series if series.metric == run_facts.THROUGHPUT]
+    facts = run_facts.facts(run, (), value, tps[0] if tps else None, observed.deltas)
+    return [Doubt(reason.code, reason.text) for reason in verdict.of_run(facts).reasons]
 
 
 def _whole(number: float | None) -> int | None:

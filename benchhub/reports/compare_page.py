@@ -164,15 +164,27 @@ def levels(chosen: Sequence[Chosen], baseline: Chosen) -> list[tuple[int, list[C
 def sentences(one: Chosen, baseline: Chosen) -> list[str]:
     """What was found of a curve against the baseline, the plainest first."""
     by_level = ratio.by_level(one.of.curve, baseline.of.curve)
-    at = baseline.of.curve.peak.level.clients
+    at = _best_together(one, baseline, by_level)
     said = []
-    if at in by_level:
+    if at:
         said.append(ratio.sentence(by_level[at], one.label, baseline.label, f"at {_clients(at)}"))
-    if at not in by_level or one.of.curve.peak.level.clients != at:
+    if {one.of.curve.peak.level.clients, baseline.of.curve.peak.level.clients} != {at}:
         said.append(_at_the_peaks(one, baseline))
     if len(by_level) > 1:
         said.append(_over_the_levels(by_level))
     return said
+
+
+def _best_together(one: Chosen, baseline: Chosen, by_level: Mapping[int, Ratio]) -> int:
+    """The level with the highest median of both together, 0 for none.
+
+    The best level of one side alone would flatter that side, because its noise helped to choose it.
+    """
+    medians = [
+        {level.clients: level.throughput.median for level in of.of.curve.levels if level.clients in by_level}
+        for of in (one, baseline)
+    ]
+    return max(by_level, key=lambda clients: (medians[0][clients] * medians[1][clients], -clients), default=0)
 
 
 def _at_the_peaks(one: Chosen, baseline: Chosen) -> str:
@@ -187,10 +199,12 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
     least = min(by_level, key=lambda clients: by_level[clients].value)
     most = max(by_level, key=lambda clients: by_level[clients].value)
     bounds = [f"{ratio.times(by_level[clients].value)} at {_clients(clients)}" for clients in (least, most)]
-    said = f"Over the {len(by_level)} levels that both ran, the ratio of medians goes from {bounds[0]} to {bounds[1]}"
+    said = f"Over the {len(by_level)} levels that both ran, the ratio goes from {bounds[0]} to {bounds[1]}"
     if not any(found.has_spread for found in by_level.values()):
         return f"{said}."
     apart = sum(found.has_spread and not found.overlaps for found in by_level.values())
+    if all(found.is_tested for found in by_level.values()):
+        return f"{said}; it tells the two apart at {apart} of them."
     return f"{said}; the ranges of repeats lie apart at {apart} of them."
 
 
