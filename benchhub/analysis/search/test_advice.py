@@ -54,7 +54,7 @@ def test_a_flat_curve_is_known_to_be_flat_and_any_level_is_good_enough():
 
 
 def test_noise_is_told_from_shape_and_makes_the_budget_larger():
-    advice, trials = followed(scalability, Goal(runs=12, noisy_runs=20, confidence=0.999), noise=0.06)
+    advice, trials = followed(scalability, Goal(runs=12, noisy_runs=20, confidence=0.999), noise=0.05)
     assert advice.noise > 0.015
     assert 12 < len(trials) <= 20
     advice, trials = followed(scalability, Goal(runs=12, noisy_runs=20, confidence=0.9999999), noise=0.003)
@@ -112,11 +112,12 @@ def test_the_best_load_under_a_ceiling_is_found():
 
 def test_a_level_that_was_refused_is_not_tried_again_and_runs_without_result_are_paid_for():
     trials = [Trial(rung, scalability(rung)) for rung in rungs(LEVELS)]
-    wanted = advise(LEVELS, trials, GOAL).clients
-    advice = advise(LEVELS, trials, GOAL, spoilt=2, refused=[wanted])
+    goal = Goal(runs=12, noisy_runs=12)
+    wanted = advise(LEVELS, trials, goal).clients
+    advice = advise(LEVELS, trials, goal, spoilt=2, refused=[wanted])
     assert advice.clients not in (wanted, None)
     assert advice.runs_left == 12 - 5 - 2
-    assert advise(LEVELS, trials, GOAL, spoilt=19).stopped == "spent"
+    assert advise(LEVELS, trials, goal, spoilt=7).stopped == "spent"
     assert advise(LEVELS, [], GOAL, spoilt=12).stopped == "spent"
     assert advise([4, 8], [], GOAL, spoilt=4, refused=[4, 8]).stopped == "refused"
 
