@@ -14,7 +14,7 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Window
+from benchhub.bench.models import Design, Run, Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -38,10 +38,14 @@ PAGES = {
     "login": None,
     "experiments": None,
     "experiment-new": None,
+    "presets": None,
+    "design": "design",
     "experiment": "experiment",
     "experiment-cancel": "experiment",
     "run": "run",
     "run-cancel": "waiting",
+    "run-set-aside": "run",
+    "experiment-repeats": "experiment",
     "queue": None,
     "experiment-policy": "experiment",
     "experiment-times": "experiment",
@@ -114,12 +118,14 @@ def rows():
     ListPrice.objects.create(licence_model=licence, description="A core for a year", amount=100, **price)
     host = testdata.make_host()
     system = testdata.make_system("18", host, hardware)
-    experiment = testdata.make_experiment([system])
+    experiment = testdata.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
     run = testdata.make_run(experiment, system, 1, 1)
     doubt = [{"code": "x", "text": "A doubt."}]
     testdata.succeeded(run, 300.0, doubts=doubt)
     testdata.with_everything(run)
     testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
+    testdata.succeeded(aside := testdata.make_run(experiment, system, 1, 3), 30.0)
+    Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")
     testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
     waiting = testdata.make_run(experiment, system, 8, 2)
     lost = testdata.make_run(experiment, system, 8, 3)
@@ -145,6 +151,7 @@ def rows():
         "configuration": system.configuration,
         "workload": experiment.workload,
         "experiment": experiment,
+        "design": experiment.design,
         "run": run,
         "waiting": waiting,
         "lost": lost,

@@ -226,7 +226,12 @@ def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
 def doubts(one: Chosen) -> list[str]:
     """Whatever makes the curve less sure, each as a sentence."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
-    return [*said, *_changed_facts(one.runs), *_unfinished(one), *_of_runs(one)]
+    return [
+        *said,
+        *_changed_facts([run for run in one.runs if not run.set_aside_at]),
+        *_unfinished(one),
+        *_of_runs(one),
+    ]
 
 
 def _changed_facts(runs: Sequence[Run]) -> list[str]:
@@ -244,10 +249,13 @@ def _unfinished(one: Chosen) -> list[str]:
     left = sum(not run.is_final for run in one.runs)
     cancelled = sum(run.state == State.CANCELLED for run in one.runs)
     ended = sum(run.is_final for run in one.runs)
-    without = ended - cancelled - sum(len(level.runs) for level in one.of.curve.levels)
+    aside = sum(run.set_aside_at is not None for run in one.runs)
+    without = ended - cancelled - aside - sum(len(level.runs) for level in one.of.curve.levels)
     said = [f"Still to come: {left} of {len(one.runs)} runs."] if left else []
     if without:
         said.append(f"{without} of {len(one.runs)} runs ended without a result; no point comes of that.")
+    if aside:
+        said.append(f"{aside} of {len(one.runs)} runs {'was' if aside == 1 else 'were'} set aside by a person.")
     if cancelled:
         said.append(f"{cancelled} of {len(one.runs)} runs {'was' if cancelled == 1 else 'were'} cancelled.")
     return said
