@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search
-.PHONY: faults soak pictures
+.PHONY: faults soak pictures openapi
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -17,6 +17,7 @@ help:
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
 	@echo "make bench-...    overhead, memory, pages, pricing, fleet, search: measure BenchHub itself against a peer or a limit"
+	@echo "make openapi      write docs/openapi.yaml anew from the code"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -64,6 +65,9 @@ bench-search: venv
 
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures
+
+openapi: venv
+	@SECRET_KEY=none $(RUN) -W ignore::RuntimeWarning manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
 check: venv-dev
 	$(RUN) -m ruff check

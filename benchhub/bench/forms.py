@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from django import forms
@@ -14,7 +14,7 @@ from django.http import QueryDict
 from benchhub.analysis.levels import parse as parse_levels
 from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
 
-from . import forms_design, plan
+from . import forms_design, permits, plan
 from .forms_design import DesignFields, tried
 from .forms_policy import POLICY, PolicyFields
 from .models import Experiment, System
@@ -92,7 +92,7 @@ def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **opt
     choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
     return forms.TypedChoiceField(
         choices=choices,
-        coerce=rows.__getitem__,
+        coerce=partial(_row, rows),
         empty_value=None,
         required=required,
         error_messages={"required": "Choose one."},
@@ -105,6 +105,13 @@ class _Several(forms.TypedMultipleChoiceField):
         """An empty choice is none."""
         chosen: list[str] = super().to_python([one for one in value or [] if one])
         return chosen
+
+
+def _row(rows: Mapping[str, Any], key: str) -> Any:
+    """ValueError where it has gone since the form was shown: that is said beside the field."""
+    if key not in rows:
+        raise ValueError(key)
+    return rows[key]
 
 
 class SystemForm(forms.Form):
@@ -190,7 +197,7 @@ class PlanForm(DesignFields, PolicyFields):
         self.fields["workload"] = _choice(known.workloads, "Choose a workload")
         self.fields["more_workloads"] = _Several(
             choices=[(key, str(row)) for key, row in known.workloads.items()],
-            coerce=known.workloads.__getitem__,
+            coerce=partial(_row, known.workloads),
             required=False,
             label="Others as well (optional)",
             help_text="Each makes a part of the design. In conditions the one above is workload 1.",
@@ -219,9 +226,10 @@ class Draft:
         initial: Mapping[str, Any] | None = None,
         systems: Sequence[Mapping[str, Any]] = ({},),
         needs_name: bool = True,
+        user: Any = None,
     ) -> None:
         known = Catalogue()
-        self.known = known
+        self.known, self.user = known, user
         self.plan = PlanForm(data, initial=initial, known=known)
         self.plan.fields["name"].required = needs_name
         self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs={"known": known})
@@ -257,6 +265,7 @@ class Draft:
             return None
         systems = [self._system(form.cleaned_data) for form in self.systems]
         self._refuse_doubles(systems)
+        self._refuse_without_permit(systems)
         client = self._client([system.driver for system in systems])
         if client is None or any(self.systems.errors):
             return None
@@ -276,6 +285,12 @@ class Draft:
             if system.digest in seen:
                 form.add_error("instance", "This system is in the plan already: change it or remove it.")
             seen.add(system.digest)
+
+    def _refuse_without_permit(self, systems: Sequence[System]) -> None:
+        for form, system in zip(self.systems, systems, strict=True):
+            hosts = (system.driver_id, system.instance.host_id)
+            if self.user and (sentence := permits.refusal(self.user, hosts)):
+                form.add_error("instance", sentence)
 
     def _client(self, drivers: Sequence[Host]) -> dict[str, Any] | None:
         try:

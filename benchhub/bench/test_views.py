@@ -17,7 +17,7 @@ RUN_QUERIES = 10  # session, user, run, attempts, evidence, histograms, live log
 
 @pytest.fixture
 def reader(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 

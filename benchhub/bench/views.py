@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import plan, planning, presets, queue, run_page
+from . import permits, plan, planning, presets, queue, run_page
 from .forms import Draft
 from .models import Experiment, Run
 from .states import FINAL
@@ -30,7 +30,7 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
         values, systems = planning.typed(request.POST)
         return _plan_page(request, Draft(initial=values, systems=planning.resized(systems, request.POST)))
     is_final = "queue" in request.POST
-    draft = Draft(request.POST, needs_name=is_final)
+    draft = Draft(request.POST, needs_name=is_final, user=request.user)
     if is_final and draft.asked:
         experiment = planning.queue(draft.asked, request.user)
         transaction.on_commit(wake)
@@ -43,7 +43,7 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def experiment_plan(request: HttpRequest) -> HttpResponse:
     """What the form would queue as it stands, as a part of its page; nothing is saved."""
-    draft = Draft(request.POST, needs_name=False)
+    draft = Draft(request.POST, needs_name=False, user=request.user)
     return render(request, "bench/plan_preview.html", {"draft": draft, "preview": _preview(draft)})
 
 
@@ -74,6 +74,7 @@ def _preview(draft: Draft) -> planning.Preview | None:
 def again(request: HttpRequest, pk: int) -> HttpResponse:
     """Queue an experiment once more; its first run starts as soon as its host is free."""
     experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
     if retired := planning.retired_instances(experiment):
         messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
         return redirect("experiment", pk)
@@ -84,6 +85,7 @@ def again(request: HttpRequest, pk: int) -> HttpResponse:
 
 def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
     crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
     left = experiment.runs.exclude(state__in=FINAL).count()
     question = {
@@ -97,6 +99,7 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     of = get_object_or_404(Run.objects.select_related("system", "experiment"), pk=pk)
+    permits.require_run(request.user, of)
     crumb = {"title": of.experiment.name, "address": reverse("experiment", args=[of.experiment_id])}
     question = {
         "title": f"Cancel run {pk}?",

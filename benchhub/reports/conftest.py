@@ -11,7 +11,7 @@ from .testdata import list_price
 
 @pytest.fixture
 def reader(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 

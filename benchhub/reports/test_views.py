@@ -24,7 +24,7 @@ EXPERIMENT_QUERIES = 11  # session, user, experiment, systems, runs, licence mod
 
 @pytest.fixture
 def reader(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 
