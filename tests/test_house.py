@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "benchhub/accounts": (),
     "benchhub/catalog": ("benchhub.analysis", "benchhub.celery", *PURE_RUNNERS),
     "benchhub/bench": ("benchhub.analysis", "benchhub.catalog", *OPERATIONS, *PURE_RUNNERS),
-    "benchhub/reports": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", *PURE_RUNNERS),
+    "benchhub/reports": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", *OPERATIONS, *PURE_RUNNERS),
     "benchhub/api": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", "benchhub.reports", *PURE_RUNNERS),
 }
 NO_DJANGO = ("benchhub/analysis", "runners", "benchhub/embedded")
