@@ -56,6 +56,11 @@ class LinkForm(CatalogForm):
             "https://wiki.example.org",
         }
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("expires", "hidden"):  # these choices say themselves that they may be none
+            self.fields[name].label = str(self.fields[name].label).removesuffix(" (optional)")
+
     field_order = ("name", "hidden", "expires", "password", "embedded_by")
 
     def clean_embedded_by(self) -> str:

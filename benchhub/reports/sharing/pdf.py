@@ -19,7 +19,8 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
     "--no-pdf-header-footer",
-    "--window-size=800,1100",
+    # As wide as what A4 leaves between the margins, so that figures fit.
+    "--window-size=703,1000",
     # Time passes in the page until its figures are drawn, however slow this machine is.
     "--virtual-time-budget=30000",
     # It prints one file of ours, and nothing that it holds may ask the network for anything.

@@ -32,10 +32,10 @@ PAGES_KEPT = 64
 
 
 @lru_cache(maxsize=PAGES_KEPT)
-def page(key: int, as_report: bool = False) -> tuple[bytes, bytes]:
+def page(sha256: str, as_report: bool = False) -> tuple[bytes, bytes]:
     """The shared page of a projection, plain and gzipped. A projection never changes, so neither does its page."""
-    content = bytes(Projection.objects.values_list("content", flat=True).get(pk=key))
-    html = html_page(canonical.from_bytes(content), canonical.digest(content), as_report=as_report).encode()
+    content = Projection.objects.filter(sha256=sha256).values_list("content", flat=True)[0]
+    html = html_page(canonical.from_bytes(bytes(content)), sha256, as_report=as_report).encode()
     return html, gzip.compress(html, mtime=0)
 
 

@@ -59,7 +59,7 @@ def page(request: HttpRequest, link: Link, as_report: bool = False) -> HttpRespo
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
-    plain, zipped = render.page(link.projection_id, as_report)
+    plain, zipped = render.page(link.projection.sha256, as_report)
     takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
     response = HttpResponse(zipped if takes_gzip else plain, headers={"ETag": etag, "Vary": "Accept-Encoding"})
     if takes_gzip:
