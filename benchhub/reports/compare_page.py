@@ -129,13 +129,13 @@ def differing(groups: Sequence[Sequence[Chosen]], forms: Mapping[str, Mapping[st
     """The fields of protocol and unit in which groups differ, with the value in each group."""
     protocols = [forms.get(group[0].of.curve.protocol_digest, {}) for group in groups]
     names = curves.differences(protocols)
-    values = [tuple(_asked(name, form.get(name)) for form in protocols) for name in names]
+    values = [tuple(asked(name, form.get(name)) for form in protocols) for name in names]
     sides = [Side(label, value) for label, value in zip(labels(names), values, strict=True)]
     units = Side("unit", tuple(group[0].of.curve.unit for group in groups))
     return [*sides, units] if units.differs else sides
 
 
-def _asked(name: str, value: Any) -> str:
+def asked(name: str, value: Any) -> str:
     """A field of a protocol as text; what is left out of its form holds its default."""
     value = PROTOCOL_DEFAULTS.get(name) if value is None else value
     if isinstance(value, bool):
@@ -208,12 +208,12 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
     return f"{said}; the ranges of repeats lie apart at {apart} of them."
 
 
-def alone(one: Chosen) -> str:
-    """The sentence of a comparison with one curve."""
+def alone(one: Chosen, *, is_read_only: bool = False) -> str:
+    """The sentence of a comparison with one curve; where nothing can be added, none asks to."""
     level = one.of.curve.peak.level
     median = significant(level.throughput.median, level.throughput.digits)
     peak = f"{one.label} reaches {median} {one.of.curve.unit} at {_clients(level.clients)}, its best level"
-    return f"{peak}. Add a second curve to compare it with."
+    return f"{peak}." if is_read_only else f"{peak}. Add a second curve to compare it with."
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,13 +310,13 @@ def nothing_asked(bought: Sequence[Side]) -> str:
 
 def system_differences(chosen: Sequence[Chosen]) -> list[Side]:
     """What was asked of the systems and is not the same for all; hardware has a table of its own."""
-    forms = [_flat(one.of.system.description) for one in chosen]
+    forms = [flat(one.of.system.description) for one in chosen]
     names = Counter(name for form in forms for name in form)
     sides = [Side(name, tuple(form.get(name, NOT_SET) for form in forms)) for name in names]
     return [side for side in sides if side.differs]
 
 
-def _flat(form: Mapping[str, Any]) -> dict[str, str]:
+def flat(form: Mapping[str, Any]) -> dict[str, str]:
     """{'settings': {'fsync': 'on'}} as {'fsync': 'on'}; other groups keep their name before the field's."""
     flat: dict[str, str] = {}
     for name, value in form.items():

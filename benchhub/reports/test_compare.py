@@ -10,7 +10,7 @@ from benchhub.catalog.models import Hardware
 from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
-COMPARISON_QUERIES = 8  # session, user, curves, runs, licence models, prices, rates, sheets
+COMPARISON_QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 
 

@@ -22,7 +22,7 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-QUERIES = 8  # session, user, curves, runs, licence models, prices, rates, sheets
+QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 
