@@ -12,7 +12,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.accounts import rights
-from benchhub.catalog import forms_hosts, forms_instances, forms_priced, forms_recipes, models, retiring
+from benchhub.catalog import (
+    forms_hosts,
+    forms_instances,
+    forms_priced,
+    forms_recipes,
+    forms_workloads,
+    models,
+    retiring,
+)
 from benchhub.catalog.citing import citations
 
 from . import json_forms, problems, serializers
@@ -203,8 +211,8 @@ class Configurations(Revised):
 class Workloads(Revised):
     queryset = models.Workload.objects.order_by("pk")
     serializer_class = serializers.Workload
-    form_class = forms_recipes.WorkloadForm
-    takes = serializer_of(forms_recipes.WorkloadForm, "WorkloadRequest")
+    form_class = forms_workloads.BuiltinForm
+    takes = serializer_of(forms_workloads.BuiltinForm, "WorkloadRequest")
 
 
 class Prices(Added):
