@@ -16,6 +16,7 @@ ENTRIES = (
     ("Experiments", "experiments"),
     ("Queue", "queue"),
     ("Compare", "compare"),
+    ("Comparisons", "comparisons"),
     ("Published", "published"),
     ("Hosts", "hosts"),
     ("Instances", "instances"),

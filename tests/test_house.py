@@ -22,6 +22,7 @@ MAY_IMPORT = {
         "benchhub.catalog",
         "benchhub.accounts",
         "benchhub.bench",
+        *OPERATIONS,
         *PURE_RUNNERS,
     ),
     "benchhub/api": (

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
+from django.http import QueryDict
 from django.test import Client
 from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Window
+from benchhub.bench.models import Design, Run, Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -27,7 +29,9 @@ from benchhub.catalog.models import (
     PriceSheetLine,
 )
 from benchhub.catalog.testdata import make_sheet
-from benchhub.reports import published_files
+from benchhub.reports import compare, published_files
+from benchhub.reports.models import Comparison
+from benchhub.reports.sharing import publish
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 VENDOR = Path(__file__).parent / "vendor"
@@ -38,10 +42,14 @@ PAGES = {
     "login": None,
     "experiments": None,
     "experiment-new": None,
+    "presets": None,
+    "design": "design",
     "experiment": "experiment",
     "experiment-cancel": "experiment",
     "run": "run",
     "run-cancel": "waiting",
+    "run-set-aside": "run",
+    "experiment-repeats": "experiment",
     "queue": None,
     "experiment-policy": "experiment",
     "experiment-times": "experiment",
@@ -51,6 +59,14 @@ PAGES = {
     "host-times-once": "host",
     "host-times-weekly": "host",
     "compare": None,
+    "comparisons": None,
+    "comparison": "comparison",
+    "comparison-edit": "comparison",
+    "snapshot": "snapshot",
+    "snapshot-report": "snapshot",
+    "snapshot-today": "snapshot",
+    "link-new": "snapshot",
+    "link-revoke": "link",
     "published": None,
     "hosts": None,
     "host-add": None,
@@ -93,10 +109,12 @@ NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experi
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
+NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
+NOT_PAGES |= {"shared-open-file"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.
-TESTED_BELOW = {"published-report"}
+TESTED_BELOW = {"published-report", "comparison-new", "shared", "shared-report", "shared-open", "shared-open-report"}
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
@@ -114,12 +132,14 @@ def rows():
     ListPrice.objects.create(licence_model=licence, description="A core for a year", amount=100, **price)
     host = testdata.make_host()
     system = testdata.make_system("18", host, hardware)
-    experiment = testdata.make_experiment([system])
+    experiment = testdata.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
     run = testdata.make_run(experiment, system, 1, 1)
     doubt = [{"code": "x", "text": "A doubt."}]
     testdata.succeeded(run, 300.0, doubts=doubt)
     testdata.with_everything(run)
     testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
+    testdata.succeeded(aside := testdata.make_run(experiment, system, 1, 3), 30.0)
+    Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")
     testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
     waiting = testdata.make_run(experiment, system, 8, 2)
     lost = testdata.make_run(experiment, system, 8, 3)
@@ -132,7 +152,16 @@ def rows():
     server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
     idle = Instance.objects.create(name="idle", build=system.build, configuration=system.configuration, **server)
     ExchangeRate.objects.create(base="EUR", quoted="USD", value="1.25", priced_on="2026-01-01", source="A bank")
+    kept = Comparison.objects.create(
+        title="How it scales", query=f"curve={experiment.pk}-{system.pk}", remarks="One box."
+    )
+    state = QueryDict(kept.query)
+    snapshot = publish.comparison_snapshot(kept, state, compare.chosen_keys(state), AnonymousUser())
+    link, _ = publish.link(snapshot, ["host"], "correct horse", None, name="A reader")
     return {
+        "comparison": kept,
+        "snapshot": snapshot,
+        "link": link,
         "sheet": sheet_with_everything(hardware),
         "idle host": testdata.make_host("idle", "192.0.2.2"),
         "idle instance": idle,
@@ -145,6 +174,7 @@ def rows():
         "configuration": system.configuration,
         "workload": experiment.workload,
         "experiment": experiment,
+        "design": experiment.design,
         "run": run,
         "waiting": waiting,
         "lost": lost,
@@ -223,6 +253,21 @@ def test_a_comparison_has_no_serious_fault(tab, rows):
     sign_in(tab)
     open_with_axe(tab, f"{reverse('compare')}?experiment={rows['experiment'].pk}")
     assert tab.locator("main .chart.drawn").count() > 0
+    assert faults(tab) == {}
+
+
+def test_shared_pages_have_no_serious_fault(tab, rows):
+    _, token = publish.link(rows["snapshot"], ["host"], "", None, name="A reader")
+    for name in ("shared", "shared-report"):
+        open_with_axe(tab, reverse(name, args=[token]))
+        assert tab.locator("main .chart.drawn").count() == 3
+        assert faults(tab) == {}
+    tab.goto(reverse("shared", args=["nobody"]))
+    add_axe(tab)
+    assert faults(tab) == {}
+    _, token = publish.link(rows["snapshot"], [], "correct horse", None, name="Another")
+    open_with_axe(tab, reverse("shared", args=[token]))
+    assert tab.get_by_label("Password").count() == 1
     assert faults(tab) == {}
 
 

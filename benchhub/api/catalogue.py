@@ -12,7 +12,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.accounts import rights
-from benchhub.catalog import forms_hosts, forms_instances, forms_priced, forms_recipes, models, retiring
+from benchhub.catalog import (
+    forms_hosts,
+    forms_instances,
+    forms_priced,
+    forms_recipes,
+    models,
+    retiring,
+)
 from benchhub.catalog.citing import citations
 
 from . import json_forms, problems, serializers
@@ -198,13 +205,6 @@ class Configurations(Revised):
     serializer_class = serializers.Configuration
     form_class = forms_recipes.ConfigurationForm
     takes = serializer_of(forms_recipes.ConfigurationForm, "ConfigurationRequest")
-
-
-class Workloads(Revised):
-    queryset = models.Workload.objects.order_by("pk")
-    serializer_class = serializers.Workload
-    form_class = forms_recipes.WorkloadForm
-    takes = serializer_of(forms_recipes.WorkloadForm, "WorkloadRequest")
 
 
 class Prices(Added):

@@ -50,6 +50,8 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
     Never waits for a load. Named runs do not wait for the looks at others: theirs is a host that stands idle.
     """
     named = list(run_ids)
+    if not named:
+        looks.note_signs(steps.signs(LOOK_EVERY.total_seconds()), LOOK_EVERY)
     taken = _follow(wake, named or queue.reserve())
     while not named and (jobs := _round(wake)):
         taken += len(jobs)

@@ -9,13 +9,13 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from benchhub.analysis import audit, digest
+from benchhub.analysis import audit, digest, verdict
 from benchhub.analysis.settings import same_setting
 from benchhub.catalog.models import DataSet
 from runners import tools
 from runners.contract import Doubt, Outputs, RunResult
 
-from . import plan
+from . import plan, run_facts
 from .models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from .states import State
 
@@ -90,7 +90,8 @@ def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
 def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
     """The rows of a measuring run that ended well."""
     differences = settings_that_differ(run, observed.settings)
-    result_row(run, attempt, result, observed, map(difference_doubt, differences)).save()
+    doubts = [*map(difference_doubt, differences), *_judged(run, result, observed)]
+    result_row(run, attempt, result, observed, doubts).save()
     _store_series(run, result)
     _store_found(run, observed, differences)
 
@@ -101,11 +102,12 @@ def result_row(
     """Unsaved; with what its parser and the audit of its numbers doubt, and with `more_doubts`."""
     doubts = [*result.doubts, *audit_doubts(run, result, observed), *more_doubts]
     value = {name: measure.value for name, measure in result.measures.items()}
+    throughput = result.measures[throughput_name(run)]
     return Result(
         run=run,
         attempt=attempt,
-        throughput=value["tps"],
-        unit=result.measures["tps"].unit,
+        throughput=throughput.value,
+        unit=throughput.unit,
         latency_average_ms=value.get("latency_average_ms"),
         latency_p50_ms=value.get("latency_p50_ms"),
         latency_p95_ms=value.get("latency_p95_ms"),
@@ -115,6 +117,11 @@ def result_row(
         remarks=list(result.remarks),
         parser=result.parser,
     )
+
+
+def throughput_name(run: Run) -> str:
+    """The measure that stands for the run: tps, mqth."""
+    return tools.get(plan.spec_of(run).tool).unit.lower()
 
 
 def series_rows(run: Run, result: RunResult) -> list[Series]:
@@ -185,7 +192,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
             clients=run.clients,
             threads=run.threads,
             duration_s=spec.duration_s,
-            tps=value["tps"],
+            tps=value[throughput_name(run)],
             tps_including=value.get("tps_including"),
             tps_excluding=value.get("tps_excluding"),
             transactions=_whole(value.get("transactions")),
@@ -205,6 +212,14 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
         )
     )
     return [Doubt(code, text) for code, text in found]
+
+
+def _judged(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
+    """What else speaks against the run: its series, its failures, and what was counted around it."""
+    value = {name: measure.value for name, measure in result.measures.items()}
+    tps = [(series.values, series.step_s) for series in result.series if series.metric == run_facts.THROUGHPUT]
+    facts = run_facts.facts(run, (), value, tps[0] if tps else None, observed.deltas)
+    return [Doubt(reason.code, reason.text) for reason in verdict.of_run(facts).reasons]
 
 
 def _whole(number: float | None) -> int | None:

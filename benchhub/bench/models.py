@@ -16,12 +16,13 @@ from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
 from .models_delivery import Delivery
+from .models_design import Design, Designed, SetAside
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
 from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Delivery", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
+__all__ = ["Delivery", "Design", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):
@@ -95,7 +96,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         )
 
 
-class Experiment(models.Model):
+class Experiment(Designed):
     """Systems x load levels x repeats of one workload under one protocol."""
 
     class FailurePolicy(models.TextChoices):
@@ -175,8 +176,8 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(state__in=ACTIVE)
 
     def measured(self) -> Self:
-        """Runs that may become points: measured, and ended well."""
-        return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False)
+        """Runs that may become points: measured, ended well, and not set aside."""
+        return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False, set_aside_at=None)
 
     def next_first(self) -> Self:
         """In the order of the queue: by priority, then age, then the order of the plan."""
@@ -187,11 +188,12 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.select_related("system__hardware", "system__build", "result", "watch").order_by("position")
 
 
-class Run(models.Model):
+class Run(SetAside):
     """One execution at one load level (or the load of a data set). This table is the queue of record."""
 
     class Kind(models.TextChoices):
         LOAD = "load", "loads the data set"
+        WARMUP = "warmup", "warms up"
         MEASURE = "measure", "measures"
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -202,6 +204,7 @@ class Run(models.Model):
     clients = models.PositiveIntegerField()
     threads = models.PositiveIntegerField()
     repeat = models.PositiveIntegerField()
+    is_canary = models.BooleanField(default=False)
     spec = models.JSONField(help_text="The frozen RunSpec.")
     protocol = models.ForeignKey(Protocol, models.PROTECT, db_column="protocol_digest")
     expected_s = models.PositiveIntegerField(default=0)
@@ -236,6 +239,8 @@ class Run(models.Model):
     def __str__(self) -> str:
         if self.kind == self.Kind.LOAD:
             return f"Data set of {self.system}"
+        if self.kind == self.Kind.WARMUP:
+            return f"Warm-up of {self.system}"
         clients = "1 client" if self.clients == 1 else f"{self.clients} clients"
         return f"{self.system}, {clients}, repeat {self.repeat}"
 

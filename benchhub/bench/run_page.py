@@ -10,11 +10,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from benchhub.analysis import verdict
 from benchhub.analysis.settings import in_unit_asked
+from benchhub.analysis.verdict import RunFacts, Verdict
 from runners.contract import Histogram, RunSpec
 from runners.tools.histogram import percentile_us
 
-from . import figures, gates, live_log
+from . import figures, gates, live_log, run_facts
 from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
@@ -74,7 +76,7 @@ class Percentiles:
 def run(pk: int) -> QuerySet[Run]:
     return Run.objects.filter(pk=pk).select_related(
         "experiment", "delivery__by", "system__hardware", "system__build", "system__configuration", "system__driver",
-        "system__instance__host", "result__attempt", "found", "watch",
+        "system__instance__host", "result__attempt", "found", "watch", "set_aside_by",
     )  # fmt: skip
 
 
@@ -83,11 +85,15 @@ def context(of: Run) -> dict[str, Any]:
     evidence = list(Evidence.objects.filter(attempt__run=of).defer("content").select_related("attempt"))
     histograms = [histogram for histogram in of.histograms.order_by("name") if sum(histogram.counts)]
     found, result = getattr(of, "found", None), getattr(of, "result", None)
+    series = list(of.series.order_by("unit", "metric"))
+    known = facts_of(of, result, series, found.deltas if found else {}) if result else None
     return {
         "run": of,
         "system": of.system,
         "result": result,
         "measures": measures(result) if result else [],
+        "verdict": judged(known) if known else None,
+        "steadiness": steadiness_facts(known, found.deltas if found else {}) if known else [],
         "watch": getattr(of, "watch", None),
         "found": found,
         "waits": waits(of),
@@ -99,7 +105,7 @@ def context(of: Run) -> dict[str, Any]:
         "command": (command := command_text(attempts, evidence)),
         "command_line": command_line(command, of.spec.get("tool", "")),
         "spec": spec_facts(of.spec),
-        "series": series_groups(list(of.series.order_by("unit", "metric"))),
+        "series": series_groups(series),
         "latency_figure": figures.latency_figure(histograms) if histograms else None,
         "percentiles": [percentiles(histogram) for histogram in histograms],
         "differences": differences(found.differences) if found else [],
@@ -128,6 +134,38 @@ def measures(of: Result) -> list[Fact]:
     """What the page does not say above in large figures."""
     above = {of.throughput, of.latency_average_ms, of.latency_p95_ms, of.latency_p99_ms}
     return [_measure(name, **read) for name, read in of.measures.items() if read["value"] not in above]
+
+
+def facts_of(of: Run, result: Result, series: Sequence[Series], deltas: Mapping[str, Any]) -> RunFacts:
+    doubts = [(doubt["code"], doubt["text"]) for doubt in result.doubts]
+    values = {name: measure["value"] for name, measure in result.measures.items()}
+    tps = [(one.values, one.step_s) for one in series if one.metric == run_facts.THROUGHPUT]
+    return run_facts.facts(of, doubts, values, tps[0] if tps else None, deltas)
+
+
+def judged(known: RunFacts) -> Verdict:
+    """The verdict of today's rules, with the doubts that were noted when the run was read: each sentence once."""
+    found = verdict.of_run(known)
+    once = {reason.text: reason for reason in found.reasons}
+    return Verdict(tuple(once.values()), found.unchecked)
+
+
+def steadiness_facts(known: RunFacts, deltas: Mapping[str, Any]) -> list[Fact]:
+    """How steady the run was, in numbers; a run too short to judge has only its checkpoints."""
+    begun = run_facts.checkpoints(deltas)
+    facts = [] if begun is None else [Fact("checkpoints begun within the run", begun)]
+    if (steady := known.steadiness) is None:
+        return facts
+    warm_up = f"after {steady.warm_up.end_s:g} s" if steady.warm_up else "before the first second"
+    trend = "not known" if steady.trend is None else f"{steady.trend.percent:+.1f} % (p = {steady.trend.p:.2g})"
+    stalls = ", ".join(f"{stall_s:g} s" for stall_s in steady.stalls_s) or "none"
+    return [
+        Fact("coefficient of variation, by second", round(steady.variation_percent, 1), "%"),
+        Fact("warm-up ended", warm_up),
+        Fact("trend from beginning to end", trend),
+        Fact("stalls, below a tenth of the median", stalls),
+        *facts,
+    ]
 
 
 def _measure(name: str, value: Any, unit: str) -> Fact:

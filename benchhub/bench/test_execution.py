@@ -54,6 +54,21 @@ def test_an_honest_run_gives_the_audit_nothing_to_contradict(worker, system, exp
     assert [doubt for doubt in run.result.doubts if doubt["code"] != "clients-idle"] == []
 
 
+def test_a_canary_and_a_warm_up_go_first_and_the_warm_up_gives_no_point(worker, system, experiment, cluster16):
+    asked = {"client_levels": [1, 2, 3], "canary": "waits", "warmup_run_s": 1, "settle_s": 1}
+    of = experiment(system(cluster16), **asked)
+    worker.tick()
+    worker.until(lambda: of.runs.filter(state=State.SUCCEEDED).count() >= 4)
+    runs = list(of.runs.for_table())
+    assert [(run.kind, run.clients) for run in runs] == [
+        ("load", 0), ("warmup", 1), ("measure", 1), ("measure", 3), ("measure", 2),
+    ]  # fmt: skip
+    assert [run.state for run in runs[:4]] == [State.SUCCEEDED] * 4
+    assert runs[1].result.throughput > 0 and runs[1] not in Run.objects.measured()
+    idle = Evidence.objects.get(attempt__run=runs[2], name="idle.txt").text.splitlines()
+    assert [line.split()[0] for line in idle] == ["cpu", "cpu"]
+
+
 def test_the_data_set_is_loaded_once_and_described(worker, system, experiment, cluster16):
     server = system(cluster16)
     worker.finish(experiment(server))

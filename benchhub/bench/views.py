@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import permits, plan, planning, queue, run_page
+from . import permits, plan, planning, presets, queue, run_page
 from .forms import Draft
 from .models import Experiment, Run
 from .states import FINAL
@@ -34,7 +34,9 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
     if is_final and draft.asked:
         experiment = planning.queue(draft.asked, request.user)
         transaction.on_commit(wake)
-        return redirect("experiment", experiment.pk)
+        return (
+            redirect("design", experiment.design_id) if experiment.design_id else redirect("experiment", experiment.pk)
+        )
     return _plan_page(request, draft)
 
 
@@ -46,7 +48,10 @@ def experiment_plan(request: HttpRequest) -> HttpResponse:
 
 
 def _started(request: HttpRequest) -> Draft:
-    """An empty form, or one like an experiment's (?like=), or with an instance chosen (?instance=)."""
+    """An empty form, or one like an experiment's (?like=), of a preset, or with an instance chosen (?instance=)."""
+    if preset := presets.PRESETS.get(request.GET.get("preset", "")):
+        values, systems = presets.initial(preset)
+        return Draft(initial={**planning.DEFAULTS, **values}, systems=systems)
     pk = request.GET.get("like", "")
     if pk.isdecimal():
         experiment = get_object_or_404(Experiment, pk=pk)

@@ -17,6 +17,7 @@ from benchhub.catalog.listing import Column, Filter, Listing
 from . import compare_csv, compare_page, compare_prices, compare_queries, figures
 from .compare_page import Chosen
 from .compare_queries import Key
+from .models import Comparison
 from .prices.terms import NAMES, QUESTIONS
 
 MOST = 12
@@ -43,16 +44,19 @@ SEARCH = (
 )
 
 
-def compare(request: HttpRequest) -> HttpResponse:
-    """`?experiment=` takes all its curves; `pick` chooses among all; `go` leads from there to the plain address."""
+def compare(request: HttpRequest, kept: Comparison | None = None) -> HttpResponse:
+    """`?experiment=` takes all its curves; `pick` chooses among all; `go` leads from there to the plain address.
+
+    `kept` is the comparison on whose page this is.
+    """
     if experiment := request.GET.get("experiment", ""):
         return _of_experiment(request, experiment)
     if "go" in request.GET and request.GET.getlist("curve"):
-        return redirect(f"{reverse('compare')}{address(_state(request.GET))}")
+        return redirect(f"{request.path}{address(state_of(request.GET))}")
     keys = chosen_keys(request.GET)
     if not keys or "pick" in request.GET:
         return _pick(request, keys)
-    return _comparison(request, keys)
+    return _comparison(request, keys, kept)
 
 
 def chosen_keys(asked: QueryDict) -> list[Key]:
@@ -69,7 +73,8 @@ def address(asked: QueryDict, **changes: Sequence[str]) -> str:
     return f"?{query.urlencode()}"
 
 
-def _state(asked: QueryDict) -> QueryDict:
+def state_of(asked: QueryDict) -> QueryDict:
+    """What of an address makes the comparison what it is."""
     kept = QueryDict(mutable=True)
     for name in STATE:
         if values := [value for value in asked.getlist(name) if value]:
@@ -83,7 +88,7 @@ def _of_experiment(request: HttpRequest, pk: str) -> HttpResponse:
     if not keys:
         return _pick(request, [], note=f"'{experiment}' has no result yet, so there is nothing of it to compare.")
     named = [f"{experiment}-{system}" for experiment, system in keys]
-    return redirect(f"{reverse('compare')}{address(_state(request.GET), curve=named)}")
+    return redirect(f"{reverse('compare')}{address(state_of(request.GET), curve=named)}")
 
 
 def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResponse:
@@ -106,7 +111,7 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
         "ticked": ticked,
         "elsewhere": [(compare_page.key_of(row), row) for row in compare_queries.chosen(elsewhere)],
         "kept": [(name, value) for name in STATE[1:] for value in request.GET.getlist(name)],
-        "all_address": f"{address(_state(request.GET), curve=sorted(ticked))}&pick=1",
+        "all_address": f"{address(state_of(request.GET), curve=sorted(ticked))}&pick=1",
         "note": note or ("Tick the curves to compare first." if "go" in request.GET else ""),
         "most": MOST,
     }
@@ -121,7 +126,7 @@ def _filters() -> tuple[Filter, ...]:
     )
 
 
-def _comparison(request: HttpRequest, keys: Sequence[Key]) -> HttpResponse:
+def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | None) -> HttpResponse:
     rows = compare_queries.chosen(keys)
     chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
     missing = [f"{key[0]}-{key[1]}" for key in keys if key not in {(row.experiment_id, row.system_id) for row in rows}]
@@ -129,11 +134,15 @@ def _comparison(request: HttpRequest, keys: Sequence[Key]) -> HttpResponse:
         problems.append(f"This address names curves that are not there: {', '.join(missing)}.")
     if len(request.GET.getlist("curve")) > MOST:
         problems.append(f"At most {MOST} curves are compared; the first {MOST} are shown.")
-    state = _state(request.GET)
+    state = state_of(request.GET)
     context = {
         "chosen": [(one, address(state, curve=_others(chosen, one))) for one in chosen],
         "problems": problems,
         "pick_address": f"{address(state)}&pick=1",
+        "saved": kept,
+        "is_changed": kept is not None and QueryDict(kept.query) != state,
+        "address": address(state),
+        "snapshots": kept.snapshots.for_list() if kept else [],
         "demonstrations": [one for one in chosen if one.experiment.is_demonstration],
     }
     groups = compare_page.groups(chosen)

@@ -129,13 +129,13 @@ def differing(groups: Sequence[Sequence[Chosen]], forms: Mapping[str, Mapping[st
     """The fields of protocol and unit in which groups differ, with the value in each group."""
     protocols = [forms.get(group[0].of.curve.protocol_digest, {}) for group in groups]
     names = curves.differences(protocols)
-    values = [tuple(_asked(name, form.get(name)) for form in protocols) for name in names]
+    values = [tuple(asked(name, form.get(name)) for form in protocols) for name in names]
     sides = [Side(label, value) for label, value in zip(labels(names), values, strict=True)]
     units = Side("unit", tuple(group[0].of.curve.unit for group in groups))
     return [*sides, units] if units.differs else sides
 
 
-def _asked(name: str, value: Any) -> str:
+def asked(name: str, value: Any) -> str:
     """A field of a protocol as text; what is left out of its form holds its default."""
     value = PROTOCOL_DEFAULTS.get(name) if value is None else value
     if isinstance(value, bool):
@@ -164,15 +164,27 @@ def levels(chosen: Sequence[Chosen], baseline: Chosen) -> list[tuple[int, list[C
 def sentences(one: Chosen, baseline: Chosen) -> list[str]:
     """What was found of a curve against the baseline, the plainest first."""
     by_level = ratio.by_level(one.of.curve, baseline.of.curve)
-    at = baseline.of.curve.peak.level.clients
+    at = _best_together(one, baseline, by_level)
     said = []
-    if at in by_level:
+    if at:
         said.append(ratio.sentence(by_level[at], one.label, baseline.label, f"at {_clients(at)}"))
-    if at not in by_level or one.of.curve.peak.level.clients != at:
+    if {one.of.curve.peak.level.clients, baseline.of.curve.peak.level.clients} != {at}:
         said.append(_at_the_peaks(one, baseline))
     if len(by_level) > 1:
         said.append(_over_the_levels(by_level))
     return said
+
+
+def _best_together(one: Chosen, baseline: Chosen, by_level: Mapping[int, Ratio]) -> int:
+    """The level with the highest median of both together, 0 for none.
+
+    The best level of one side alone would flatter that side, because its noise helped to choose it.
+    """
+    medians = [
+        {level.clients: level.throughput.median for level in of.of.curve.levels if level.clients in by_level}
+        for of in (one, baseline)
+    ]
+    return max(by_level, key=lambda clients: (medians[0][clients] * medians[1][clients], -clients), default=0)
 
 
 def _at_the_peaks(one: Chosen, baseline: Chosen) -> str:
@@ -187,19 +199,21 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
     least = min(by_level, key=lambda clients: by_level[clients].value)
     most = max(by_level, key=lambda clients: by_level[clients].value)
     bounds = [f"{ratio.times(by_level[clients].value)} at {_clients(clients)}" for clients in (least, most)]
-    said = f"Over the {len(by_level)} levels that both ran, the ratio of medians goes from {bounds[0]} to {bounds[1]}"
+    said = f"Over the {len(by_level)} levels that both ran, the ratio goes from {bounds[0]} to {bounds[1]}"
     if not any(found.has_spread for found in by_level.values()):
         return f"{said}."
     apart = sum(found.has_spread and not found.overlaps for found in by_level.values())
+    if all(found.is_tested for found in by_level.values()):
+        return f"{said}; it tells the two apart at {apart} of them."
     return f"{said}; the ranges of repeats lie apart at {apart} of them."
 
 
-def alone(one: Chosen) -> str:
-    """The sentence of a comparison with one curve."""
+def alone(one: Chosen, *, is_read_only: bool = False) -> str:
+    """The sentence of a comparison with one curve; where nothing can be added, none asks to."""
     level = one.of.curve.peak.level
     median = significant(level.throughput.median, level.throughput.digits)
     peak = f"{one.label} reaches {median} {one.of.curve.unit} at {_clients(level.clients)}, its best level"
-    return f"{peak}. Add a second curve to compare it with."
+    return f"{peak}." if is_read_only else f"{peak}. Add a second curve to compare it with."
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +240,12 @@ def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
 def doubts(one: Chosen) -> list[str]:
     """Whatever makes the curve less sure, each as a sentence."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
-    return [*said, *_changed_facts(one.runs), *_unfinished(one), *_of_runs(one)]
+    return [
+        *said,
+        *_changed_facts([run for run in one.runs if not run.set_aside_at]),
+        *_unfinished(one),
+        *_of_runs(one),
+    ]
 
 
 def _changed_facts(runs: Sequence[Run]) -> list[str]:
@@ -244,10 +263,13 @@ def _unfinished(one: Chosen) -> list[str]:
     left = sum(not run.is_final for run in one.runs)
     cancelled = sum(run.state == State.CANCELLED for run in one.runs)
     ended = sum(run.is_final for run in one.runs)
-    without = ended - cancelled - sum(len(level.runs) for level in one.of.curve.levels)
+    aside = sum(run.set_aside_at is not None for run in one.runs)
+    without = ended - cancelled - aside - sum(len(level.runs) for level in one.of.curve.levels)
     said = [f"Still to come: {left} of {len(one.runs)} runs."] if left else []
     if without:
         said.append(f"{without} of {len(one.runs)} runs ended without a result; no point comes of that.")
+    if aside:
+        said.append(f"{aside} of {len(one.runs)} runs {'was' if aside == 1 else 'were'} set aside by a person.")
     if cancelled:
         said.append(f"{cancelled} of {len(one.runs)} runs {'was' if cancelled == 1 else 'were'} cancelled.")
     return said
@@ -288,13 +310,13 @@ def nothing_asked(bought: Sequence[Side]) -> str:
 
 def system_differences(chosen: Sequence[Chosen]) -> list[Side]:
     """What was asked of the systems and is not the same for all; hardware has a table of its own."""
-    forms = [_flat(one.of.system.description) for one in chosen]
+    forms = [flat(one.of.system.description) for one in chosen]
     names = Counter(name for form in forms for name in form)
     sides = [Side(name, tuple(form.get(name, NOT_SET) for form in forms)) for name in names]
     return [side for side in sides if side.differs]
 
 
-def _flat(form: Mapping[str, Any]) -> dict[str, str]:
+def flat(form: Mapping[str, Any]) -> dict[str, str]:
     """{'settings': {'fsync': 'on'}} as {'fsync': 'on'}; other groups keep their name before the field's."""
     flat: dict[str, str] = {}
     for name, value in form.items():

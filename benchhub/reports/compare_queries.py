@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Aggregate, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from benchhub.bench.models import ExperimentSystem, Protocol, Run
+from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
 from benchhub.bench.states import FINAL
 from benchhub.catalog.models import Host, Workload
 
@@ -80,6 +80,11 @@ def peaks(keys: Sequence[Key]) -> dict[Key, Peak]:
 
 def protocol_forms(digests: Iterable[str]) -> dict[str, dict[str, Any]]:
     return dict(Protocol.objects.filter(digest__in=list(digests)).values_list("digest", "form"))
+
+
+def found(runs: Iterable[int]) -> list[Found]:
+    """The facts found around these runs, of those that have any."""
+    return list(Found.objects.filter(run__in=list(runs)).defer("deltas", "differences").order_by("run"))
 
 
 def hosts() -> list[tuple[int, str]]:

@@ -7,10 +7,10 @@ from benchhub.bench import testdata
 from benchhub.bench.models import Found, Protocol, System
 from benchhub.catalog.models import Hardware
 
-from .testdata import address, both, figure_of, key, variant
+from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
-COMPARISON_QUERIES = 8  # session, user, curves, runs, licence models, prices, rates, sheets
+COMPARISON_QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 
 
@@ -237,3 +237,34 @@ def test_more_than_three_doubts_are_counted_and_folded(reader, experiment, syste
     more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(2)]
     testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
     assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>4 doubts</summary>')
+
+
+@pytest.fixture
+def repeated(systems):
+    """Five repeats of 16 and 18 at 1, 8 and 32 clients: alike at 1 client, 12% apart at 8, the peak of both."""
+    made = testdata.make_experiment(systems, name="Repeated")
+    for system, medians in zip(systems, ((300.0, 1000.0, 900.0), (301.0, 1120.0, 990.0)), strict=True):
+        for clients, median in zip((1, 8, 32), medians, strict=True):
+            for repeat, percent in enumerate((-1.0, 1.0, 0.0, 0.5, -0.5), start=1):
+                run = testdata.make_run(made, system, clients, repeat)
+                testdata.succeeded(run, median * (1 + percent / 100))
+    return made
+
+
+def test_from_three_repeats_on_the_page_tests_and_says_it_plainly(reader, repeated, systems):
+    response = reader.get(both(repeated, systems))
+    assertContains(
+        response,
+        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients, between 1.11 and 1.13, "
+        "5 repeats each.",
+    )
+    assertContains(response, "it tells the two apart at 2 of them.")
+    assertContains(response, "not told apart</span>", count=1)
+    assertNotContains(response, "range of repeats")
+
+
+def test_the_csv_of_levels_says_how_each_ratio_was_judged(reader, repeated, systems):
+    rows = rows_of(reader.get(both(repeated, systems, csv="levels")))
+    at_1, at_8 = (row for row in rows if row["curve"] == "PostgreSQL 18" and row["clients"] in ("1", "8"))
+    assert {at_1["ratio_kind"], at_8["ratio_kind"]} == {"95% interval"}
+    assert float(at_8["p"]) < float(at_8["p_of_several"]) < 0.001 < 0.05 < float(at_1["p_of_several"])

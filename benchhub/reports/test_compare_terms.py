@@ -1,6 +1,6 @@
 """Terms of prices on the page of a comparison: what a reader types, what the warehouse has, what comes of both."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -22,7 +22,7 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-QUERIES = 8  # session, user, curves, runs, licence models, prices, rates, sheets
+QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 
@@ -62,6 +62,19 @@ def test_what_was_priced_on_a_day_is_priced_again_by_what_stood_then(reader, exp
     assertContains(response, "by the prices of 2026-02-01")
     assertContains(response, "To be re-stated: by today&#x27;s prices this is 5.40 EUR per TPS, +8.0%")
     assertNotContains(response, "Price sheet:")
+
+
+def test_a_licence_model_that_was_revised_since_prices_an_earlier_day_as_it_stood(
+    reader, experiment, systems, prices, hardware
+):
+    later = prices["socket"].revise(rules={"pack": 3})
+    LicenceModel.objects.filter(pk=prices["socket"].pk).update(retired_at=datetime(2026, 3, 1, tzinfo=UTC))
+    then = reader.get(both(experiment, systems, term=1, day="2026-02-01", licence=later.pk))
+    assertContains(then, ">13.40</span>")  # 5,000 + 2 x 4,200
+    assertNotContains(then, "(revision 2)</th>")
+    now = reader.get(both(experiment, systems, term=1, licence=prices["socket"].pk))
+    assertContains(now, ">17.60</span>")  # 5,000 + 3 x 4,200
+    assertContains(now, "(revision 2)</th>")
 
 
 def test_a_sheet_is_bought_again_for_each_standby_and_derived_once(reader, experiment, systems, prices, sheet):

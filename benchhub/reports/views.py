@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from benchhub.analysis.digest import labels
-from benchhub.bench.models import Experiment
+from benchhub.bench.models import Experiment, Run
 from benchhub.catalog.listing import Column, Filter, Listing
 
 from . import curves, exports, figures, home_page, queries, runs_list
@@ -85,6 +85,7 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
         "systems": systems,
         "listing": runs_list.listing(asked, shown, rows, systems),
         "progress": progress(runs),
+        "added": sum(run.kind == Run.Kind.MEASURE and run.repeat > shown.repeats for run in runs),
         "compare_address": f"{reverse('compare')}?{compared.urlencode()}",
         "sections": [
             {
@@ -94,6 +95,7 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
                 "latency_id": f"latency-{group.number}",
                 "latency": figures.latency_figure(group.curves),
                 "kinds": curves.kinds(group.curves),
+                "aside": sum(len(of.aside) for of in group.curves),
                 "prices": table(group.curves, priced_by, asked_terms),
             }
             for group in groups

@@ -17,6 +17,7 @@ from runners.tools.pgbench_log import Reduction
 
 PARSER = "pgbench/1"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
+LOAD_S_PER_SCALE = 0.3
 LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
 
 
@@ -32,6 +33,7 @@ class Pgbench:
     """pgbench 9.3 to 18. See `runners.tools.base.Tool` for what each method promises."""
 
     name = "pgbench"
+    program = "pgbench"
     unit = "TPS"
     parser = PARSER
 
@@ -40,6 +42,9 @@ class Pgbench:
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return pgbench_parameters.data_set(parameters)
+
+    def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters.get("scale", 1)) * LOAD_S_PER_SCALE
 
     def load_command(self, spec: RunSpec) -> str:
         return pgbench_command.load_command(spec)

@@ -17,10 +17,12 @@ from runners.tools.pgbench_parameters import (
     Parameters,
     Version,
     check,
+    init_digest,
     version_of,
 )
 
 KEPT_LOG_CAP_BYTES = 1024 * 1024
+INIT_MARK = "BenchHub init "
 TABLES = ("pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history")
 # Before 9.6 the built-in scripts have a switch each, and the default has none.
 OLD_SWITCHES = {"select-only": ["-S"], "simple-update": ["-N"], "tpcb-like": []}
@@ -47,6 +49,7 @@ SELECT 'scale ' || (SELECT count(*) FROM pgbench_branches)
 || ', partitions ' || (SELECT count(*) FROM pg_inherits WHERE inhparent = 'pgbench_accounts'::regclass)
 || ', unlogged ' || (relpersistence = 'u')
 || ', fillfactor ' || coalesce(substring(array_to_string(reloptions, ',') from 'fillfactor=([0-9]+)'), '100')
+|| ', init ' || coalesce(substring(obj_description(oid, 'pg_class') from 'BenchHub init (.*)'), 'none')
 FROM pg_class WHERE oid = 'pgbench_branches'::regclass"""
 
 
@@ -62,9 +65,11 @@ def load_command(spec: RunSpec) -> str:
             f"--partitions={parameters.partitions}",
             f"--partition-method={parameters.partition_method}",
         ]
+    mark = f"COMMENT ON TABLE pgbench_branches IS '{INIT_MARK}{init_digest(parameters)}'"
+    inits = [_psql(spec, statements) for statements in (parameters.init, mark)] if parameters.init else []
     # One statement per psql: VACUUM runs in no transaction, and old psql keeps only the last of several -c.
     vacuums = [_psql(spec, f"VACUUM ANALYZE {table}") for table in TABLES]
-    return " &&\n".join([" ".join(words), *vacuums]) + "\n"
+    return " &&\n".join([" ".join(words), *inits, *vacuums]) + "\n"
 
 
 def verify_command(spec: RunSpec) -> str:
@@ -92,7 +97,7 @@ def _expected(parameters: Parameters) -> str:
     return (
         f"scale {parameters.scale}, accounts {parameters.scale * ACCOUNTS_PER_SCALE}, primary keys 1"
         f", foreign keys {_sql(parameters.foreign_keys)}, partitions {parameters.partitions}"
-        f", unlogged {_sql(parameters.unlogged)}, fillfactor {parameters.fillfactor}"
+        f", unlogged {_sql(parameters.unlogged)}, fillfactor {parameters.fillfactor}, init {init_digest(parameters)}"
     )
 
 

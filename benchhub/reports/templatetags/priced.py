@@ -34,6 +34,12 @@ def amount(value: Any) -> SafeString:
     return mark_safe(f"{value:,}") if isinstance(value, int) else escape(value)
 
 
+@register.filter
+def signed(value: Decimal) -> str:
+    """+1.5 or -0.3"""
+    return f"{value:+,}"
+
+
 # A page has thousands of these, so that they are written here and not by a loop in the template.
 @register.filter
 def cells(row: PanelRow) -> SafeString:

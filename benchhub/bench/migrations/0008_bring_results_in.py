@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("bench", "0006_remember_what_targets_may_forget"),
+        ("bench", "0007_design_experiments_and_set_runs_aside"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("catalog", "0006_pause_hosts_and_say_since_when_they_are_away"),
+        ("catalog", "0007_a_right_to_write_scripts"),
     ]
 
     operations = [

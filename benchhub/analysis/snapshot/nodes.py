@@ -1,0 +1,102 @@
+"""The parts of a document. Each says in `about` what it discloses: classes of `projection.CLASSES`; mostly nothing.
+
+A cell has `text`, as the page shows it, and `exact`, the value behind it as text, where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+Node = dict[str, Any]
+Role = Literal["plain", "lead", "caption", "note", "error", "doubts"]
+
+
+def section(name: str, title: str, blocks: Iterable[Node]) -> Node:
+    return {"id": name, "title": title, "blocks": list(blocks)}
+
+
+def paragraph(text: str, role: Role = "plain", about: Sequence[str] = (), series: int | None = None) -> Node:
+    """`series` sets the mark of a curve before it."""
+    return _said({"kind": "paragraph", "role": role, "text": text}, about, series=series)
+
+
+def listing(title: str, items: Iterable[Node | str], role: Role = "plain") -> Node:
+    return {"kind": "list", "role": role, "title": title, "items": [note(one) for one in items]}
+
+
+def note(text: Node | str, about: Sequence[str] = (), role: str = "plain") -> Node:
+    """A sentence below a cell or in a list."""
+    return text if isinstance(text, dict) else _said({"text": text, "role": role}, about)
+
+
+def figure(name: str, title: str, label: str, plotly: Mapping[str, Any], about: Sequence[str] = ()) -> Node:
+    """`label` is read out in the place of the picture."""
+    return _said({"kind": "figure", "id": name, "title": title, "label": label, "plotly": dict(plotly)}, about)
+
+
+def table(
+    name: str,
+    title: str,
+    columns: Sequence[Node],
+    rows: Iterable[Node],
+    *,
+    style: str = "",
+    is_folded: bool = False,
+    about: Sequence[str] = (),
+) -> Node:
+    """`style` is a name that the pages' CSS knows; a folded table opens on demand."""
+    shape = {"kind": "table", "id": name, "title": title, "style": style, "is_folded": is_folded}
+    return _said({**shape, "columns": list(columns), "rows": list(rows)}, about)
+
+
+def column(title: str, *, is_number: bool = False, series: int | None = None, about: Sequence[str] = ()) -> Node:
+    return _said({"title": title, "is_number": is_number}, about, series=series)
+
+
+def row(cells: Iterable[Node], *, is_marked: bool = False, about: Sequence[str] = ()) -> Node:
+    return _said({"cells": list(cells), "is_marked": is_marked}, about)
+
+
+def cell(
+    text: str,
+    *,
+    exact: str = "",
+    unit: str = "",
+    notes: Iterable[Node | str] = (),
+    tags: Sequence[str] = (),
+    steps: Sequence[str] = (),
+    role: str = "",
+    series: int | None = None,
+    steps_about: Sequence[str] = (),
+    about: Sequence[str] = (),
+) -> Node:
+    """`steps` are how the number came about; they may disclose more than the number does."""
+    found: Node = {"text": text}
+    optional = {"exact": exact, "unit": unit, "role": role, "tags": list(tags), "notes": [note(one) for one in notes]}
+    found |= {name: value for name, value in optional.items() if value}
+    if steps:
+        found["steps"] = _said({"items": list(steps)}, steps_about)
+    return _said(found, about, series=series)
+
+
+def data(name: str, title: str, columns: Iterable[Node], rows: Iterable[Sequence[str]]) -> Node:
+    """A table for programs: what CSV holds. Every value is text, exact, in the unit that its column names."""
+    return {"id": name, "title": title, "columns": list(columns), "rows": [list(row) for row in rows]}
+
+
+def data_column(name: str, unit: str = "", about: Sequence[str] = ()) -> Node:
+    return _said({"name": name, "unit": unit}, about)
+
+
+def name(of: str, name: str, alias: str) -> Node:
+    """A name that stands in texts, of which class it is, and what stands in its place where that class is hidden."""
+    return {"about": of, "name": name, "alias": alias}
+
+
+def _said(node: Node, about: Sequence[str], series: int | None = None) -> Node:
+    if about:
+        node["about"] = list(about)
+    if series is not None:
+        node["series"] = series
+    return node

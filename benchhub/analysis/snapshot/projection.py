@@ -1,0 +1,158 @@
+"""What is left of a document where classes of facts are hidden: an allow-list, so that what is not known is not shown.
+
+Every node is built anew from the keys that this module names. A node whose `about` holds a class that is hidden, or
+one that this release does not know, is left out. In what stays, names of a hidden class give way to their aliases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from .nodes import Node
+
+# What a link can hide, in words.
+CLASSES: Mapping[str, str] = {
+    "host": "Host names",
+    "address": "Network addresses",
+    "discount": "Discounts",
+    "vendor": "Names of vendors, machines and licences",
+}
+HIDDEN = "hidden"
+# Names as long as this are replaced wherever they stand, shorter ones as whole words.
+LONG_NAME = 4
+TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title")
+NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
+ADDRESSES = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}(?![\w:])"
+
+
+def project(document: Node, hidden: Collection[str]) -> Node:
+    """The document without what is hidden; its names and its source are never part of it.
+
+    Raises ValueError for a class that there is none of.
+    """
+    if unknown := set(hidden) - CLASSES.keys():
+        raise ValueError(f"There is nothing to hide of the name {', '.join(sorted(unknown))}.")
+    return _Projector(document.get("names", ()), hidden).document(document)
+
+
+class _Projector:
+    def __init__(self, names: Iterable[Node], hidden: Collection[str]) -> None:
+        self.hidden = sorted(hidden)
+        self.allowed = CLASSES.keys() - set(hidden)
+        self.aliases = {one["name"].casefold(): one["alias"] for one in names if one["about"] in hidden and one["name"]}
+        self.pattern = _pattern(self.aliases, with_addresses="address" in hidden)
+
+    def document(self, of: Node) -> Node:
+        return {
+            **_taken(of, ("format", "version", "kind", "taken_at", "release", "unit")),
+            "hidden": self.hidden,
+            "title": self.text(of["title"]),
+            "summary": self.text(of.get("summary", "")),
+            "sections": self.all(of["sections"], self.section),
+            "tables": self.all(of["tables"], self.data),
+        }
+
+    def all(self, nodes: Iterable[Node], keep: Callable[[Node], Node]) -> list[Node]:
+        return [keep(node) for node in nodes if self.may(node)]
+
+    def may(self, node: Node) -> bool:
+        return set(node.get("about", ())) <= self.allowed
+
+    def text(self, text: str) -> str:
+        if self.pattern is None:
+            return text
+        return self.pattern.sub(lambda found: self.aliases.get(found[0].casefold(), HIDDEN), text)
+
+    def section(self, of: Node) -> Node:
+        known = [block for block in of["blocks"] if block["kind"] in self.blocks]
+        return {"id": of["id"], "title": self.text(of["title"]), "blocks": self.all(known, self.block)}
+
+    def block(self, of: Node) -> Node:
+        return self.blocks[of["kind"]](of)
+
+    @property
+    def blocks(self) -> Mapping[str, Callable[[Node], Node]]:
+        return {"paragraph": self.paragraph, "list": self.listing, "table": self.table, "figure": self.figure}
+
+    def paragraph(self, of: Node) -> Node:
+        return {**_taken(of, ("kind", "role", "series")), "text": self.text(of["text"])}
+
+    def listing(self, of: Node) -> Node:
+        head = {**_taken(of, ("kind", "role")), "title": self.text(of["title"])}
+        return {**head, "items": self.all(of["items"], self.note)}
+
+    def note(self, of: Node) -> Node:
+        return {**_taken(of, ("role",)), "text": self.text(of["text"])}
+
+    def table(self, of: Node) -> Node:
+        shown = [place for place, column in enumerate(of["columns"]) if self.may(column)]
+        return {
+            **_taken(of, ("kind", "id", "style", "is_folded")),
+            "title": self.text(of["title"]),
+            "columns": [self.column(of["columns"][place]) for place in shown],
+            "rows": [self.row(row, shown) for row in of["rows"] if self.may(row)],
+        }
+
+    def column(self, of: Node) -> Node:
+        return {**_taken(of, ("is_number", "series")), "title": self.text(of["title"])}
+
+    def row(self, of: Node, shown: Iterable[int]) -> Node:
+        return {**_taken(of, ("is_marked",)), "cells": [self.cell(of["cells"][place]) for place in shown]}
+
+    def cell(self, of: Node) -> Node:
+        if not self.may(of):
+            return {"text": HIDDEN, "role": HIDDEN}
+        kept = {**_taken(of, ("role", "series")), "text": self.text(of["text"])}
+        kept |= {name: self.value(of[name]) for name in ("exact", "unit") if name in of}
+        if "tags" in of:
+            kept["tags"] = [self.text(tag) for tag in of["tags"]]
+        if "notes" in of:
+            kept["notes"] = self.all(of["notes"], self.note)
+        if "steps" in of and self.may(of["steps"]):
+            kept["steps"] = {"items": [self.text(one) for one in of["steps"]["items"]]}
+        return kept
+
+    def figure(self, of: Node) -> Node:
+        words = {name: self.text(of[name]) for name in ("title", "label")}
+        return {**_taken(of, ("kind", "id")), **words, "plotly": self.plotly(of["plotly"])}
+
+    def plotly(self, value: Any, is_text: bool = False) -> Any:
+        """Names of curves stand in some texts of a figure; its other words are plotly's own."""
+        if isinstance(value, Mapping):
+            return {name: self.plotly(inner, name in TEXT_OF_FIGURES) for name, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.plotly(inner, is_text) for inner in value]
+        return self.text(value) if is_text and isinstance(value, str) else value
+
+    def data(self, of: Node) -> Node:
+        shown = [place for place, column in enumerate(of["columns"]) if self.may(column)]
+        return {
+            "id": of["id"],
+            "title": self.text(of["title"]),
+            "columns": [self.data_column(of["columns"][place]) for place in shown],
+            "rows": [[self.value(row[place]) for place in shown] for row in of["rows"]],
+        }
+
+    def data_column(self, of: Node) -> Node:
+        return {"name": self.text(of["name"]), "unit": of["unit"]}
+
+    def value(self, value: str) -> str:
+        """A number stays one, whatever a host is called."""
+        return value if NUMBER.fullmatch(value) else self.text(value)
+
+
+def _taken(of: Node, keys: Iterable[str]) -> Node:
+    return {key: of[key] for key in keys if key in of}
+
+
+def _pattern(names: Collection[str], *, with_addresses: bool) -> re.Pattern[str] | None:
+    """Any of the names, the longest first, so that one that holds another goes as a whole."""
+    parts = [_of_name(name) for name in sorted(names, key=len, reverse=True)]
+    parts += [ADDRESSES] if with_addresses else []
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+def _of_name(name: str) -> str:
+    return re.escape(name) if len(name) >= LONG_NAME else rf"(?<![0-9A-Za-z]){re.escape(name)}(?![0-9A-Za-z])"

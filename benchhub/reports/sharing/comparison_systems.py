@@ -1,0 +1,225 @@
+"""On what, how and from where a comparison was measured: hardware, environment, tuning, method, sources, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.utils.html import strip_tags
+
+from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
+from benchhub.analysis.snapshot import nodes
+from benchhub.analysis.snapshot.nodes import Node
+from benchhub.bench import run_page
+from benchhub.bench.models import Found
+from benchhub.reports import compare_csv, compare_page, compare_queries
+from benchhub.reports.compare_page import Chosen, Side
+from benchhub.reports.templatetags.shown import duration, measured
+
+from .comparison_results import from_csv
+
+Facts = Mapping[str, Found]  # by the key of a curve: what was found around one run at its peak
+VENDOR, HOST = ("vendor",), ("host",)
+# What of a host's facts may be published; whatever else a probe finds stays here.
+ENVIRONMENT = (
+    "os", "kernel", "architecture", "cpu", "memory_bytes", "swap_bytes", "transparent_huge_pages", "cpu_governors",
+    "clock_source", "kernel_options", "sysctls", "block_devices", "filesystems", "dmi",
+)  # fmt: skip
+# Facts that name who made the machine.
+OF_VENDORS = (
+    "model",
+    "vendor",
+    "hypervisor",
+    "sys_vendor",
+    "product_name",
+    "board_vendor",
+    "board_name",
+    "processor",
+    "disks",
+)
+DESIGN = (
+    "Each level is run once or several times, as planned; a failed run never becomes a point. Below three repeats the "
+    "spread is their range, from three on the 95% interval of their mean (Student's t), and medians are compared."
+)
+
+
+def found(chosen: Sequence[Chosen]) -> dict[str, Found]:
+    runs = {one.of.curve.peak.level.runs[0].run: one.key for one in chosen}
+    return {runs[row.run_id]: row for row in compare_queries.found(runs)}
+
+
+def sections(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
+    return [
+        nodes.section(
+            "hardware", "Hardware, as bought", [_sides("hardware-table", "Hardware", hardware(chosen), chosen)]
+        ),
+        nodes.section("environment", "Environment, as found", _environment(chosen, facts)),
+        nodes.section("tuning", "Tuning, as asked for", _tuning(chosen)),
+        nodes.section("differences", "What differs between the systems", _differences(chosen)),
+        nodes.section("method", "Method", _method(chosen)),
+        nodes.section("sources", "Where the curves come from", _sources(chosen)),
+        nodes.section("settings", "Settings, as found", _settings(chosen, facts)),
+    ]
+
+
+def hardware(chosen: Sequence[Chosen]) -> list[Side]:
+    return compare_page.hardware(chosen)
+
+
+def tables(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
+    asked = [*compare_page.hardware(chosen), *compare_page.system_differences(chosen)]
+    both = [from_csv("systems", "Hardware, and what differs", compare_csv.systems(asked, chosen), {})]
+    if facts:
+        columns = [nodes.data_column("setting"), *(nodes.data_column(one.label) for one in chosen)]
+        rows = [(side.name, *map(str, side.values)) for side in _all_settings(chosen, facts)]
+        both.append(nodes.data("settings", "Server settings as found", columns, rows))
+    return both
+
+
+def _sides(name: str, title: str, sides: Iterable[Side], chosen: Sequence[Chosen], **how: Any) -> Node:
+    """Fields of the compared curves side by side; what differs is marked."""
+    columns = [nodes.column("Field"), *(nodes.column(one.label, series=one.of.series) for one in chosen)]
+    return nodes.table(name, title, columns, map(_side, sides), style="sides", **how)
+
+
+def _side(side: Side) -> Node:
+    field = side.name.rpartition(": ")[2].lower().replace(" ", "_")
+    about = VENDOR if field in OF_VENDORS else ()
+    cells = [nodes.cell(side.name, role="head"), *(nodes.cell(str(value) or "–") for value in side.values)]
+    return nodes.row(cells, is_marked=side.differs, about=about)
+
+
+def _environment(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
+    if not facts:
+        return [nodes.paragraph("Nothing was found out about the hosts of these runs.")]
+    said = "What BenchHub found on the hosts of the servers, at one run of each curve's peak."
+    flat = [_host_facts(one, facts.get(one.key)) for one in chosen]
+    sides = _side_by_side(flat)
+    servers = Side("server", tuple(_server(facts.get(one.key)) for one in chosen))
+    driven = Side("driven from", tuple(_driven(one) for one in chosen))
+    return [nodes.paragraph(said, "caption"), _sides("found-table", "Environment", [servers, driven, *sides], chosen)]
+
+
+def _server(row: Found | None) -> str:
+    return str(row.server.get("version", "")) if row else ""
+
+
+def _driven(one: Chosen) -> str:
+    path = one.of.system.get_path_display()
+    return f"the server's own host, by {path}" if one.of.system.driven_locally else f"another host, by {path}"
+
+
+def _host_facts(one: Chosen, row: Found | None) -> dict[str, str]:
+    """Those that may be published, flat, as text: {'cpu: cores per socket': '4'}."""
+    host = one.of.system.instance.host
+    known = row.host.get(host.name, {}) if row and host else {}
+    kept = {name: known[name] for name in ENVIRONMENT if name in known}
+    return {
+        fact.name if part.name == "host" else f"{part.name}: {fact.name}": strip_tags(measured(fact.value, fact.unit))
+        for part in run_page.sections(("host", kept))
+        for fact in part.facts
+    }
+
+
+def _side_by_side(forms: Sequence[Mapping[str, str]]) -> list[Side]:
+    names = dict.fromkeys(name for form in forms for name in form)
+    return [Side(name, tuple(form.get(name, "") for form in forms)) for name in names]
+
+
+def _tuning(chosen: Sequence[Chosen]) -> list[Node]:
+    asked = [_asked_settings(one) for one in chosen]
+    named = nodes.table(
+        "configurations",
+        "Configurations",
+        [nodes.column("System"), nodes.column("Build"), nodes.column("Configuration")],
+        [
+            nodes.row(
+                [
+                    nodes.cell(one.label, series=one.of.series, role="head"),
+                    nodes.cell(str(one.of.system.build), notes=filter(None, [one.of.system.build.configure_options])),
+                    nodes.cell(str(one.of.system.configuration)),
+                ]
+            )
+            for one in chosen
+        ],
+    )
+    if not any(asked):
+        return [named, nodes.paragraph("No setting was asked for: the servers ran with their own.")]
+    return [named, _sides("asked-table", "Settings asked for", _side_by_side(asked), chosen)]
+
+
+def _asked_settings(one: Chosen) -> dict[str, str]:
+    configuration = one.of.system.configuration
+    return {name: str(value) for name, value in {**configuration.settings, **configuration.os_settings}.items()}
+
+
+def _differences(chosen: Sequence[Chosen]) -> list[Node]:
+    if len(chosen) < 2:
+        return [nodes.paragraph("One curve alone differs from nothing.")]
+    if differences := compare_page.system_differences(chosen):
+        return [_sides("differences-table", "What differs between the systems", differences, chosen)]
+    return [nodes.paragraph(compare_page.nothing_asked(hardware(chosen)))]
+
+
+def _method(chosen: Sequence[Chosen]) -> list[Node]:
+    key = chosen[0].of.curve.protocol_digest
+    form = {**PROTOCOL_DEFAULTS, **compare_queries.protocol_forms([key]).get(key, {})}
+    names = [name for name in form if name not in ("version", "kind") and form[name] not in ({}, None, "")]
+    rows = [
+        nodes.row([nodes.cell(label, role="head"), nodes.cell(compare_page.asked(name, form[name]))])
+        for name, label in zip(names, labels(names), strict=True)
+    ]
+    return [
+        nodes.paragraph(
+            "All curves were measured under one protocol; it is what runs must agree on to be compared at all."
+        ),
+        nodes.table("protocol", "Protocol", [nodes.column("What"), nodes.column("As asked for")], rows, style="given"),
+        nodes.paragraph(DESIGN),
+    ]
+
+
+def _sources(chosen: Sequence[Chosen]) -> list[Node]:
+    heads = ("Curve", "Experiment", "Workload", "Each run lasted", "Runs")
+    columns = [nodes.column(head) for head in heads]
+    return [nodes.table("sources-table", "Where the curves come from", columns, map(_source, chosen))]
+
+
+def _source(one: Chosen) -> Node:
+    experiment = one.experiment
+    warmup = f"after {duration(experiment.warmup_s)} of warm-up" if experiment.warmup_s else "no warm-up"
+    runs = ", ".join(str(run.run) for level in one.of.curve.levels for run in level.runs)
+    host = one.of.system.instance.host
+    return nodes.row(
+        [
+            nodes.cell(
+                one.label, series=one.of.series, role="head", notes=[nodes.note(f"on {host}", HOST)] if host else []
+            ),
+            nodes.cell(experiment.name, notes=[f"planned on {experiment.created_at.date().isoformat()}"]),
+            nodes.cell(str(experiment.workload)),
+            nodes.cell(duration(experiment.duration_s), notes=[warmup]),
+            nodes.cell(runs),
+        ]
+    )
+
+
+def _settings(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
+    """Those that are not the server's own default; all of them are in the table for programs."""
+    if not facts:
+        return [nodes.paragraph("Nothing was found out about the servers of these runs.")]
+    changed = {name for row in facts.values() for name, value in row.settings.items() if _is_set(value)}
+    sides = [side for side in _all_settings(chosen, facts) if side.name in changed]
+    said = "Settings that something set, at one run of each curve's peak. The table of all settings can be downloaded."
+    shown = _sides("found-settings", "Settings that something set", sides, chosen, is_folded=len(sides) > 30)
+    return [nodes.paragraph(said, "caption"), shown]
+
+
+def _is_set(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("source") not in (None, "", "default")
+
+
+def _all_settings(chosen: Sequence[Chosen], facts: Facts) -> list[Side]:
+    forms = []
+    for one in chosen:
+        row = facts.get(one.key)
+        forms.append({fact.name: str(fact.value) for fact in run_page.setting_rows(row.settings)} if row else {})
+    return sorted(_side_by_side(forms), key=lambda side: side.name)

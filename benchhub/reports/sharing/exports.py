@@ -1,0 +1,79 @@
+"""A projection as files: JSON, CSV of each table, HTML that works by itself, and PDF. All hold the same content."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from io import StringIO
+
+from django.http import HttpResponse
+from django.utils.text import slugify
+
+from benchhub.analysis.snapshot import canonical
+from benchhub.analysis.snapshot.nodes import Node
+from benchhub.release import release
+from benchhub.reports.exports import harmless
+from benchhub.reports.models import Projection
+
+from . import pdf, render
+
+JSON_FILE = "data.json"
+TYPES: Mapping[str, str] = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "pdf": "application/pdf",
+}
+
+
+def file(of: Projection, name: str) -> HttpResponse:
+    """data.json, page.html, report.html, page.pdf, report.pdf, or the name of a table with .csv."""
+    stem, _, kind = name.rpartition(".")
+    document = canonical.from_bytes(bytes(of.content))
+    if name == JSON_FILE:
+        return _download(bytes(of.content), document, stem, kind)
+    if kind == "csv" and (table := next((one for one in document["tables"] if one["id"] == stem), None)):
+        return _download(table_csv(table).encode(), document, stem, kind)
+    if kind in ("html", "pdf") and stem in ("page", "report"):
+        return _whole(of, document, stem, kind)
+    offered = [JSON_FILE, "page.html", "report.html", *(f"{one['id']}.csv" for one in document["tables"])]
+    return HttpResponse(f"There is no file of that name: ask for {', '.join(offered)}.", status=404)
+
+
+def _whole(of: Projection, document: Node, stem: str, kind: str) -> HttpResponse:
+    html = render.one_file(document, of.sha256, as_report=stem == "report")
+    if kind == "html":
+        return _download(html.encode(), document, stem, kind)
+    try:
+        content = _printed(of, html, stem)
+    except pdf.NoPdfError as error:
+        return HttpResponse(f"{error}\n", status=501, content_type="text/plain; charset=utf-8")
+    return _download(content, document, stem, kind)
+
+
+def _printed(of: Projection, html: str, name: str) -> bytes:
+    """Printed once by each release, and kept."""
+    kept = of.prints.filter(name=name, release=release()).first()
+    if kept is None:
+        made = {"release": release(), "content": pdf.printed(html)}
+        kept, _ = of.prints.update_or_create(name=name, defaults=made)
+    return bytes(kept.content)
+
+
+def table_csv(table: Node) -> str:
+    """The unit stands behind a column's name where it has one of its own: 'median (TPS)'."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(harmless(_head(column)) for column in table["columns"])
+    writer.writerows([harmless(value) for value in row] for row in table["rows"])
+    return text.getvalue()
+
+
+def _head(column: Node) -> str:
+    return f"{column['name']} ({column['unit']})" if column["unit"] else str(column["name"])
+
+
+def _download(content: bytes, document: Node, stem: str, kind: str) -> HttpResponse:
+    name = f"{slugify(document['title'])[:60] or 'benchhub'}-{stem}.{kind}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(content, content_type=TYPES[kind], headers=headers)

@@ -1,0 +1,184 @@
+"""Comparisons, snapshots and links for people who sign in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.db.models import Count
+from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from benchhub.analysis.snapshot import canonical
+from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.snapshot.projection import CLASSES, project
+from benchhub.catalog.listing import Column, Listing
+from benchhub.reports import compare
+from benchhub.reports.models import Comparison, Link, Snapshot
+
+from . import exports, publish
+from . import render as rendering
+from .comparison import NothingToPublishError
+from .forms import ComparisonForm, LinkForm
+from .today import differences
+
+COMPARISONS = (
+    Column("title", "Comparison", ("title",)),
+    Column("snapshots", "Published", ("snapshot_count",), is_number=True),
+    Column("by", "By", ("created_by__username",)),
+    Column("changed", "Changed", ("changed_at",)),
+)
+may_compare = permission_required("reports.add_comparison", raise_exception=True)
+may_change = permission_required("reports.change_comparison", raise_exception=True)
+may_publish = permission_required("reports.add_snapshot", raise_exception=True)
+may_share = permission_required("reports.add_link", raise_exception=True)
+may_close = permission_required("reports.change_link", raise_exception=True)
+
+
+def comparisons(request: HttpRequest) -> HttpResponse:
+    rows = Comparison.objects.select_related("created_by").annotate(snapshot_count=Count("snapshots"))
+    listing = Listing(request.GET, rows, COMPARISONS, search=("title", "remarks"), default="-changed")
+    return render(request, "sharing/comparisons.html", {"listing": listing})
+
+
+@may_compare
+def comparison_new(request: HttpRequest) -> HttpResponse:
+    """Keep the curves and terms of the address under a title."""
+    state = compare.state_of(request.GET)
+    if not compare.chosen_keys(state):
+        messages.info(request, "Choose curves first, then keep the comparison.")
+        return redirect("compare")
+    form = ComparisonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        made = form.save(commit=False)
+        made.query, made.created_by = state.urlencode(), request.user
+        made.save()
+        return redirect("comparison", made.pk)
+    crumb = {"address": f"{reverse('compare')}?{state.urlencode()}", "title": "Compare"}
+    return render(request, "form.html", {"form": form, "title": "Keep this comparison", "crumb": crumb})
+
+
+def comparison(request: HttpRequest, pk: int) -> HttpResponse:
+    """The comparison's page; without curves in the address, with those that were kept."""
+    kept = get_object_or_404(Comparison, pk=pk)
+    if not request.GET:
+        return redirect(f"{request.path}?{kept.query}")
+    return compare.compare(request, kept)
+
+
+@may_change
+def comparison_edit(request: HttpRequest, pk: int) -> HttpResponse:
+    kept = get_object_or_404(Comparison, pk=pk)
+    form = ComparisonForm(request.POST or None, instance=kept)
+    if request.method == "POST" and form.is_valid():
+        form.instance.changed_at = Now()
+        form.save()
+        return redirect("comparison", pk)
+    crumb = {"address": reverse("comparison", args=[pk]), "title": kept.title}
+    return render(request, "form.html", {"form": form, "title": "Title and remarks", "crumb": crumb})
+
+
+@require_POST
+@may_change
+def comparison_keep(request: HttpRequest, pk: int) -> HttpResponse:
+    """The curves and terms of the address take the place of those that were kept."""
+    state = compare.state_of(request.GET)
+    if compare.chosen_keys(state):
+        Comparison.objects.filter(pk=pk).update(query=state.urlencode(), changed_at=Now())
+        messages.success(request, "Kept. What was published before stays as it was.")
+    return redirect("comparison", pk)
+
+
+@require_POST
+@may_publish
+def comparison_publish(request: HttpRequest, pk: int) -> HttpResponse:
+    kept = get_object_or_404(Comparison, pk=pk)
+    state = QueryDict(kept.query)
+    try:
+        made = publish.comparison_snapshot(kept, state, compare.chosen_keys(state), request.user)
+    except NothingToPublishError as error:
+        messages.error(request, f"Not published. {error}")
+        return redirect("comparison", pk)
+    return redirect("snapshot", made.pk)
+
+
+def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:
+    shown = get_object_or_404(Snapshot.objects.select_related("taken_by", "comparison"), pk=pk)
+    document = project(_document(shown), ())
+    context = rendering.context(document, shown.sha256, as_report=as_report)
+    links = shown.links.select_related("projection", "created_by").defer("projection__content")
+    return render(
+        request,
+        "sharing/snapshot.html",
+        {**context, "snapshot": shown, "links": [(link, _hides(link)) for link in links], "classes": CLASSES},
+    )
+
+
+def snapshot_file(_request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    return exports.file(publish.projection(get_object_or_404(Snapshot, pk=pk), ()), name)
+
+
+def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
+    """The same throughput by today's prices, beside those that are frozen."""
+    shown = get_object_or_404(Snapshot, pk=pk)
+    return render(request, "sharing/today.html", {"snapshot": shown, "rows": differences(_document(shown))})
+
+
+@may_share
+def link_new(request: HttpRequest, pk: int) -> HttpResponse:
+    """The answer to a form shows the address: it is not kept, so it cannot be shown later."""
+    of = get_object_or_404(Snapshot, pk=pk)
+    form = LinkForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        made, token = publish.link(of, given["hidden"], given["password"], request.user, **form.fields_of_link)
+        address = request.build_absolute_uri(reverse("shared", args=[token]))
+        return render(request, "sharing/link_made.html", {"link": made, "address": address, "hides": _hides(made)})
+    crumb = {"address": reverse("snapshot", args=[pk]), "title": of.title}
+    context = {"form": form, "title": "Make a link", "crumb": crumb, "action": "Make the link"}
+    return render(request, "form.html", context)
+
+
+@require_POST
+@may_close
+def link_pause(_request: HttpRequest, pk: int) -> HttpResponse:
+    return _changed(pk, paused_at=Now())
+
+
+@require_POST
+@may_close
+def link_resume(_request: HttpRequest, pk: int) -> HttpResponse:
+    return _changed(pk, paused_at=None)
+
+
+@may_close
+def link_revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    link = get_object_or_404(Link, pk=pk)
+    if request.method == "POST":
+        return _changed(pk, revoked_at=Now())
+    context = {
+        "title": f"Withdraw the link for {link.name}?",
+        "consequence": "Whoever has it sees nothing from now on, and it cannot be opened again.",
+        "action": "Withdraw the link",
+        "crumb": {"address": reverse("snapshot", args=[link.snapshot_id]), "title": "The snapshot"},
+    }
+    return render(request, "confirm.html", context)
+
+
+def _changed(pk: int, **fields: Any) -> HttpResponse:
+    """What is revoked stays so."""
+    link = get_object_or_404(Link, pk=pk)
+    Link.objects.filter(pk=pk, revoked_at=None).update(**fields)
+    return redirect("snapshot", link.snapshot_id)
+
+
+def _document(of: Snapshot) -> Node:
+    return canonical.from_bytes(bytes(of.content))
+
+
+def _hides(link: Link) -> str:
+    return ", ".join(CLASSES[name].lower() for name in link.projection.hidden)

@@ -1,0 +1,73 @@
+"""A file of HTML as PDF, by headless Chromium where that is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from threading import Lock
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+TIMEOUT_S = 90
+FLAGS = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pdf-header-footer",
+    # As wide as what A4 leaves between the margins, so that figures fit.
+    "--window-size=703,1000",
+    # Time passes in the page until its figures are drawn, however slow this machine is.
+    "--virtual-time-budget=30000",
+    # It prints one file of ours, and nothing that it holds may ask the network for anything.
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+# One at a time in each process: a browser takes some hundred megabytes.
+ONE = Lock()
+
+
+class NoPdfError(Exception):
+    """The file could not be printed; the message is a sentence for people."""
+
+
+def program() -> str | None:
+    return next((path for name in PROGRAMS if (path := shutil.which(name))), None)
+
+
+def is_available() -> bool:
+    return program() is not None
+
+
+def printed(html: str) -> bytes:
+    """Raises NoPdfError."""
+    chromium = program()
+    if chromium is None:
+        raise NoPdfError("This server has no Chromium, which prints PDF. Print the page from your browser instead.")
+    with ONE, tempfile.TemporaryDirectory(prefix="benchhub-pdf-") as folder:
+        source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
+        source.write_text(html, encoding="utf-8")
+        _run([chromium, *_flags(folder), f"--print-to-pdf={target}", source.as_uri()], folder)
+        if not target.exists():
+            raise NoPdfError("Chromium printed nothing. Print the page from your browser instead.")
+        return target.read_bytes()
+
+
+def _flags(folder: str) -> list[str]:
+    # Chromium's own sandbox cannot be had by root.
+    return [*FLAGS, f"--user-data-dir={folder}/profile", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+
+
+def _run(command: list[str], folder: str) -> None:
+    # None of this process's secrets: only what a program needs to start.
+    folders = {"HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_CACHE_HOME": folder}
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **folders}
+    try:
+        subprocess.run(command, env=environment, timeout=TIMEOUT_S, capture_output=True, check=True)
+    except subprocess.TimeoutExpired as error:
+        raise NoPdfError(f"Chromium did not print within {TIMEOUT_S} s. Print the page from your browser.") from error
+    except subprocess.CalledProcessError as error:
+        raise NoPdfError(f"Chromium failed with exit code {error.returncode}.") from error

@@ -1,0 +1,86 @@
+"""A document as HTML: the page behind a link, and one file that works by itself."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+
+from benchhub.analysis.snapshot import canonical
+from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.snapshot.projection import CLASSES
+from benchhub.reports.models import Projection
+
+from . import pdf
+
+STYLES = ("css/benchhub.css", "css/shared.css")
+SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js")
+# A report reads from what was tested to what follows; the page begins with what was found.
+REPORT_ORDER = (
+    "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "prices", "price-figures",
+    "found", "sources", "settings",
+)  # fmt: skip
+REPORT_TITLES = {"found": "Conclusions, and how sure they are", "settings": "Appendix: settings, as found"}
+PAGES_KEPT = 64
+
+
+@lru_cache(maxsize=PAGES_KEPT)
+def page(sha256: str, as_report: bool = False) -> tuple[bytes, bytes]:
+    """The shared page of a projection, plain and gzipped. A projection never changes, so neither does its page."""
+    content = Projection.objects.filter(sha256=sha256).values_list("content", flat=True)[0]
+    html = html_page(canonical.from_bytes(bytes(content)), sha256, as_report=as_report).encode()
+    return html, gzip.compress(html, mtime=0)
+
+
+def html_page(document: Node, sha256: str, *, as_report: bool = False) -> str:
+    """Its addresses are relative, so that it holds no token."""
+    return render_to_string("shared/page.html", context(document, sha256, as_report=as_report))
+
+
+def one_file(document: Node, sha256: str, *, as_report: bool = False) -> str:
+    """Everything in one HTML file: styles, scripts and data. It asks nothing of any server."""
+    inlined = {"styles": _joined(STYLES), "scripts": [_script(name) for name in SCRIPTS]}
+    return render_to_string("shared/one_file.html", {**context(document, sha256, as_report=as_report), **inlined})
+
+
+def context(document: Node, sha256: str, *, as_report: bool = False) -> dict[str, Any]:
+    return {
+        "document": document,
+        "sha256": sha256,
+        "sections": report_sections(document) if as_report else document["sections"],
+        "as_report": as_report,
+        "can_print": pdf.is_available(),
+        "hidden_words": ", ".join(CLASSES[name].lower() for name in document.get("hidden", ())),
+    }
+
+
+def report_sections(document: Node) -> list[Node]:
+    """In the order of a report, numbered; what has no place in it comes last."""
+    places = {name: place for place, name in enumerate(REPORT_ORDER)}
+    ordered = sorted(document["sections"], key=lambda section: places.get(section["id"], len(places)))
+    return [
+        {**section, "title": f"{number}. {REPORT_TITLES.get(section['id'], section['title'])}"}
+        for number, section in enumerate(ordered, start=1)
+    ]
+
+
+def _joined(names: tuple[str, ...]) -> SafeString:
+    return mark_safe("\n".join(map(_static, names)))
+
+
+def _script(name: str) -> SafeString:
+    """What would end a script element early stands in strings alone, where a backslash changes nothing."""
+    return mark_safe(re.sub(r"</(?=script)", r"<\\/", _static(name), flags=re.IGNORECASE))
+
+
+@cache
+def _static(name: str) -> str:
+    path = Path(settings.STATIC_ROOT, name) if settings.STATIC_ROOT else Path(str(finders.find(name)))
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,102 @@
+"""What a link shows to whoever has it: no login, no cookie, and asked for anew at each view, so that revoking works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from benchhub.middleware import POLICY
+from benchhub.release import release
+from benchhub.reports.models import Link
+
+from . import exports, passwords, render
+
+View = Callable[..., HttpResponse]
+# Why a link shows nothing, and with which status that is said.
+CLOSED = {
+    "revoked": (410, "This link was withdrawn", "Whoever sent it to you has closed it for good."),
+    "expired": (410, "This link has expired", "Ask whoever sent it to you for a new one."),
+    "paused": (403, "This link is paused", "It may be opened again: try later, or ask whoever sent it to you."),
+}
+NO_LINK = (404, "There is nothing at this address", "Check that you have the whole of it.")
+
+
+def open_to_all(view: View) -> View:
+    """No login and no cookie; a form without a cookie has nothing that another site could misuse."""
+    return login_not_required(csrf_exempt(xframe_options_exempt(require_http_methods(["GET", "HEAD", "POST"])(view))))
+
+
+def by_link(view: View) -> View:
+    """Find the link of a token, ask for its password where it has one, and set the headers of all that it shows."""
+
+    @wraps(view)
+    def of_token(request: HttpRequest, token: str, key: str = "", **rest: str) -> HttpResponse:
+        link = Link.objects.of_token(token).for_sharing().first()
+        if link is None or link.state in CLOSED:
+            return _headed(_closed(link), link)
+        if link.password and not passwords.opens(link, key):
+            return _headed(_asked(request, link, token, is_late=bool(key)), link)
+        if request.method == "POST":
+            return _headed(HttpResponse(status=405, headers={"Allow": "GET, HEAD"}), link)
+        return _headed(view(request, link, **rest), link)
+
+    return open_to_all(of_token)
+
+
+@by_link
+def page(request: HttpRequest, link: Link, as_report: bool = False) -> HttpResponse:
+    link.count_view()
+    etag = f'W/"{link.projection.sha256[:32]}-{release()}{"-report" if as_report else ""}"'
+    unchanged = get_conditional_response(request, etag=etag)
+    if unchanged is not None:
+        return unchanged
+    plain, zipped = render.page(link.projection.sha256, as_report)
+    takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
+    response = HttpResponse(zipped if takes_gzip else plain, headers={"ETag": etag, "Vary": "Accept-Encoding"})
+    if takes_gzip:
+        response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+@by_link
+def file(_request: HttpRequest, link: Link, name: str) -> HttpResponse:
+    return exports.file(link.projection, name)
+
+
+def _closed(link: Link | None) -> HttpResponse:
+    status, title, sentence = CLOSED[link.state] if link else NO_LINK
+    return _said("shared/closed.html", {"title": title, "sentence": sentence}, status)
+
+
+def _asked(request: HttpRequest, link: Link, token: str, *, is_late: bool) -> HttpResponse:
+    """The form for the password; the right one leads to an address that opens the page for a while."""
+    address = reverse("shared", args=[token])
+    problem = "This address was open for an hour only. Type the password again." if is_late else ""
+    if request.method == "POST":
+        problem = passwords.refusal(link, request.POST.get("password", ""))
+        if not problem:
+            return HttpResponseRedirect(reverse("shared-open", args=[token, passwords.key(link)]))
+    return _said("shared/password.html", {"problem": problem, "address": address}, 403 if problem else 200)
+
+
+def _said(template: str, context: dict[str, str], status: int) -> HttpResponse:
+    """Without the request: what asks for a user or a session might set a cookie."""
+    return HttpResponse(render_to_string(template, context), status=status)
+
+
+def _headed(response: HttpResponse, link: Link | None) -> HttpResponse:
+    frames = link.embedded_by if link and link.embedded_by else "'none'"
+    response.headers["Content-Security-Policy"] = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {frames}")
+    response.headers.setdefault("Cache-Control", "private, no-cache")
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["X-Robots-Tag"] = "noindex, nofollow"
+    return response

@@ -1,0 +1,268 @@
+import csv
+import io
+import json
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from benchhub.analysis.snapshot import canonical
+from benchhub.bench.models import Experiment
+from benchhub.catalog.models import ListPrice
+from benchhub.reports.models import Link, Projection, Snapshot
+
+from . import passwords
+from .conftest import SECRETS
+
+pytestmark = pytest.mark.django_db
+ALL = ("host", "address", "discount", "vendor")
+
+
+@pytest.fixture
+def stranger():
+    return Client()
+
+
+def document(snapshot):
+    return json.loads(bytes(snapshot.content))
+
+
+def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
+    content = bytes(snapshot.content)
+    assert canonical.digest(content) == snapshot.sha256
+    found = document(snapshot)
+    assert (found["format"], found["version"], found["unit"]) == ("benchhub.snapshot", 1, "TPS")
+    assert [section["id"] for section in found["sections"]] == [
+        "found", "curves", "levels", "prices", "price-figures", "hardware", "environment", "tuning", "differences",
+        "method", "sources", "settings",
+    ]  # fmt: skip
+    assert [table["id"] for table in found["tables"]] == ["levels", "prices", "systems", "settings"]
+
+
+def test_a_snapshot_and_what_a_link_shows_of_it_are_never_rewritten(snapshot, share):
+    share(["host"])
+    for rows in (Snapshot.objects.all(), Projection.objects.all()):
+        for change in (lambda rows=rows: rows.update(sha256="0"), rows.delete):
+            with pytest.raises(IntegrityError), transaction.atomic():
+                change()
+    assert not Snapshot.objects.filter(sha256="0").exists()
+
+
+def test_later_edits_change_nothing_in_it(snapshot, share, stranger, systems):
+    _, address = share()
+    before = stranger.get(address).content
+    Experiment.objects.update(name="Renamed")
+    dearer = {"description": "Acme Z9", "source": "Another quote", "currency": "EUR", "priced_on": "2026-02-01"}
+    ListPrice.objects.create(hardware=systems[0].hardware, amount=9000, **dearer)
+    assert stranger.get(address).content == before
+    assert b"Renamed" not in stranger.get(f"{address}data.json").content
+
+
+def test_a_shared_page_needs_no_login_and_sets_no_cookie(share, stranger):
+    _, address = share()
+    answer = stranger.get(address)
+    assert answer.status_code == 200
+    assert not answer.cookies
+    assert b"16 or 18 on quokka" in answer.content
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["X-Robots-Tag"] == "noindex, nofollow"
+
+
+def test_remarks_are_text_and_not_markup(share, stranger):
+    _, address = share()
+    content = stranger.get(address).content
+    assert b"Ask &lt;b&gt;ada&lt;/b&gt;." in content
+    assert b"<b>ada</b>" not in content
+
+
+def test_a_page_has_what_a_preview_card_needs(share, stranger):
+    _, address = share(["host"])
+    content = stranger.get(address).content.decode()
+    assert '<meta property="og:title" content="16 or 18 on host A">' in content
+    assert '<meta property="og:description" content="PostgreSQL 18 gives 1.12x the throughput' in content
+
+
+def test_only_the_digest_of_a_token_is_kept(share):
+    link, address = share()
+    token = address.split("/")[2]
+    assert len(token) == 43  # 32 bytes in base64 without padding
+    assert token not in str(Link.objects.filter(pk=link.pk).values().get())
+
+
+def test_a_page_is_revalidated_and_costs_nothing_while_it_is_as_it_was(share, stranger):
+    link, address = share()
+    first = stranger.get(address)
+    assert first.headers["Cache-Control"] == "private, no-cache"
+    again = stranger.get(address, headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    link.refresh_from_db()
+    assert (link.views, link.viewed_at is not None) == (2, True)
+
+
+def test_gzip_is_sent_to_those_who_take_it(share, stranger):
+    import gzip
+
+    _, address = share()
+    zipped = stranger.get(address, headers={"Accept-Encoding": "gzip"})
+    assert zipped.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(zipped.content) == stranger.get(address).content
+
+
+def test_a_revoked_link_is_closed_at_once_even_for_those_who_have_the_page(share, stranger):
+    link, address = share()
+    etag = stranger.get(address).headers["ETag"]
+    Link.objects.filter(pk=link.pk).update(revoked_at=timezone.now())
+    answer = stranger.get(address, headers={"If-None-Match": etag})
+    assert answer.status_code == 410
+    assert b"withdrawn" in answer.content
+    assert b"PostgreSQL 18" not in answer.content
+    assert stranger.get(f"{address}data.json").status_code == 410
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "said"),
+    [
+        ({"expires_at": timezone.now() - timedelta(seconds=1)}, 410, b"expired"),
+        ({"paused_at": timezone.now()}, 403, b"paused"),
+    ],
+)
+def test_an_expired_or_paused_link_shows_nothing(share, stranger, fields, status, said):
+    link, address = share()
+    Link.objects.filter(pk=link.pk).update(**fields)
+    for name in ("", "report", "data.json", "levels.csv", "page.html", "page.pdf"):
+        answer = stranger.get(address + name)
+        assert (answer.status_code, said in answer.content) == (status, True)
+        assert b"1,120" not in answer.content
+    link.refresh_from_db()
+    assert link.views == 0
+
+
+def test_a_wrong_token_finds_nothing(share, stranger):
+    _, address = share()
+    assert stranger.get(address[:-2] + "x/").status_code == 404
+    assert stranger.get("/s/x/data.json").status_code == 404
+
+
+def test_a_password_opens_the_page_by_an_address_and_not_by_a_cookie(share, stranger):
+    _, address = share(password="correct horse")
+    asked = stranger.get(address)
+    assert b"A password is needed" in asked.content
+    assert b"PostgreSQL" not in asked.content
+    wrong = stranger.post(address, {"password": "wrong"})
+    assert (wrong.status_code, b"This password is wrong." in wrong.content) == (403, True)
+    right = stranger.post(address, {"password": "correct horse"})
+    assert right.status_code == 302
+    assert not right.cookies
+    opened = right.headers["Location"]
+    assert b"PostgreSQL 18 gives 1.12x" in stranger.get(opened).content
+    assert stranger.get(f"{opened}data.json").status_code == 200
+    assert stranger.get(f"{address}data.json").headers["Content-Type"].startswith("text/html")
+
+
+def test_the_address_that_a_password_gives_is_of_one_link_and_lasts_an_hour(share, stranger, monkeypatch):
+    link, address = share(password="correct horse")
+    _, other_address = share(password="correct horse")
+    key = passwords.key(link)
+    assert b"Type the password again" in stranger.get(f"{other_address}k/{key}/").content
+    monkeypatch.setattr(passwords, "OPEN_FOR", timedelta(seconds=-1))
+    late = stranger.get(f"{address}k/{key}/")
+    assert (late.status_code, b"Type the password again" in late.content) == (403, True)
+
+
+def test_who_guesses_has_to_wait(share, stranger):
+    link, address = share(password="correct horse")
+    Link.objects.filter(pk=link.pk).update(failures=passwords.TRIES, failed_at=timezone.now())
+    answer = stranger.post(address, {"password": "correct horse"})
+    assert b"Too many wrong passwords" in answer.content
+    Link.objects.filter(pk=link.pk).update(failed_at=timezone.now() - passwords.WAIT)
+    assert stranger.post(address, {"password": "correct horse"}).status_code == 302
+
+
+def test_a_page_may_be_in_a_frame_of_the_sites_that_the_link_names_only(share, stranger):
+    _, closed = share()
+    _, open_to = share(embedded_by="https://wiki.example.org")
+    assert "frame-ancestors 'none'" in stranger.get(closed).headers["Content-Security-Policy"]
+    assert "frame-ancestors https://wiki.example.org" in stranger.get(open_to).headers["Content-Security-Policy"]
+    assert "X-Frame-Options" not in stranger.get(open_to).headers
+
+
+@pytest.mark.parametrize("name", ["", "report", "data.json", "levels.csv", "prices.csv", "systems.csv", "page.html"])
+@pytest.mark.parametrize("hidden", [("host",), ("address",), ("vendor",), ALL])
+def test_what_is_hidden_is_in_no_byte_of_page_or_file(share, stranger, name, hidden):
+    _, address = share(hidden)
+    answer = stranger.get(address + name)
+    assert answer.status_code == 200
+    text = answer.content.decode().lower()
+    assert [name for one in hidden for name in SECRETS.get(one, ()) if name.lower() in text] == []
+    assert "discount" in hidden or name in ("levels.csv", "systems.csv") or "12.5%" in text
+    assert "discount" not in hidden or "12.5%" not in text
+
+
+@pytest.mark.parametrize("one", SECRETS)
+def test_what_is_not_hidden_is_there(share, stranger, one):
+    _, address = share([other for other in ALL if other != one])
+    text = stranger.get(f"{address}data.json").content.decode()
+    assert SECRETS[one][0] in text
+
+
+def test_the_files_agree_with_the_page_to_the_last_digit(share, stranger):
+    _, address = share()
+    page = stranger.get(address).content.decode()
+    rows = list(csv.DictReader(io.StringIO(stranger.get(f"{address}levels.csv").content.decode())))
+    medians = {(row["curve"], row["clients"]): row["median (TPS)"] for row in rows}
+    assert medians["PostgreSQL 18", "8"] == "1120.0"  # of 1,100 and 1,140
+    assert '<span class="strong" title="1120.0">1,120</span>' in page
+    prices = list(csv.DictReader(io.StringIO(stranger.get(f"{address}prices.csv").content.decode())))
+    cell = next(row for row in prices if row["curve"] == "PostgreSQL 18" and row["licence"] == "Per core of Initech")
+    # (5,000 + 3 x 20 x 1,800) less 12.5% = 98,875; 98,875 / 1,120 = 88.2812...
+    assert Decimal(cell["total (as in the column currency)"]) == Decimal("98875")
+    shown = cell["price (the column currency per the column unit)"]
+    assert shown == "88.28"
+    assert f'>{shown}</span> <span class="unit">EUR per TPS</span>' in page
+    data = stranger.get(f"{address}data.json")
+    table = next(table for table in data.json()["tables"] if table["id"] == "prices")
+    assert [list(cell.values())] == [row for row in table["rows"] if row[:3:2] == [cell["curve"], cell["licence"]]]
+
+
+def test_the_digest_on_the_page_is_that_of_the_json(share, stranger):
+    import hashlib
+
+    _, address = share(["host"])
+    content = stranger.get(f"{address}data.json").content
+    assert hashlib.sha256(content).hexdigest() in stranger.get(address).content.decode()
+
+
+def test_one_file_asks_nothing_of_any_server(share, stranger):
+    _, address = share()
+    text = stranger.get(f"{address}page.html").content.decode()
+    head, _, _ = text.partition("<script>")
+    assert "default-src 'none'" in head
+    assert "src=" not in head
+    assert "<link" not in head
+    assert text.count("<script>") == text.count("</script>") - text.count('type="application/json"')
+
+
+def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(share, stranger):
+    _, address = share()
+    text = stranger.get(f"{address}report").content.decode()
+    heads = [part.partition("</h2>")[0].partition(">")[2] for part in text.split("<h2")[1:]]
+    assert heads[0] == "1. Hardware, as bought"
+    assert "10. Conclusions, and how sure they are" in heads
+    assert heads[-2] == "12. Appendix: settings, as found"
+
+
+def test_an_unknown_file_names_those_there_are(share, stranger):
+    _, address = share()
+    answer = stranger.get(f"{address}secrets.csv")
+    assert answer.status_code == 404
+    assert b"data.json, page.html, report.html, levels.csv, prices.csv" in answer.content
+
+
+def test_a_shared_page_takes_no_more_than_two_queries_once_it_was_made(share, stranger, django_assert_num_queries):
+    _, address = share()
+    stranger.get(address)
+    with django_assert_num_queries(2):  # the link, and its count of views
+        stranger.get(address)
