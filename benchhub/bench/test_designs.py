@@ -20,7 +20,7 @@ PART_QUERIES = 3  # session, user; the design; its parts
 
 @pytest.fixture
 def planner(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 
