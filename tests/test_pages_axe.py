@@ -107,7 +107,8 @@ PAGES = {
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
-NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
+NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
+NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
 NOT_PAGES |= {"shared-open-file"}

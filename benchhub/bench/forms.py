@@ -245,7 +245,7 @@ class Draft:
 
     @property
     def has_order(self) -> bool:
-        return self._has("order", "order_seed", "kept_only", "left_out")
+        return self._has("order", "kept_only", "left_out")
 
     def _has(self, *names: str) -> bool:
         """Whether any of these fields holds more than its default: then it is not folded away."""

@@ -18,6 +18,7 @@ from .models import Experiment, System
 
 MOST_PARTS = 60
 LONGEST_RULE = 20
+HIGHEST_DRAWN = 1_000_000
 DAY_S = 86_400
 SAME = (
     "order", "order_seed", "loading", "warmup_run_s", "warmup_run_clients", "settle_s", "restart", "drop_caches",
@@ -48,9 +49,13 @@ class DesignFields(forms.Form):
     )  # fmt: skip
     order = forms.ChoiceField(choices=Experiment.Order.choices, required=False, label="Order of the runs")
     order_seed = forms.IntegerField(
-        required=False, min_value=0, max_value=design.HIGHEST_SEED, label="Seed of the order (optional)",
-        help_text="For an order at random. Left empty, one is drawn and kept, so that the order can be had again.",
-    )  # fmt: skip
+        required=False,
+        min_value=0,
+        max_value=design.HIGHEST_SEED,
+        initial=lambda: secrets.randbelow(HIGHEST_DRAWN),
+        label="Seed of the order",
+        help_text="For an order at random: drawn anew for each form, kept, and the same again for the same seed.",
+    )
     loading = forms.ChoiceField(choices=Experiment.Loading.choices, required=False, label="Loading of the data set")
     warmup_run_s = forms.IntegerField(
         required=False, min_value=0, max_value=DAY_S, label="Warm-up as a run of its own, s",
@@ -89,10 +94,8 @@ class DesignFields(forms.Form):
         return _rules(self.cleaned_data["left_out"])
 
     def clean_order_seed(self) -> int:
-        """A seed for every order: asking for another order of the same plan then needs no second form."""
-        seed = self.cleaned_data["order_seed"]
-        is_random = self.data.get("order") in (Experiment.Order.RANDOM, Experiment.Order.SHUFFLED)
-        return (secrets.randbelow(design.HIGHEST_SEED) if is_random else 0) if seed is None else seed
+        """None is drawn here: what is queued must be what the plan showed."""
+        return self.cleaned_data["order_seed"] or 0
 
 
 def _rules(text: str) -> list[str]:

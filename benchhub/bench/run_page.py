@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -21,6 +21,7 @@ from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
 COMMAND_FILE = "command.sh"
+WARMUP_METRIC = "warmup_tps"  # as the load generator's parser names it
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 ABBREVIATIONS = {"cpu", "io", "os", "tps", "wal"}
 UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
@@ -47,7 +48,8 @@ class SeriesGroup:
     unit: str
     metrics: tuple[str, ...]
     figure: figures.Figure
-    rows: tuple[tuple[float, ...], ...]
+    rows: tuple[tuple[float | None, ...], ...]
+    has_warmup: bool = False
 
     @property
     def title(self) -> str:
@@ -316,9 +318,21 @@ def _words(name: str) -> str:
 
 def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
     """One group per unit and grid of time; `series` comes sorted by unit."""
-    keyed = sorted(series, key=_grid)
+    warmups = [one for one in series if one.metric == WARMUP_METRIC]
+    keyed = sorted((one for one in series if one.metric != WARMUP_METRIC), key=_grid)
     grouped = enumerate(groupby(keyed, key=_grid), start=1)
-    return [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
+    groups = [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
+    return [_with_warmup(group, warmups) for group in groups]
+
+
+def _with_warmup(group: SeriesGroup, warmups: Sequence[Series]) -> SeriesGroup:
+    """The throughput of the warm-up before that of the measured part, marked, at negative seconds."""
+    before = [one for one in warmups if group.metrics == ("TPS",)]
+    if not before:
+        return group
+    seconds = figures.seconds_before(before[0])
+    rows = (*zip(seconds, before[0].values, strict=True), *group.rows)
+    return replace(group, figure=figures.with_warmup(group.figure, before[0]), rows=rows, has_warmup=True)
 
 
 def _grid(one: Series) -> tuple[str, float, float, int]:

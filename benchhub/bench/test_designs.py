@@ -187,16 +187,18 @@ def test_caches_are_dropped_where_a_probe_found_that_the_account_may(planner, fi
     assert run.spec["drop_caches"] and run.protocol.form["drop_caches"]
 
 
-def test_a_seed_is_drawn_kept_and_gives_the_same_order_again(planner, filled):
+def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_and_the_same_again(planner, filled):
+    seeds = [planner.get(NEW).context["draft"].plan["order_seed"].value() for _ in range(3)]
+    assert len(set(seeds)) > 1
+    form = {**filled, "order": "random", "order_seed": str(seeds[0])}
+    assertContains(planner.post(PLAN, form), f"by the seed {seeds[0]}")
     orders = []
-    for seed in ("", "again"):
-        kept = str(Experiment.objects.first().order_seed) if seed else ""
-        planner.post(NEW, {**filled, "order": "random", "order_seed": kept, "queue": "1"})
+    for _ in range(2):
+        planner.post(NEW, {**form, "queue": "1"})
         runs = Experiment.objects.latest("pk").runs.filter(kind="measure").order_by("position")
-        orders.append(list(runs.values_list("system", "clients", "repeat")))
-    first, second = Experiment.objects.order_by("pk")
-    assert first.order_seed == second.order_seed > 0
+        orders.append(list(runs.values_list("system__label", "clients", "repeat")))
     assert orders[0] == orders[1] != sorted(orders[0])
+    assert set(Experiment.objects.values_list("order_seed", flat=True)) == {seeds[0]}
 
 
 def test_a_similar_plan_has_the_design_of_the_first(planner, filled):
