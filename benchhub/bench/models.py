@@ -16,12 +16,13 @@ from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
 from .models_design import Design, Designed, SetAside
+from .models_growth import Grown, Growth
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
 from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Design", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
+__all__ = ["Design", "Growth", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):
@@ -95,7 +96,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         )
 
 
-class Experiment(Designed):
+class Experiment(Designed, Grown):
     """Systems x load levels x repeats of one workload under one protocol."""
 
     class FailurePolicy(models.TextChoices):
@@ -140,6 +141,7 @@ class Experiment(Designed):
                 name="experiment_failure_policy",
             ),
             models.CheckConstraint(condition=Q(attempts_if_lost__gte=1), name="experiment_has_attempts"),
+            models.CheckConstraint(condition=Q(grows="") | Q(most_runs__gte=1), name="experiment_grows_in_budget"),
         ]
 
     def __str__(self) -> str:

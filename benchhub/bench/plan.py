@@ -170,12 +170,14 @@ class Step(NamedTuple):
 
 
 def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[System]) -> Iterator[Step]:
-    """The order of the runs: missing data sets first, then warm-ups, then the canary, then the order asked for."""
-    planned = slots(experiment, len(systems))
+    """The order of the runs: missing data sets first, then warm-ups, then the canary, then the order asked for.
+
+    A plan that grows (bench/growth.py) has no more than its preparation at first.
+    """
+    planned = [] if experiment.grows else slots(experiment, len(systems))
     first = design.canary(planned) if experiment.canary else []
-    in_use = [
-        system for number, system in enumerate(systems, start=1) if any(slot.system == number for slot in planned)
-    ]
+    used = {slot.system for slot in planned}
+    in_use = [system for number, system in enumerate(systems, start=1) if experiment.grows or number in used]
     yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(first)) for system in in_use if system in to_load)
     if experiment.warmup_run_s:
         warmup = Step(in_use[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(first))

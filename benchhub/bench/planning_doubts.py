@@ -73,7 +73,7 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         threads=tuple(plan.resolve_threads(part.thread_rule, clients) for clients in levels),
         scale=parameters.get("scale", 1),
         duration_s=part.duration_s,
-        repeats=part.repeats,
+        repeats=max(part.repeats, part.most_runs),
         branches=parameters.get("scale", 1) if script == "tpcb-like" else None,
         writes=writes(parameters),
         max_connections=int(asked) if asked.isdecimal() else DEFAULT_CONNECTIONS,

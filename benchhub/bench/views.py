@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import permits, plan, planning, presets, queue, run_page
+from . import growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
 from .models import Experiment, Run
 from .states import FINAL
@@ -94,6 +94,8 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
         "and gives no result. Runs that have ended keep theirs.",
         "action": "Cancel the experiment",
     }
+    if request.method == "POST":
+        growth.stop(experiment)
     return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb)
 
 

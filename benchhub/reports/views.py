@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from benchhub.analysis.digest import labels
+from benchhub.bench import growth_page
 from benchhub.bench.models import Experiment, Run
 from benchhub.catalog.listing import Column, Filter, Listing
 
@@ -85,7 +86,8 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
         "systems": systems,
         "listing": runs_list.listing(asked, shown, rows, systems),
         "progress": progress(runs),
-        "added": sum(run.kind == Run.Kind.MEASURE and run.repeat > shown.repeats for run in runs),
+        "growth": growth_page.shown(shown, runs),
+        "added": 0 if shown.grows else sum(run.kind == Run.Kind.MEASURE and run.repeat > shown.repeats for run in runs),
         "compare_address": f"{reverse('compare')}?{compared.urlencode()}",
         "sections": [
             {
