@@ -113,7 +113,7 @@ def test_a_host_that_changed_between_runs_is_a_reason():
 
 def test_a_first_run_that_reads_far_more_than_its_fellows_met_a_cold_cache():
     found = curve_of(facts(blocks_read=60_000), facts(), facts())
-    assert found.codes == {"cache-not-warm"}
+    assert found.codes == {"colder-cache"}
     assert found.reasons[0].text.startswith("Run 1 at 8 clients read 1 blocks per transaction")
 
 

@@ -88,7 +88,7 @@ class RunFacts:
     driver_busy_share: float | None = None
     stolen_share: float | None = None
     throttle_events: int | None = None
-    blocks_read: int | None = None
+    blocks_read: float | None = None
     covered_s: float | None = None
     settings_changed: Sequence[str] = ()
     facts_digest: str = ""
@@ -104,8 +104,17 @@ def of_run(facts: RunFacts) -> Verdict:
     return Verdict(tuple(reason for check in checks for reason in check(facts)), tuple(_unchecked(facts)))
 
 
+def of_doubts(doubts: Iterable[tuple[str, str]]) -> Verdict:
+    """The verdict on a run of which only what ingest noted is at hand, as (code, text)."""
+    return Verdict(tuple(_weighed(doubts)))
+
+
 def _stored(facts: RunFacts) -> Iterator[Reason]:
-    for code, text in facts.doubts:
+    yield from _weighed(facts.doubts)
+
+
+def _weighed(doubts: Iterable[tuple[str, str]]) -> Iterator[Reason]:
+    for code, text in doubts:
         heavy = Weight.CONTRADICTED if code in CONTRADICTIONS else Weight.DOUBTFUL
         yield Reason(code, text, Weight.SLIGHT if code in SLIGHT else heavy)
 
@@ -254,7 +263,7 @@ def _colder_than_others(facts: CurveFacts) -> Iterator[Reason]:
                 f"Run {run} at {clients} clients read {blocks[run]:.2g} blocks per transaction, the others there about "
                 f"{usual:.2g}: its cache was not warm."
             )
-            yield Reason("cache-not-warm", text, Weight.DOUBTFUL)
+            yield Reason("colder-cache", text, Weight.DOUBTFUL)
 
 
 def _outliers(facts: CurveFacts) -> Iterator[Reason]:
