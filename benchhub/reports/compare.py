@@ -182,6 +182,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "differences": compare_page.system_differences(chosen),
         "doubts": compare_page.all_doubts(chosen),
         **findings.context(chosen, baseline, state.get(findings.CEILING, "")),
+        "steps_address": f"{reverse('tuning-steps')}{address(QueryDict(), curve=[one.key for one in chosen])}",
         "ceiling_kept": rest(state, (findings.CEILING,)),
         "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
         "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems", "findings")},

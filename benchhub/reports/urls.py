@@ -1,11 +1,12 @@
 from django.urls import path
 
-from . import compare, published, views
+from . import compare, published, steps, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("experiments/", views.experiments, name="experiments"),
     path("compare/", compare.compare, name="compare"),
+    path("compare/steps/", steps.steps, name="tuning-steps"),
     path("published/", published.published, name="published"),
     path("published/<slug:slug>/", published.report, name="published-report"),
     path("experiments/<int:pk>/", views.experiment, name="experiment"),
