@@ -181,7 +181,7 @@ def show(name: str, of: Tally) -> list[float]:
 
 
 def bias(count_of: int) -> tuple[float, float]:
-    """Bias of the peak's estimate and of the best mean picked by hindsight, in per cent, on a plateau of eight levels."""
+    """Bias in per cent on a plateau of eight levels: of the peak's estimate, and of the best mean, picked."""
     source, ours, picked = random.Random(SEED), [], []
     for _ in range(count_of):
         levels = {clients: [1 + source.gauss(0, NOISE) for _ in range(REPEATS)] for clients in LEVELS}
@@ -212,14 +212,15 @@ def main() -> int:
 def power(wanted: int) -> None:
     of = simulate(independent, by_blocks, wanted, 1.05)
     print(f"A difference of 5% at {NOISE:.0%} noise and {REPEATS} repeats is seen, in per cent of experiments:")
-    print(f"  at one level or more of 8 (Holm) {percent(of.any_level_called, wanted):.1f}, over all levels together")
-    print(f"  {percent(of.geometric_called, wanted):.1f}, at the peaks {percent(of.peak_called, wanted):.1f}.")
+    print(f"  at one or more of 8 levels (Holm): {percent(of.any_level_called, wanted):.1f}")
+    print(f"  over all levels together: {percent(of.geometric_called, wanted):.1f}")
+    print(f"  at the peaks: {percent(of.peak_called, wanted):.1f}")
     source = random.Random(SEED)
     pairs = (
         ([gain * (1 + source.gauss(0, NOISE)) for _ in range(REPEATS)] for gain in (1.05, 1)) for _ in range(wanted)
     )
     seen = sum(not ratio.of(one, other, "TPS", "TPS").overlaps for one, other in pairs)
-    print(f"  At one level that was chosen beforehand: {percent(seen, wanted):.1f}.")
+    print(f"  at one level that was chosen beforehand: {percent(seen, wanted):.1f}")
 
 
 if __name__ == "__main__":

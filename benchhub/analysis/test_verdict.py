@@ -124,5 +124,17 @@ def test_runs_without_a_result_and_outliers_are_reasons():
     assert "Run 5 lies far from its 4 fellows at 8 clients (Grubbs' test at 1%)" in found.reasons[1].text
 
 
+def test_repeats_in_a_row_and_a_drift_are_reasons():
+    levels = (1, 1, 1, 1, 8, 8, 8, 8)
+    runs = [
+        facts(clients=clients, started_s=60.0 * place, throughput=100.0 * clients * (1 - 0.02 * place))
+        for place, clients in enumerate(levels)
+    ]
+    found = {reason.code: reason.text for reason in curve_of(*runs).reasons}
+    assert found.keys() == {"repeats-in-a-row", "drift"}
+    assert found["drift"].startswith("Throughput fell by 1")
+    assert curve_of(*runs[:1], *runs[4:5]).codes == {"few-repeats"}
+
+
 def test_every_weight_has_words():
     assert set(verdict.WORDS) == {0, *Weight}

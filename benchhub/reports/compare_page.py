@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.html import strip_tags
 
-from benchhub.analysis import curve, ratio
+from benchhub.analysis import curve, ratio, turns
 from benchhub.analysis.curve import Level
 from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.analysis.ratio import Ratio
@@ -24,7 +24,7 @@ from .curves import SystemCurve
 from .templatetags.shown import significant, size
 
 NOT_SET = "not set"
-AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache")
+AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache", "repeats-in-a-row", "drift")
 FEW_DOUBTS = 4
 
 
@@ -238,9 +238,19 @@ class Doubts:
 
 
 def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
-    together = tuple(described_twice([one.of.system for one in chosen]))
+    together = (*described_twice([one.of.system for one in chosen]), *_out_of_turn(chosen))
     judged = tuple((one, verdicts.of_curve(one.runs)) for one in chosen)
     return Doubts(together, tuple((one, tuple(said)) for one in chosen if (said := doubts(one))), judged)
+
+
+def _out_of_turn(chosen: Sequence[Chosen]) -> Iterator[str]:
+    starts = [verdicts.starts(one.runs) for one in chosen]
+    for one, ours, other, theirs in zip(chosen, starts, chosen[1:], starts[1:], strict=False):
+        if turns.one_after_the_other(ours, theirs):
+            yield (
+                f"{one.label} and {other.label} were not run in turns, but one after the other: whatever changed on "
+                "the host meanwhile looks like a difference between them, and no interval covers that."
+            )
 
 
 def doubts(one: Chosen) -> list[str]:

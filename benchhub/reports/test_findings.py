@@ -1,14 +1,17 @@
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testdata
-from benchhub.bench.models import Result
+from benchhub.bench.models import Result, Run
 from benchhub.catalog.models import Hardware
 
 from . import findings, peaks
 from .testdata import address, both, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def test_the_peaks_are_compared_without_picking_the_best(reader, repeated, systems):
@@ -112,3 +115,13 @@ def test_levels_in_words():
     assert peaks.clients((8,)) == "8 clients"
     assert peaks.clients((1, 2)) == "1 or 2 clients"
     assert peaks.clients((1, 2, 8)) == "1 to 8 clients"
+
+
+def test_systems_that_ran_one_after_the_other_are_a_doubt(reader, repeated, systems):
+    said = "PostgreSQL 16 and PostgreSQL 18 were not run in turns, but one after the other"
+    assertNotContains(reader.get(both(repeated, systems)), said)
+    for place, run in enumerate(repeated.runs.order_by("system", "position")):
+        Run.objects.filter(pk=run.pk).update(started_at=NOON + place * timedelta(minutes=1))
+    response = reader.get(both(repeated, systems))
+    assertContains(response, said)
+    assertContains(response, "The repeats of each level were run in a row", count=2)

@@ -9,6 +9,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast
 
 from benchhub.analysis import verdict
+from benchhub.analysis.turns import Start
 from benchhub.analysis.verdict import CurveFacts, RunFacts, Verdict
 from benchhub.bench.models import Run
 from benchhub.bench.states import State
@@ -35,6 +36,10 @@ def of_curve(runs: Sequence[Run]) -> Verdict:
     return verdict.of_curve(CurveFacts(points, len(runs), ended - len(points), verdicts))
 
 
+def starts(runs: Sequence[Run]) -> list[Start]:
+    return [start for run in runs if is_point(run, run.protocol_id) and (start := _facts(run).start)]
+
+
 def _facts(run: Run) -> RunFacts:
     transactions = getattr(run, "transactions", None)
     return RunFacts(
@@ -45,4 +50,5 @@ def _facts(run: Run) -> RunFacts:
         blocks_read=getattr(run, "blocks_read", None),
         facts_digest=getattr(run, "facts_digest", None) or "",
         throughput=run.result.throughput,
+        started_s=run.started_at.timestamp() if run.started_at else None,
     )
