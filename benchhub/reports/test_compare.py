@@ -10,7 +10,9 @@ from benchhub.catalog.models import Hardware
 from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
-COMPARISON_QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
+COMPARISON_QUERIES = (
+    11  # session, user, its rights (2), curves, runs, repeats on the host, licence models, prices, rates, sheets
+)
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 
 
@@ -231,24 +233,12 @@ def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_tw
     assertNotContains(reader.get(both(experiment, systems)), said)
 
 
-def test_more_than_three_doubts_are_counted_and_folded(reader, experiment, systems):
+def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, systems):
     page = both(experiment, systems)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>2 doubts</summary>')
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>4 doubts</summary>')
     more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(2)]
     testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>4 doubts</summary>')
-
-
-@pytest.fixture
-def repeated(systems):
-    """Five repeats of 16 and 18 at 1, 8 and 32 clients: alike at 1 client, 12% apart at 8, the peak of both."""
-    made = testdata.make_experiment(systems, name="Repeated")
-    for system, medians in zip(systems, ((300.0, 1000.0, 900.0), (301.0, 1120.0, 990.0)), strict=True):
-        for clients, median in zip((1, 8, 32), medians, strict=True):
-            for repeat, percent in enumerate((-1.0, 1.0, 0.0, 0.5, -0.5), start=1):
-                run = testdata.make_run(made, system, clients, repeat)
-                testdata.succeeded(run, median * (1 + percent / 100))
-    return made
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>6 doubts</summary>')
 
 
 def test_from_three_repeats_on_the_page_tests_and_says_it_plainly(reader, repeated, systems):
