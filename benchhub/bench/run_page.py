@@ -13,10 +13,11 @@ from django.db.models import QuerySet
 from benchhub.analysis import verdict
 from benchhub.analysis.settings import in_unit_asked
 from benchhub.analysis.verdict import RunFacts, Verdict
+from runners import tools
 from runners.contract import Histogram, RunSpec
 from runners.tools.histogram import percentile_us
 
-from . import figures, gates, live_log, run_facts
+from . import figures, gates, live_log, run_facts, types_page
 from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
@@ -96,6 +97,7 @@ def context(of: Run) -> dict[str, Any]:
         "measures": measures(result) if result else [],
         "verdict": judged(known) if known else None,
         "steadiness": steadiness_facts(known, found.deltas if found else {}) if known else [],
+        "types": type_rows(result, histograms) if result else [],
         "watch": getattr(of, "watch", None),
         "found": found,
         "waits": waits(of),
@@ -105,7 +107,7 @@ def context(of: Run) -> dict[str, Any]:
         "attempts": attempts,
         "evidence": evidence,
         "command": (command := command_text(attempts, evidence)),
-        "command_line": command_line(command, of.spec.get("tool", "")),
+        "command_line": command_line(command, tools.get(of.spec["tool"]).program),
         "spec": spec_facts(of.spec),
         "series": series_groups(series),
         "latency_figure": figures.latency_figure(histograms) if histograms else None,
@@ -116,6 +118,13 @@ def context(of: Run) -> dict[str, Any]:
         "facts": sections(("Server", found.server), ("Host", found.host)) if found else [],
         "deltas": sections(("Differences", found.deltas)) if found else [],
     }
+
+
+def type_rows(of: Result, histograms: Sequence[LatencyHistogram]) -> list[tuple[types_page.Type, dict[str, Any]]]:
+    """Each type with its percentiles by label, in milliseconds."""
+    unknown = dict.fromkeys(_label(share) for share in SHARES)
+    rows = types_page.types(of.measures, histograms)
+    return [(row, dict(percentiles(row.histogram).values) if row.histogram else unknown) for row in rows]
 
 
 def waits(of: Run) -> list[str]:
@@ -135,7 +144,8 @@ def log_parts(attempts: Sequence[Attempt]) -> list[live_log.Part]:
 def measures(of: Result) -> list[Fact]:
     """What the page does not say above in large figures."""
     above = {of.throughput, of.latency_average_ms, of.latency_p95_ms, of.latency_p99_ms}
-    return [_measure(name, **read) for name, read in of.measures.items() if read["value"] not in above]
+    shown = {name: read for name, read in of.measures.items() if not types_page.is_per_type(name)}
+    return [_measure(name, **read) for name, read in shown.items() if read["value"] not in above]
 
 
 def facts_of(of: Run, result: Result, series: Sequence[Series], deltas: Mapping[str, Any]) -> RunFacts:
@@ -353,7 +363,7 @@ def _series_group(figure_id: str, unit: str, series: Sequence[Series]) -> Series
 
 def percentiles(of: LatencyHistogram) -> Percentiles:
     histogram = _plain_histogram(of)
-    found = ((f"p{100 * share:g}", percentile_us(histogram, share)) for share in SHARES)
+    found = ((_label(share), percentile_us(histogram, share)) for share in SHARES)
     return Percentiles(
         name=of.name,
         samples=histogram.total,
@@ -363,6 +373,10 @@ def percentiles(of: LatencyHistogram) -> Percentiles:
         highest_ms=of.max_us / 1000,
         values=tuple((label, None if value is None else value / 1000) for label, value in found),
     )
+
+
+def _label(share: float) -> str:
+    return f"p{100 * share:g}"
 
 
 def _plain_histogram(of: LatencyHistogram) -> Histogram:

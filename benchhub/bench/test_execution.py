@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from benchhub.bench import plan, queue, visits
 from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run, Watch
 from benchhub.bench.states import State
-from benchhub.catalog.models import DataSet, Host, Instance
+from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -291,3 +291,16 @@ def test_a_fault_of_benchhub_in_one_run_does_not_stop_the_worker(worker, system,
     assert "ZeroDivisionError" in run.watch.contact_error
     Watch.objects.update(next_look_at=Now())
     assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
+
+
+def test_an_experiment_with_tatp_ends_in_mqth_with_its_types(worker, system, experiment, cluster16):
+    workload = Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 1_000, "mix": "80/20"})
+    runs = worker.finish(experiment(system(cluster16), workload=workload, duration_s=3, warmup_s=1))
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 2, [run.reason for run in runs]
+    assert DataSet.objects.get().recipe == {"tool": "tatp", "subscribers": 1_000}
+    result = runs[1].result
+    assert (result.unit, result.throughput) == ("MQTh", result.measures["mqth"]["value"])
+    assert result.measures["strict_mqth"]["value"] < result.throughput
+    assert [doubt["code"] for doubt in result.doubts] == []
+    assert {histogram.name for histogram in runs[1].histograms.all()} >= {"latency", "GET_ACCESS_DATA"}
+    assert runs[1].protocol.form["client"].startswith("pgbench 16")

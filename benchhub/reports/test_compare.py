@@ -11,7 +11,7 @@ from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 COMPARISON_QUERIES = (
-    11  # session, user, its rights (2), curves, runs, repeats on the host, licence models, prices, rates, sheets
+    11  # session, user, its rights (2), curves, runs, repeats on the host, licence models, and three of prices
 )
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 

@@ -22,7 +22,7 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-QUERIES = 11  # session, user, its rights (2), curves, runs, repeats on the host, licence models, prices, rates, sheets
+QUERIES = 11  # session, user, its rights (2), curves, runs, repeats on the host, licence models, and three of prices
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 

@@ -30,6 +30,8 @@ from runners.tools.tatp_parameters import (
 PARSER = "tatp/1"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 DESTINATION, ACCESS = 1, 2
+# Names of measures, before that of a type of transaction in small letters.
+EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
 LOAD_S_PER_SUBSCRIBER = 60e-6
 LIKELY_BY_CHANCE = 1e-6
 RULE = (
@@ -327,10 +329,10 @@ def _type_measures(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> di
     measures = {}
     for name, one in counts.items():
         key = name.lower()
-        measures[f"executions_{key}"] = Measure(float(round(one.executions)), "transactions")
+        measures[EXECUTIONS + key] = Measure(float(round(one.executions)), "transactions")
         if one.share is not None:
-            shares = {"success": one.share, "success_low": bands[name].low, "success_high": bands[name].high}
-            measures |= {f"{what}_{key}": Measure(100 * share, "%") for what, share in shares.items()}
+            shares = {SUCCESS: one.share, SUCCESS_LOW: bands[name].low, SUCCESS_HIGH: bands[name].high}
+            measures |= {what + key: Measure(100 * share, "%") for what, share in shares.items()}
     return measures
 
 
