@@ -106,7 +106,7 @@ NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-res
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
-NOT_PAGES |= {"shared-open-file"}
+NOT_PAGES |= {"shared-open-file", "run-bundle", "published-publish"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.

@@ -87,6 +87,12 @@ def found(runs: Iterable[int]) -> list[Found]:
     return list(Found.objects.filter(run__in=list(runs)).defer("deltas", "differences").order_by("run"))
 
 
+def whole_runs(runs: Iterable[int]) -> dict[int, Run]:
+    """These runs with all that says how to repeat them."""
+    related = ("system__build", "system__configuration", "result")
+    return Run.objects.select_related(*related).in_bulk(list(runs))
+
+
 def hosts() -> list[tuple[int, str]]:
     return _options(Host.objects.filter(instances__system__experiments__isnull=False).distinct())
 

@@ -10,12 +10,17 @@ from typing import Self
 from django.conf import settings
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.postgres.fields import ArrayField
-from django.db import models
-from django.db.models import Count, F, Q
+from django.db import connection, models
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
 TOKEN_BYTES = 32
+# The setting is local to the statement's own transaction.
+COUNT_VIEW = """
+WITH quick AS (SELECT set_config('synchronous_commit', 'off', true))
+UPDATE reports_link SET views = views + 1, viewed_at = statement_timestamp() FROM quick WHERE id = %s
+"""
 
 
 class Comparison(models.Model):
@@ -150,7 +155,9 @@ class Link(models.Model):
         return "paused" if self.paused_at else "open"
 
     def count_view(self) -> None:
-        Link.objects.filter(pk=self.pk).update(views=F("views") + 1, viewed_at=Now())
+        """Without waiting for the disk: a popular link has one row, and a count that a power cut loses hurts nobody."""
+        with connection.cursor() as cursor:
+            cursor.execute(COUNT_VIEW, [self.pk])
 
 
 def digest(token: str) -> str:

@@ -29,6 +29,7 @@ urlpatterns = [
     path("s/<str:token>/k/<str:key>/<str:name>", shared.file, name="shared-open-file"),
     path("published/", published.published, name="published"),
     path("published/<slug:slug>/", published.report, name="published-report"),
+    path("published/<slug:slug>/publish", pages.published_publish, name="published-publish"),
     path("experiments/<int:pk>/", views.experiment, name="experiment"),
     path("experiments/<int:pk>/curve.csv", views.curve_csv, name="experiment-curve"),
 ]
