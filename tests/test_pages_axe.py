@@ -48,6 +48,7 @@ PAGES = {
     "run-cancel": "waiting",
     "queue": None,
     "experiment-policy": "experiment",
+    "experiment-tags": "experiment",
     "experiment-times": "experiment",
     "experiment-times-once": "experiment",
     "experiment-times-weekly": "experiment",

@@ -12,7 +12,6 @@ from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
 from benchhub.bench.states import FINAL
-from benchhub.catalog.models import Host, Workload
 
 Key = tuple[int, int]
 Peak = tuple[int, float, str]
@@ -91,18 +90,6 @@ def whole_runs(runs: Iterable[int]) -> dict[int, Run]:
     """These runs with all that says how to repeat them."""
     related = ("system__build", "system__configuration", "result")
     return Run.objects.select_related(*related).in_bulk(list(runs))
-
-
-def hosts() -> list[tuple[int, str]]:
-    return _options(Host.objects.filter(instances__system__experiments__isnull=False).distinct())
-
-
-def workloads() -> list[tuple[int, str]]:
-    return _options(Workload.objects.filter(experiment__isnull=False).distinct())
-
-
-def _options(rows: Iterable[Any]) -> list[tuple[int, str]]:
-    return sorted(((row.pk, str(row)) for row in rows), key=lambda option: option[1])
 
 
 def _any(keys: Sequence[Key]) -> Q:

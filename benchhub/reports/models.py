@@ -15,12 +15,28 @@ from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from benchhub.bench.models import Experiment
+
 TOKEN_BYTES = 32
 # The setting is local to the statement's own transaction.
 COUNT_VIEW = """
 WITH quick AS (SELECT set_config('synchronous_commit', 'off', true))
 UPDATE reports_link SET views = views + 1, viewed_at = statement_timestamp() FROM quick WHERE id = %s
 """
+
+
+class Tag(models.Model):
+    """A word that people put to an experiment, to find its curves again."""
+
+    experiment = models.ForeignKey(Experiment, models.CASCADE, related_name="tags")
+    name = models.CharField(max_length=40)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["experiment", "name"], name="tag_once")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Comparison(models.Model):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import compare, published, views
+from . import compare, published, tags, views
 from .sharing import pages, shared
 
 urlpatterns = [
@@ -31,5 +31,6 @@ urlpatterns = [
     path("published/<slug:slug>/", published.report, name="published-report"),
     path("published/<slug:slug>/publish", pages.published_publish, name="published-publish"),
     path("experiments/<int:pk>/", views.experiment, name="experiment"),
+    path("experiments/<int:pk>/tags", tags.tags, name="experiment-tags"),
     path("experiments/<int:pk>/curve.csv", views.curve_csv, name="experiment-curve"),
 ]
