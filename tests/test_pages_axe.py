@@ -52,6 +52,7 @@ PAGES = {
     "experiment-repeats": "experiment",
     "queue": None,
     "experiment-policy": "experiment",
+    "experiment-tags": "experiment",
     "experiment-times": "experiment",
     "experiment-times-once": "experiment",
     "experiment-times-weekly": "experiment",
@@ -111,7 +112,7 @@ NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "reru
 NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
-NOT_PAGES |= {"shared-open-file"}
+NOT_PAGES |= {"shared-open-file", "run-bundle", "published-publish"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.

@@ -77,20 +77,38 @@ def make_experiment(systems: list[System], **fields: Any) -> Experiment:
     return experiment
 
 
+def whole_spec(**changes: Any) -> dict[str, Any]:
+    """A spec as planning writes it, whose every name of a place holds the word secret."""
+    endpoint = {"path": "loopback", "address": "secret", "port": 5433, "database": "secret_db", "user": "secret_user"}
+    spec = {
+        "tool": "pgbench",
+        "tool_version": "16.9",
+        "bin_directory": "/opt/secret/bin",
+        "endpoint": endpoint,
+        "parameters": PARAMETERS,
+        "clients": 2,
+        "threads": 1,
+        "duration_s": 2,
+        "warmup_s": 1,
+        "vacuum": True,
+        "checkpoint": True,
+    }
+    return {**spec, **changes}
+
+
 def make_run(experiment: Experiment, system: System, clients: int, repeat: int, **fields: Any) -> Run:
     defaults = {
         "protocol": Protocol.of({"path": "socket"}),
         "position": experiment.runs.count() + 1,
         "expected_s": MINUTE_S,
+        "spec": {"tool": "pgbench", "clients": clients, "parameters": PARAMETERS, "log_sampling_rate": 0.25},
     }
-    spec = {"tool": "pgbench", "clients": clients, "parameters": PARAMETERS, "log_sampling_rate": 0.25}
     return Run.objects.create(
         experiment=experiment,
         system=system,
         clients=clients,
         threads=clients,
         repeat=repeat,
-        spec=spec,
         **{**defaults, **fields},
     )
 

@@ -6,15 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from benchhub.bench.models import Experiment
-from benchhub.catalog.listing import Column, Filter, Listing
+from benchhub.catalog.listing import Column, Listing
 
-from . import compare_csv, compare_page, compare_prices, compare_queries, figures, findings
+from . import compare_csv, compare_filters, compare_page, compare_prices, compare_queries, figures, findings
 from .compare_page import Chosen
 from .compare_queries import Key
 from .models import Comparison
@@ -97,7 +96,7 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
         compare_queries.finished(),
         COLUMNS,
         search=SEARCH,
-        filters=_filters(),
+        filters=compare_filters.filters(),
         default="-date",
     )
     rows = list(listing.page)
@@ -116,14 +115,6 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
         "most": MOST,
     }
     return render(request, "reports/compare_pick.html", context)
-
-
-def _filters() -> tuple[Filter, ...]:
-    hosts, workloads = compare_queries.hosts(), compare_queries.workloads()
-    return (
-        Filter("workload", "Workload", {str(pk): (name, Q(experiment__workload=pk)) for pk, name in workloads}),
-        Filter("host", "Host", {str(pk): (name, Q(system__instance__host=pk)) for pk, name in hosts}),
-    )
 
 
 def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | None) -> HttpResponse:

@@ -12,7 +12,6 @@ from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
 from benchhub.bench.states import FINAL
-from benchhub.catalog.models import Host, Workload
 
 from .verdicts import with_counts
 
@@ -89,16 +88,10 @@ def found(runs: Iterable[int]) -> list[Found]:
     return list(Found.objects.filter(run__in=list(runs)).defer("deltas", "differences").order_by("run"))
 
 
-def hosts() -> list[tuple[int, str]]:
-    return _options(Host.objects.filter(instances__system__experiments__isnull=False).distinct())
-
-
-def workloads() -> list[tuple[int, str]]:
-    return _options(Workload.objects.filter(experiment__isnull=False).distinct())
-
-
-def _options(rows: Iterable[Any]) -> list[tuple[int, str]]:
-    return sorted(((row.pk, str(row)) for row in rows), key=lambda option: option[1])
+def whole_runs(runs: Iterable[int]) -> dict[int, Run]:
+    """These runs with all that says how to repeat them."""
+    related = ("system__build", "system__configuration", "result")
+    return Run.objects.select_related(*related).in_bulk(list(runs))
 
 
 def _any(keys: Sequence[Key]) -> Q:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import compare, published, steps, views
+from . import compare, published, steps, tags, views
 from .sharing import pages, shared
 
 urlpatterns = [
@@ -30,6 +30,8 @@ urlpatterns = [
     path("compare/steps/", steps.steps, name="tuning-steps"),
     path("published/", published.published, name="published"),
     path("published/<slug:slug>/", published.report, name="published-report"),
+    path("published/<slug:slug>/publish", pages.published_publish, name="published-publish"),
     path("experiments/<int:pk>/", views.experiment, name="experiment"),
+    path("experiments/<int:pk>/tags", tags.tags, name="experiment-tags"),
     path("experiments/<int:pk>/curve.csv", views.curve_csv, name="experiment-curve"),
 ]

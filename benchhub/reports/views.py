@@ -13,6 +13,7 @@ from benchhub.bench.models import Experiment, Run
 from benchhub.catalog.listing import Column, Filter, Listing
 
 from . import curves, exports, figures, home_page, queries, runs_list
+from .models import Tag
 from .prices.queries import known
 from .prices.table import table
 from .prices.terms import terms
@@ -83,6 +84,7 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     compared["experiment"] = str(shown.pk)
     return {
         "experiment": shown,
+        "tags": list(Tag.objects.filter(experiment=shown)),
         "systems": systems,
         "listing": runs_list.listing(asked, shown, rows, systems),
         "progress": progress(runs),

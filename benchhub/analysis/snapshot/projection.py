@@ -52,6 +52,7 @@ class _Projector:
             "summary": self.text(of.get("summary", "")),
             "sections": self.all(of["sections"], self.section),
             "tables": self.all(of["tables"], self.data),
+            "bundles": self.all(of.get("bundles", ()), self.bundle),
         }
 
     def all(self, nodes: Iterable[Node], keep: Callable[[Node], Node]) -> list[Node]:
@@ -137,6 +138,10 @@ class _Projector:
 
     def data_column(self, of: Node) -> Node:
         return {"name": self.text(of["name"]), "unit": of["unit"]}
+
+    def bundle(self, of: Node) -> Node:
+        files = [{"name": file["name"], "text": self.text(file["text"])} for file in of["files"]]
+        return {"id": of["id"], "title": self.text(of["title"]), "files": files}
 
     def value(self, value: str) -> str:
         """A number stays one, whatever a host is called."""

@@ -17,7 +17,7 @@ from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import terms
 
-from . import comparison_prices, comparison_results, comparison_systems, names
+from . import bundles, comparison_prices, comparison_results, comparison_systems, names
 
 
 class NothingToPublishError(Exception):
@@ -53,6 +53,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
             *comparison_prices.tables(priced),
             *comparison_systems.tables(chosen, found),
         ],
+        "bundles": bundles.of_comparison(chosen, found),
         "names": names.of_comparison(chosen, priced, found),
         "source": {"query": state.urlencode(), "prices": comparison_prices.source(chosen, priced)},
     }

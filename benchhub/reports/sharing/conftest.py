@@ -49,7 +49,7 @@ def experiment(systems):
     made = testdata.make_experiment(systems, name="On quokka.example.org")
     for system, at_8 in zip(systems, ((980.0, 1020.0), (1100.0, 1140.0)), strict=True):
         for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
-            run = testdata.make_run(made, system, clients, repeat)
+            run = testdata.make_run(made, system, clients, repeat, spec=testdata.whole_spec(clients=clients))
             testdata.succeeded(run, tps)
             facts(run)
     return made

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import tarfile
 from datetime import timedelta
 from decimal import Decimal
 
@@ -252,6 +253,17 @@ def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(sh
     assert heads[0] == "1. Hardware, as bought"
     assert "10. Conclusions, and how sure they are" in heads
     assert heads[-2] == "12. Appendix: settings, as found"
+
+
+def test_a_reader_can_repeat_each_peak_by_files_that_name_no_host(share, stranger):
+    _, address = share(ALL)
+    assert "Repeat it: PostgreSQL 18, run" in stranger.get(address).content.decode()
+    content = stranger.get(f"{address}repeat-2.tar.gz").content
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        texts = {entry.name: tar.extractfile(entry).read().decode() for entry in tar}
+    assert "-c 8 -j 1 -T 2 -M simple" in texts["repeat-2/2-run.sh"]
+    every = "".join(texts.values())
+    assert [name for names in SECRETS.values() for name in (*names, "secret") if name in every] == []
 
 
 def test_an_unknown_file_names_those_there_are(share, stranger):
