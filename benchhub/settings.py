@@ -75,6 +75,7 @@ DATABASES = {"default": database_settings(os.environ.get("DATABASE_URL", "postgr
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LOGIN_URL = "login"
+AUTHENTICATION_BACKENDS = ["benchhub.accounts.backends.RoleBackend"]
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 AUTH_PASSWORD_VALIDATORS = [
@@ -140,7 +141,7 @@ CELERY_BEAT_SCHEDULE = {
 REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer", "benchhub.api.renderers.Page"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["benchhub.api.parsers.Json"],
     "DEFAULT_SCHEMA_CLASS": "benchhub.api.schema.Described",
     "EXCEPTION_HANDLER": "benchhub.api.problems.handler",
     "UNAUTHENTICATED_USER": None,

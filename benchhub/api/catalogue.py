@@ -17,7 +17,6 @@ from benchhub.catalog import (
     forms_instances,
     forms_priced,
     forms_recipes,
-    forms_workloads,
     models,
     retiring,
 )
@@ -206,13 +205,6 @@ class Configurations(Revised):
     serializer_class = serializers.Configuration
     form_class = forms_recipes.ConfigurationForm
     takes = serializer_of(forms_recipes.ConfigurationForm, "ConfigurationRequest")
-
-
-class Workloads(Revised):
-    queryset = models.Workload.objects.order_by("pk")
-    serializer_class = serializers.Workload
-    form_class = forms_workloads.BuiltinForm
-    takes = serializer_of(forms_workloads.BuiltinForm, "WorkloadRequest")
 
 
 class Prices(Added):

@@ -106,6 +106,8 @@ def present(form: forms.BaseForm) -> dict[str, Any]:
 def _shown(field: forms.Field, value: Any) -> Any:
     if isinstance(field, forms.ModelMultipleChoiceField):
         return [str(getattr(one, "pk", one)) for one in value or ()]
+    if value is None and isinstance(field, forms.ChoiceField) and (choices := list(field.choices)):  # type: ignore[arg-type]
+        return str(choices[0][0])  # a browser sends the first
     return value if isinstance(value, str | bool) else _text(value)
 
 

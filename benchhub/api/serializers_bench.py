@@ -34,7 +34,7 @@ class Experiment(Shown):
     class Meta:
         model = models.Experiment
         fields = (
-            "id", "url", "name", "remark", "is_demonstration", "workload", "systems", "client_build",
+            "id", "url", "name", "remark", "is_demonstration", "is_brought_in", "workload", "systems", "client_build",
             "client_bin_directory", "client_levels", "thread_rule", "repeats", "duration_s", "warmup_s", "rest_s",
             "vacuum", "checkpoint", "priority", "failure_policy", "failure_limit", "attempts_if_lost", "paused_at",
             "pause_reason", "created_by", "created_at", "run_count", "ended_count", "bad_count", "cancelled_count",
@@ -65,7 +65,7 @@ class Run(Shown):
         fields = (
             "id", "url", "uuid", "experiment", "system", "kind", "position", "clients", "threads", "repeat", "spec",
             "protocol_digest", "expected_s", "state", "reason", "cancel_asked_at", "created_at", "started_at",
-            "ended_at", "result",
+            "ended_at", "delivery", "source", "result",
         )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
 import pytest
+from django.core.management import call_command
 
 from benchhub.accounts.models import Entry
 from benchhub.bench import testdata
@@ -71,10 +72,32 @@ def test_a_configuration_takes_its_settings_as_a_mapping(admin):
 
 
 def test_a_workload_is_checked_by_its_load_generator(admin):
-    sent = {"name": "reads", "tool": "pgbench", "script": "select-only", "query_mode": "prepared", "scale": 10}
+    sent = {"name": "reads", "kind": "pgbench", "script": "select-only", "query_mode": "prepared", "scale": 10}
     assert admin.send("post", "workloads/", sent).status_code == 201
     assert Workload.objects.get().parameters == {"script": "select-only", "query_mode": "prepared", "scale": 10}
-    assert pointers(admin.send("post", "workloads/", {**sent, "name": "b", "tool": "ab"})) == ["/tool"]
+    assert pointers(admin.send("post", "workloads/", {**sent, "name": "b", "kind": "ab"})) == ["/kind"]
+    assert pointers(admin.send("post", "workloads/", {**sent, "name": "b", "subscribers": 9})) == ["/subscribers"]
+    wider = admin.send("post", f"workloads/{Workload.objects.get().pk}/revise/", {"scale": 20})
+    assert (wider.status_code, wider.json()["parameters"]["scale"]) == (201, 20)
+
+
+def test_custom_scripts_take_a_right_of_their_own_and_come_as_a_list(admin):
+    scripts = [{"text": "SELECT 1;", "weight": 3}, *({"text": f"SELECT {n};"} for n in range(2, 8))]
+    sent = {"kind": "scripts", "name": "mine", "query_mode": "simple", "scripts": scripts}
+    assert admin.send("post", "workloads/", sent).status_code == 403
+    call_command("write_scripts", "ada")
+    answer = admin.send("post", "workloads/", sent)
+    assert answer.status_code == 201, answer.content
+    stored = Workload.objects.get().parameters["scripts"]
+    assert [(one["text"], one["weight"]) for one in stored[:2]] == [("SELECT 1;", 3), ("SELECT 2;", 1)]
+    assert len(stored) == 7
+    fewer = admin.send("post", f"workloads/{answer.json()['id']}/revise/", {"scripts": scripts[:1]})
+    assert [one["text"] for one in fewer.json()["parameters"]["scripts"]] == ["SELECT 1;"]
+
+
+def test_a_workload_of_another_load_generator_has_fields_of_its_own(admin):
+    answer = admin.send("post", "workloads/", {"kind": "tatp", "name": "phones", "subscribers": 1000})
+    assert (answer.status_code, answer.json()["tool"]) == (201, "tatp"), answer.content
 
 
 def test_a_retired_row_is_shown_again_and_one_in_use_is_not_retired(admin, host, hardware):

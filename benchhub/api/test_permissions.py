@@ -20,6 +20,7 @@ configurations/{id}/ workloads/ workloads/{id}/ licence-models/ licence-models/{
 prices/ prices/{id}/ exchange-rates/ exchange-rates/{id}/ systems/ systems/{id}/ experiments/ experiments/{id}/
 experiments/{id}/curves/ runs/ runs/{id}/ runs/{id}/series/ runs/{id}/found/ runs/{id}/events/ runs/{id}/evidence/
 runs/{id}/log/{stream}/ reservations/ reservations/{id}/ windows/ windows/{id}/ comparisons/
+deliveries/ deliveries/{id}/
 """
 RUN = """
 POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/
@@ -28,6 +29,7 @@ hosts/{id}/probe/ hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
 PATCH experiments/{id}/
 DELETE reservations/{id}/ windows/{id}/
 """
+INGEST = "POST deliveries/"
 ADMIN = """
 POST hosts/ hosts/{id}/look/ hosts/{id}/approve/ instances/ instances/{id}/retire/ instances/{id}/show-again/
 hardware/ hardware/{id}/revise/ hardware/{id}/retire/ hardware/{id}/show-again/
@@ -63,7 +65,11 @@ def listed(table):
             yield method, word
 
 
-TABLE = {one: scope for table, scope in ((READ, "read"), (RUN, "run"), (ADMIN, "admin")) for one in listed(table)}
+TABLE = {
+    one: scope
+    for table, scope in ((READ, "read"), (RUN, "run"), (INGEST, "ingest"), (ADMIN, "admin"))
+    for one in listed(table)
+}
 
 
 @cache

@@ -2,7 +2,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import APIRootView, DefaultRouter
 
-from . import bench, catalogue, comparisons, licensing, problems, times
+from . import bench, catalogue, comparisons, ingest, licensing, problems, times, workloads
 from .authentication import HasScope
 from .base import View
 
@@ -36,7 +36,7 @@ router.register("builds", catalogue.Builds, "pgbuild")
 router.register("instances", catalogue.Instances, "instance")
 router.register("hardware", catalogue.Hardware, "hardware")
 router.register("configurations", catalogue.Configurations, "configuration")
-router.register("workloads", catalogue.Workloads, "workload")
+router.register("workloads", workloads.Workloads, "workload")
 router.register("licence-models", licensing.LicenceModels, "licencemodel")
 router.register("price-sheets", licensing.Sheets, "pricesheet")
 router.register("prices", catalogue.Prices, "listprice")
@@ -46,6 +46,7 @@ router.register("experiments", bench.Experiments, "experiment")
 router.register("runs", bench.Runs, "run")
 router.register("reservations", times.Reservations, "reservation")
 router.register("windows", times.Windows, "window")
+router.register("deliveries", ingest.Deliveries, "delivery")
 router.register("comparisons", comparisons.Comparisons, "comparison")
 
 urlpatterns = [

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from . import permits
 from .models import Event, Run
 
 ASIDE = "set aside"  # as the history of a run calls it; its state stays as it is
@@ -52,6 +53,7 @@ def put_back(run: Run, user: Any) -> bool:
 
 def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("system"), pk=pk)
+    permits.require_run(request.user, run)
     form = AsideForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         if not set_aside(run, request.user, form.cleaned_data["reason"]):
@@ -69,6 +71,8 @@ def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def run_put_back(request: HttpRequest, pk: int) -> HttpResponse:
-    if not put_back(get_object_or_404(Run, pk=pk), request.user):
+    run = get_object_or_404(Run, pk=pk)
+    permits.require_run(request.user, run)
+    if not put_back(run, request.user):
         messages.info(request, "Nothing was put back: the run was not set aside.")
     return redirect("run", pk)

@@ -67,7 +67,7 @@ class Catalogue:
 
     @cached_property
     def hosts(self) -> dict[str, Host]:
-        return _by_key(Host.objects.order_by("name"))
+        return _by_key(Host.objects.exclude(trust=Host.Trust.ELSEWHERE).order_by("name"))
 
     def clients(self) -> list[tuple[str, str]]:
         """(folder, label) of each pgbench that a probe found."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -90,11 +90,20 @@ def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
 def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
     """The rows of a measuring run that ended well."""
     differences = settings_that_differ(run, observed.settings)
-    doubts = [*result.doubts, *audit_doubts(run, result, observed), *map(_difference_doubt, differences)]
-    doubts += _judged(run, result, observed)
+    doubts = [*map(difference_doubt, differences), *_judged(run, result, observed)]
+    result_row(run, attempt, result, observed, doubts).save()
+    _store_series(run, result)
+    _store_found(run, observed, differences)
+
+
+def result_row(
+    run: Run, attempt: Attempt, result: RunResult, observed: Observed, more_doubts: Iterable[Doubt] = ()
+) -> Result:
+    """Unsaved; with what its parser and the audit of its numbers doubt, and with `more_doubts`."""
+    doubts = [*result.doubts, *audit_doubts(run, result, observed), *more_doubts]
     value = {name: measure.value for name, measure in result.measures.items()}
     throughput = result.measures[throughput_name(run)]
-    Result.objects.create(
+    return Result(
         run=run,
         attempt=attempt,
         throughput=throughput.value,
@@ -108,8 +117,6 @@ def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observ
         remarks=list(result.remarks),
         parser=result.parser,
     )
-    _store_series(run, result)
-    _store_found(run, observed, differences)
 
 
 def throughput_name(run: Run) -> str:
@@ -117,8 +124,8 @@ def throughput_name(run: Run) -> str:
     return tools.get(plan.spec_of(run).tool).unit.lower()
 
 
-def _store_series(run: Run, result: RunResult) -> None:
-    Series.objects.bulk_create(
+def series_rows(run: Run, result: RunResult) -> list[Series]:
+    return [
         Series(
             run=run,
             metric=series.metric,
@@ -128,7 +135,11 @@ def _store_series(run: Run, result: RunResult) -> None:
             values=list(series.values),
         )
         for series in result.series
-    )
+    ]
+
+
+def _store_series(run: Run, result: RunResult) -> None:
+    Series.objects.bulk_create(series_rows(run, result))
     LatencyHistogram.objects.bulk_create(
         LatencyHistogram(
             run=run,
@@ -168,7 +179,7 @@ def settings_that_differ(run: Run, found: Mapping[str, Any]) -> list[dict[str, s
     return rows
 
 
-def _difference_doubt(row: Mapping[str, str]) -> Doubt:
+def difference_doubt(row: Mapping[str, str]) -> Doubt:
     return Doubt("settings_differ", f"{row['name']} was {row['found']}, although {row['asked']} was asked for.")
 
 

@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce, Now
 from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
+from .models_delivery import Delivery
 from .models_design import Design, Designed, SetAside
 from .models_growth import Grown, Growth
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
@@ -22,7 +23,7 @@ from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Design", "Growth", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
+__all__ = ["Delivery", "Design", "Growth", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):
@@ -107,6 +108,7 @@ class Experiment(Designed, Grown):
     name = models.CharField(max_length=160)
     remark = models.TextField(blank=True)
     is_demonstration = models.BooleanField(default=False)
+    is_brought_in = models.BooleanField(default=False, help_text="Its runs were measured elsewhere.")
     workload = models.ForeignKey(Workload, models.PROTECT)
     systems = models.ManyToManyField(System, through="ExperimentSystem", related_name="experiments")
     client_build = models.ForeignKey(PgBuild, models.PROTECT, help_text="One pgbench serves every system.")
@@ -214,6 +216,8 @@ class Run(SetAside):
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    delivery = models.ForeignKey(Delivery, models.PROTECT, null=True, blank=True, related_name="runs")
+    source = models.CharField(max_length=300, blank=True, help_text="Whence it was brought in.")
 
     objects = RunQuerySet.as_manager()
 

@@ -17,7 +17,7 @@ from benchhub.analysis.levels import parse as parse_levels
 from benchhub.analysis.levels import spell
 from benchhub.celery import wake
 
-from . import plan, planning
+from . import permits, plan, planning
 from .forms_design import tried
 from .models import Experiment, Protocol, Run, System
 
@@ -86,6 +86,7 @@ def _load(of: Experiment, system: System) -> plan.Step:
 
 def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment.objects.select_related("workload"), pk=pk)
+    permits.require_experiment(request.user, experiment)
     if retired := planning.retired_instances(experiment):
         messages.error(request, f"Nothing can be added, because an instance of it is retired: {', '.join(retired)}.")
         return redirect("experiment", pk)

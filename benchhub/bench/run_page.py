@@ -78,7 +78,7 @@ class Percentiles:
 
 def run(pk: int) -> QuerySet[Run]:
     return Run.objects.filter(pk=pk).select_related(
-        "experiment", "system__hardware", "system__build", "system__configuration", "system__driver",
+        "experiment", "delivery__by", "system__hardware", "system__build", "system__configuration", "system__driver",
         "system__instance__host", "result__attempt", "found", "watch", "set_aside_by",
     )  # fmt: skip
 

@@ -122,6 +122,7 @@ class Host(models.Model):
         OFFERED = "offered", "waiting for approval"
         PINNED = "pinned", "pinned"
         QUARANTINED = "quarantined", "quarantined: its host key changed"
+        ELSEWHERE = "elsewhere", "known by results that were brought in"
 
     class Wanted(models.TextChoices):
         KEY = "key", "its host key"

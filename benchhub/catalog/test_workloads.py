@@ -1,5 +1,6 @@
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
@@ -17,7 +18,9 @@ SCRIPTS = {"name": "own", "tool": "pgbench", "script_1": SCRIPT, "weight_1": "3"
 
 @pytest.fixture
 def author(client):
-    client.force_login(get_user_model().objects.create_user("grace"))
+    grace = get_user_model().objects.create_user("grace")
+    grace.groups.add(Group.objects.get_or_create(name="administrator")[0])
+    client.force_login(grace)
     call_command("write_scripts", "grace")
     return client
 
