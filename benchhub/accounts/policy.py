@@ -12,7 +12,8 @@ VIEWERS = frozenset({
     "home", "experiments", "experiment", "experiment-curve", "experiment-times", "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle", "hosts", "host", "host-times",
-    "instances", "hardware-list", "prices", "price-sheets", "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads",
+    "instances", "hardware-list", "prices", "price-sheets",
+    "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads",
     "account", "password-change", "token-add", "token-revoke", "logout",
 })  # fmt: skip
 # Whose experiments and runs they may touch is asked of their hosts in bench/permits.py.

@@ -140,7 +140,7 @@ def test_a_cancelled_run_ends_the_growth(planned):
 
 
 def test_cancelling_between_two_steps_ends_it_too(planned, client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     experiment = planned()
     growth.grow()
     testdata.succeeded(waiting(experiment)[0], 100.0)
@@ -186,7 +186,7 @@ def test_a_decision_that_cannot_be_made_says_so_when_the_budget_is_spent(planned
 
 
 def test_the_page_says_what_is_tried_next_what_is_believed_and_why_it_ended(planned, client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     experiment = planned(most_runs=8)
     address = reverse("experiment", args=[experiment.pk])
     assertContains(client.get(address), "0 of at most 8 runs were planned so far")
@@ -203,7 +203,7 @@ def test_the_page_says_what_is_tried_next_what_is_believed_and_why_it_ended(plan
 
 
 def test_the_page_of_a_decision_gives_the_answer_in_words(planned, systems, client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     experiment = planned(systems, grows="decide", client_levels=[8], most_runs=12, precision=0.05)
     followed(experiment, lambda run: run.repeat + (1100 if run.system == systems[1] else 1000))
     page = client.get(reverse("experiment", args=[experiment.pk]))

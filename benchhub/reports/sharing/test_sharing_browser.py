@@ -21,7 +21,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture
 def signed_in(page):
-    user = get_user_model().objects.create_user("ada", password="engine")
+    user = get_user_model().objects.create_superuser("ada", password="engine")
     user.user_permissions.set(Permission.objects.filter(content_type__app_label="reports"))
     client = Client()
     client.force_login(user)
