@@ -238,7 +238,7 @@ class Draft:
 
     @property
     def has_matrix(self) -> bool:
-        return self._has("more_workloads", "scales")
+        return self._has("more_workloads", "scales", "rates")
 
     @property
     def has_preparation(self) -> bool:
@@ -331,7 +331,7 @@ class Draft:
         """What the load generator itself refuses (its version, the workload's parameters), and what the hosts do."""
         try:
             for part in asked.parts:
-                plan.run_spec(part, asked.systems[0], max(part.client_levels))
+                plan.spec_for(part, plan.step_at(part, asked.systems[0], max(part.levels), 1))
         except ValueError as error:
             self.plan.add_error("workload", str(error))
         refused = forms_growth.refusals(asked.parts, asked.systems)

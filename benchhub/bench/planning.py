@@ -127,7 +127,9 @@ def _block_key(step: plan.Step, order: str) -> tuple[Any, ...]:
 def _block(rows: Sequence[plan.Step], order: str) -> Block:
     systems = tuple({row.system.digest: row.system for row in rows}.values())
     kind, is_canary, repeat = _block_key(rows[0], order)
-    return Block(repeat, systems, tuple(dict.fromkeys(row.clients for row in rows)), kind, is_canary, HOW[order])
+    return Block(
+        repeat, systems, tuple(dict.fromkeys(row.rate_tps or row.clients for row in rows)), kind, is_canary, HOW[order]
+    )
 
 
 def _ahead(systems: Sequence[System]) -> tuple[int, float]:
@@ -173,6 +175,8 @@ def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         "workload": experiment.workload_id,
         "client": experiment.client_bin_directory,
         "levels": spell(experiment.client_levels),
+        "rates": spell(experiment.rates_tps),
+        "latency_limit_ms": f"{experiment.latency_limit_ms:g}" if experiment.rates_tps else "",
         "canary": bool(experiment.canary),
         "kept_only": "\n".join(experiment.kept_only),
         "left_out": "\n".join(experiment.left_out),

@@ -69,6 +69,18 @@ def test_a_canary_and_a_warm_up_go_first_and_the_warm_up_gives_no_point(worker, 
     assert [line.split()[0] for line in idle] == ["cpu", "cpu"]
 
 
+def test_an_open_loop_offers_each_rate_and_counts_what_was_late_or_skipped(worker, system, experiment, cluster18):
+    rates = {"client_levels": [4], "rates_tps": [40, 80], "latency_limit_us": 500_000, "duration_s": 3}
+    runs = [run for run in worker.finish(experiment(system(cluster18), **rates)) if run.kind == "measure"]
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 2, [run.reason for run in runs]
+    for run in runs:
+        told = {name: measure["value"] for name, measure in Result.objects.get(run=run).measures.items()}
+        assert {"late_transactions", "skipped_transactions", "rate_limit_lag_average_ms"} <= told.keys()
+        offered = told["transactions"] + told["skipped_transactions"]
+        assert abs(offered - run.rate_tps * 3) < 5 * (run.rate_tps * 3) ** 0.5  # a Poisson count, at five deviations
+        assert "-R" in Evidence.objects.get(attempt__run=run, name="command.sh").text
+
+
 def test_the_data_set_is_loaded_once_and_described(worker, system, experiment, cluster16):
     server = system(cluster16)
     worker.finish(experiment(server))
