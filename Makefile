@@ -5,7 +5,7 @@ ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
-.PHONY: bench-search
+.PHONY: bench-search bench-decide
 .PHONY: faults soak pictures
 
 help:
@@ -16,7 +16,7 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages, pricing, fleet, search: measure BenchHub itself against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing, fleet, search, decide: measure BenchHub itself against a peer or a limit"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -61,6 +61,9 @@ bench-pricing: venv
 # One process per core, so one thread in each. CURVES=1000 and SEED=123 choose others.
 bench-search: venv
 	@OPENBLAS_NUM_THREADS=1 $(RUN) -m benchmarks.search $(if $(CURVES),--curves $(CURVES)) $(if $(SEED),--seed $(SEED))
+
+bench-decide: venv
+	@$(RUN) -m benchmarks.decide
 
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures

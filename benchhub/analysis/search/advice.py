@@ -64,7 +64,8 @@ class Advice:
     `clients` is the level to run next; it is None where `stopped` says why the search has ended. `best` is the level
     that would be chosen now: None where nothing is known yet, or where no level seems to stay below the ceiling.
     `estimate` of its throughput, and `low` to `high` that hold it with 95% belief, are in the trials' unit;
-    `probability` is the belief that it is good enough; `noise` the standard deviation of a run, as a share.
+    `probability` is the belief that it is good enough; `noise` the standard deviation of a run, as a share. `is_first`:
+    the next level is one of those that every search begins with.
     """
 
     clients: int | None
@@ -76,6 +77,7 @@ class Advice:
     low: float | None = None
     high: float | None = None
     noise: float | None = None
+    is_first: bool = False
 
 
 def advise(
@@ -96,9 +98,10 @@ def advise(
         return replace(known, stopped="refused")
     if used >= FEWEST and (known.probability or 0) >= goal.confidence:
         return replace(known, stopped="known")
-    if belief and _next_rung(offered, trials) is None:
+    rung = _next_rung(offered, trials)
+    if belief and rung is None:
         return replace(known, clients=_next(belief, levels, goal, offered))
-    return replace(known, clients=_next_rung(offered, trials))
+    return replace(known, clients=rung, is_first=True)
 
 
 def rungs(levels: Sequence[int]) -> list[int]:
