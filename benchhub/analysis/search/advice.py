@@ -21,9 +21,9 @@ from .shapes import Floats
 # Where between the lowest and the highest level, by ratio, a search begins.
 LADDER = (1.0, 0.25, 0.6, 0.82, 0.45)
 # Before so many runs nothing is called known: fewer tell too little of the shape.
-FEWEST = 8
+FEWEST = 9
 # Noise is high where it is believed to be above `NOISY` with `SURE`.
-NOISY, SURE = 0.015, 0.6
+NOISY, SURE = 0.015, 0.75
 # The look-ahead: draws that it weighs, outcomes of each run that it considers, and the share of its gain that it gives
 # for being near the best, falling off by `NEAR`, so that it finds its way before anything is good enough.
 LOOKED_AHEAD, OUTCOMES, NEARNESS, NEAR = 256, 16, 0.5, 0.03
