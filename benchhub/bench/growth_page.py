@@ -7,7 +7,6 @@ from typing import Any
 
 from .models import Experiment, Growth, Run
 
-FIRST_STEPS = 5
 NEXT = {
     "first": "The first levels are spread over the range by ratio, as throughput bends by ratio.",
     "later": "A run at this level would, by what is believed now, most probably settle which level is good enough.",
@@ -64,7 +63,7 @@ class Shown:
         """Why the step that was planned last is taken."""
         if self.is_decision:
             return NEXT["pair"]
-        return NEXT["first" if self.found.get("probability") is None or len(self.rows) <= FIRST_STEPS else "later"]
+        return NEXT["first" if self.found.get("is_first") else "later"]
 
 
 def _percent(share: float | None) -> float | None:

@@ -144,7 +144,9 @@ def test_cancelling_between_two_steps_ends_it_too(planned, client):
     experiment = planned()
     growth.grow()
     testdata.succeeded(waiting(experiment)[0], 100.0)
-    client.post(reverse("experiment-cancel", args=[experiment.pk]))
+    address = reverse("experiment-cancel", args=[experiment.pk])
+    assertContains(client.get(address), "Cancel the experiment")
+    client.post(address)
     assert growth.grow() == 0
     assert experiment.growth.stopped == "cancelled"
 
@@ -232,3 +234,16 @@ def test_two_workers_plan_a_step_once(planned):
     [worker.start() for worker in workers]
     [worker.join() for worker in workers]
     assert experiment.runs.count() == 1
+
+
+@pytest.mark.target
+def test_a_search_on_a_real_server_grows_from_tick_to_tick(worker, system, experiment, cluster18):
+    of = experiment(system(cluster18), client_levels=[1, 2, 3], grows="peak", most_runs=2)
+    assert [run.kind for run in of.runs.all()] == ["load"]
+    worker.tick()
+    worker.until(lambda: Growth.objects.filter(experiment=of).exclude(stopped="").exists())
+    load, *measuring = of.runs.order_by("position")
+    assert [run.state for run in (load, *measuring)] == ["succeeded"] * (1 + len(measuring))
+    assert 2 <= len(measuring) <= 4
+    assert [run.clients for run in measuring[:2]] == [3, 1]
+    assert of.growth.stopped == "spent" and of.growth.found["best"] in (1, 2, 3)
