@@ -5,7 +5,7 @@ ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
-.PHONY: faults soak pictures bench-api
+.PHONY: faults soak pictures
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -15,7 +15,7 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages, pricing, fleet, api: measure BenchHub itself against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing, fleet: measure BenchHub itself against a peer or a limit"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -53,9 +53,6 @@ faults: venv-dev
 # SEED=123 repeats the choice of faults.
 soak: venv
 	@$(RUN) -m benchmarks.soak $(if $(SEED),--seed $(SEED))
-
-bench-api: venv
-	@$(RUN) -m benchmarks.shared_page
 
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing
