@@ -60,6 +60,10 @@ bench-pricing: venv
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures
 
+.PHONY: bench-api
+bench-api: venv
+	@$(RUN) -m benchmarks.shared_page
+
 check: venv-dev
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
