@@ -13,7 +13,7 @@ from django.urls import reverse
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Listing
 
-from . import compare_csv, compare_filters, compare_page, compare_prices, compare_queries, figures
+from . import compare_csv, compare_filters, compare_found, compare_page, compare_prices, compare_queries, figures
 from .compare_page import Chosen
 from .compare_queries import Key
 from .models import Comparison
@@ -181,6 +181,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "nothing_asked": compare_page.nothing_asked(bought),
         "differences": compare_page.system_differences(chosen),
         "doubts": compare_page.all_doubts(chosen),
+        **compare_found.context(chosen),
         "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
         "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems")},
     }

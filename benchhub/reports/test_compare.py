@@ -10,7 +10,8 @@ from benchhub.catalog.models import Hardware
 from .testdata import address, both, figure_of, key, variant
 
 pytestmark = pytest.mark.django_db
-COMPARISON_QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
+# Session, user, its rights (2), curves, runs, facts, protocol, licence models, prices, rates, sheets
+COMPARISON_QUERIES = 12
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 
 
@@ -237,3 +238,16 @@ def test_more_than_three_doubts_are_counted_and_folded(reader, experiment, syste
     more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(2)]
     testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
     assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>4 doubts</summary>')
+
+
+def test_the_environment_as_found_and_the_method_stand_side_by_side(reader, experiment, systems):
+    for system, kernel in zip(systems, ("6.1.0", "6.12.0"), strict=True):
+        run = experiment.runs.filter(system=system, clients=8).order_by("repeat").first()
+        facts = {"box": {"kernel": kernel, "username": "secret-user", "dmi": {"sys_vendor": "Acme"}}}
+        digest = testdata.sha256(kernel)
+        Found.objects.create(run=run, host=facts, server={"version": "PostgreSQL"}, facts_digest=digest)
+    response = reader.get(both(experiment, systems))
+    assertContains(response, '<tr class="differs"><th scope="row">kernel</th><td>6.1.0</td><td>6.12.0</td></tr>')
+    assertContains(response, '<th scope="row">dmi: sys vendor</th><td>Acme</td><td>Acme</td>')
+    assertNotContains(response, "secret-user")
+    assertContains(response, "<dt>connection path</dt><dd>socket</dd>")

@@ -22,7 +22,8 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
+# Session, user, its rights (2), curves, runs, facts, protocol, licence models, prices, rates, sheets
+QUERIES = 12
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 
