@@ -56,9 +56,6 @@ faults: venv-dev
 soak: venv
 	@$(RUN) -m benchmarks.soak $(if $(SEED),--seed $(SEED))
 
-bench-api: venv
-	@$(RUN) -m benchmarks.shared_page
-
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing
 
@@ -78,6 +75,9 @@ pictures: venv-dev
 
 openapi: venv
 	@SECRET_KEY=none $(RUN) -W ignore::RuntimeWarning manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+bench-api: venv
+	@$(RUN) -m benchmarks.shared_page
 
 check: venv-dev
 	$(RUN) -m ruff check

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import bundle, growth, permits, plan, planning, presets, queue, run_page
+from . import growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
 from .models import Experiment, Run
 from .states import FINAL
@@ -131,16 +131,6 @@ def _ask_to_cancel(
 
 def _runs(count: int) -> str:
     return f"{count} run" if count == 1 else f"{count} runs"
-
-
-def run_bundle(_request: HttpRequest, pk: int) -> HttpResponse:
-    """What is needed to repeat the run without BenchHub, with the evidence of its last attempt."""
-    shown = get_object_or_404(run_page.run(pk).exclude(kind=Run.Kind.LOAD))
-    found = getattr(shown, "found", None)
-    files = bundle.files(shown, found.settings if found else None) | bundle.evidence(shown)
-    name = f"benchhub-run-{pk}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}.tar.gz"'}
-    return HttpResponse(bundle.archive(name, files), content_type="application/gzip", headers=headers)
 
 
 def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:

@@ -13,7 +13,16 @@ from django.urls import reverse
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Listing
 
-from . import compare_csv, compare_filters, compare_page, compare_prices, compare_queries, figures, findings
+from . import (
+    compare_csv,
+    compare_filters,
+    compare_found,
+    compare_page,
+    compare_prices,
+    compare_queries,
+    figures,
+    findings,
+)
 from .compare_page import Chosen
 from .compare_queries import Key
 from .models import Comparison
@@ -184,6 +193,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         **findings.context(chosen, baseline, state.get(findings.CEILING, "")),
         "steps_address": f"{reverse('tuning-steps')}{address(QueryDict(), curve=[one.key for one in chosen])}",
         "ceiling_kept": rest(state, (findings.CEILING,)),
+        **compare_found.context(chosen),
         "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
         "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems", "findings")},
     }

@@ -10,9 +10,8 @@ from benchhub.catalog.models import Hardware
 from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
-COMPARISON_QUERIES = (
-    11  # session, user, its rights (2), curves, runs, repeats on the host, licence models, and three of prices
-)
+# Session, user, its rights (2), curves, runs, facts, protocol, repeats on the host, licence models, and three of prices
+COMPARISON_QUERIES = 13
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 
 
@@ -258,3 +257,16 @@ def test_the_csv_of_levels_says_how_each_ratio_was_judged(reader, repeated, syst
     at_1, at_8 = (row for row in rows if row["curve"] == "PostgreSQL 18" and row["clients"] in ("1", "8"))
     assert {at_1["ratio_kind"], at_8["ratio_kind"]} == {"95% interval"}
     assert float(at_8["p"]) < float(at_8["p_of_several"]) < 0.001 < 0.05 < float(at_1["p_of_several"])
+
+
+def test_the_environment_as_found_and_the_method_stand_side_by_side(reader, experiment, systems):
+    for system, kernel in zip(systems, ("6.1.0", "6.12.0"), strict=True):
+        run = experiment.runs.filter(system=system, clients=8).order_by("repeat").first()
+        facts = {"box": {"kernel": kernel, "username": "secret-user", "dmi": {"sys_vendor": "Acme"}}}
+        digest = testdata.sha256(kernel)
+        Found.objects.create(run=run, host=facts, server={"version": "PostgreSQL"}, facts_digest=digest)
+    response = reader.get(both(experiment, systems))
+    assertContains(response, '<tr class="differs"><th scope="row">kernel</th><td>6.1.0</td><td>6.12.0</td></tr>')
+    assertContains(response, '<th scope="row">dmi: sys vendor</th><td>Acme</td><td>Acme</td>')
+    assertNotContains(response, "secret-user")
+    assertContains(response, "<dt>connection path</dt><dd>socket</dd>")

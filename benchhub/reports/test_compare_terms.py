@@ -22,7 +22,8 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-QUERIES = 11  # session, user, its rights (2), curves, runs, repeats on the host, licence models, and three of prices
+# Session, user, its rights (2), curves, runs, facts, protocol, repeats on the host, licence models, and three of prices
+QUERIES = 13
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 

@@ -20,8 +20,8 @@ CLASSES: Mapping[str, str] = {
     "vendor": "Names of vendors, machines and licences",
 }
 HIDDEN = "hidden"
-# Names as long as this are replaced wherever they stand, shorter ones as whole words.
-LONG_NAME = 4
+# Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
+LONG_NAME = 8
 TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title")
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
 ADDRESSES = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}(?![\w:])"

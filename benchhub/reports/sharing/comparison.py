@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import compare_page, compare_queries
+from benchhub.reports import compare_found, compare_page, compare_queries
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.compare_queries import Key
 from benchhub.reports.prices.queries import known
@@ -31,7 +31,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
     asked = terms(state, at.date())
     hardware = [one.of.system.hardware_id for one in chosen]
     priced = table([one.of for one in chosen], known(hardware, (asked.day, asked.today)), asked)
-    found = comparison_systems.found(chosen)
+    found = compare_found.found(chosen)
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,

@@ -59,12 +59,21 @@ def _whole(of: Projection, document: Node, stem: str, kind: str) -> HttpResponse
 
 
 def _printed(of: Projection, html: str, name: str) -> bytes:
-    """Printed once by each release, and kept."""
-    kept = of.prints.filter(name=name, release=release()).first()
-    if kept is None:
-        made = {"release": release(), "content": pdf.printed(html)}
-        kept, _ = of.prints.update_or_create(name=name, defaults=made)
-    return bytes(kept.content)
+    """Printed once by each release, and kept. Raises NoPdfError."""
+    if kept := _kept(of, name):
+        return kept
+    with pdf.turn():
+        if kept := _kept(of, name):  # somebody else's turn made it
+            return kept
+        content = pdf.printed(html)
+        of.prints.update_or_create(name=name, defaults={"release": release(), "content": content})
+    return content
+
+
+def _kept(of: Projection, name: str) -> bytes:
+    """Empty where this release has not printed it."""
+    found = of.prints.filter(name=name, release=release()).first()
+    return bytes(found.content) if found else b""
 
 
 def table_csv(table: Node) -> str:

@@ -23,6 +23,8 @@
       line: { ...trace.line, color: own },
       marker: { ...trace.marker, color: own },
       ...(trace.error_y && { error_y: { ...trace.error_y, color: own } }),
+      // On a bar of its own colour a range would not be seen.
+      ...(trace.error_x && { error_x: { ...trace.error_x, color: colour("ink") } }),
       ...(trace.fill && { fillcolor: withAlpha(own, 0.16) }),
     };
   }
