@@ -17,7 +17,7 @@ from benchhub.analysis.ratio import Ratio
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL
 from benchhub.catalog.models import Hardware
 
-from . import noise_queries, peaks
+from . import law, noise_queries, peaks
 from .compare_page import Chosen
 from .exports import harmless
 
@@ -231,6 +231,7 @@ def context(chosen: Sequence[Chosen], baseline: Chosen, asked: str) -> dict[str,
         "ceiling_error": error,
         "host_noise": host_noise(chosen),
         "methods": METHODS,
+        "law": law.panel([one.of for one in chosen]),
     }
 
 
