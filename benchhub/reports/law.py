@@ -42,7 +42,7 @@ def sentences(label: str, law: Law, unit: str) -> Iterator[str]:
         worst = max(law.residuals_percent, key=lambda clients: abs(law.residuals_percent[clients]))
         yield (
             f"{label} does not follow the law: at {worst:,} clients it is {law.residuals_percent[worst]:+.1f}% off, "
-            f"far more than repeats scatter (p below {LACK_OF_FIT_P:g}). The law is not drawn, and has no peak to offer."
+            f"far more than repeats scatter (p below {LACK_OF_FIT_P:g}). It is not drawn, and has no peak to offer."
         )
         return
     yield (

@@ -11,7 +11,7 @@ from benchhub.analysis.digest import labels
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import curves, exports, figures, home_page, queries, runs_list
+from . import curves, exports, figures, home_page, notes, queries, runs_list, verdicts
 from .prices.queries import known
 from .prices.table import table
 from .prices.terms import terms
@@ -75,7 +75,7 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
 
 def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     rows, systems = queries.runs(shown), queries.systems(shown)
-    runs, asked_terms = list(rows), terms(asked)
+    runs, asked_terms = list(verdicts.with_counts(rows)), terms(asked)
     priced_by = known((system.hardware_id for system in systems), (asked_terms.day, asked_terms.today))
     groups = curves.groups(runs, systems)
     compared = asked.copy()
@@ -94,6 +94,7 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
                 "latency_id": f"latency-{group.number}",
                 "latency": figures.latency_figure(group.curves),
                 "kinds": curves.kinds(group.curves),
+                "notes": notes.notes(group, runs),
                 "prices": table(group.curves, priced_by, asked_terms),
             }
             for group in groups
