@@ -80,7 +80,7 @@ def of(chosen: Sequence[Chosen], baseline: Chosen, ceiling_ms: float | None) -> 
 def _finding(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -> Finding:
     curve, other = one.of.curve, baseline.of.curve
     by_level = ratio.by_level(curve, other)
-    rows = [_tested(f"{clients:,} clients", found) for clients, found in by_level.items() if found.is_tested]
+    rows = [_tested(peaks.clients([clients]), found) for clients, found in by_level.items() if found.is_tested]
     over = over_levels(curve, other)
     at_peak = _at_the_peaks(curve, other)
     sentences = [*_over_sentence(over, one, baseline), *_ceiling_sentence(one, baseline, ceiling_ms)]
