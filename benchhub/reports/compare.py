@@ -195,7 +195,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "ceiling_kept": rest(state, (findings.CEILING,)),
         **compare_found.context(chosen),
         "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
-        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems", "findings")},
+        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems", "findings", "law")},
     }
 
 
@@ -204,6 +204,7 @@ def _csv(table: str, shown: dict[str, Any]) -> HttpResponse:
         "levels": lambda: compare_csv.levels(shown["levels"], shown["columns"], shown["baseline"]),
         "prices": lambda: compare_csv.prices(shown["prices"]),
         **{panel.name: panel.csv for panel, _ in shown["panels"]},
+        "law": shown["law"].csv,
         "findings": lambda: findings.table(shown["more"], shown["baseline"]),
         "systems": lambda: compare_csv.systems([*shown["hardware"], *shown["differences"]], shown["columns"]),
     }
