@@ -14,7 +14,7 @@ from django.urls import reverse
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import compare_csv, compare_page, compare_prices, compare_queries, figures
+from . import compare_csv, compare_loads, compare_page, compare_prices, compare_queries, figures
 from .compare_page import Chosen
 from .compare_queries import Key
 from .prices.terms import NAMES, QUESTIONS
@@ -165,7 +165,7 @@ def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
 def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     drawn = [one.of for one in chosen]
-    bought = compare_page.hardware(chosen)
+    bought, rows = compare_page.hardware(chosen), compare_page.levels(chosen, baseline)
     return {
         "baseline": baseline,
         "unit": baseline.of.curve.unit,
@@ -174,7 +174,8 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "figure": figures.throughput_figure(drawn),
         "latency": figures.latency_figure(drawn),
         "columns": chosen,
-        "levels": compare_page.levels(chosen, baseline),
+        "levels": rows,
+        "load_panels": [(panel, address(state, csv=[panel.name])) for panel in compare_loads.panels(chosen, rows)],
         **compare_prices.context(chosen, state),
         "is_under_way": any(not run.is_final for one in chosen for run in one.runs),
         "hardware": bought,
@@ -190,7 +191,7 @@ def _csv(table: str, shown: dict[str, Any]) -> HttpResponse:
     texts = {
         "levels": lambda: compare_csv.levels(shown["levels"], shown["columns"], shown["baseline"]),
         "prices": lambda: compare_csv.prices(shown["prices"]),
-        **{panel.name: panel.csv for panel, _ in shown["panels"]},
+        **{panel.name: panel.csv for panel, _ in [*shown["load_panels"], *shown["panels"]]},
         "systems": lambda: compare_csv.systems([*shown["hardware"], *shown["differences"]], shown["columns"]),
     }
     if table not in texts:
