@@ -76,6 +76,9 @@ class Tatp:
     unit = "MQTh"
     parser = PARSER
 
+    def client(self, tool_version: str) -> str:
+        return f"{self.program} {tool_version}"
+
     def check(self, spec: RunSpec) -> None:
         check(spec)
 
