@@ -5,7 +5,7 @@ ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
-.PHONY: faults soak pictures
+.PHONY: faults soak pictures bench-tatp
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -15,7 +15,7 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages, pricing, fleet: measure BenchHub itself against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing, fleet, tatp: measure BenchHub itself against a peer or a limit"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -56,6 +56,10 @@ soak: venv
 
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing
+
+# ROUNDS=40 repeats more often; PARTS="parse variants" runs only these.
+bench-tatp: venv
+	@$(RUN) -m benchmarks.tatp $(PARTS) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures
