@@ -17,6 +17,7 @@ from . import (
     compare_csv,
     compare_filters,
     compare_found,
+    compare_loads,
     compare_page,
     compare_prices,
     compare_queries,
@@ -174,7 +175,7 @@ def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
 def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     drawn = [one.of for one in chosen]
-    bought = compare_page.hardware(chosen)
+    bought, rows = compare_page.hardware(chosen), compare_page.levels(chosen, baseline)
     return {
         "baseline": baseline,
         "unit": baseline.of.curve.unit,
@@ -183,7 +184,8 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "figure": figures.throughput_figure(drawn),
         "latency": figures.latency_figure(drawn),
         "columns": chosen,
-        "levels": compare_page.levels(chosen, baseline),
+        "levels": rows,
+        "load_panels": [(panel, address(state, csv=[panel.name])) for panel in compare_loads.panels(chosen, rows)],
         **compare_prices.context(chosen, state),
         "is_under_way": any(not run.is_final for one in chosen for run in one.runs),
         "hardware": bought,
@@ -203,7 +205,7 @@ def _csv(table: str, shown: dict[str, Any]) -> HttpResponse:
     texts = {
         "levels": lambda: compare_csv.levels(shown["levels"], shown["columns"], shown["baseline"]),
         "prices": lambda: compare_csv.prices(shown["prices"]),
-        **{panel.name: panel.csv for panel, _ in shown["panels"]},
+        **{panel.name: panel.csv for panel, _ in [*shown["load_panels"], *shown["panels"]]},
         "law": shown["law"].csv,
         "findings": lambda: findings.table(shown["more"], shown["baseline"]),
         "systems": lambda: compare_csv.systems([*shown["hardware"], *shown["differences"]], shown["columns"]),
