@@ -4,8 +4,8 @@ RUN := .venv/bin/python
 ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-api bench-pricing bench-fleet
-.PHONY: bench-search
+.PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
+.PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api
 .PHONY: faults soak pictures openapi
 
 help:
@@ -16,7 +16,7 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages, api, pricing, fleet, search: measure BenchHub itself against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing, fleet, search, decide, coverage, tatp, api: a peer or a limit"
 	@echo "make openapi      write docs/openapi.yaml anew from the code"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
@@ -66,11 +66,25 @@ bench-pricing: venv
 bench-search: venv
 	@OPENBLAS_NUM_THREADS=1 $(RUN) -m benchmarks.search $(if $(CURVES),--curves $(CURVES)) $(if $(SEED),--seed $(SEED))
 
+bench-decide: venv
+	@$(RUN) -m benchmarks.decide
+
+# EXPERIMENTS=5000 for more digits.
+bench-coverage: venv
+	@$(RUN) -m benchmarks.coverage $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS))
+
+# ROUNDS=40 repeats more often; PARTS="parse variants" runs only these.
+bench-tatp: venv
+	@$(RUN) -m benchmarks.tatp $(PARTS) $(if $(ROUNDS),--rounds $(ROUNDS))
+
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures
 
 openapi: venv
 	@SECRET_KEY=none $(RUN) -W ignore::RuntimeWarning manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+bench-api: venv
+	@$(RUN) -m benchmarks.shared_page
 
 check: venv-dev
 	$(RUN) -m ruff check

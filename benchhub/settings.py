@@ -75,6 +75,7 @@ DATABASES = {"default": database_settings(os.environ.get("DATABASE_URL", "postgr
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LOGIN_URL = "login"
+AUTHENTICATION_BACKENDS = ["benchhub.accounts.backends.RoleBackend"]
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 AUTH_PASSWORD_VALIDATORS = [

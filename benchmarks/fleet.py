@@ -236,7 +236,7 @@ def observed(children: dict[str, Child], seconds: float) -> Seen:
         time.sleep(1)
     seen.seconds = seen_s
     seen.cpu_s = {name: cpu_s(child) - before[name] for name, child in children.items()}
-    seen.memory_mb = {name: sum(map(pss_mb, family(child.identity.pid))) for name, child in children.items()}
+    seen.memory_mb = {name: sum(map(alive_mb, family(child.identity.pid))) for name, child in children.items()}
     return seen
 
 
@@ -248,6 +248,13 @@ def cpu_s(child: Child) -> float:
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
             total += sum(int(field) for field in fields[11:15]) / TICKS_PER_S
     return total
+
+
+def alive_mb(pid: int) -> float:
+    try:
+        return pss_mb(pid)
+    except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+        return 0.0
 
 
 def warehouse_child(rig: Rig) -> Child:

@@ -52,6 +52,7 @@ PAGES = {
     "experiment-repeats": "experiment",
     "queue": None,
     "experiment-policy": "experiment",
+    "experiment-tags": "experiment",
     "experiment-times": "experiment",
     "experiment-times-once": "experiment",
     "experiment-times-weekly": "experiment",
@@ -107,10 +108,11 @@ PAGES = {
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
-NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
+NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
+NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
-NOT_PAGES |= {"shared-open-file"}
+NOT_PAGES |= {"shared-open-file", "run-bundle", "published-publish"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.
@@ -260,7 +262,7 @@ def test_shared_pages_have_no_serious_fault(tab, rows):
     _, token = publish.link(rows["snapshot"], ["host"], "", None, name="A reader")
     for name in ("shared", "shared-report"):
         open_with_axe(tab, reverse(name, args=[token]))
-        assert tab.locator("main .chart.drawn").count() == 3
+        assert tab.locator("main .chart.drawn").count() == 5
         assert faults(tab) == {}
     tab.goto(reverse("shared", args=["nobody"]))
     add_axe(tab)

@@ -71,3 +71,12 @@ def test_a_permit_does_not_keep_a_host_from_being_deleted(hosts):
     make_user("rosa", Role.RUNNER, *hosts)
     hosts[0].delete()
     assert Host.objects.filter(name="near").count() == 0
+
+
+@pytest.mark.parametrize(("role", "may"), [(Role.VIEWER, False), (Role.RUNNER, True), (Role.ADMINISTRATOR, True)])
+def test_publishing_belongs_to_runners_and_writing_scripts_to_no_role(role, may):
+    user = make_user("ada", role)
+    assert user.has_perm("reports.add_snapshot") is may
+    assert not user.has_perm("catalog.write_scripts")
+    user.is_active = False
+    assert not user.has_perm("reports.add_snapshot")

@@ -16,7 +16,7 @@ from .levels import Kind, LevelsError, parse
 
 # Of a part of a design, which is an experiment of its own; and of a run in it. Systems and workloads by their numbers.
 PART_FIELDS = ("workload", "scale", "threads")
-RUN_FIELDS = ("system", "clients", "repeat")
+RUN_FIELDS = ("system", "clients", "rate", "repeat")
 EXAMPLE = "write conditions such as scale=3000; clients=100..160; threads=clients/2"
 BLOCKED, SHUFFLED, RANDOM, LISTED = "blocked", "shuffled", "random", "listed"
 HIGHEST_SEED = 2**31 - 1
@@ -28,10 +28,10 @@ class DesignError(ValueError):
 
 
 class Slot(NamedTuple):
-    """One measuring run before it is one: the system's number from 1, clients, and the repeat from 1."""
+    """One measuring run before it is one: the system's number from 1, the load level, and the repeat from 1."""
 
     system: int
-    clients: int
+    level: int
     repeat: int
 
 
@@ -105,40 +105,42 @@ def slots(
     seed: int = 0,
     kept_only: Sequence[str] = (),
     left_out: Sequence[str] = (),
+    level: str = "clients",
 ) -> list[Slot]:
-    """The measuring runs in their order.
+    """The measuring runs in their order. `level` says what conditions call the levels: clients, or rate.
 
     `blocked`: repeat by repeat, in each the levels as listed, at each level all systems. `shuffled`: repeat by repeat,
     in each at random. `random`: all at random. `listed`: system by system, level by level, its repeats one after the
     other. The same seed always gives the same order (Python promises it of random(), not of shuffle()).
     """
     keep, drop = rules(kept_only), rules(left_out)
-    wanted = [slot for slot in _listed(systems, levels, repeats) if _is_planned(slot, keep, drop)]
+    wanted = [slot for slot in _listed(systems, levels, repeats) if _is_planned(slot, keep, drop, level)]
     chance = Random(seed)
     lots = {slot: chance.random() for slot in wanted} if order in (SHUFFLED, RANDOM) else {}
-    place = {clients: number for number, clients in enumerate(levels)}
+    place = {value: number for number, value in enumerate(levels)}
     keys: dict[str, Callable[[Slot], Any]] = {
-        BLOCKED: lambda slot: (slot.repeat, place[slot.clients], slot.system),
+        BLOCKED: lambda slot: (slot.repeat, place[slot.level], slot.system),
         SHUFFLED: lambda slot: (slot.repeat, lots[slot]),
         RANDOM: lambda slot: lots[slot],
-        LISTED: lambda slot: (slot.system, place[slot.clients], slot.repeat),
+        LISTED: lambda slot: (slot.system, place[slot.level], slot.repeat),
     }
     return sorted(wanted, key=keys[order])
 
 
 def _listed(systems: int, levels: Sequence[int], repeats: int) -> Iterable[Slot]:
     for system in range(1, systems + 1):
-        for clients in levels:
-            yield from (Slot(system, clients, repeat) for repeat in range(1, repeats + 1))
+        for value in levels:
+            yield from (Slot(system, value, repeat) for repeat in range(1, repeats + 1))
 
 
-def _is_planned(slot: Slot, keep: Sequence[Rule], drop: Sequence[Rule]) -> bool:
-    return (not keep or any(holds(rule, slot) for rule in keep)) and not any(holds(rule, slot) for rule in drop)
+def _is_planned(slot: Slot, keep: Sequence[Rule], drop: Sequence[Rule], level: str) -> bool:
+    is_kept = not keep or any(holds(rule, slot, level) for rule in keep)
+    return is_kept and not any(holds(rule, slot, level) for rule in drop)
 
 
-def holds(rule: Rule, slot: Slot) -> bool:
+def holds(rule: Rule, slot: Slot, level: str = "clients") -> bool:
     """Whether each condition of a rule about runs holds; one about a part never does here (see for_part)."""
-    values = slot._asdict()
+    values = {"system": slot.system, level: slot.level, "repeat": slot.repeat}
     return all(values.get(one.field) in one.values for one in rule)
 
 
@@ -147,8 +149,6 @@ def canary(planned: Sequence[Slot]) -> list[Slot]:
     chosen: list[Slot] = []
     for system in dict.fromkeys(slot.system for slot in planned):
         own = [slot for slot in planned if slot.system == system]
-        lowest, highest = (pick(slot.clients for slot in own) for pick in (min, max))
-        chosen += [
-            next(slot for slot in own if slot.clients == clients) for clients in dict.fromkeys((lowest, highest))
-        ]
+        lowest, highest = (pick(slot.level for slot in own) for pick in (min, max))
+        chosen += [next(slot for slot in own if slot.level == clients) for clients in dict.fromkeys((lowest, highest))]
     return chosen

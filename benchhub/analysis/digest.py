@@ -28,6 +28,7 @@ PROTOCOL_DEFAULTS: Mapping[str, Any] = {
     "settle_s": 0,
     "restart": False,
     "drop_caches": False,
+    "open_loop": {},
 }
 # The fields of a protocol as people call them.
 PROTOCOL_LABELS: Mapping[str, str] = {
@@ -45,6 +46,7 @@ PROTOCOL_LABELS: Mapping[str, str] = {
     "settle_s": "settling before each run",
     "restart": "restart of the server before each run",
     "drop_caches": "dropping of caches before each run",
+    "open_loop": "open loop (clients and latency limit)",
     "path": "connection path",
 }
 # PostgreSQL's own defaults of what makes a commit durable.

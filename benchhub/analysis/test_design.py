@@ -37,7 +37,7 @@ def test_shuffled_keeps_the_repeats_apart_and_random_does_not():
     levels = list(range(1, 21))
     shuffled = slots(2, levels, 3, order="shuffled", seed=1)
     assert [slot.repeat for slot in shuffled] == [1] * 40 + [2] * 40 + [3] * 40
-    assert [slot.clients for slot in shuffled[:40]] != sorted(levels * 2)
+    assert [slot.level for slot in shuffled[:40]] != sorted(levels * 2)
     mixed = slots(2, levels, 3, order="random", seed=1)
     assert [slot.repeat for slot in mixed] != sorted(slot.repeat for slot in mixed)
 
@@ -46,6 +46,11 @@ def test_runs_are_left_out_by_all_conditions_of_a_line_and_any_line():
     # Of 2 systems x 4 levels: without system 2 from 4 clients on, and without 1 client on any.
     planned = slots(2, [1, 2, 4, 8], 1, left_out=["system=2; clients=4..100", "", "clients=1"])
     assert planned == [(1, 2, 1), (2, 2, 1), (1, 4, 1), (1, 8, 1)]
+
+
+def test_a_sweep_of_rates_calls_its_levels_so():
+    assert slots(1, [1000, 2000], 1, level="rate", left_out=["rate=2000"]) == [(1, 1000, 1)]
+    assert slots(1, [1000, 2000], 1, level="rate", left_out=["clients=2000"]) == [(1, 1000, 1), (1, 2000, 1)]
 
 
 def test_what_is_kept_only_is_narrowed_by_what_is_left_out():
@@ -99,4 +104,4 @@ def test_the_canary_is_the_first_run_at_each_systems_lowest_and_highest_level():
 def test_every_order_plans_each_run_once(systems, levels, repeats, order, seed):
     planned = slots(systems, levels, repeats, order=order, seed=seed)
     assert len(set(planned)) == len(planned) == systems * len(levels) * repeats
-    assert {slot.clients for slot in planned} == set(levels)
+    assert {slot.level for slot in planned} == set(levels)

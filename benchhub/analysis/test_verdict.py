@@ -113,7 +113,7 @@ def test_a_host_that_changed_between_runs_is_a_reason():
 
 def test_a_first_run_that_reads_far_more_than_its_fellows_met_a_cold_cache():
     found = curve_of(facts(blocks_read=60_000), facts(), facts())
-    assert found.codes == {"cache-not-warm"}
+    assert found.codes == {"colder-cache"}
     assert found.reasons[0].text.startswith("Run 1 at 8 clients read 1 blocks per transaction")
 
 
@@ -122,6 +122,18 @@ def test_runs_without_a_result_and_outliers_are_reasons():
     found = curve_of(*(facts(throughput=value) for value in values), lost=1)
     assert found.codes == {"runs-lost", "outlier"}
     assert "Run 5 lies far from its 4 fellows at 8 clients (Grubbs' test at 1%)" in found.reasons[1].text
+
+
+def test_repeats_in_a_row_and_a_drift_are_reasons():
+    levels = (1, 1, 1, 1, 8, 8, 8, 8)
+    runs = [
+        facts(clients=clients, started_s=60.0 * place, throughput=100.0 * clients * (1 - 0.02 * place))
+        for place, clients in enumerate(levels)
+    ]
+    found = {reason.code: reason.text for reason in curve_of(*runs).reasons}
+    assert found.keys() == {"repeats-in-a-row", "drift"}
+    assert found["drift"].startswith("Throughput fell by 1")
+    assert curve_of(*runs[:1], *runs[4:5]).codes == {"few-repeats"}
 
 
 def test_every_weight_has_words():

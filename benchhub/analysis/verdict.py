@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from . import steadiness
+from . import steadiness, turns
 from .outliers import RULE, outlier
 from .spread import FEWEST_FOR_INTERVAL
 from .steadiness import Steadiness
+from .turns import Start
 
 BUSY_SHARE = 0.9
 STOLEN_SHARE = 0.01
@@ -88,11 +89,18 @@ class RunFacts:
     driver_busy_share: float | None = None
     stolen_share: float | None = None
     throttle_events: int | None = None
-    blocks_read: int | None = None
+    blocks_read: float | None = None
     covered_s: float | None = None
     settings_changed: Sequence[str] = ()
     facts_digest: str = ""
     throughput: float | None = None
+    started_s: float | None = None
+
+    @property
+    def start(self) -> Start | None:
+        if self.started_s is None or self.throughput is None:
+            return None
+        return Start(self.started_s, self.duration_s, self.clients, self.throughput)
 
     @property
     def blocks_per_transaction(self) -> float | None:
@@ -104,8 +112,17 @@ def of_run(facts: RunFacts) -> Verdict:
     return Verdict(tuple(reason for check in checks for reason in check(facts)), tuple(_unchecked(facts)))
 
 
+def of_doubts(doubts: Iterable[tuple[str, str]]) -> Verdict:
+    """The verdict on a run of which only what ingest noted is at hand, as (code, text)."""
+    return Verdict(tuple(_weighed(doubts)))
+
+
 def _stored(facts: RunFacts) -> Iterator[Reason]:
-    for code, text in facts.doubts:
+    yield from _weighed(facts.doubts)
+
+
+def _weighed(doubts: Iterable[tuple[str, str]]) -> Iterator[Reason]:
+    for code, text in doubts:
         heavy = Weight.CONTRADICTED if code in CONTRADICTIONS else Weight.DOUBTFUL
         yield Reason(code, text, Weight.SLIGHT if code in SLIGHT else heavy)
 
@@ -193,7 +210,7 @@ class CurveFacts:
 def of_curve(facts: CurveFacts) -> Verdict:
     """What speaks against a curve as a whole: reasons of its runs, each once with where it stands, and its own."""
     verdicts = facts.verdicts or {run: of_run(one) for run, one in facts.runs.items()}
-    checks = (_few_repeats, _lost, _changed_host, _colder_than_others, _outliers)
+    checks = (_few_repeats, _lost, _changed_host, _colder_than_others, _outliers, _out_of_turn, _drifted)
     own = tuple(reason for check in checks for reason in check(facts))
     unchecked = dict.fromkeys(name for verdict in verdicts.values() for name in verdict.unchecked)
     return Verdict((*_gathered(facts, verdicts), *own), tuple(unchecked))
@@ -254,7 +271,7 @@ def _colder_than_others(facts: CurveFacts) -> Iterator[Reason]:
                 f"Run {run} at {clients} clients read {blocks[run]:.2g} blocks per transaction, the others there about "
                 f"{usual:.2g}: its cache was not warm."
             )
-            yield Reason("cache-not-warm", text, Weight.DOUBTFUL)
+            yield Reason("colder-cache", text, Weight.DOUBTFUL)
 
 
 def _outliers(facts: CurveFacts) -> Iterator[Reason]:
@@ -265,6 +282,30 @@ def _outliers(facts: CurveFacts) -> Iterator[Reason]:
             fellows = f"its {len(values) - 1} fellows at {clients} clients ({RULE})"
             text = f"Run {list(values)[place]} lies far from {fellows}. It is kept in every figure."
             yield Reason("outlier", text, Weight.DOUBTFUL)
+
+
+def _out_of_turn(facts: CurveFacts) -> Iterator[Reason]:
+    if turns.repeats_in_a_row(_starts(facts)):
+        text = (
+            "The repeats of each level were run in a row: what changed between levels is in none of the intervals. "
+            "Plan repeats as blocks."
+        )
+        yield Reason("repeats-in-a-row", text, Weight.DOUBTFUL)
+
+
+def _drifted(facts: CurveFacts) -> Iterator[Reason]:
+    drift = turns.drift(_starts(facts))
+    if drift and drift.is_clear:
+        way = "rose" if drift.percent > 0 else "fell"
+        text = (
+            f"Throughput {way} by {abs(drift.percent):.1f}% from the first run to the last, the levels being equal: "
+            "repeats are not independent, as the intervals assume."
+        )
+        yield Reason("drift", text, Weight.DOUBTFUL)
+
+
+def _starts(facts: CurveFacts) -> list[Start]:
+    return [start for one in facts.runs.values() if (start := one.start)]
 
 
 def _by_level(facts: CurveFacts) -> dict[int, list[int]]:

@@ -34,7 +34,7 @@ class AsideForm(forms.Form):
 @transaction.atomic
 def set_aside(run: Run, user: Any, reason: str) -> bool:
     """Let a run that is a point count no longer; False where it is none, or somebody was first."""
-    points = Run.objects.filter(pk__in=Run.objects.measured().filter(pk=run.pk))
+    points = Run.objects.filter(pk__in=Run.objects.counted().filter(pk=run.pk))
     if not points.update(set_aside_at=Now(), set_aside_by=user, set_aside_reason=reason):
         return False
     Event.objects.create(run=run, old_state=run.state, new_state=ASIDE, reason=f"By {user}: {reason}")

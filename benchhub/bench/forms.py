@@ -14,8 +14,9 @@ from django.http import QueryDict
 from benchhub.analysis.levels import parse as parse_levels
 from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
 
-from . import forms_design, permits, plan
+from . import forms_design, forms_growth, permits, plan
 from .forms_design import DesignFields, tried
+from .forms_growth import GrowthFields
 from .forms_policy import POLICY, PolicyFields
 from .models import Experiment, System
 
@@ -166,7 +167,7 @@ SystemFormSet = forms.formset_factory(
 )
 
 
-class PlanForm(DesignFields, PolicyFields):
+class PlanForm(DesignFields, GrowthFields, PolicyFields):
     name = forms.CharField(max_length=160, help_text="What the experiment is to find out, in a few words.")
     remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
     levels = forms.CharField(
@@ -237,7 +238,7 @@ class Draft:
 
     @property
     def has_matrix(self) -> bool:
-        return self._has("more_workloads", "scales")
+        return self._has("more_workloads", "scales", "rates")
 
     @property
     def has_preparation(self) -> bool:
@@ -245,7 +246,11 @@ class Draft:
 
     @property
     def has_order(self) -> bool:
-        return self._has("order", "order_seed", "kept_only", "left_out")
+        return self._has("order", "kept_only", "left_out")
+
+    @property
+    def has_growth(self) -> bool:
+        return self._has("grows", "most_runs", "precision_percent", "ceiling_ms")
 
     def _has(self, *names: str) -> bool:
         """Whether any of these fields holds more than its default: then it is not folded away."""
@@ -304,7 +309,7 @@ class Draft:
         same = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum")
         policy = {name: values[name] for name in POLICY if values[name] not in (None, "")}
         return Experiment(
-            **{name: values[name] for name in same},
+            **({name: values[name] for name in same} | forms_growth.values(values)),
             **policy,
             **forms_design.values(values),
             **(PAUSED if values["is_paused"] else {}),
@@ -326,10 +331,11 @@ class Draft:
         """What the load generator itself refuses (its version, the workload's parameters), and what the hosts do."""
         try:
             for part in asked.parts:
-                plan.run_spec(part, asked.systems[0], max(part.client_levels))
+                plan.spec_for(part, plan.step_at(part, asked.systems[0], max(part.levels), 1))
         except ValueError as error:
             self.plan.add_error("workload", str(error))
-        for field, sentence in forms_design.refusals(asked.experiment, asked.systems).items():
+        refused = forms_growth.refusals(asked.parts, asked.systems)
+        for field, sentence in (forms_design.refusals(asked.experiment, asked.systems) | refused).items():
             self.plan.add_error(field, sentence)
         return not self.plan.errors
 

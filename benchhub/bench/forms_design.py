@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django import forms
 
 from benchhub.analysis import design
-from benchhub.analysis.levels import SCALES
+from benchhub.analysis.levels import RATES, SCALES
 from benchhub.analysis.levels import parse as parse_levels
 from benchhub.catalog.models import Workload
 
@@ -18,6 +19,7 @@ from .models import Experiment, System
 
 MOST_PARTS = 60
 LONGEST_RULE = 20
+HIGHEST_DRAWN = 1_000_000
 DAY_S = 86_400
 SAME = (
     "order", "order_seed", "loading", "warmup_run_s", "warmup_run_clients", "settle_s", "restart", "drop_caches",
@@ -38,6 +40,20 @@ class DesignFields(forms.Form):
         required=False, max_length=200, label="Scales (optional)",
         help_text="Left empty: that of the workload. Several, such as 100, 300, 1000, make a part of the design each.",
     )  # fmt: skip
+    rates = forms.CharField(
+        required=False,
+        max_length=400,
+        label="Offered rates, TPS (optional)",
+        help_text="An open loop: 1000..8000:1000. The load then comes at these rates, from one number of clients.",
+    )
+    latency_limit_ms = forms.DecimalField(
+        required=False,
+        min_value=Decimal("0.001"),
+        max_value=1_000_000,
+        decimal_places=3,
+        label="Latency limit, ms",
+        help_text="Of an open loop: counted from when a transaction was due. One that is later already is skipped.",
+    )
     kept_only = forms.CharField(
         required=False, widget=forms.Textarea(attrs={"rows": 2}), label="Only these runs (optional)",
         help_text="A line of conditions each: scale=100; clients=1..16. About workload and system by their numbers.",
@@ -48,9 +64,13 @@ class DesignFields(forms.Form):
     )  # fmt: skip
     order = forms.ChoiceField(choices=Experiment.Order.choices, required=False, label="Order of the runs")
     order_seed = forms.IntegerField(
-        required=False, min_value=0, max_value=design.HIGHEST_SEED, label="Seed of the order (optional)",
-        help_text="For an order at random. Left empty, one is drawn and kept, so that the order can be had again.",
-    )  # fmt: skip
+        required=False,
+        min_value=0,
+        max_value=design.HIGHEST_SEED,
+        initial=lambda: secrets.randbelow(HIGHEST_DRAWN),
+        label="Seed of the order",
+        help_text="For an order at random: drawn anew for each form, kept, and the same again for the same seed.",
+    )
     loading = forms.ChoiceField(choices=Experiment.Loading.choices, required=False, label="Loading of the data set")
     warmup_run_s = forms.IntegerField(
         required=False, min_value=0, max_value=DAY_S, label="Warm-up as a run of its own, s",
@@ -78,6 +98,19 @@ class DesignFields(forms.Form):
 
     preset = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
 
+    def clean_rates(self) -> list[int]:
+        text = self.cleaned_data["rates"]
+        return tried(lambda: parse_levels(text, RATES)) if text.strip() else []
+
+    def clean(self) -> dict[str, Any]:
+        """A sweep of rates has its own number of clients, and a limit that says when a rate is not held."""
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        if values.get("rates") and len(values.get("levels") or [0]) > 1:
+            self.add_error("levels", "A sweep of rates has one number of clients: enough to carry the highest rate.")
+        if values.get("rates") and not values.get("latency_limit_ms") and "latency_limit_ms" not in self.errors:
+            self.add_error("latency_limit_ms", "A sweep of rates needs a limit: it says which rates are held.")
+        return values
+
     def clean_scales(self) -> list[int]:
         text = self.cleaned_data["scales"]
         return tried(lambda: parse_levels(text, SCALES)) if text.strip() else []
@@ -89,10 +122,8 @@ class DesignFields(forms.Form):
         return _rules(self.cleaned_data["left_out"])
 
     def clean_order_seed(self) -> int:
-        """A seed for every order: asking for another order of the same plan then needs no second form."""
-        seed = self.cleaned_data["order_seed"]
-        is_random = self.data.get("order") in (Experiment.Order.RANDOM, Experiment.Order.SHUFFLED)
-        return (secrets.randbelow(design.HIGHEST_SEED) if is_random else 0) if seed is None else seed
+        """None is drawn here: what is queued must be what the plan showed."""
+        return self.cleaned_data["order_seed"] or 0
 
 
 def _rules(text: str) -> list[str]:
@@ -119,6 +150,8 @@ def thread_rules(text: str) -> list[str]:
 def values(cleaned: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of an experiment that the form has values for; what was left empty keeps its default."""
     given = {name: cleaned[name] for name in SAME if cleaned[name] not in (None, "")}
+    if cleaned["rates"]:
+        given |= {"rates_tps": cleaned["rates"], "latency_limit_us": int(1000 * cleaned["latency_limit_ms"])}
     return given | ({"canary": Experiment.Canary.WAITS} if cleaned["canary"] else {})
 
 

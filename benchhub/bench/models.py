@@ -17,12 +17,13 @@ from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgB
 
 from .models_delivery import Delivery
 from .models_design import Design, Designed, SetAside
+from .models_growth import Grown, Growth
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
 from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Delivery", "Design", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
+__all__ = ["Delivery", "Design", "Growth", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):
@@ -96,7 +97,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         )
 
 
-class Experiment(Designed):
+class Experiment(Designed, Grown):
     """Systems x load levels x repeats of one workload under one protocol."""
 
     class FailurePolicy(models.TextChoices):
@@ -142,6 +143,7 @@ class Experiment(Designed):
                 name="experiment_failure_policy",
             ),
             models.CheckConstraint(condition=Q(attempts_if_lost__gte=1), name="experiment_has_attempts"),
+            models.CheckConstraint(condition=Q(grows="") | Q(most_runs__gte=1), name="experiment_grows_in_budget"),
         ]
 
     def __str__(self) -> str:
@@ -175,9 +177,13 @@ class RunQuerySet(models.QuerySet["Run"]):
     def active(self) -> Self:
         return self.filter(state__in=ACTIVE)
 
-    def measured(self) -> Self:
+    def counted(self) -> Self:
         """Runs that may become points: measured, ended well, and not set aside."""
         return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False, set_aside_at=None)
+
+    def measured(self) -> Self:
+        """Those of a curve against clients. Runs of an open loop never share that axis."""
+        return self.counted().filter(rate_tps=0)
 
     def next_first(self) -> Self:
         """In the order of the queue: by priority, then age, then the order of the plan."""
@@ -204,6 +210,7 @@ class Run(SetAside):
     clients = models.PositiveIntegerField()
     threads = models.PositiveIntegerField()
     repeat = models.PositiveIntegerField()
+    rate_tps = models.PositiveIntegerField(default=0, help_text="Offered, in an open loop; 0 in a closed one.")
     is_canary = models.BooleanField(default=False)
     spec = models.JSONField(help_text="The frozen RunSpec.")
     protocol = models.ForeignKey(Protocol, models.PROTECT, db_column="protocol_digest")
@@ -226,7 +233,7 @@ class Run(SetAside):
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["experiment", "system", "kind", "clients", "repeat"], name="run_planned_once"
+                fields=["experiment", "system", "kind", "clients", "repeat", "rate_tps"], name="run_planned_once"
             ),
             models.UniqueConstraint(fields=["experiment", "position"], name="run_position_once"),
             models.CheckConstraint(condition=Q(state__in=list(State.values)), name="run_state_known"),
@@ -242,7 +249,8 @@ class Run(SetAside):
         if self.kind == self.Kind.WARMUP:
             return f"Warm-up of {self.system}"
         clients = "1 client" if self.clients == 1 else f"{self.clients} clients"
-        return f"{self.system}, {clients}, repeat {self.repeat}"
+        offered = f", {self.rate_tps:,} TPS offered" if self.rate_tps else ""
+        return f"{self.system}, {clients}{offered}, repeat {self.repeat}"
 
     @property
     def is_final(self) -> bool:

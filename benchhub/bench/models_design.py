@@ -54,10 +54,21 @@ class Designed(models.Model):
     settle_s = models.PositiveIntegerField(default=0, help_text="Idle between the preparation of a run and its load.")
     restart = models.BooleanField(default=False)
     drop_caches = models.BooleanField(default=False)
+    rates_tps = ArrayField(models.PositiveIntegerField(), default=list, blank=True)
+    latency_limit_us = models.PositiveIntegerField(default=0, help_text="Of a sweep of rates.")
     canary = models.CharField(max_length=6, choices=Canary, default=Canary.NONE, blank=True)
 
     class Meta:
         abstract = True
+
+    @property
+    def levels(self) -> list[int]:
+        """What its runs are planned over: offered rates in TPS of an open loop, else numbers of clients."""
+        return self.rates_tps or self.client_levels  # type: ignore[attr-defined]  # the experiment has them
+
+    @property
+    def latency_limit_ms(self) -> float:
+        return self.latency_limit_us / 1000
 
 
 class SetAside(models.Model):

@@ -94,7 +94,7 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "tool": workload.tool,
             "parameters": dict(workload.parameters),
             "data_set": dict(tool.data_set(workload.parameters)),
-            "client": f"{tool.program} {experiment.client_build.version}",
+            "client": tool.client(experiment.client_build.version),
             "duration_s": experiment.duration_s,
             "warmup_s": experiment.warmup_s,
             "vacuum": experiment.vacuum,
@@ -104,6 +104,7 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "settle_s": experiment.settle_s,
             "restart": experiment.restart,
             "drop_caches": experiment.drop_caches,
+            "open_loop": open_loop_form(experiment),
             "thread_rule": experiment.thread_rule,
             "path": system.path,
             "durability": digest.durability(configuration.settings, volatile_storage=configuration.volatile_storage),
@@ -116,6 +117,13 @@ def warmup_form(experiment: Experiment) -> dict[str, int]:
     if not experiment.warmup_run_s:
         return {}
     return {"duration_s": experiment.warmup_run_s, "clients": experiment.warmup_run_clients}
+
+
+def open_loop_form(experiment: Experiment) -> dict[str, int]:
+    """What all runs of a sweep of rates have in common; empty for a closed loop."""
+    if not experiment.rates_tps:
+        return {}
+    return {"clients": experiment.client_levels[0], "latency_limit_us": experiment.latency_limit_us}
 
 
 def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
@@ -167,37 +175,48 @@ class Step(NamedTuple):
     repeat: int = 0
     kind: str = Run.Kind.MEASURE
     is_canary: bool = False
+    rate_tps: int = 0
 
 
 def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[System]) -> Iterator[Step]:
-    """The order of the runs: missing data sets first, then warm-ups, then the canary, then the order asked for."""
-    planned = slots(experiment, len(systems))
+    """The order of the runs: missing data sets first, then warm-ups, then the canary, then the order asked for.
+
+    A plan that grows (bench/growth.py) has no more than its preparation at first.
+    """
+    planned = [] if experiment.grows else slots(experiment, len(systems))
     first = design.canary(planned) if experiment.canary else []
-    in_use = [
-        system for number, system in enumerate(systems, start=1) if any(slot.system == number for slot in planned)
-    ]
+    used = {slot.system for slot in planned}
+    in_use = [system for number, system in enumerate(systems, start=1) if experiment.grows or number in used]
     yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(first)) for system in in_use if system in to_load)
     if experiment.warmup_run_s:
         warmup = Step(in_use[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(first))
         yield from (warmup._replace(system=system) for system in in_use)
     later = set(first)
     for slot in (*first, *(slot for slot in planned if slot not in later)):
-        step = Step(systems[slot.system - 1], slot.clients, slot.repeat, is_canary=slot in later)
+        step = step_at(experiment, systems[slot.system - 1], slot.level, slot.repeat)._replace(is_canary=slot in later)
         if experiment.loading == Experiment.Loading.EACH:
             yield step._replace(kind=Run.Kind.LOAD)
         yield step
+
+
+def step_at(experiment: Experiment, system: System, level: int, repeat: int) -> Step:
+    """A measuring run at one of the experiment's levels: so many clients, or its own number of them at that rate."""
+    if experiment.rates_tps:
+        return Step(system, experiment.client_levels[0], repeat, rate_tps=level)
+    return Step(system, level, repeat)
 
 
 def slots(experiment: Experiment, systems: int) -> list[design.Slot]:
     """The measuring runs in the order asked for."""
     return design.slots(
         systems,
-        experiment.client_levels,
+        experiment.levels,
         experiment.repeats,
         order=experiment.order,
         seed=experiment.order_seed,
         kept_only=experiment.kept_only,
         left_out=experiment.left_out,
+        level="rate" if experiment.rates_tps else "clients",
     )
 
 
@@ -241,6 +260,7 @@ def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int
         clients=step.clients,
         threads=min(spec.threads, step.clients),
         repeat=step.repeat,
+        rate_tps=step.rate_tps,
         is_canary=step.is_canary,
         spec=asdict(spec),
         protocol=protocol,
@@ -254,7 +274,20 @@ def spec_for(experiment: Experiment, step: Step) -> RunSpec:
         return replace(run_spec(experiment, step.system, 1), kind="load")
     if step.kind == Run.Kind.WARMUP:
         return replace(spec, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
-    return replace(spec, watch_idle_s=QUIET_S if step.is_canary else 0)
+    spec = replace(spec, watch_idle_s=QUIET_S if step.is_canary else 0)
+    return at_rate(experiment, spec, step.rate_tps) if step.rate_tps else spec
+
+
+def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
+    """The run as an open loop: logs are sampled by the rate that is offered. ValueError where the tool has none."""
+    own = {"rate_tps": rate_tps, "latency_limit_ms": experiment.latency_limit_ms}
+    offered = replace(
+        spec,
+        parameters={**spec.parameters, **own},
+        log_sampling_rate=choose_sampling_rate(rate_tps, spec.duration_s),
+    )
+    tools.get(spec.tool).check(offered)
+    return offered
 
 
 def load_guess_s(workload: Workload) -> int:

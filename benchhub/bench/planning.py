@@ -15,7 +15,7 @@ from django.http import QueryDict
 from benchhub.analysis.levels import spell
 from benchhub.catalog.models import PgBuild
 
-from . import forms_design, plan, planning_costs
+from . import forms_design, forms_growth, growth, plan, planning_costs
 from .forms import Asked, PlanForm, SystemForm
 from .forms_policy import POLICY
 from .models import Design, Experiment, Run, System
@@ -89,7 +89,8 @@ class Part:
 def look(asked: Asked) -> Preview:
     """`blocks` are those of the first part: the others differ in what is run, not in its order."""
     to_load = plan.loads(asked.parts, asked.systems)
-    steps = [list(plan.steps(part, asked.systems, first)) for part, first in zip(asked.parts, to_load, strict=True)]
+    certain = [list(plan.steps(part, asked.systems, first)) for part, first in zip(asked.parts, to_load, strict=True)]
+    steps = [[*of, *growth.most(part, asked.systems)] for part, of in zip(asked.parts, certain, strict=True)]
     ahead, wait_s = _ahead(asked.systems)
     costs = planning_costs.costs(asked.parts, asked.systems, steps)
     return Preview(
@@ -97,7 +98,7 @@ def look(asked: Asked) -> Preview:
         run_count=sum(map(len, steps)),
         load_count=costs.loads,
         total_s=costs.total_s,
-        blocks=_blocks(steps[0], asked.experiment.order),
+        blocks=_blocks(certain[0], asked.experiment.order),
         ahead=ahead,
         wait_s=wait_s,
         doubts=tuple(dict.fromkeys(doubts(asked, to_load))),
@@ -126,7 +127,9 @@ def _block_key(step: plan.Step, order: str) -> tuple[Any, ...]:
 def _block(rows: Sequence[plan.Step], order: str) -> Block:
     systems = tuple({row.system.digest: row.system for row in rows}.values())
     kind, is_canary, repeat = _block_key(rows[0], order)
-    return Block(repeat, systems, tuple(dict.fromkeys(row.clients for row in rows)), kind, is_canary, HOW[order])
+    return Block(
+        repeat, systems, tuple(dict.fromkeys(row.rate_tps or row.clients for row in rows)), kind, is_canary, HOW[order]
+    )
 
 
 def _ahead(systems: Sequence[System]) -> tuple[int, float]:
@@ -172,9 +175,12 @@ def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         "workload": experiment.workload_id,
         "client": experiment.client_bin_directory,
         "levels": spell(experiment.client_levels),
+        "rates": spell(experiment.rates_tps),
+        "latency_limit_ms": f"{experiment.latency_limit_ms:g}" if experiment.rates_tps else "",
         "canary": bool(experiment.canary),
         "kept_only": "\n".join(experiment.kept_only),
         "left_out": "\n".join(experiment.left_out),
+        **forms_growth.initial(experiment),
     }
     rows = experiment.experimentsystem_set.select_related("system")
     return values, [_system_values(row.system) for row in rows]

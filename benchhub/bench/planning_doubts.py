@@ -56,7 +56,11 @@ def planned(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[Plann
     for part, missing in zip(asked.parts, to_load, strict=True):
         runs = plan.slots(part, len(asked.systems))
         for number, system in enumerate(asked.systems, start=1):
-            if levels := tuple(dict.fromkeys(slot.clients for slot in runs if slot.system == number)):
+            if levels := tuple(
+                dict.fromkeys(
+                    plan.step_at(part, system, slot.level, 1).clients for slot in runs if slot.system == number
+                )
+            ):
                 yield _planned(part, system, levels, is_to_load=system in missing)
 
 
@@ -73,7 +77,7 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         threads=tuple(plan.resolve_threads(part.thread_rule, clients) for clients in levels),
         scale=parameters.get("scale", 1),
         duration_s=part.duration_s,
-        repeats=part.repeats,
+        repeats=max(part.repeats, part.most_runs),
         branches=parameters.get("scale", 1) if script == "tpcb-like" else None,
         writes=writes(parameters),
         max_connections=int(asked) if asked.isdecimal() else DEFAULT_CONNECTIONS,

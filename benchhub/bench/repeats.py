@@ -13,8 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from benchhub.analysis.levels import CLIENTS, RATES, spell
 from benchhub.analysis.levels import parse as parse_levels
-from benchhub.analysis.levels import spell
 from benchhub.celery import wake
 
 from . import permits, plan, planning
@@ -35,11 +35,14 @@ class RepeatsForm(forms.Form):
     def __init__(self, *args: Any, experiment: Experiment, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.known = experiment.client_levels
+        self.known = experiment.levels
+        self.kind = RATES if experiment.rates_tps else CLIENTS
+        if experiment.rates_tps:
+            self.fields["levels"].label = "Offered rates, TPS"
         self.fields["levels"].initial = spell(self.known)
 
     def clean_levels(self) -> list[int]:
-        levels: list[int] = tried(lambda: parse_levels(self.cleaned_data["levels"]))
+        levels: list[int] = tried(lambda: parse_levels(self.cleaned_data["levels"], self.kind))
         if others := [clients for clients in levels if clients not in self.known]:
             raise forms.ValidationError(f"{spell(others)} is no level of it: it has {spell(self.known)}.")
         return levels
@@ -64,14 +67,15 @@ def add(experiment: Experiment, levels: Sequence[int], repeats: int) -> list[Run
 
 def _steps(of: Experiment, systems: dict[int, System], levels: Sequence[int], repeats: int) -> list[plan.Step]:
     """Repeat by repeat, in each the levels as asked, at each level all systems that were planned there."""
-    measuring = of.runs.filter(kind=Run.Kind.MEASURE, clients__in=levels).order_by()
+    level = "rate_tps" if of.rates_tps else "clients"
+    measuring = of.runs.filter(**{"kind": Run.Kind.MEASURE, f"{level}__in": levels}).order_by()
     had = {(system, clients): last for system, clients, last in
-           measuring.values_list("system", "clients").annotate(last=Max("repeat"))}  # fmt: skip
-    each = [(system, clients) for clients in levels for system in systems if (system, clients) in had]
+           measuring.values_list("system", level).annotate(last=Max("repeat"))}  # fmt: skip
+    each = [(system, value) for value in levels for system in systems if (system, value) in had]
     wanted = [(key, number) for number in range(1, repeats + 1) for key in each]
     steps = []
     for key, number in wanted:
-        step = plan.Step(systems[key[0]], key[1], had[key] + number)
+        step = plan.step_at(of, systems[key[0]], key[1], had[key] + number)
         if of.loading == Experiment.Loading.EACH:
             steps.append(step._replace(kind=Run.Kind.LOAD))
         steps.append(step)

@@ -20,7 +20,7 @@ PART_QUERIES = 3  # session, user; the design; its parts
 
 @pytest.fixture
 def planner(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 
@@ -187,16 +187,18 @@ def test_caches_are_dropped_where_a_probe_found_that_the_account_may(planner, fi
     assert run.spec["drop_caches"] and run.protocol.form["drop_caches"]
 
 
-def test_a_seed_is_drawn_kept_and_gives_the_same_order_again(planner, filled):
+def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_and_the_same_again(planner, filled):
+    seeds = [planner.get(NEW).context["draft"].plan["order_seed"].value() for _ in range(3)]
+    assert len(set(seeds)) > 1
+    form = {**filled, "order": "random", "order_seed": str(seeds[0])}
+    assertContains(planner.post(PLAN, form), f"by the seed {seeds[0]}")
     orders = []
-    for seed in ("", "again"):
-        kept = str(Experiment.objects.first().order_seed) if seed else ""
-        planner.post(NEW, {**filled, "order": "random", "order_seed": kept, "queue": "1"})
+    for _ in range(2):
+        planner.post(NEW, {**form, "queue": "1"})
         runs = Experiment.objects.latest("pk").runs.filter(kind="measure").order_by("position")
-        orders.append(list(runs.values_list("system", "clients", "repeat")))
-    first, second = Experiment.objects.order_by("pk")
-    assert first.order_seed == second.order_seed > 0
+        orders.append(list(runs.values_list("system__label", "clients", "repeat")))
     assert orders[0] == orders[1] != sorted(orders[0])
+    assert set(Experiment.objects.values_list("order_seed", flat=True)) == {seeds[0]}
 
 
 def test_a_similar_plan_has_the_design_of_the_first(planner, filled):
@@ -268,3 +270,35 @@ def test_a_data_set_that_is_there_is_loaded_again_once_another_part_has_replaced
         DataSet.objects.create(instance=instance, build=instance.build, **known)
     assert [part.load_count for part in look({**filled, "scales": "20, 10"}).parts] == [2, 2]
     assert [part.load_count for part in look({**filled, "scales": "10, 20"}).parts] == [0, 2]
+
+
+# --- open loops ----------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_of_rates_is_planned_from_one_number_of_clients_with_a_limit(planner, filled):
+    form = {**filled, "levels": "16", "rates": "1000..3000:1000", "latency_limit_ms": "2.5"}
+    assertContains(planner.post(PLAN, form), "1000, 2000, 3000 TPS offered")
+    planner.post(NEW, {**form, "queue": "1"})
+    of = Experiment.objects.get()
+    assert (of.rates_tps, of.client_levels, of.latency_limit_us) == ([1000, 2000, 3000], [16], 2500)
+    assert of.runs.filter(kind="measure").count() == 3 * 2 * 2
+    draft = planner.get(NEW, {"like": of.pk}).context["draft"]
+    assert [draft.plan[name].value() for name in ("levels", "rates", "latency_limit_ms")] == [
+        "16", "1000..3000:1000", "2.5",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "why"),
+    [
+        ({"levels": "1, 2", "latency_limit_ms": "5"}, "levels", "A sweep of rates has one number of clients"),
+        ({"levels": "16"}, "latency_limit_ms", "A sweep of rates needs a limit"),
+        ({"levels": "16", "latency_limit_ms": "0"}, "latency_limit_ms", "greater than or equal to 0.001"),
+        ({"levels": "16", "rates": "fast", "latency_limit_ms": "5"}, "rates", "&#x27;fast&#x27; is no rate"),
+    ],
+)
+def test_a_sweep_that_cannot_be_says_why_beside_the_field(planner, filled, changes, field, why):
+    page = planner.post(NEW, {**filled, "rates": "1000", **changes, "queue": "1"}).content.decode()
+    place = page.index(f'id="id_{field}_error"')
+    assert why in page[place : place + 300]
+    assert not Experiment.objects.exists()

@@ -78,7 +78,7 @@ def test_where_data_are_loaded_anew_before_each_run_so_they_are_before_these(exp
 
 @pytest.fixture
 def planner(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 

@@ -212,3 +212,24 @@ def test_a_run_of_many_seconds_shows_how_steady_it_was(reader, run):
     assertContains(response, "<dt>warm-up ended</dt><dd>after 7 s</dd>")
     assertContains(response, "<dt>checkpoints begun within the run</dt><dd>3</dd>")
     assertContains(response, "The first 7 s ran at 50% of the throughput of the rest", count=1)
+
+
+def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader, queued):
+    shares = {
+        "success_get_access_data": 70.5,
+        "success_low_get_access_data": 60.25,
+        "success_high_get_access_data": 65.0,
+    }
+    measures = {
+        "mqth": {"value": 900.0, "unit": "MQTh"},
+        "executions_get_access_data": {"value": 5000, "unit": "transactions"},
+    }
+    measures |= {name: {"value": value, "unit": "%"} for name, value in shares.items()}
+    result = testdata.succeeded(queued, 900.0, unit="MQTh", measures=measures)
+    response = reader.get(page_of(queued))
+    assertContains(response, "<td>GET_ACCESS_DATA</td>")
+    assertContains(response, '<td class="n bad"><data value="70.5"')
+    assertContains(response, "60.25")
+    assertNotContains(response, "success low")
+    assert response.context["types"][0][0].is_doubtful
+    assert result.unit == "MQTh"

@@ -68,13 +68,38 @@ def make_experiment(systems: list[System], **fields: Any) -> Experiment:
     workload, _ = Workload.objects.get_or_create(
         name="select-only", defaults={"tool": "pgbench", "parameters": PARAMETERS}
     )
-    defaults = {"name": "Two builds", "client_levels": [1, 8], "repeats": 2, "duration_s": MINUTE_S}
+    defaults = {
+        "name": "Two builds",
+        "workload": workload,
+        "client_levels": [1, 8],
+        "repeats": 2,
+        "duration_s": MINUTE_S,
+    }
     experiment = Experiment.objects.create(
-        workload=workload, client_build=systems[0].build, client_bin_directory="/opt/pg/bin", **{**defaults, **fields}
+        client_build=systems[0].build, client_bin_directory="/opt/pg/bin", **{**defaults, **fields}
     )
     for position, system in enumerate(systems):
         ExperimentSystem.objects.create(experiment=experiment, system=system, position=position)
     return experiment
+
+
+def whole_spec(**changes: Any) -> dict[str, Any]:
+    """A spec as planning writes it, whose every name of a place holds the word secret."""
+    endpoint = {"path": "loopback", "address": "secret", "port": 5433, "database": "secret_db", "user": "secret_user"}
+    spec = {
+        "tool": "pgbench",
+        "tool_version": "16.9",
+        "bin_directory": "/opt/secret/bin",
+        "endpoint": endpoint,
+        "parameters": PARAMETERS,
+        "clients": 2,
+        "threads": 1,
+        "duration_s": 2,
+        "warmup_s": 1,
+        "vacuum": True,
+        "checkpoint": True,
+    }
+    return {**spec, **changes}
 
 
 def make_run(experiment: Experiment, system: System, clients: int, repeat: int, **fields: Any) -> Run:
@@ -82,15 +107,14 @@ def make_run(experiment: Experiment, system: System, clients: int, repeat: int, 
         "protocol": Protocol.of({"path": "socket"}),
         "position": experiment.runs.count() + 1,
         "expected_s": MINUTE_S,
+        "spec": {"tool": "pgbench", "clients": clients, "parameters": PARAMETERS, "log_sampling_rate": 0.25},
     }
-    spec = {"tool": "pgbench", "clients": clients, "parameters": PARAMETERS, "log_sampling_rate": 0.25}
     return Run.objects.create(
         experiment=experiment,
         system=system,
         clients=clients,
         threads=clients,
         repeat=repeat,
-        spec=spec,
         **{**defaults, **fields},
     )
 
@@ -111,8 +135,9 @@ def ended(run: Run, state: str, reason: str = "") -> Attempt:
 def succeeded(run: Run, tps: float, **fields: Any) -> Result:
     attempt = ended(run, "succeeded")
     measures = {"tps": {"value": tps, "unit": "TPS"}, "transactions": {"value": 123_456, "unit": "transactions"}}
-    defaults = {"unit": "TPS", "latency_average_ms": 1000 * run.clients / tps, "parser": "pgbench/1"}
-    return Result.objects.create(run=run, attempt=attempt, throughput=tps, measures=measures, **{**defaults, **fields})
+    latency_ms = 1000 * run.clients / tps
+    defaults = {"unit": "TPS", "latency_average_ms": latency_ms, "parser": "pgbench/1", "measures": measures}
+    return Result.objects.create(run=run, attempt=attempt, throughput=tps, **{**defaults, **fields})
 
 
 def with_everything(run: Run) -> None:

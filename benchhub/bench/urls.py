@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import aside, control, designs, repeats, times, views, views_vitals
+from . import aside, control, designs, repeats, times, views, views_bundle, views_vitals
 
 urlpatterns = [
     path("health", views_vitals.health, name="health"),
@@ -34,5 +34,6 @@ urlpatterns = [
     path("runs/<int:pk>/log/<str:stream>", control.run_log, name="run-log"),
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/cancel", views.run_cancel, name="run-cancel"),
+    path("runs/<int:pk>/bundle.tar.gz", views_bundle.run_bundle, name="run-bundle"),
     path("runs/<int:pk>/evidence/<path:name>", views.evidence, name="evidence"),
 ]

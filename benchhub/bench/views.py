@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import permits, plan, planning, presets, queue, run_page
+from . import growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
 from .models import Experiment, Run
 from .states import FINAL
@@ -94,7 +94,10 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
         "and gives no result. Runs that have ended keep theirs.",
         "action": "Cancel the experiment",
     }
-    return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb)
+    is_growing = growth.due().filter(pk=pk).exists()
+    if request.method == "POST":
+        growth.stop(experiment)
+    return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb, is_growing)
 
 
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
@@ -109,9 +112,11 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     return _ask_to_cancel(request, Run.objects.filter(pk=pk), question, crumb)
 
 
-def _ask_to_cancel(request: HttpRequest, runs: Any, question: dict[str, str], crumb: dict[str, str]) -> HttpResponse:
+def _ask_to_cancel(
+    request: HttpRequest, runs: Any, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
+) -> HttpResponse:
     """GET asks, POST does; where nothing is left to cancel, neither."""
-    if not runs.exclude(state__in=FINAL).exists():
+    if not is_growing and not runs.exclude(state__in=FINAL).exists():
         messages.info(request, "Nothing was left to cancel: it has ended already.")
         return redirect(crumb["address"])
     if request.method != "POST":

@@ -6,23 +6,32 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from benchhub.bench.models import Experiment
-from benchhub.catalog.listing import Column, Filter, Listing
+from benchhub.catalog.listing import Column, Listing
 
-from . import compare_csv, compare_page, compare_prices, compare_queries, figures
+from . import (
+    compare_csv,
+    compare_filters,
+    compare_found,
+    compare_loads,
+    compare_page,
+    compare_prices,
+    compare_queries,
+    figures,
+    findings,
+)
 from .compare_page import Chosen
 from .compare_queries import Key
 from .models import Comparison
-from .prices.terms import NAMES, QUESTIONS
+from .prices.terms import NAMES, QUESTIONS, rest
 
 MOST = 12
 # The chart keeps `show` and `axis` in the address by itself.
-STATE = ("curve", "baseline", *NAMES, *QUESTIONS, "show", "axis")
+STATE = ("curve", "baseline", findings.CEILING, *NAMES, *QUESTIONS, "show", "axis")
 COLUMNS = (
     Column("pick", "Compare"),
     Column("experiment", "Experiment", ("experiment__name",)),
@@ -97,7 +106,7 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
         compare_queries.finished(),
         COLUMNS,
         search=SEARCH,
-        filters=_filters(),
+        filters=compare_filters.filters(),
         default="-date",
     )
     rows = list(listing.page)
@@ -116,14 +125,6 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
         "most": MOST,
     }
     return render(request, "reports/compare_pick.html", context)
-
-
-def _filters() -> tuple[Filter, ...]:
-    hosts, workloads = compare_queries.hosts(), compare_queries.workloads()
-    return (
-        Filter("workload", "Workload", {str(pk): (name, Q(experiment__workload=pk)) for pk, name in workloads}),
-        Filter("host", "Host", {str(pk): (name, Q(system__instance__host=pk)) for pk, name in hosts}),
-    )
 
 
 def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | None) -> HttpResponse:
@@ -174,7 +175,7 @@ def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
 def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     drawn = [one.of for one in chosen]
-    bought = compare_page.hardware(chosen)
+    bought, rows = compare_page.hardware(chosen), compare_page.levels(chosen, baseline)
     return {
         "baseline": baseline,
         "unit": baseline.of.curve.unit,
@@ -183,15 +184,20 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "figure": figures.throughput_figure(drawn),
         "latency": figures.latency_figure(drawn),
         "columns": chosen,
-        "levels": compare_page.levels(chosen, baseline),
+        "levels": rows,
+        "load_panels": [(panel, address(state, csv=[panel.name])) for panel in compare_loads.panels(chosen, rows)],
         **compare_prices.context(chosen, state),
         "is_under_way": any(not run.is_final for one in chosen for run in one.runs),
         "hardware": bought,
         "nothing_asked": compare_page.nothing_asked(bought),
         "differences": compare_page.system_differences(chosen),
         "doubts": compare_page.all_doubts(chosen),
+        **findings.context(chosen, baseline, state.get(findings.CEILING, "")),
+        "steps_address": f"{reverse('tuning-steps')}{address(QueryDict(), curve=[one.key for one in chosen])}",
+        "ceiling_kept": rest(state, (findings.CEILING,)),
+        **compare_found.context(chosen),
         "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
-        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems")},
+        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems", "findings", "law")},
     }
 
 
@@ -199,7 +205,9 @@ def _csv(table: str, shown: dict[str, Any]) -> HttpResponse:
     texts = {
         "levels": lambda: compare_csv.levels(shown["levels"], shown["columns"], shown["baseline"]),
         "prices": lambda: compare_csv.prices(shown["prices"]),
-        **{panel.name: panel.csv for panel, _ in shown["panels"]},
+        **{panel.name: panel.csv for panel, _ in [*shown["load_panels"], *shown["panels"]]},
+        "law": shown["law"].csv,
+        "findings": lambda: findings.table(shown["more"], shown["baseline"]),
         "systems": lambda: compare_csv.systems([*shown["hardware"], *shown["differences"]], shown["columns"]),
     }
     if table not in texts:

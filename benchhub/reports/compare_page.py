@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.html import strip_tags
 
-from benchhub.analysis import curve, ratio
+from benchhub.analysis import curve, ratio, turns
 from benchhub.analysis.curve import Level
 from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.analysis.ratio import Ratio
+from benchhub.analysis.verdict import Verdict
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
 from benchhub.bench.planning_doubts import described_twice
 from benchhub.bench.states import State
 
-from . import curves
+from . import curves, peaks, verdicts
 from .curves import SystemCurve
 from .templatetags.shown import significant, size
 
 NOT_SET = "not set"
-FEW_DOUBTS = 3
+AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache", "repeats-in-a-row", "drift")
+FEW_DOUBTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,10 @@ def sentences(one: Chosen, baseline: Chosen) -> list[str]:
     said = []
     if at:
         said.append(ratio.sentence(by_level[at], one.label, baseline.label, f"at {_clients(at)}"))
-    if {one.of.curve.peak.level.clients, baseline.of.curve.peak.level.clients} != {at}:
+    peaks_at = {one.of.curve.peak.level.clients, baseline.of.curve.peak.level.clients}
+    if unbiased := peaks.sentence(one.of.curve, baseline.of.curve, one.label, baseline.label):
+        said.append(unbiased)
+    elif peaks_at != {at}:
         said.append(_at_the_peaks(one, baseline))
     if len(by_level) > 1:
         said.append(_over_the_levels(by_level))
@@ -222,6 +227,7 @@ class Doubts:
 
     together: tuple[str, ...]
     of_curves: tuple[tuple[Chosen, tuple[str, ...]], ...]
+    verdicts: tuple[tuple[Chosen, Verdict], ...] = ()
 
     @property
     def count(self) -> int:
@@ -233,19 +239,31 @@ class Doubts:
 
 
 def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
-    together = tuple(described_twice([one.of.system for one in chosen]))
-    return Doubts(together, tuple((one, tuple(said)) for one in chosen if (said := doubts(one))))
+    together = (*described_twice([one.of.system for one in chosen]), *_out_of_turn(chosen))
+    judged = tuple((one, verdicts.of_curve(one.runs)) for one in chosen)
+    return Doubts(together, tuple((one, tuple(said)) for one in chosen if (said := doubts(one))), judged)
+
+
+def _out_of_turn(chosen: Sequence[Chosen]) -> Iterator[str]:
+    starts = [verdicts.starts(one.runs) for one in chosen]
+    for one, ours, other, theirs in zip(chosen, starts, chosen[1:], starts[1:], strict=False):
+        if turns.one_after_the_other(ours, theirs):
+            yield (
+                f"{one.label} and {other.label} were not run in turns, but one after the other: whatever changed on "
+                "the host meanwhile looks like a difference between them, and no interval covers that."
+            )
 
 
 def doubts(one: Chosen) -> list[str]:
     """Whatever makes the curve less sure, each as a sentence."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
-    return [
-        *said,
-        *_changed_facts([run for run in one.runs if not run.set_aside_at]),
-        *_unfinished(one),
-        *_of_runs(one),
-    ]
+    kept = [run for run in one.runs if not run.set_aside_at]
+    return [*said, *_changed_facts(kept), *_unfinished(one), *_of_runs(one), *_among_repeats(kept)]
+
+
+def _among_repeats(runs: Sequence[Run]) -> list[str]:
+    """What only shows where repeats are set beside each other."""
+    return [reason.text for reason in verdicts.of_curve(runs).reasons if reason.code in AMONG_REPEATS]
 
 
 def _changed_facts(runs: Sequence[Run]) -> list[str]:

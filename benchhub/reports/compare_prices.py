@@ -24,7 +24,8 @@ def context(chosen: Sequence[Chosen], state: QueryDict) -> dict[str, Any]:
     if about is None:
         return {"prices": found, "panels": []}
     model = about.model
-    usual = _addressed([pictures.against_clients(found, model), pictures.split(found)], state)
+    shown = [pictures.bars(found), pictures.against_clients(found, model), pictures.split(found)]
+    usual = _addressed(shown, state)
     asides = _addressed(what_if.panels(found, about), state)
     return {
         "prices": found,

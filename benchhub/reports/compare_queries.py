@@ -7,12 +7,13 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Aggregate, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Aggregate, Count, Exists, FloatField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
 from benchhub.bench.states import FINAL
-from benchhub.catalog.models import Host, Workload
+
+from .verdicts import with_counts
 
 Key = tuple[int, int]
 Peak = tuple[int, float, str]
@@ -63,7 +64,7 @@ def runs(keys: Sequence[Key]) -> list[Run]:
     """The measuring runs of these curves, whatever became of them, each with the digest of the facts found."""
     rows = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE).select_related("system", "result")
     without = ("spec", "system__description", "result__measures", "result__remarks")
-    return list(rows.annotate(facts_digest=F("found__facts_digest")).defer(*without).order_by("experiment", "position"))
+    return list(with_counts(rows).defer(*without).order_by("experiment", "position"))
 
 
 def peaks(keys: Sequence[Key]) -> dict[Key, Peak]:
@@ -87,16 +88,10 @@ def found(runs: Iterable[int]) -> list[Found]:
     return list(Found.objects.filter(run__in=list(runs)).defer("deltas", "differences").order_by("run"))
 
 
-def hosts() -> list[tuple[int, str]]:
-    return _options(Host.objects.filter(instances__system__experiments__isnull=False).distinct())
-
-
-def workloads() -> list[tuple[int, str]]:
-    return _options(Workload.objects.filter(experiment__isnull=False).distinct())
-
-
-def _options(rows: Iterable[Any]) -> list[tuple[int, str]]:
-    return sorted(((row.pk, str(row)) for row in rows), key=lambda option: option[1])
+def whole_runs(runs: Iterable[int]) -> dict[int, Run]:
+    """These runs with all that says how to repeat them."""
+    related = ("system__build", "system__configuration", "result")
+    return Run.objects.select_related(*related).in_bulk(list(runs))
 
 
 def _any(keys: Sequence[Key]) -> Q:

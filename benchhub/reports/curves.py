@@ -37,8 +37,11 @@ class Group:
 
 
 def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[Group]:
-    """One group per protocol that was planned, in the order of the plan; different protocols never share one."""
-    digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE)
+    """One group per protocol that was planned, in the order of the plan; different protocols never share one.
+
+    Open loops have none: their axis is the offered rate (reports/sweeps.py).
+    """
+    digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE and not run.rate_tps)
     return [_group(number, key, runs, systems) for number, key in enumerate(digests, start=1)]
 
 
@@ -75,7 +78,7 @@ def aside(runs: Sequence[Run], system: int, protocol_digest: str) -> tuple[RunPo
 
 def is_point(run: Run, protocol_digest: str) -> bool:
     """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, ended well, and counts."""
-    if run.protocol_id != protocol_digest or run.set_aside_at:
+    if run.protocol_id != protocol_digest or run.set_aside_at or run.rate_tps:
         return False
     return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
 

@@ -1,4 +1,4 @@
-"""Published reports as pages: what they print, drawn again, and what their own numbers make of it. No database."""
+"""Published reports as pages: what they print, drawn again, and what their own numbers make of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from . import published_page
+from .models import Snapshot
 from .published_files import Report, reports
 
 
@@ -15,12 +16,19 @@ def published(request: HttpRequest) -> HttpResponse:
 
 def report(request: HttpRequest, slug: str) -> HttpResponse:
     """`?csv=` answers with one of the page's tables instead."""
+    found = find(slug)
+    if key := request.GET.get("csv"):
+        return _csv(found, key)
+    snapshots = Snapshot.objects.filter(published=slug).for_list()
+    return render(request, "reports/published.html", {**published_page.context(found), "snapshots": snapshots})
+
+
+def find(slug: str) -> Report:
+    """Raises Http404."""
     found = next((one for one in reports() if one.about["slug"] == slug), None)
     if found is None:
         raise Http404(f"There is no published report named '{slug}'.")
-    if key := request.GET.get("csv"):
-        return _csv(found, key)
-    return render(request, "reports/published.html", published_page.context(found))
+    return found
 
 
 def _csv(found: Report, key: str) -> HttpResponse:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def ada():
-    return get_user_model().objects.create_user("ada")
+    return get_user_model().objects.create_superuser("ada")
 
 
 @pytest.fixture

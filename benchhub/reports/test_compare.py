@@ -10,7 +10,8 @@ from benchhub.catalog.models import Hardware
 from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
-COMPARISON_QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
+# Session, user, its rights (2), curves, runs, facts, protocol, repeats on the host, licence models, and three of prices
+COMPARISON_QUERIES = 13
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 
 
@@ -231,24 +232,12 @@ def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_tw
     assertNotContains(reader.get(both(experiment, systems)), said)
 
 
-def test_more_than_three_doubts_are_counted_and_folded(reader, experiment, systems):
+def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, systems):
     page = both(experiment, systems)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>2 doubts</summary>')
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>4 doubts</summary>')
     more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(2)]
     testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>4 doubts</summary>')
-
-
-@pytest.fixture
-def repeated(systems):
-    """Five repeats of 16 and 18 at 1, 8 and 32 clients: alike at 1 client, 12% apart at 8, the peak of both."""
-    made = testdata.make_experiment(systems, name="Repeated")
-    for system, medians in zip(systems, ((300.0, 1000.0, 900.0), (301.0, 1120.0, 990.0)), strict=True):
-        for clients, median in zip((1, 8, 32), medians, strict=True):
-            for repeat, percent in enumerate((-1.0, 1.0, 0.0, 0.5, -0.5), start=1):
-                run = testdata.make_run(made, system, clients, repeat)
-                testdata.succeeded(run, median * (1 + percent / 100))
-    return made
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>6 doubts</summary>')
 
 
 def test_from_three_repeats_on_the_page_tests_and_says_it_plainly(reader, repeated, systems):
@@ -268,3 +257,16 @@ def test_the_csv_of_levels_says_how_each_ratio_was_judged(reader, repeated, syst
     at_1, at_8 = (row for row in rows if row["curve"] == "PostgreSQL 18" and row["clients"] in ("1", "8"))
     assert {at_1["ratio_kind"], at_8["ratio_kind"]} == {"95% interval"}
     assert float(at_8["p"]) < float(at_8["p_of_several"]) < 0.001 < 0.05 < float(at_1["p_of_several"])
+
+
+def test_the_environment_as_found_and_the_method_stand_side_by_side(reader, experiment, systems):
+    for system, kernel in zip(systems, ("6.1.0", "6.12.0"), strict=True):
+        run = experiment.runs.filter(system=system, clients=8).order_by("repeat").first()
+        facts = {"box": {"kernel": kernel, "username": "secret-user", "dmi": {"sys_vendor": "Acme"}}}
+        digest = testdata.sha256(kernel)
+        Found.objects.create(run=run, host=facts, server={"version": "PostgreSQL"}, facts_digest=digest)
+    response = reader.get(both(experiment, systems))
+    assertContains(response, '<tr class="differs"><th scope="row">kernel</th><td>6.1.0</td><td>6.12.0</td></tr>')
+    assertContains(response, '<th scope="row">dmi: sys vendor</th><td>Acme</td><td>Acme</td>')
+    assertNotContains(response, "secret-user")
+    assertContains(response, "<dt>connection path</dt><dd>socket</dd>")

@@ -1,14 +1,22 @@
 """The list in which curves are ticked to be compared."""
 
+from datetime import timedelta
+
 import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testdata
+from benchhub.bench.models import Experiment, ExperimentSystem
+from benchhub.catalog.models import Configuration
 
-from .testdata import COMPARE, both, key
+from .models import Tag
+from .testdata import COMPARE, both, key, variant
 
 pytestmark = pytest.mark.django_db
-PICK_QUERIES = 7  # session, user, hosts, workloads, count, page, peaks
+PICK_QUERIES = 10  # session, user, hosts, workloads, builds, configurations, tags, count, page, peaks
 
 
 def test_a_warehouse_without_a_curve_says_what_to_do_first(reader):
@@ -43,6 +51,42 @@ def test_a_search_keeps_what_was_ticked_even_where_it_is_not_found(reader, exper
 def test_the_list_narrows_by_host_and_says_when_nothing_matches(reader, experiment, host):
     assertContains(reader.get(COMPARE, {"host": host.pk}), "PostgreSQL 16")
     assertContains(reader.get(COMPARE, {"q": "no such thing"}), "Nothing matches")
+
+
+@pytest.mark.parametrize(("name", "right"), [("build", 0), ("configuration", 1), ("since", 0), ("tag", 0)])
+def test_the_list_narrows_by_build_configuration_date_and_tag(reader, experiment, systems, name, right):
+    """18 is of another experiment, which is older, with a configuration of its own."""
+    other = testdata.make_experiment(systems[1:], name="Old")
+    Experiment.objects.filter(pk=other.pk).update(created_at=timezone.now() - timedelta(days=40))
+    experiment.experimentsystem_set.filter(system=systems[1]).delete()
+    tuned = variant(systems[1], configuration_id=Configuration.objects.create(name="tuned").pk, label="18 tuned")
+    ExperimentSystem.objects.filter(experiment=other).update(system=tuned)
+    testdata.succeeded(testdata.make_run(other, tuned, 8, 1), 900.0)
+    Tag.objects.create(experiment=experiment, name="before")
+    asked = {"build": systems[0].build_id, "configuration": tuned.configuration_id, "since": "30", "tag": "before"}
+    response = reader.get(COMPARE, {name: asked[name]})
+    keys = [key(experiment, systems[0]), key(other, tuned)]
+    assertContains(response, f'id="curve-{keys[right]}"')
+    assertNotContains(response, f'id="curve-{keys[1 - right]}"')
+
+
+def test_tags_are_put_to_an_experiment_as_words_between_commas(client, experiment):
+    user = get_user_model().objects.create_user("ada")
+    user.user_permissions.set(Permission.objects.filter(codename="change_tag"))
+    client.force_login(user)
+    path = f"/experiments/{experiment.pk}/tags"
+    client.post(path, {"tags": "NVMe, before  the upgrade,, NVMe"})
+    client.post(path, {"tags": "NVMe, after"})
+    assert {tag.name for tag in experiment.tags.all()} == {"after", "NVMe"}
+    assertContains(client.get(f"/experiments/{experiment.pk}/"), '<span class="tag">NVMe</span>')
+    assertContains(client.post(path, {"tags": "x" * 41}), "is longer than 40 characters")
+    assertContains(client.post(path, {"tags": ",".join(map(str, range(13)))}), "at most 12 tags; these are 13")
+    assert experiment.tags.count() == 2
+
+
+def test_who_only_reads_puts_no_tags(reader, experiment):
+    assert reader.post(f"/experiments/{experiment.pk}/tags", {"tags": "x"}).status_code == 403
+    assert not experiment.tags.exists()
 
 
 def test_the_button_leads_to_an_address_without_the_search(reader, experiment, systems):

@@ -22,7 +22,8 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-QUERIES = 10  # session, user, its rights (2), curves, runs, licence models, prices, rates, sheets
+# Session, user, its rights (2), curves, runs, facts, protocol, repeats on the host, licence models, and three of prices
+QUERIES = 13
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 
@@ -163,8 +164,9 @@ def test_the_questions_keep_the_terms_and_the_terms_the_questions(reader, experi
     asked = {"discount": 10, "subject": key(experiment, systems[1]), "drawn": prices["socket"].pk}
     response = reader.get(both(experiment, systems, **asked))
     assertContains(response, "These answers are about PostgreSQL 18 under Per socket")
-    assertContains(response, '<input type="hidden" name="discount" value="10">', count=3)  # baseline, drawn, what if
-    assertContains(response, f'<input type="hidden" name="subject" value="{asked["subject"]}">', count=3)
+    # The ceiling's form, the baseline's, the drawn licence's, and what if or the terms.
+    assertContains(response, '<input type="hidden" name="discount" value="10">', count=4)
+    assertContains(response, f'<input type="hidden" name="subject" value="{asked["subject"]}">', count=4)
 
 
 def test_an_experiment_leads_to_the_figures_of_its_curves_by_the_same_terms(reader, experiment, prices):

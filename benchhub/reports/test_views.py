@@ -19,7 +19,8 @@ pytestmark = pytest.mark.django_db
 HOME_QUERIES = 8  # session, user, active, queued, any experiment, sums of the queue, latest results, hosts
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
-EXPERIMENT_QUERIES = 11  # session, user, experiment, systems, runs, licence models, prices, rates, sheets; count, page
+# Session, user, its rights (2), experiment, tags, systems, runs, licence models, prices, rates, sheets; count, page
+EXPERIMENT_QUERIES = 14
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 
 from runners.contract import RunSpec
+from runners.tools.pgbench_check import check_command
 from runners.tools.pgbench_log import REDUCE_AWK
 from runners.tools.pgbench_parameters import (
     ACCOUNTS_PER_SCALE,
@@ -73,8 +74,18 @@ def load_command(spec: RunSpec) -> str:
 
 
 def verify_command(spec: RunSpec) -> str:
-    """Return the command that exits 0 if the data set is as asked for, 1 if not, 2 if nobody can tell."""
-    expected = shlex.quote(_expected(check(spec)))
+    """Return the command that exits 0 if the data set is as asked for, 1 if not, 2 if nobody can tell.
+
+    Custom scripts are checked too: 1 as well where one cannot be read.
+    """
+    parameters = check(spec)
+    expected = shlex.quote(_expected(parameters))
+    checked = f"""\
+if [ "$rc" -eq 0 ]; then
+{_write_scripts(parameters)}{{
+{check_command(spec, parameters)}}} || rc=1
+fi
+"""
     return f"""\
 rc=0
 found=$({_psql(spec, FOUND_QUERY)} 2>&1) || rc=$?
@@ -88,7 +99,7 @@ case $rc in
 *)  printf 'The server cannot be asked for its data set: %s\\n' "$first" >&2
     rc=2 ;;
 esac
-(exit "$rc")
+{checked if parameters.scripts else ""}(exit "$rc")
 """
 
 

@@ -21,9 +21,9 @@ from .shapes import Floats
 # Where between the lowest and the highest level, by ratio, a search begins.
 LADDER = (1.0, 0.25, 0.6, 0.82, 0.45)
 # Before so many runs nothing is called known: fewer tell too little of the shape.
-FEWEST = 8
+FEWEST = 9
 # Noise is high where it is believed to be above `NOISY` with `SURE`.
-NOISY, SURE = 0.015, 0.5
+NOISY, SURE = 0.015, 0.75
 # The look-ahead: draws that it weighs, outcomes of each run that it considers, and the share of its gain that it gives
 # for being near the best, falling off by `NEAR`, so that it finds its way before anything is good enough.
 LOOKED_AHEAD, OUTCOMES, NEARNESS, NEAR = 256, 16, 0.5, 0.03
@@ -64,7 +64,8 @@ class Advice:
     `clients` is the level to run next; it is None where `stopped` says why the search has ended. `best` is the level
     that would be chosen now: None where nothing is known yet, or where no level seems to stay below the ceiling.
     `estimate` of its throughput, and `low` to `high` that hold it with 95% belief, are in the trials' unit;
-    `probability` is the belief that it is good enough; `noise` the standard deviation of a run, as a share.
+    `probability` is the belief that it is good enough; `noise` the standard deviation of a run, as a share. `is_first`:
+    the next level is one of those that every search begins with.
     """
 
     clients: int | None
@@ -76,6 +77,7 @@ class Advice:
     low: float | None = None
     high: float | None = None
     noise: float | None = None
+    is_first: bool = False
 
 
 def advise(
@@ -96,9 +98,10 @@ def advise(
         return replace(known, stopped="refused")
     if used >= FEWEST and (known.probability or 0) >= goal.confidence:
         return replace(known, stopped="known")
-    if belief and _next_rung(offered, trials) is None:
+    rung = _next_rung(offered, trials)
+    if belief and rung is None:
         return replace(known, clients=_next(belief, levels, goal, offered))
-    return replace(known, clients=_next_rung(offered, trials))
+    return replace(known, clients=rung, is_first=True)
 
 
 def rungs(levels: Sequence[int]) -> list[int]:

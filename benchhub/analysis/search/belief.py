@@ -1,7 +1,7 @@
 """What is believed of a throughput curve after some runs: many possible curves, each as likely as the next.
 
 Bayes' rule over a library of shapes, each with a difference of unknown kind and size (a Gaussian process over the
-logarithm of the clients), possibly one jump between two levels, an unknown height, and noise of unknown size that is
+logarithm of the clients), possibly one jump or kink, an unknown height, and noise of unknown size that is
 proportional to throughput. All is integrated over, nothing is fitted. Logarithms are natural. The same runs give the
 same curves: seeds are fixed. Source: Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), ch. 2, 5.
 """
@@ -46,7 +46,7 @@ class Prior(NamedTuple):
     covariances: Floats  # kinds x K x K
     differences: Floats  # kinds x draws x K
     errors: Floats  # draws x MOST_TRIALS, standard normal
-    jumps: Floats  # draws x 2: how large (standard normal) and where (uniform from 0 to 1)
+    dice: Floats  # draws x 2: standard normal, and uniform from 0 to 1
     order: Floats  # draws, a permutation
 
 
@@ -63,7 +63,7 @@ def prior(levels: tuple[int, ...]) -> Prior:
         covariances,
         differences=rng.standard_normal((DRAWS, len(levels))) @ np.swapaxes(factors, 1, 2),
         errors=rng.standard_normal((DRAWS, MOST_TRIALS)),
-        jumps=np.column_stack([rng.standard_normal(DRAWS), rng.random(DRAWS)]),
+        dice=np.column_stack([rng.standard_normal(DRAWS), rng.random(DRAWS)]),
         order=rng.permutation((np.arange(DRAWS) + 0.5) / DRAWS),
     )
 
@@ -100,14 +100,14 @@ def believe(levels: Sequence[int], trials: Sequence[Trial]) -> Belief:
     seen = np.log([trial.throughput for trial in trials])
     height = seen.mean()
     shapes = before.shapes - before.shapes[:, at].mean(axis=1, keepdims=True)
-    among = Hypotheses(before.covariances, before.log_shares, at, (seen - height) - shapes[:, at], len(levels))
-    chosen = among.choose(before.order, before.jumps)
+    among = Hypotheses(before.covariances, before.log_shares, at, (seen - height) - shapes[:, at], np.log(levels))
+    chosen = among.choose(before.order, before.dice)
     return Belief(_drawn(before, among, chosen, shapes, seen - height) + height, NOISES[chosen.noise])
 
 
 def _drawn(before: Prior, among: Hypotheses, chosen: Chosen, shapes: Floats, seen: Floats) -> Floats:
     """Draws made beforehand, each moved so that it goes through what was seen, but for its noise (Matheron's rule)."""
-    curves = shapes[chosen.shape] + chosen.jumps + before.differences[chosen.kind, np.arange(DRAWS)]
+    curves = shapes[chosen.shape] + chosen.extras + before.differences[chosen.kind, np.arange(DRAWS)]
     gaps = seen - curves[:, among.at] - NOISES[chosen.noise, None] * before.errors[:, : among.at.size]
     for kind in range(len(DIFFERENCES)):
         own = chosen.kind == kind

@@ -89,6 +89,11 @@ def data_column(name: str, unit: str = "", about: Sequence[str] = ()) -> Node:
     return _said({"name": name, "unit": unit}, about)
 
 
+def bundle(name: str, title: str, files: Mapping[str, str]) -> Node:
+    """Text files that belong together; the page offers them as one archive."""
+    return {"id": name, "title": title, "files": [{"name": one, "text": text} for one, text in files.items()]}
+
+
 def name(of: str, name: str, alias: str) -> Node:
     """A name that stands in texts, of which class it is, and what stands in its place where that class is hidden."""
     return {"about": of, "name": name, "alias": alias}

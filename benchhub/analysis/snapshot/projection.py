@@ -20,8 +20,8 @@ CLASSES: Mapping[str, str] = {
     "vendor": "Names of vendors, machines and licences",
 }
 HIDDEN = "hidden"
-# Names as long as this are replaced wherever they stand, shorter ones as whole words.
-LONG_NAME = 4
+# Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
+LONG_NAME = 8
 TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title")
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
 ADDRESSES = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}(?![\w:])"
@@ -52,6 +52,7 @@ class _Projector:
             "summary": self.text(of.get("summary", "")),
             "sections": self.all(of["sections"], self.section),
             "tables": self.all(of["tables"], self.data),
+            "bundles": self.all(of.get("bundles", ()), self.bundle),
         }
 
     def all(self, nodes: Iterable[Node], keep: Callable[[Node], Node]) -> list[Node]:
@@ -137,6 +138,10 @@ class _Projector:
 
     def data_column(self, of: Node) -> Node:
         return {"name": self.text(of["name"]), "unit": of["unit"]}
+
+    def bundle(self, of: Node) -> Node:
+        files = [{"name": file["name"], "text": self.text(file["text"])} for file in of["files"]]
+        return {"id": of["id"], "title": self.text(of["title"]), "files": files}
 
     def value(self, value: str) -> str:
         """A number stays one, whatever a host is called."""

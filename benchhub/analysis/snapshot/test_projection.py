@@ -54,9 +54,9 @@ def test_a_hidden_name_gives_way_to_its_alias_wherever_it_stands():
 
 
 def test_a_short_name_is_replaced_as_a_word_alone_and_a_long_one_everywhere():
-    names = [nodes.name("vendor", "Box", "machine A"), nodes.name("vendor", "Acme", "machine B")]
-    full = document(nodes.paragraph("Box, Boxes, box-2, AcmeDB"), names=names)
-    assert blocks(project(full, ["vendor"]))[0]["text"] == "machine A, Boxes, machine A-2, machine BDB"
+    names = [nodes.name("vendor", "Box", "machine A"), nodes.name("vendor", "Acmecorp", "machine B")]
+    full = document(nodes.paragraph("Box, Boxes, box-2, box_3, AcmecorpDB"), names=names)
+    assert blocks(project(full, ["vendor"]))[0]["text"] == "machine A, Boxes, machine A-2, machine A_3, machine BDB"
 
 
 def test_what_discloses_something_hidden_is_left_out_and_other_things_stay():

@@ -89,6 +89,32 @@ def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]],
     }
 
 
+def bars(labels: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]], unit: str) -> Figure:
+    """One bar for each label from 0 to its value, with the range that is known of it; the first label on top."""
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "name": "price",
+        "showlegend": False,
+        "x": list(values),
+        "y": list(labels),
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [high - value for value, (_, high) in zip(values, ends, strict=True)],
+            "arrayminus": [value - low for value, (low, _) in zip(values, ends, strict=True)],
+            "thickness": 1.5,
+            "width": 5,
+        },
+        "hovertemplate": f"%{{x:,.4~r}} {unit}<extra></extra>",
+        "meta": {"series": 0},
+    }
+    return {
+        "data": [trace],
+        "layout": {"xaxis": _amounts(f"price ({unit})"), "yaxis": LYING, "meta": {"bars": len(labels)}},
+    }
+
+
 def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present: float, unit: str) -> Figure:
     """A bar from the price at a setting's low end to that at its high end; a line at the present price."""
     bars = {

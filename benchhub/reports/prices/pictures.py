@@ -20,7 +20,7 @@ from .orders import Priced
 from .panel import Panel, PanelRow, refused, unlike
 from .table import Cell, Row, Table, places_of
 
-CLIENTS, SPLIT = "clients", "split"
+BARS, CLIENTS, SPLIT = "bars", "clients", "split"
 
 
 def drawn(asked: QueryDict, of: Table) -> LicenceModel | None:
@@ -28,6 +28,40 @@ def drawn(asked: QueryDict, of: Table) -> LicenceModel | None:
     named = [model for model in of.licence_models if str(model.pk) == asked.get("drawn")]
     priced = [cell.model for _, cell in of.quoted]
     return next(iter(named), priced[-1] if priced else None)
+
+
+def bars(of: Table) -> Panel:
+    """Every price of the table as a bar, the lowest on top, with what is known of its range."""
+    title = "Prices side by side"
+    found = sorted(((row, cell, cell.quote) for row, cell in of.quoted if cell.quote), key=lambda one: one[2].quotient)
+    if not found:
+        return refused(BARS, title, "There is no price to draw.")
+    if sentence := unlike([quote.currency for *_, quote in found]):
+        return refused(BARS, title, sentence)
+    unit = f"{found[0][2].currency} per {of.unit}"
+    labels = [figures.label(row.of.system.label, cell.licence) for row, cell, _ in found]
+    prices = [float(cell.price or 0) for _, cell, _ in found]
+    figure = figures.bars(labels, prices, [_ends(cell) for _, cell, _ in found], unit)
+    columns = ("System", "Licence", f"Price, {unit}", "From", "To", "which is", "Runs")
+    lead = f"Each system under each licence, {of.load_words}: shorter is cheaper."
+    return Panel(BARS, title, (lead,), columns, tuple(_side(row, cell) for row, cell, _ in found), figure)
+
+
+def _side(row: Row, cell: Cell) -> PanelRow:
+    assert cell.spread is not None
+    has_spread = cell.spread.n > 1
+    ends = (cell.lowest, cell.highest) if has_spread else (None, None)
+    kind = cell.spread.kind if has_spread else "one run"
+    values = (row.of.system.label, cell.licence, cell.price, *ends, kind, cell.spread.n)
+    return PanelRow(values, why=why(row, cell.model))
+
+
+def _ends(cell: Cell) -> tuple[float, float]:
+    """Of one run, and where the range has no end, the price itself."""
+    price = cell.price or Decimal(0)
+    if cell.spread is None or cell.spread.n < 2:
+        return float(price), float(price)
+    return float(price if cell.lowest is None else cell.lowest), float(price if cell.highest is None else cell.highest)
 
 
 def against_clients(of: Table, model: LicenceModel) -> Panel:

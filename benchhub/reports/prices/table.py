@@ -122,7 +122,7 @@ class Table:
         if self.terms.clients and self.terms.clients not in levels:
             levels = sorted([*levels, self.terms.clients])
         named = [(str(clients), f"at {counted_clients(clients)}") for clients in levels]
-        return [(PEAK, "at the peak of each curve"), *named, (WITHIN, "best under a latency ceiling")]
+        return [(PEAK, "at the peak of each curve"), *named, (WITHIN, "best within a latency (closed loop)")]
 
     @property
     def load_words(self) -> str:

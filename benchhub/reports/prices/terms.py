@@ -168,7 +168,7 @@ def _rounding(text: str) -> Rounding:
 def _load(text: str) -> str:
     if text in (PEAK, WITHIN):
         return text
-    return str(_whole(text, 1, 10**9, "Choose the peak, a number of clients, or a latency ceiling."))
+    return str(_whole(text, 1, 10**9, "Choose the peak, a number of clients, or a latency."))
 
 
 def _ceiling(text: str) -> Decimal:

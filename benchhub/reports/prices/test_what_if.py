@@ -117,7 +117,12 @@ def test_unlike_currencies_are_never_on_one_axis():
     of = Known((FREE,), {3: (listed("5000"),), 4: (listed("6000", "USD"),)}, {6: ()})
     curves = [drawn(1000.0), drawn(1000.0, hardware=abroad, series=1)]
     panels, found, about = answers(of=of, curves=curves)
-    for panel in (panels["pareto"], pictures.split(found), pictures.against_clients(found, about.model)):
+    for panel in (
+        panels["pareto"],
+        pictures.bars(found),
+        pictures.split(found),
+        pictures.against_clients(found, about.model),
+    ):
         assert panel.figure is None
         assert panel.rows == ()
         assert "Amounts in EUR and USD are never on one axis" in panel.refusal
@@ -130,6 +135,22 @@ def test_the_split_adds_up_to_the_total_and_leaves_out_a_kind_that_nothing_is_of
     assert [trace["name"] for trace in panel.figure["data"]] == ["hardware", "licence"]
     patterns = [trace["marker"]["pattern"]["shape"] for trace in panel.figure["data"]]
     assert len(set(patterns)) == 2  # nothing hangs on colour alone
+
+
+def test_bars_stand_by_price_with_the_range_that_their_table_and_file_say():
+    _, found, _ = answers("term=1&licence=7", curves=[drawn(1000.0), drawn(990.0, 1010.0, label="two", series=1)])
+    panel = pictures.bars(found)
+    price = Decimal("13.40")  # 13,400 / 1,000; 13,400 / 1,010 = 13.267, / 990 = 13.535
+    assert sorted(values(panel)) == [
+        ("PostgreSQL 18", "Per socket", price, None, None, "one run", 1),
+        ("two", "Per socket", price, Decimal("13.27"), Decimal("13.54"), "range of repeats", 2),
+    ]
+    trace = panel.figure["data"][0]
+    place = next(place for place, row in enumerate(panel.rows) if row.values[0] == "two")
+    assert trace["x"] == [13.4, 13.4]
+    assert round(trace["error_x"]["array"][place], 6) == 0.14
+    assert trace["error_x"]["arrayminus"][1 - place] == 0
+    assert "two,Per socket,13.40,13.27,13.54,range of repeats,2" in panel.csv()
 
 
 def test_the_figure_against_clients_has_the_prices_of_its_table_and_the_file_the_same_digits():

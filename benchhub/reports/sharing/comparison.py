@@ -10,14 +10,14 @@ from django.http import QueryDict
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import compare_page, compare_queries
+from benchhub.reports import compare_found, compare_page, compare_queries
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.compare_queries import Key
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import terms
 
-from . import comparison_prices, comparison_results, comparison_systems, names
+from . import bundles, comparison_prices, comparison_results, comparison_systems, names
 
 
 class NothingToPublishError(Exception):
@@ -31,7 +31,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
     asked = terms(state, at.date())
     hardware = [one.of.system.hardware_id for one in chosen]
     priced = table([one.of for one in chosen], known(hardware, (asked.day, asked.today)), asked)
-    found = comparison_systems.found(chosen)
+    found = compare_found.found(chosen)
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -53,6 +53,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
             *comparison_prices.tables(priced),
             *comparison_systems.tables(chosen, found),
         ],
+        "bundles": bundles.of_comparison(chosen, found),
         "names": names.of_comparison(chosen, priced, found),
         "source": {"query": state.urlencode(), "prices": comparison_prices.source(chosen, priced)},
     }

@@ -30,7 +30,7 @@ def sections(priced: Table, state: QueryDict) -> list[Node]:
         return []
     found = [nodes.section("prices", f"Price per {priced.unit}", _table(priced))]
     if model := pictures.drawn(state, priced):
-        panels = [pictures.against_clients(priced, model), pictures.split(priced)]
+        panels = [pictures.bars(priced), pictures.against_clients(priced, model), pictures.split(priced)]
         blocks = [block for panel in panels for block in _panel(panel, about_discount(priced.terms))]
         found.append(nodes.section("price-figures", "Prices in figures", blocks))
     return found

@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.utils.html import strip_tags
-
-from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.bench import run_page
-from benchhub.bench.models import Found
-from benchhub.reports import compare_csv, compare_page, compare_queries
+from benchhub.reports import compare_csv, compare_found, compare_page
+from benchhub.reports.compare_found import Facts
 from benchhub.reports.compare_page import Chosen, Side
-from benchhub.reports.templatetags.shown import duration, measured
+from benchhub.reports.templatetags.shown import duration
 
 from .comparison_results import from_csv
 
-Facts = Mapping[str, Found]  # by the key of a curve: what was found around one run at its peak
 VENDOR, HOST = ("vendor",), ("host",)
-# What of a host's facts may be published; whatever else a probe finds stays here.
-ENVIRONMENT = (
-    "os", "kernel", "architecture", "cpu", "memory_bytes", "swap_bytes", "transparent_huge_pages", "cpu_governors",
-    "clock_source", "kernel_options", "sysctls", "block_devices", "filesystems", "dmi",
-)  # fmt: skip
 # Facts that name who made the machine.
 OF_VENDORS = (
     "model",
@@ -37,15 +28,6 @@ OF_VENDORS = (
     "processor",
     "disks",
 )
-DESIGN = (
-    "Each level is run once or several times, as planned; a failed run never becomes a point. Below three repeats the "
-    "spread is their range, from three on the 95% interval of their mean (Student's t), and medians are compared."
-)
-
-
-def found(chosen: Sequence[Chosen]) -> dict[str, Found]:
-    runs = {one.of.curve.peak.level.runs[0].run: one.key for one in chosen}
-    return {runs[row.run_id]: row for row in compare_queries.found(runs)}
 
 
 def sections(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
@@ -92,38 +74,9 @@ def _side(side: Side) -> Node:
 def _environment(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
     if not facts:
         return [nodes.paragraph("Nothing was found out about the hosts of these runs.")]
-    said = "What BenchHub found on the hosts of the servers, at one run of each curve's peak."
-    flat = [_host_facts(one, facts.get(one.key)) for one in chosen]
-    sides = _side_by_side(flat)
-    servers = Side("server", tuple(_server(facts.get(one.key)) for one in chosen))
-    driven = Side("driven from", tuple(_driven(one) for one in chosen))
-    return [nodes.paragraph(said, "caption"), _sides("found-table", "Environment", [servers, driven, *sides], chosen)]
-
-
-def _server(row: Found | None) -> str:
-    return str(row.server.get("version", "")) if row else ""
-
-
-def _driven(one: Chosen) -> str:
-    path = one.of.system.get_path_display()
-    return f"the server's own host, by {path}" if one.of.system.driven_locally else f"another host, by {path}"
-
-
-def _host_facts(one: Chosen, row: Found | None) -> dict[str, str]:
-    """Those that may be published, flat, as text: {'cpu: cores per socket': '4'}."""
-    host = one.of.system.instance.host
-    known = row.host.get(host.name, {}) if row and host else {}
-    kept = {name: known[name] for name in ENVIRONMENT if name in known}
-    return {
-        fact.name if part.name == "host" else f"{part.name}: {fact.name}": strip_tags(measured(fact.value, fact.unit))
-        for part in run_page.sections(("host", kept))
-        for fact in part.facts
-    }
-
-
-def _side_by_side(forms: Sequence[Mapping[str, str]]) -> list[Side]:
-    names = dict.fromkeys(name for form in forms for name in form)
-    return [Side(name, tuple(form.get(name, "") for form in forms)) for name in names]
+    said = compare_found.WHERE
+    shown = _sides("found-table", "Environment", compare_found.environment(chosen, facts), chosen)
+    return [nodes.paragraph(said, "caption"), shown]
 
 
 def _tuning(chosen: Sequence[Chosen]) -> list[Node]:
@@ -145,7 +98,7 @@ def _tuning(chosen: Sequence[Chosen]) -> list[Node]:
     )
     if not any(asked):
         return [named, nodes.paragraph("No setting was asked for: the servers ran with their own.")]
-    return [named, _sides("asked-table", "Settings asked for", _side_by_side(asked), chosen)]
+    return [named, _sides("asked-table", "Settings asked for", compare_found.side_by_side(asked), chosen)]
 
 
 def _asked_settings(one: Chosen) -> dict[str, str]:
@@ -162,19 +115,13 @@ def _differences(chosen: Sequence[Chosen]) -> list[Node]:
 
 
 def _method(chosen: Sequence[Chosen]) -> list[Node]:
-    key = chosen[0].of.curve.protocol_digest
-    form = {**PROTOCOL_DEFAULTS, **compare_queries.protocol_forms([key]).get(key, {})}
-    names = [name for name in form if name not in ("version", "kind") and form[name] not in ({}, None, "")]
     rows = [
-        nodes.row([nodes.cell(label, role="head"), nodes.cell(compare_page.asked(name, form[name]))])
-        for name, label in zip(names, labels(names), strict=True)
+        nodes.row([nodes.cell(name, role="head"), nodes.cell(asked)]) for name, asked in compare_found.protocol(chosen)
     ]
     return [
-        nodes.paragraph(
-            "All curves were measured under one protocol; it is what runs must agree on to be compared at all."
-        ),
+        nodes.paragraph(compare_found.ONE_PROTOCOL),
         nodes.table("protocol", "Protocol", [nodes.column("What"), nodes.column("As asked for")], rows, style="given"),
-        nodes.paragraph(DESIGN),
+        nodes.paragraph(compare_found.DESIGN),
     ]
 
 
@@ -222,4 +169,4 @@ def _all_settings(chosen: Sequence[Chosen], facts: Facts) -> list[Side]:
     for one in chosen:
         row = facts.get(one.key)
         forms.append({fact.name: str(fact.value) for fact in run_page.setting_rows(row.settings)} if row else {})
-    return sorted(_side_by_side(forms), key=lambda side: side.name)
+    return sorted(compare_found.side_by_side(forms), key=lambda side: side.name)

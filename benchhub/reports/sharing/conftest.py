@@ -3,10 +3,10 @@
 import hashlib
 
 import pytest
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.http import QueryDict
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
 from benchhub.bench.models import Found
 from benchhub.catalog.models import Hardware, LicenceModel
@@ -26,8 +26,7 @@ SECRETS = {
 @pytest.fixture
 def publisher(client):
     """Somebody who may keep, publish and share, signed in."""
-    user = get_user_model().objects.create_user("ada")
-    user.user_permissions.set(Permission.objects.filter(content_type__app_label="reports"))
+    user = make_user("ada", Role.RUNNER)
     client.force_login(user)
     return user
 
@@ -49,7 +48,7 @@ def experiment(systems):
     made = testdata.make_experiment(systems, name="On quokka.example.org")
     for system, at_8 in zip(systems, ((980.0, 1020.0), (1100.0, 1140.0)), strict=True):
         for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
-            run = testdata.make_run(made, system, clients, repeat)
+            run = testdata.make_run(made, system, clients, repeat, spec=testdata.whole_spec(clients=clients))
             testdata.succeeded(run, tps)
             facts(run)
     return made

@@ -11,6 +11,8 @@ from django.utils.text import slugify
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.snapshot.projection import NUMBER
+from benchhub.bench.bundle import archive
 from benchhub.release import release
 from benchhub.reports.exports import harmless
 from benchhub.reports.models import Projection
@@ -23,20 +25,25 @@ TYPES: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "html": "text/html; charset=utf-8",
     "pdf": "application/pdf",
+    "tar.gz": "application/gzip",
 }
 
 
 def file(of: Projection, name: str) -> HttpResponse:
-    """data.json, page.html, report.html, page.pdf, report.pdf, or the name of a table with .csv."""
-    stem, _, kind = name.rpartition(".")
+    """data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with .tar.gz."""
+    stem, _, kind = name.partition(".")
     document = canonical.from_bytes(bytes(of.content))
     if name == JSON_FILE:
         return _download(bytes(of.content), document, stem, kind)
     if kind == "csv" and (table := next((one for one in document["tables"] if one["id"] == stem), None)):
         return _download(table_csv(table).encode(), document, stem, kind)
+    if kind == "tar.gz" and (bundle := next((one for one in document["bundles"] if one["id"] == stem), None)):
+        files = {file["name"]: file["text"] for file in bundle["files"]}
+        return _download(archive(stem, files), document, stem, kind)
     if kind in ("html", "pdf") and stem in ("page", "report"):
         return _whole(of, document, stem, kind)
     offered = [JSON_FILE, "page.html", "report.html", *(f"{one['id']}.csv" for one in document["tables"])]
+    offered += [f"{one['id']}.tar.gz" for one in document["bundles"]]
     return HttpResponse(f"There is no file of that name: ask for {', '.join(offered)}.", status=404)
 
 
@@ -52,12 +59,21 @@ def _whole(of: Projection, document: Node, stem: str, kind: str) -> HttpResponse
 
 
 def _printed(of: Projection, html: str, name: str) -> bytes:
-    """Printed once by each release, and kept."""
-    kept = of.prints.filter(name=name, release=release()).first()
-    if kept is None:
-        made = {"release": release(), "content": pdf.printed(html)}
-        kept, _ = of.prints.update_or_create(name=name, defaults=made)
-    return bytes(kept.content)
+    """Printed once by each release, and kept. Raises NoPdfError."""
+    if kept := _kept(of, name):
+        return kept
+    with pdf.turn():
+        if kept := _kept(of, name):  # somebody else's turn made it
+            return kept
+        content = pdf.printed(html)
+        of.prints.update_or_create(name=name, defaults={"release": release(), "content": content})
+    return content
+
+
+def _kept(of: Projection, name: str) -> bytes:
+    """Empty where this release has not printed it."""
+    found = of.prints.filter(name=name, release=release()).first()
+    return bytes(found.content) if found else b""
 
 
 def table_csv(table: Node) -> str:
@@ -65,8 +81,13 @@ def table_csv(table: Node) -> str:
     text = StringIO()
     writer = csv.writer(text)
     writer.writerow(harmless(_head(column)) for column in table["columns"])
-    writer.writerows([harmless(value) for value in row] for row in table["rows"])
+    writer.writerows([_written(value) for value in row] for row in table["rows"])
     return text.getvalue()
+
+
+def _written(value: str) -> str:
+    """A number below 0 begins as a formula would, and is none."""
+    return value if NUMBER.fullmatch(value) else str(harmless(value))
 
 
 def _head(column: Node) -> str:

@@ -17,7 +17,7 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
 from benchhub.catalog.listing import Column, Listing
-from benchhub.reports import compare
+from benchhub.reports import compare, published
 from benchhub.reports.models import Comparison, Link, Snapshot
 
 from . import exports, publish
@@ -104,6 +104,12 @@ def comparison_publish(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, f"Not published. {error}")
         return redirect("comparison", pk)
     return redirect("snapshot", made.pk)
+
+
+@require_POST
+@may_publish
+def published_publish(request: HttpRequest, slug: str) -> HttpResponse:
+    return redirect("snapshot", publish.published_snapshot(published.find(slug), request.user).pk)
 
 
 def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
@@ -26,8 +28,9 @@ FLAGS = (
     # It prints one file of ours, and nothing that it holds may ask the network for anything.
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
-# One at a time in each process: a browser takes some hundred megabytes.
+# One at a time in each process: a browser takes some hundred megabytes. Who waits holds a thread of the server.
 ONE = Lock()
+PATIENCE_S = 20
 
 
 class NoPdfError(Exception):
@@ -42,12 +45,23 @@ def is_available() -> bool:
     return program() is not None
 
 
+@contextmanager
+def turn() -> Iterator[None]:
+    """Raises NoPdfError where others print for long."""
+    if not ONE.acquire(timeout=PATIENCE_S):
+        raise NoPdfError("Other pages are being printed. Try again in a minute.")
+    try:
+        yield
+    finally:
+        ONE.release()
+
+
 def printed(html: str) -> bytes:
-    """Raises NoPdfError."""
+    """To be called in `turn`. Raises NoPdfError."""
     chromium = program()
     if chromium is None:
         raise NoPdfError("This server has no Chromium, which prints PDF. Print the page from your browser instead.")
-    with ONE, tempfile.TemporaryDirectory(prefix="benchhub-pdf-") as folder:
+    with tempfile.TemporaryDirectory(prefix="benchhub-pdf-") as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
         source.write_text(html, encoding="utf-8")
         _run([chromium, *_flags(folder), f"--print-to-pdf={target}", source.as_uri()], folder)

@@ -15,8 +15,9 @@ from benchhub.analysis.snapshot.projection import CLASSES, project
 from benchhub.release import release
 from benchhub.reports.compare_queries import Key
 from benchhub.reports.models import Comparison, Link, Projection, Snapshot
+from benchhub.reports.published_files import Report
 
-from . import comparison
+from . import comparison, published
 
 
 def comparison_snapshot(of: Comparison, state: QueryDict, keys: list[Key], by: Any) -> Snapshot:
@@ -25,6 +26,10 @@ def comparison_snapshot(of: Comparison, state: QueryDict, keys: list[Key], by: A
     with transaction.atomic():
         document = comparison.document(of.title, of.remarks, state, keys, now, release())
         return keep(document, by, comparison=of)
+
+
+def published_snapshot(of: Report, by: Any) -> Snapshot:
+    return keep(published.document(of, timezone.now(), release()), by, published=of.about["slug"])
 
 
 def keep(document: Node, by: Any, **of: Any) -> Snapshot:

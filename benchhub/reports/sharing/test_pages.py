@@ -3,8 +3,10 @@ import re
 import pytest
 from django.contrib.auth import get_user_model
 from django.http import QueryDict
+from django.utils.html import escape
 
 from benchhub.catalog.models import ListPrice
+from benchhub.reports import published, published_files, published_page
 from benchhub.reports.models import Comparison, Link, Snapshot
 from benchhub.reports.testdata import both, key
 
@@ -121,6 +123,22 @@ def test_a_viewer_may_look_and_do_nothing_else(viewer, snapshot, comparison, sha
     ]
     assert [viewer.post(path, {"title": "x", "name": "x"}).status_code for path in refused] == [403] * len(refused)
     assert (Snapshot.objects.count(), Link.objects.get().state) == (1, "open")
+
+
+@pytest.mark.parametrize("slug", [report.about["slug"] for report in published_files.reports()])
+def test_a_published_report_is_shared_with_all_its_tables(client, publisher, slug):
+    led = client.post(f"/published/{slug}/publish").headers["Location"]
+    made = Snapshot.objects.get()
+    assert (led, made.published, made.comparison) == (f"/snapshots/{made.pk}/", slug, None)
+    _, token = publish.link(made, ["host", "address", "discount"], "", publisher, name="x")
+    page = client.get(f"/s/{token}/").content.decode()
+    assert "Published, not measured here." in page
+    report = published.find(slug)
+    for name, table in published_page.all_tables(report).items():
+        assert client.get(f"/s/{token}/{name}.csv").content.decode() == table.csv()
+    assert [check.what for check in report.checks if escape(check.what) not in page] == []
+    assert client.get(f"/snapshots/{made.pk}/today").status_code == 200
+    assert led in client.get(f"/published/{slug}/").content.decode()
 
 
 def test_nobody_who_has_not_signed_in_sees_a_snapshot_without_a_link(snapshot, client):

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import tarfile
 from datetime import timedelta
 from decimal import Decimal
 
@@ -12,9 +13,10 @@ from django.utils import timezone
 from benchhub.analysis.snapshot import canonical
 from benchhub.bench.models import Experiment
 from benchhub.catalog.models import ListPrice
+from benchhub.release import release
 from benchhub.reports.models import Link, Projection, Snapshot
 
-from . import passwords
+from . import passwords, pdf, render
 from .conftest import SECRETS
 
 pytestmark = pytest.mark.django_db
@@ -189,16 +191,17 @@ def test_a_page_may_be_in_a_frame_of_the_sites_that_the_link_names_only(share, s
     assert "X-Frame-Options" not in stranger.get(open_to).headers
 
 
-@pytest.mark.parametrize("name", ["", "report", "data.json", "levels.csv", "prices.csv", "systems.csv", "page.html"])
 @pytest.mark.parametrize("hidden", [("host",), ("address",), ("vendor",), ALL])
-def test_what_is_hidden_is_in_no_byte_of_page_or_file(share, stranger, name, hidden):
+def test_what_is_hidden_is_in_no_byte_of_page_or_file(share, stranger, hidden):
     _, address = share(hidden)
-    answer = stranger.get(address + name)
-    assert answer.status_code == 200
-    text = answer.content.decode().lower()
-    assert [name for one in hidden for name in SECRETS.get(one, ()) if name.lower() in text] == []
-    assert "discount" in hidden or name in ("levels.csv", "systems.csv") or "12.5%" in text
-    assert "discount" not in hidden or "12.5%" not in text
+    names = [name for one in hidden for name in SECRETS.get(one, ())]
+    for file in ("", "report", "data.json", "levels.csv", "prices.csv", "systems.csv", "page.html"):
+        answer = stranger.get(address + file)
+        assert answer.status_code == 200
+        text = answer.content.decode().lower()
+        assert [name for name in names if name.lower() in text] == []
+        says_discount = file not in ("levels.csv", "systems.csv") and "discount" not in hidden
+        assert ("12.5%" in text) == says_discount
 
 
 @pytest.mark.parametrize("one", SECRETS)
@@ -254,11 +257,47 @@ def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(sh
     assert heads[-2] == "12. Appendix: settings, as found"
 
 
+def test_a_reader_can_repeat_each_peak_by_files_that_name_no_host(share, stranger):
+    _, address = share(ALL)
+    assert "Repeat it: PostgreSQL 18, run" in stranger.get(address).content.decode()
+    content = stranger.get(f"{address}repeat-2.tar.gz").content
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        texts = {entry.name: tar.extractfile(entry).read().decode() for entry in tar}
+    assert "-c 8 -j 1 -T 2 -M simple" in texts["repeat-2/2-run.sh"]
+    every = "".join(texts.values())
+    assert [name for names in SECRETS.values() for name in (*names, "secret") if name in every] == []
+
+
 def test_an_unknown_file_names_those_there_are(share, stranger):
     _, address = share()
     answer = stranger.get(f"{address}secrets.csv")
     assert answer.status_code == 404
     assert b"data.json, page.html, report.html, levels.csv, prices.csv" in answer.content
+
+
+def test_where_there_is_no_chromium_the_page_and_the_file_say_so(share, stranger, monkeypatch):
+    link, address = share()
+    monkeypatch.setenv("PATH", "/nowhere")
+    answer = stranger.get(f"{address}page.pdf")
+    assert (answer.status_code, b"This server has no Chromium" in answer.content) == (501, True)
+    document = canonical.from_bytes(bytes(link.projection.content))
+    page = render.html_page(document, link.projection.sha256)
+    assert "PDF: this server has no Chromium" in page
+    assert "page.pdf" not in page
+
+
+def test_who_waits_long_for_a_print_is_told_to_come_again(share, stranger, monkeypatch):
+    _, address = share()
+    monkeypatch.setattr(pdf, "PATIENCE_S", 0.01)
+    with pdf.turn():
+        answer = stranger.get(f"{address}page.pdf")
+    assert (answer.status_code, b"Other pages are being printed." in answer.content) == (501, True)
+
+
+def test_a_page_is_printed_once_by_each_release(share, stranger):
+    link, address = share()
+    link.projection.prints.create(name="page", release=release(), content=b"%PDF-kept")
+    assert stranger.get(f"{address}page.pdf").content == b"%PDF-kept"
 
 
 def test_a_shared_page_takes_no_more_than_two_queries_once_it_was_made(share, stranger, django_assert_num_queries):

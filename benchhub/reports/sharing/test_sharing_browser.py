@@ -21,7 +21,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture
 def signed_in(page):
-    user = get_user_model().objects.create_user("ada", password="engine")
+    user = get_user_model().objects.create_superuser("ada", password="engine")
     user.user_permissions.set(Permission.objects.filter(content_type__app_label="reports"))
     client = Client()
     client.force_login(user)
@@ -90,7 +90,7 @@ def test_from_curves_to_a_page_that_a_stranger_opens_until_the_link_is_withdrawn
     assert "This password is wrong." in fresh.locator("main").inner_text()
     open_with(fresh, address, PASSWORD)
     fresh.locator(".chart.drawn").first.wait_for()
-    fresh.wait_for_function("document.querySelectorAll('.chart.drawn').length === 4")
+    fresh.wait_for_function("document.querySelectorAll('.chart.drawn').length === 5")
     assert "18 gives 1.12x the throughput" in fresh.locator("main").inner_text()
     assert not is_too_wide(fresh)
     assert secrets_in(fresh.content()) == []
@@ -127,7 +127,7 @@ def test_one_file_draws_its_figures_without_a_network_and_an_expired_link_shows_
     complaints = []
     fresh.on("console", lambda message: complaints.append(message.text))
     fresh.goto(file.as_uri())
-    fresh.wait_for_function("document.querySelectorAll('.chart.drawn').length === 4")
+    fresh.wait_for_function("document.querySelectorAll('.chart.drawn').length === 5")
     assert complaints == []
     fresh.context.set_offline(False)
     Link.objects.filter(pk=link.pk).update(expires_at=timezone.now() - timedelta(seconds=1))

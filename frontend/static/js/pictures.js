@@ -15,7 +15,12 @@
     });
   }
 
-  for (const box of document.querySelectorAll(".pictures")) box.hidden = false;
+  function show() {
+    for (const box of document.querySelectorAll(".pictures")) box.hidden = false;
+  }
+
+  show();
+  document.addEventListener("htmx:afterSwap", show);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-picture]");
     if (button) save(button);

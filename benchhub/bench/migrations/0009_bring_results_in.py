@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("bench", "0007_design_experiments_and_set_runs_aside"),
+        ("bench", "0008_grow_plans_from_their_results"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
