@@ -15,12 +15,13 @@ from django.db.models.functions import Coalesce, Now
 from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
+from .models_comparable import Comparability
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
 from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
+__all__ = ["Comparability", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):

@@ -11,7 +11,7 @@ from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 COMPARISON_QUERIES = 9  # session, user, curves, runs, repeats on the host, licence models, prices, rates, sheets
-REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
+REFUSAL_QUERIES = 6  # session, user, curves, runs, declarations, protocols
 
 
 def test_nothing_is_compared_without_signing_in(client, experiment, systems):
