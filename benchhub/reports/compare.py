@@ -171,7 +171,7 @@ def _refused(
 ) -> HttpResponse:
     """The refusal, and the form by which a person may declare the groups comparable all the same."""
     form = comparable.DeclarationForm(request.POST or None)
-    may_be_declared = comparable.may_be_declared(groups)
+    may_be_declared = comparable.may_be_declared(groups) and request.user.has_perm("reports.change_comparison")
     if request.method == "POST" and may_be_declared and form.is_valid():
         comparable.declare(groups, form.cleaned_data["reason"], request.user)
         return redirect(f"{reverse('compare')}{address(state)}")
