@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from .templatetags.shown import duration, figure, measured, moment, percent, significant, size
+from .templatetags.shown import duration, figure, levels, measured, moment, percent, significant, size
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,11 @@ def test_facts_of_any_kind_are_written_as_people_read_them(value, unit, text):
 
 def test_text_from_a_target_is_escaped():
     assert measured("<script>") == "&lt;script&gt;"
+
+
+@pytest.mark.parametrize(
+    ("clients", "text"),
+    [([8], "8"), ([1, 2], "1 and 2"), ([1, 2, 1000], "1, 2 and 1,000"), (list(range(2, 161, 2)), "2..160:2")],
+)
+def test_levels_are_listed_and_many_of_them_spelled_as_ranges(clients, text):
+    assert levels(clients) == text
