@@ -5,7 +5,8 @@ ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
-.PHONY: faults soak pictures
+.PHONY: bench-search bench-decide bench-coverage bench-api
+.PHONY: faults soak pictures openapi
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -15,7 +16,8 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages, pricing, fleet: measure BenchHub itself against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing, fleet, search, decide, coverage, api: BenchHub against a peer or a limit"
+	@echo "make openapi      write docs/openapi.yaml anew from the code"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -57,12 +59,25 @@ soak: venv
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing
 
+# One process per core, so one thread in each. CURVES=1000 and SEED=123 choose others.
+bench-search: venv
+	@OPENBLAS_NUM_THREADS=1 $(RUN) -m benchmarks.search $(if $(CURVES),--curves $(CURVES)) $(if $(SEED),--seed $(SEED))
+
+bench-decide: venv
+	@$(RUN) -m benchmarks.decide
+
+# EXPERIMENTS=5000 for more digits.
+bench-coverage: venv
+	@$(RUN) -m benchmarks.coverage $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS))
+
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures
 
-.PHONY: bench-api
 bench-api: venv
 	@$(RUN) -m benchmarks.shared_page
+
+openapi: venv
+	@SECRET_KEY=none $(RUN) -W ignore::RuntimeWarning manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
 check: venv-dev
 	$(RUN) -m ruff check

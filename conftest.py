@@ -77,7 +77,7 @@ def sign_in(page: Any) -> None:
     """As a person does it; ends on the home page."""
     from django.contrib.auth import get_user_model
 
-    get_user_model().objects.create_user("ada", password="engine")
+    get_user_model().objects.create_superuser("ada", password="engine")
     page.goto("/login/")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("engine")

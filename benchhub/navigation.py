@@ -8,6 +8,9 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
+from benchhub.accounts import policy
+from benchhub.accounts.rights import Role, is_at_least
+
 ENTRIES = (
     ("Home", "home"),
     ("Experiments", "experiments"),
@@ -21,9 +24,10 @@ ENTRIES = (
     ("Prices", "prices"),
     ("Configurations", "configurations"),
     ("Workloads", "workloads"),
+    ("Users", "users"),
 )
 # Lists that one entry leads to beside its own.
-BESIDE = {"prices": ("price-sheets", "licence-models", "exchange-rates")}
+BESIDE = {"prices": ("price-sheets", "licence-models", "exchange-rates"), "users": ("audit-log",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,13 @@ class Entry:
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    return {"navigation": [_entry(request, title, name) for title, name in ENTRIES if _exists(name)]}
+    """The entries that the user may open; `may` says to templates what else the user's role allows."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return {"navigation": [], "may": {}}
+    shown = [(title, name) for title, name in ENTRIES if _exists(name) and not policy.refusal(user, name, {})]
+    may = {"run": is_at_least(user, Role.RUNNER), "administer": is_at_least(user, Role.ADMINISTRATOR)}
+    return {"navigation": [_entry(request, title, name) for title, name in shown], "may": may}
 
 
 def _exists(name: str) -> bool:

@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.humanize",
     "rest_framework",
+    "drf_spectacular",
     "benchhub.accounts",
     "benchhub.catalog",
     "benchhub.bench",
@@ -44,7 +45,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "benchhub.accounts.middleware.audited",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "benchhub.accounts.middleware.Guard",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -72,6 +75,7 @@ DATABASES = {"default": database_settings(os.environ.get("DATABASE_URL", "postgr
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LOGIN_URL = "login"
+AUTHENTICATION_BACKENDS = ["benchhub.accounts.backends.RoleBackend"]
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 AUTH_PASSWORD_VALIDATORS = [
@@ -136,7 +140,20 @@ CELERY_BEAT_SCHEDULE = {
 
 REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer", "benchhub.api.renderers.Page"],
+    "DEFAULT_PARSER_CLASSES": ["benchhub.api.parsers.Json"],
+    "DEFAULT_SCHEMA_CLASS": "benchhub.api.schema.Described",
+    "EXCEPTION_HANDLER": "benchhub.api.problems.handler",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "BenchHub",
+    "DESCRIPTION": "Everything that BenchHub does, for programs. Errors are RFC 9457 problem details.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": ["benchhub.api.schema.complete"],
 }
 
 LOGGING = {

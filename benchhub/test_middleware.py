@@ -21,13 +21,13 @@ def test_a_form_that_was_sent_meanwhile_loads_its_page_again(client):
 
 def test_a_form_with_an_old_token_loads_its_page_again():
     strict = Client(enforce_csrf_checks=True)
-    strict.force_login(get_user_model().objects.create_user("ada"))
+    strict.force_login(get_user_model().objects.create_superuser("ada"))
     assert strict.post(reverse("experiment-plan"), headers=HTMX)["HX-Refresh"] == "true"
     assert strict.post(reverse("experiment-plan")).status_code == 403
 
 
 def test_what_is_there_is_answered_alike_with_htmx_and_without(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     plain, part = client.get("/"), client.get("/", headers=HTMX)
     assert plain.status_code == part.status_code == 200
     assert not {"HX-Redirect", "HX-Refresh"} & part.headers.keys()

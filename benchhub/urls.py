@@ -1,4 +1,3 @@
-from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
@@ -11,8 +10,8 @@ def alive(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("alive", alive, name="alive"),
-    path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
-    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("api/v1/", include("benchhub.api.urls")),
+    path("", include("benchhub.accounts.urls")),
     path("", include("benchhub.catalog.urls")),
     path("", include("benchhub.bench.urls")),
     path("", include("benchhub.reports.urls")),

@@ -19,6 +19,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -51,7 +52,8 @@ PSQL = """\
 #!/bin/sh
 case "$*" in
 *"SELECT 'scale '"*)
-    echo 'scale 1, accounts 100000, primary keys 1, foreign keys false, partitions 0, unlogged false, fillfactor 100' ;;
+    printf '%s, ' 'scale 1' 'accounts 100000' 'primary keys 1' 'foreign keys false' 'partitions 0' 'unlogged false'
+    echo 'fillfactor 100, init none' ;;
 *"-f -"*) cat > /dev/null ;;
 *) echo 0 ;;
 esac
@@ -191,6 +193,7 @@ def ramp(systems: Sequence[System], seconds: int) -> None:
     from benchhub.bench import plan
     from benchhub.bench.models import Experiment
     from benchhub.catalog.models import Workload
+    from benchhub.celery import wake
 
     workload = Workload.objects.create(name="select-only", tool="pgbench", parameters=PARAMETERS)
     start = time.monotonic()
@@ -206,6 +209,7 @@ def ramp(systems: Sequence[System], seconds: int) -> None:
             duration_s=seconds,
         )
         plan.queue(experiment, [system])
+        wake()  # as the pages do: else the starts of a tick's length would come, and end, together
 
 
 def until_settled(targets: int, seconds: int) -> None:
@@ -232,7 +236,7 @@ def observed(children: dict[str, Child], seconds: float) -> Seen:
         time.sleep(1)
     seen.seconds = seen_s
     seen.cpu_s = {name: cpu_s(child) - before[name] for name, child in children.items()}
-    seen.memory_mb = {name: sum(map(pss_mb, family(child.identity.pid))) for name, child in children.items()}
+    seen.memory_mb = {name: sum(map(alive_mb, family(child.identity.pid))) for name, child in children.items()}
     return seen
 
 
@@ -240,9 +244,17 @@ def cpu_s(child: Child) -> float:
     """User and system time of a process and those below it, ended ones included where they were waited for."""
     total = 0.0
     for pid in family(child.identity.pid):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-        total += sum(int(field) for field in fields[11:15]) / TICKS_PER_S
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended: its parent has its time
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+            total += sum(int(field) for field in fields[11:15]) / TICKS_PER_S
     return total
+
+
+def alive_mb(pid: int) -> float:
+    try:
+        return pss_mb(pid)
+    except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+        return 0.0
 
 
 def warehouse_child(rig: Rig) -> Child:

@@ -235,6 +235,7 @@ class FakeTool:
     warmup: str = "true"
     age: str = ""
     name: str = "fake"
+    program: str = "fake"
     unit: str = "TPS"
     parser: str = "fake/1"
 
@@ -243,6 +244,10 @@ class FakeTool:
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return parameters
+
+    def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
+        del parameters
+        return 1.0
 
     def load_command(self, spec: RunSpec) -> str:
         del spec

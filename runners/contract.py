@@ -35,6 +35,11 @@ class RunSpec:
     `parameters` are the tool's own (for pgbench: script, query_mode, scale, ...). `bin_directory` is where the
     driver has the client programs (the tool itself and psql). `log_sampling_rate` is the share of
     transactions whose latency is logged (0 < rate <= 1; 0 logs none).
+
+    Before the load, in this order: `watch_idle_s` of counting how busy the driver's CPU is without it, vacuum,
+    checkpoint, a restart of the server whose data lie in `restart_directory` (empty: none), by the pg_ctl in
+    `restart_bin_directory`, dropping of the driver's page cache, and `settle_s` of nothing. The last three make sense
+    where the driver is the server's own host.
     """
 
     tool: str
@@ -49,14 +54,19 @@ class RunSpec:
     warmup_s: int = 0
     vacuum: bool = False
     checkpoint: bool = False
+    settle_s: int = 0
+    drop_caches: bool = False
+    restart_directory: str = ""
+    restart_bin_directory: str = ""
+    watch_idle_s: int = 0
     log_sampling_rate: float = 1.0
     application_name: str = "benchhub"
     version: int = SPEC_VERSION
 
     @property
     def expected_s(self) -> int:
-        """Seconds of load that the run will take, warm-up included; preparation comes on top."""
-        return self.duration_s + self.warmup_s
+        """Seconds that the run will take: load, warm-up and settling; other preparation comes on top."""
+        return self.duration_s + self.warmup_s + self.settle_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from pathlib import Path
@@ -31,6 +31,8 @@ FULL_DISK_BYTES = 1 << 20
 EXEC_TIMEOUT_S = 30.0
 COLLECT_TIMEOUT_S = 600.0
 CANCEL_GRACE_S = 10
+SIGN_EVERY_S = 7
+SIGN = re.compile(rb"held (\d+) (\d+) (\d+)\n")
 MANIFEST = "manifest.json"
 SCRIPTS = Path(__file__).parent / "target"
 
@@ -93,6 +95,15 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Sign:
+    """The wrapper was alive a moment ago, and its files that tell of progress had these sizes."""
+
+    err_size: int
+    out_size: int
+    step_size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What has become of an attempt. `reason` is a sentence where it is lost or absent, else empty.
 
@@ -150,14 +161,28 @@ async def look(
     return _parse_look(await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S))
 
 
-async def wait_for_end(connections: Connections, target: Target, attempt: Attempt, *, timeout_s: float) -> bool:
+async def wait_for_end(
+    connections: Connections,
+    target: Target,
+    attempt: Attempt,
+    *,
+    timeout_s: float,
+    on_sign: Callable[[Sign], None] | None = None,
+    every_s: int = SIGN_EVERY_S,
+) -> bool:
     """Hold one exec until the attempt has ended; False when it has not within `timeout_s`, or was never started.
 
-    True also when its wrapper was killed: look at it to know.
+    True also when its wrapper was killed: look at it to know. `on_sign` is told every `every_s` seconds that the
+    wrapper is alive.
     """
-    command = _script("wait.sh", attempt, seconds=max(1, round(timeout_s)))
-    answer = await connections.run(target, command, timeout_s=timeout_s + EXEC_TIMEOUT_S)
-    return answer.strip() == b"ended"
+
+    def listen(line: bytes) -> None:
+        if on_sign and (sizes := SIGN.fullmatch(line)):
+            on_sign(Sign(*map(int, sizes.groups())))
+
+    command = _script("wait.sh", attempt, seconds=max(1, round(timeout_s)), every=every_s)
+    answer = await connections.run(target, command, timeout_s=timeout_s + EXEC_TIMEOUT_S, on_line=listen)
+    return answer.splitlines()[-1:] == [b"ended"]
 
 
 def verdict(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Verdict:

@@ -74,7 +74,7 @@ KERNEL_OPTIONS = re.compile(
     r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)(=.*)?"
 )
 # A host has these only if it is built so: their absence is no gap in what was read.
-MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options")
+MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches")
 
 Facts = dict[str, Any]
 
@@ -120,6 +120,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "sysctls": _pairs(sections.get("sysctls", "")),
         "boot_id": sections.get("boot_id"),
         "uptime_s": _first_number(sections.get("uptime", "")),
+        "drop_caches": sections.get("drop_caches", "").strip(),
         "tools": tools,
         **_memory(sections.get("meminfo", "")),
     }

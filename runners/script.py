@@ -18,7 +18,12 @@ AFTER_FILE = "after.snapshot"
 FINGERPRINT_FILE = "fingerprint.txt"
 SIZE_FILE = "size_bytes.txt"
 AGE_FILE = "age.txt"
+IDLE_FILE = "idle.txt"
 CONNECT_TIMEOUT_S = 10
+DROP_CACHES = """\
+sync
+if [ -w /proc/sys/vm/drop_caches ]; then echo 3 > /proc/sys/vm/drop_caches
+else sudo -n sh -c 'echo 3 > /proc/sys/vm/drop_caches'; fi"""
 
 
 # What the account's own environment must not change about a run.
@@ -46,7 +51,7 @@ fi
 def command_script(spec: RunSpec, tool: Tool) -> str:
     """POSIX sh text that runs the spec in the current folder; its exit code is the load generator's.
 
-    97: the data set is not what was asked for; 96: vacuum, checkpoint or warm-up failed; 95: a loaded data set
+    97: the data set is not what was asked for; 96: a preparation (vacuum to warm-up) failed; 95: a loaded data set
     could not be summed up. The reason is then the end of standard error. The file `step` gets a line
     'name uptime' as each step begins.
     """
@@ -67,13 +72,20 @@ def leftover_script(spec: RunSpec) -> str:
 
 def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     """The snapshot before comes after all preparation, so that the differences are the measured part's own."""
-    parts = [_step("verify", tool.verify_command(spec), VERIFY_FAILED, "The check of the data set failed.")]
+    parts = [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
+    parts.append(_step("verify", tool.verify_command(spec), VERIFY_FAILED, "The check of the data set failed."))
     if spec.vacuum:
         parts.append(_step("vacuum", _psql(spec, "VACUUM ANALYZE"), PREPARATION_FAILED, "VACUUM failed."))
     if spec.checkpoint:
         parts.append(_step("checkpoint", _psql(spec, "CHECKPOINT"), PREPARATION_FAILED, "CHECKPOINT failed."))
-    if spec.warmup_s:
-        parts.append(_warmup(spec, tool))
+    if spec.restart_directory:
+        parts.append(_step("restart", _restart(spec), PREPARATION_FAILED, "The restart of the server failed."))
+    if spec.drop_caches:
+        parts.append(_step("drop_caches", DROP_CACHES, PREPARATION_FAILED, "The caches could not be dropped."))
+    if spec.settle_s:
+        parts.append(f"step settle\nsleep {spec.settle_s}\n")
+    if spec.warmup_s and (warmup := tool.warmup_command(spec)):
+        parts.append(_warmup(warmup))
     parts += [_snapshot("before", BEFORE_FILE), _main("measure", tool.measure_command(spec))]
     parts.append(_snapshot("after", AFTER_FILE))
     if reduce := tool.reduce_command(spec):
@@ -138,10 +150,25 @@ def _step(name: str, command: str, code: int, reason: str) -> str:
     return f"step {name}\n(\n{command.rstrip()}\n) >&2 || fail {code} {shlex.quote(reason)}\n"
 
 
-def _warmup(spec: RunSpec, tool: Tool) -> str:
-    command = tool.warmup_command(spec).rstrip()
+def _warmup(command: str) -> str:
     failure = f"{{ cat warmup.log >&2; fail {PREPARATION_FAILED} 'The warm-up failed.'; }}"
-    return f"step warmup\n(\n{command}\n) > warmup.log 2>&1 || {failure}\n"
+    return f"step warmup\n(\n{command.rstrip()}\n) > warmup.log 2>&1 || {failure}\n"
+
+
+def _watch_idle(seconds: int) -> str:
+    """Two lines of CPU counters, so many seconds apart, before anything is done."""
+    read = f'read -r line < /proc/stat && echo "$line" >> {IDLE_FILE}'
+    return f"step watch\n{read}\nsleep {seconds}\n{read}\n"
+
+
+def _restart(spec: RunSpec) -> str:
+    """In a session of its own and without the attempt's locks: the server outlives the attempt, and is none of it."""
+    folder, program = shlex.quote(spec.restart_directory), shlex.quote(f"{spec.restart_bin_directory}/pg_ctl")
+    log = shlex.quote(f"{spec.restart_directory}/benchhub-restart.log")
+    return (
+        f"[ -O {folder} ] || {{ echo 'The data directory is not of the account that drives the load.'; exit 1; }}\n"
+        f"setsid -w {program} -D {folder} -m fast -w -t 300 -l {log} restart 7>&- 8>&- 9>&-"
+    )
 
 
 def _main(name: str, command: str) -> str:

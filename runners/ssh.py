@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -129,24 +129,35 @@ class Connections:
         self._unauthenticated = asyncio.Semaphore(MAX_UNAUTHENTICATED)
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def run(self, target: Target, command: str, *, input: bytes = b"", timeout_s: float) -> bytes:
+    async def run(
+        self,
+        target: Target,
+        command: str,
+        *,
+        input: bytes = b"",
+        timeout_s: float,
+        on_line: Callable[[bytes], None] | None = None,
+    ) -> bytes:
         """Standard output of `command`, POSIX sh text, exactly as written; noise of login shells is cut off.
 
-        `input` becomes its standard input. The time-out covers connecting and waiting for a free session; the
-        command itself may go on at the target after it. Raises HostKeyChanged, Unreachable or RemoteFailure.
+        `input` becomes its standard input. `on_line` is given each line as it comes, noise included. The time-out
+        covers connecting and waiting for a free session; the command itself may go on at the target after it.
+        Raises HostKeyChanged, Unreachable or RemoteFailure.
         """
         self._check_loop()
         try:
-            return await self._run(target, command, input, timeout_s)
+            return await self._run(target, command, input, timeout_s, on_line)
         except Unreachable as error:
             error.target = target
             raise
 
-    async def _run(self, target: Target, command: str, input: bytes, timeout_s: float) -> bytes:
+    async def _run(
+        self, target: Target, command: str, input: bytes, timeout_s: float, on_line: Callable[[bytes], None] | None
+    ) -> bytes:
         link = self._links.setdefault(target, _Link())
         try:
             async with asyncio.timeout(timeout_s), link.sessions:
-                return await self._exchange(target, link, command, input)
+                return await self._exchange(target, link, command, input, on_line)
         except TimeoutError as error:
             raise Unreachable(
                 f"{target.place} did not answer within {timeout_s:g} s; look at its load and the network."
@@ -168,12 +179,15 @@ class Connections:
             raise RuntimeError("Connections belong to the event loop that first used them; make another one.")
         self._loop = loop
 
-    async def _exchange(self, target: Target, link: _Link, command: str, data: bytes) -> bytes:
+    async def _exchange(
+        self, target: Target, link: _Link, command: str, data: bytes, on_line: Callable[[bytes], None] | None
+    ) -> bytes:
         nonce = secrets.token_hex(12)
         async with self._session(target, link, _framed(command, nonce)) as process:
             if not data:
                 process.stdin.write_eof()
-            stdout, stderr = await process.communicate(data or None)
+            read = _read_lines(process, on_line) if on_line else process.communicate(data or None)
+            stdout, stderr = await read
         if process.exit_status is None and process.exit_signal is None:
             raise Unreachable(f"The connection to {target.place} was lost during a command; it is tried again.")
         return _unframed(target, nonce, stdout, stderr)
@@ -284,6 +298,18 @@ def _sentence(place: str, error: Exception) -> str:
             return f"The connection to {place} was lost: {error}."
         case _:
             return f"{place} cannot be reached: {error}."
+
+
+async def _read_lines(
+    process: asyncssh.SSHClientProcess[bytes], on_line: Callable[[bytes], None]
+) -> tuple[bytes, bytes]:
+    lines = []
+    async for line in process.stdout:
+        on_line(line)
+        lines.append(line)
+    stderr = await process.stderr.read()
+    await process.wait_closed()
+    return b"".join(lines), stderr
 
 
 def _framed(command: str, nonce: str) -> str:

@@ -79,6 +79,15 @@ async def test_waiting_for_what_was_never_started_or_goes_on_says_so(bench):
     await bench.cancel()
 
 
+async def test_who_waits_is_told_that_the_wrapper_lives_and_how_far_its_files_are(bench):
+    signs = []
+    place = (bench.connections, bench.target, bench.attempt)
+    await bench.start("echo four; sleep 3")
+    assert await job.wait_for_end(*place, timeout_s=60, on_sign=signs.append, every_s=1)
+    assert {(sign.err_size, sign.out_size) for sign in signs} == {(0, 5)}
+    assert 1 <= len(signs) <= 3
+
+
 async def test_nul_bytes_bad_utf8_and_files_come_back_verbatim(bench):
     await bench.start(r"printf 'a\000b\377\n'; printf '\376\n\nfile out.log 9\n' > raw.bin; : > empty.txt")
     await bench.ended()

@@ -66,6 +66,14 @@ def test_no_swap_is_a_fact_and_not_missing():
     assert "swap_bytes" not in facts["missing"]
 
 
+def test_whether_caches_may_be_dropped_is_found_by_a_check_and_no_part_of_what_the_machine_is():
+    assert "drop_caches" not in parse_probe(SECTIONS)
+    assert "drop_caches" not in parse_probe(SECTIONS)["missing"]
+    allowed = parse_probe({**SECTIONS, "drop_caches": "by sudo\n"})
+    assert allowed["drop_caches"] == "by sudo"
+    assert facts_digest_input(allowed) == facts_digest_input(parse_probe(SECTIONS))
+
+
 def test_of_the_kernels_command_line_only_what_bears_on_speed_is_kept():
     assert parse_probe(SECTIONS)["kernel_options"] == ["mitigations=off", "isolcpus=1-3"]
 

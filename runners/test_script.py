@@ -169,3 +169,62 @@ def test_snapshots_and_cancelling_carry_other_names_than_the_load(folder):
 def test_a_name_with_quotes_ends_no_literal():
     text = leftover_script(fake_spec(application_name="it's $(id)"))
     assert shlex.split(text.splitlines()[-1])[-1].count("'it''s $(id)'") == 1
+
+
+# --- what a design may ask for before the load -----------------------------------------------------------------
+
+
+def test_a_canary_counts_how_busy_the_driver_is_before_anything_else_is_done(folder):
+    folder.run(command_script(folder.spec(watch_idle_s=1, vacuum=True), FakeTool(measure="true")))
+    assert folder.steps()[:3] == ["watch", "verify", "vacuum"]
+    before, after = (folder.path / "idle.txt").read_text().splitlines()
+    assert before.startswith("cpu ") and after.startswith("cpu ")
+    assert before != after
+
+
+def test_settling_comes_after_all_other_preparation_and_before_the_warm_up(folder):
+    spec = folder.spec(settle_s=1, checkpoint=True, warmup_s=1)
+    folder.run(command_script(spec, FakeTool(measure="true", warmup="true")))
+    assert folder.steps()[:4] == ["verify", "checkpoint", "settle", "warmup"]
+    settled, warmed = (float(line.split()[1]) for line in (folder.path / "step").read_text().splitlines()[2:4])
+    assert warmed - settled >= 0.9
+
+
+PG_CTL = """\
+#!/bin/sh
+echo "$*" > restarted
+(sleep 2; ls -l /proc/self/fd > /dev/null) &
+ls /proc/$$/fd > descriptors
+"""
+
+
+def with_pg_ctl(folder, text=PG_CTL):
+    program = folder.path / "bin dir" / "pg_ctl"
+    program.write_text(text)
+    program.chmod(0o755)
+    data = folder.path / "data dir"
+    data.mkdir()
+    return {"restart_directory": str(data), "restart_bin_directory": str(folder.path / "bin dir")}
+
+
+def test_a_restarted_server_holds_none_of_the_attempts_locks_and_is_no_part_of_its_session(folder):
+    spec = folder.spec(**with_pg_ctl(folder))
+    script = command_script(spec, FakeTool(measure="true"))
+    done = folder.run(f"exec 7>lock7 8>lock8 9>lock9\n{script}")
+    assert done.returncode == 0, done.stderr
+    assert "-m fast -w -t 300" in (folder.path / "restarted").read_text()
+    assert not {"7", "8", "9"} & set((folder.path / "descriptors").read_text().split())
+    assert folder.steps()[:2] == ["verify", "restart"]
+
+
+def test_a_restart_that_fails_ends_the_run_with_its_reason_and_without_a_load(folder):
+    spec = folder.spec(**with_pg_ctl(folder, "#!/bin/sh\necho 'could not stop' >&2; exit 1\n"))
+    done = folder.run(command_script(spec, FakeTool(measure="echo load")))
+    assert (done.returncode, done.stdout) == (96, "")
+    assert done.stderr.endswith("could not stop\nThe restart of the server failed.\n")
+
+
+def test_without_being_asked_nothing_is_restarted_dropped_settled_or_watched(folder):
+    script = command_script(folder.spec(), FakeTool(measure="true"))
+    assert not [word for word in ("pg_ctl", "drop_caches", "step settle", "/proc/stat >>") if word in script]
+    assert "drop_caches" in command_script(folder.spec(drop_caches=True), FakeTool(measure="true"))

@@ -50,7 +50,7 @@ def tab(chromium: Any, live_server: Any) -> Iterator[Any]:
     page.set_default_timeout(PATIENCE_MS)
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    get_user_model().objects.create_user("ada", password="engine")
+    get_user_model().objects.create_superuser("ada", password="engine")
     page.goto("/login/")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("engine")

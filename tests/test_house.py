@@ -14,11 +14,26 @@ MAY_IMPORT = {
     "benchhub/analysis": (),
     "runners": (),
     "benchhub/embedded": (),
-    "benchhub/accounts": (),
     "benchhub/catalog": ("benchhub.analysis", "benchhub.celery", *PURE_RUNNERS),
-    "benchhub/bench": ("benchhub.analysis", "benchhub.catalog", *OPERATIONS, *PURE_RUNNERS),
-    "benchhub/reports": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", *OPERATIONS, *PURE_RUNNERS),
-    "benchhub/api": ("benchhub.analysis", "benchhub.catalog", "benchhub.bench", "benchhub.reports", *PURE_RUNNERS),
+    "benchhub/accounts": ("benchhub.catalog",),
+    "benchhub/bench": ("benchhub.analysis", "benchhub.catalog", "benchhub.accounts", *OPERATIONS, *PURE_RUNNERS),
+    "benchhub/reports": (
+        "benchhub.analysis",
+        "benchhub.catalog",
+        "benchhub.accounts",
+        "benchhub.bench",
+        *OPERATIONS,
+        *PURE_RUNNERS,
+    ),
+    "benchhub/api": (
+        "benchhub.analysis",
+        "benchhub.catalog",
+        "benchhub.accounts",
+        "benchhub.bench",
+        "benchhub.reports",
+        "benchhub.celery",
+        *PURE_RUNNERS,
+    ),
 }
 NO_DJANGO = ("benchhub/analysis", "runners", "benchhub/embedded")
 TOUCHES_A_HOST = {f"benchhub/bench/{name}.py" for name in ("execution", "steps", "visits", "examine", "tidy")}

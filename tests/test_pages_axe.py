@@ -16,7 +16,7 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Window
+from benchhub.bench.models import Design, Run, Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -42,10 +42,14 @@ PAGES = {
     "login": None,
     "experiments": None,
     "experiment-new": None,
+    "presets": None,
+    "design": "design",
     "experiment": "experiment",
     "experiment-cancel": "experiment",
     "run": "run",
     "run-cancel": "waiting",
+    "run-set-aside": "run",
+    "experiment-repeats": "experiment",
     "queue": None,
     "experiment-policy": "experiment",
     "experiment-tags": "experiment",
@@ -104,7 +108,8 @@ PAGES = {
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
-NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
+NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
+NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
 NOT_PAGES |= {"shared-open-file", "run-bundle", "published-publish"}
@@ -129,12 +134,14 @@ def rows():
     ListPrice.objects.create(licence_model=licence, description="A core for a year", amount=100, **price)
     host = testdata.make_host()
     system = testdata.make_system("18", host, hardware)
-    experiment = testdata.make_experiment([system])
+    experiment = testdata.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
     run = testdata.make_run(experiment, system, 1, 1)
     doubt = [{"code": "x", "text": "A doubt."}]
     testdata.succeeded(run, 300.0, doubts=doubt)
     testdata.with_everything(run)
     testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
+    testdata.succeeded(aside := testdata.make_run(experiment, system, 1, 3), 30.0)
+    Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")
     testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
     waiting = testdata.make_run(experiment, system, 8, 2)
     lost = testdata.make_run(experiment, system, 8, 3)
@@ -169,6 +176,7 @@ def rows():
         "configuration": system.configuration,
         "workload": experiment.workload,
         "experiment": experiment,
+        "design": experiment.design,
         "run": run,
         "waiting": waiting,
         "lost": lost,

@@ -23,6 +23,12 @@ PROTOCOL_DEFAULTS: Mapping[str, Any] = {
     "checkpoint": False,
     "durability": {},
     "thread_rule": "clients",
+    "loading": "once",
+    "warmup_run": {},
+    "settle_s": 0,
+    "restart": False,
+    "drop_caches": False,
+    "open_loop": {},
 }
 # The fields of a protocol as people call them.
 PROTOCOL_LABELS: Mapping[str, str] = {
@@ -35,6 +41,12 @@ PROTOCOL_LABELS: Mapping[str, str] = {
     "vacuum": "vacuum before each run",
     "checkpoint": "checkpoint before each run",
     "thread_rule": "threads",
+    "loading": "loading of the data set",
+    "warmup_run": "warm-up as a run of its own",
+    "settle_s": "settling before each run",
+    "restart": "restart of the server before each run",
+    "drop_caches": "dropping of caches before each run",
+    "open_loop": "open loop (clients and latency limit)",
     "path": "connection path",
 }
 # PostgreSQL's own defaults of what makes a commit durable.

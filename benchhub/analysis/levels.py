@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 MOST_CLIENTS = 100_000
 MOST_LEVELS = 200
@@ -15,7 +16,22 @@ class LevelsError(ValueError):
     """What was typed is no list of client levels; the message says what to write."""
 
 
-def parse(text: str) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the numbers are: `most` so many, `highest` the largest, and how a sentence calls them."""
+
+    name: str
+    most: int
+    highest: int
+    plural: str
+
+
+CLIENTS = Kind("client level", MOST_LEVELS, MOST_CLIENTS, "clients")
+SCALES = Kind("scale", 20, 2_000_000, "as the scale")
+RATES = Kind("rate", MOST_LEVELS, 100_000_000, "transactions per second")
+
+
+def parse(text: str, kind: Kind = CLIENTS) -> list[int]:
     """Return the levels in the order typed, each once.
 
     `a..b` has every number from a to b, `a..b:s` every s-th of them, `a..b*f` multiplies by f. The end belongs to a
@@ -23,22 +39,51 @@ def parse(text: str) -> list[int]:
     """
     terms = [term.strip() for term in text.split(",") if term.strip()]
     if not terms:
-        raise LevelsError(f"There is no level: {EXAMPLES}.")
+        raise LevelsError(f"There is no {kind.name}: {EXAMPLES}.")
     levels: dict[int, None] = {}
     for term in terms:
-        for clients in _expand(term):
+        for clients in _expand(term, kind):
             levels[clients] = None
-            if len(levels) > MOST_LEVELS:
-                raise LevelsError(f"These are more than {MOST_LEVELS} levels: use fewer, or a larger step.")
+            if len(levels) > kind.most:
+                raise LevelsError(f"These are more than {kind.most} levels: use fewer, or a larger step.")
     return list(levels)
 
 
-def _expand(term: str) -> Iterator[int]:
+def spell(levels: Sequence[int]) -> str:
+    """Levels as a person would type them: ranges of three or more by their step or factor. parse() reads it back."""
+    terms, rest = [], list(levels)
+    while rest:
+        length, term = max(_range_at(rest), key=lambda one: one[0])
+        terms.append(term if length > 2 else str(rest[0]))
+        rest = rest[length:] if length > 2 else rest[1:]
+    return ", ".join(terms)
+
+
+def _range_at(levels: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """(length, text) of the ranges that the levels may begin with."""
+    first, second = levels[0], levels[min(1, len(levels) - 1)]
+    yield 1, str(first)
+    if second > first:
+        step = second - first
+        length = _agreeing(levels, lambda number: first + number * step)
+        yield length, f"{first}..{levels[length - 1]}" + (f":{step}" if step > 1 else "")
+    if second > first and second % first == 0:
+        factor = second // first
+        length = _agreeing(levels, lambda number: first * factor**number)
+        yield length, f"{first}..{levels[length - 1]}*{factor}"
+
+
+def _agreeing(levels: Sequence[int], expected: Callable[[int], int]) -> int:
+    others = (number for number, clients in enumerate(levels) if clients != expected(number))
+    return next(others, len(levels))
+
+
+def _expand(term: str, kind: Kind) -> Iterator[int]:
     found = TERM.fullmatch(term)
     if found is None:
-        raise LevelsError(f"'{term}' is no client level: {EXAMPLES}.")
+        raise LevelsError(f"'{term}' is no {kind.name}: {EXAMPLES}.")
     first, last = int(found[1]), int(found[2] or found[1])
-    _require_range(term, first, last)
+    _require_range(term, first, last, kind)
     step = int(found[4] or 1)
     if found[3] == "*":
         return _geometric(term, first, last, step)
@@ -47,13 +92,13 @@ def _expand(term: str) -> Iterator[int]:
     return iter(range(first, last + 1, step))
 
 
-def _require_range(term: str, first: int, last: int) -> None:
+def _require_range(term: str, first: int, last: int, kind: Kind) -> None:
     if first < 1:
-        raise LevelsError(f"'{term}' has a level without clients: the lowest is 1.")
+        raise LevelsError(f"'{term}' has a {kind.name} of 0: the lowest is 1.")
     if last < first:
         raise LevelsError(f"'{term}' runs backwards: write {last}..{first}.")
-    if last > MOST_CLIENTS:
-        raise LevelsError(f"'{term}' asks for more than {MOST_CLIENTS:,} clients.")
+    if last > kind.highest:
+        raise LevelsError(f"'{term}' asks for more than {kind.highest:,} {kind.plural}.")
 
 
 def _geometric(term: str, first: int, last: int, factor: int) -> Iterator[int]:

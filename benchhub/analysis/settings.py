@@ -43,6 +43,12 @@ def in_unit_asked(asked: str, found: str, found_unit: str | None) -> str:
     return f"{amount.normalize():f}{match[2]}" if match and amount * factor == quantity else as_found
 
 
+def seconds(text: str) -> int | None:
+    """Seconds in a setting of time that counts in seconds by itself ('30min', '300'); None where it is none."""
+    quantity = _quantity(text, "s")
+    return None if quantity is None else int(quantity / MICROSECONDS["s"])
+
+
 def _quantity(text: str, default_unit: str | None) -> Decimal | None:
     """The value in bytes, microseconds or plain units; a number without a unit counts in the default one."""
     match = _NUMBER.match(text)

@@ -6,17 +6,18 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
+
+from .student import t_quantile
 
 RANGE = "range of repeats"
 INTERVAL = "95% interval of the mean"
-CONFIDENCE = 0.95
 FEWEST_FOR_INTERVAL = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where the mean of many such repeats lies with `CONFIDENCE`, if repeats scatter normally and independently."""
+    """Where the mean of many such repeats lies with 95% confidence, if repeats scatter normally and independently."""
 
     low: float
     high: float
@@ -27,6 +28,7 @@ class Spread:
     """Repeats of one measurement, in the unit they were measured in; fewer than three leave no interval, nor do
     repeats that lie so far apart that it would reach below 0.
 
+    `sd` is the sample standard deviation, None for one value.
     `low` to `high` is what is shown beside the median, and `kind` says which of the two it is: the interval of the
     mean where there is one (it need not hold the median, nor the range), otherwise the range of repeats.
     """
@@ -37,6 +39,7 @@ class Spread:
     lowest: float
     highest: float
     interval: Interval | None = None
+    sd: float | None = None
 
     @property
     def kind(self) -> str:
@@ -80,6 +83,7 @@ def _summed(values: tuple[float, ...]) -> Spread:
         lowest=min(values),
         highest=max(values),
         interval=_interval(values) if len(values) >= FEWEST_FOR_INTERVAL else None,
+        sd=statistics.stdev(values) if len(values) > 1 else None,
     )
 
 
@@ -91,33 +95,6 @@ def _interval(values: Sequence[float]) -> Interval | None:
     mean = statistics.fmean(values)
     half = t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
     return Interval(mean - half, mean + half) if half < mean else None
-
-
-@cache
-def t_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
-    """The t that a Student variable stays within, on both sides, with this confidence; by bisection."""
-    if degrees < 1 or not 0 < confidence < 1:
-        raise ValueError("A t quantile needs at least one degree of freedom and a confidence between 0 and 1.")
-    low, high = 0.0, 1.0
-    while t_within(high, degrees) < confidence:
-        low, high = high, 2 * high
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if t_within(middle, degrees) < confidence else (low, middle)
-    return high
-
-
-def t_within(t: float, degrees: int) -> float:
-    """P(-t < T < t) for whole degrees of freedom: Abramowitz and Stegun, 26.7.3 (odd) and 26.7.4 (even)."""
-    angle = math.atan(t / math.sqrt(degrees))
-    cosine_squared = math.cos(angle) ** 2
-    term, total = 1.0, 0.0
-    for index in range(degrees // 2):
-        total += term
-        below = 2 * index + (2 if degrees % 2 else 1)
-        term *= cosine_squared * below / (below + 1)
-    if degrees % 2 == 0:
-        return math.sin(angle) * total
-    return 2 / math.pi * (angle + math.sin(angle) * math.cos(angle) * total)
 
 
 def round_significant(value: float, digits: int) -> float:

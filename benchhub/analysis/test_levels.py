@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchhub.analysis.levels import MOST_CLIENTS, MOST_LEVELS, LevelsError, parse
+from benchhub.analysis.levels import MOST_CLIENTS, MOST_LEVELS, LevelsError, parse, spell
 
 clients = st.integers(min_value=1, max_value=MOST_CLIENTS)
 
@@ -33,8 +33,8 @@ def test_the_order_typed_is_kept_and_a_level_named_twice_counts_once():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "There is no level: write numbers"),
-        (" , ", "There is no level"),
+        ("", "There is no client level: write numbers"),
+        (" , ", "There is no client level"),
         ("many", "'many' is no client level"),
         ("1 2", "'1 2' is no client level"),
         ("-4", "'-4' is no client level"),
@@ -83,3 +83,25 @@ def test_any_text_gives_levels_that_can_be_run_or_a_sentence(text):
     else:
         assert 1 <= len(levels) <= MOST_LEVELS
         assert all(1 <= level <= MOST_CLIENTS for level in levels)
+
+
+@pytest.mark.parametrize(
+    ("levels", "text"),
+    [
+        ([8], "8"),
+        ([1, 2], "1, 2"),
+        ([1, 2, 4, 8], "1..8*2"),
+        ([1, 2, 3, 4], "1..4"),
+        (list(range(2, 161, 2)), "2..160:2"),
+        ([2, 4, 8, 16, 32, 48, 64, 80, 128], "2..32*2, 48..80:16, 128"),
+        ([8, 4, 1], "8, 4, 1"),
+        ([], ""),
+    ],
+)
+def test_levels_are_spelled_as_a_person_would_type_them(levels, text):
+    assert spell(levels) == text
+
+
+@given(st.lists(clients, min_size=1, max_size=MOST_LEVELS, unique=True))
+def test_what_is_spelled_reads_back_as_it_was(levels):
+    assert parse(spell(levels)) == levels

@@ -1,6 +1,6 @@
 import pytest
 
-from benchhub.analysis.settings import in_unit_asked, same_setting
+from benchhub.analysis.settings import in_unit_asked, same_setting, seconds
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,8 @@ def test_another_setting_is_not_taken_for_the_same(asked, found, unit):
 )
 def test_a_setting_found_is_written_in_the_unit_asked(asked, found, unit, shown):
     assert in_unit_asked(asked, found, unit) == shown
+
+
+def test_a_time_is_read_in_seconds_and_what_is_none_is_not():
+    assert [seconds(text) for text in ("30min", "300", "1h", "1500ms")] == [1800, 300, 3600, 1]
+    assert [seconds(text) for text in ("", "soon", "5 parsecs")] == [None, None, None]

@@ -1,10 +1,8 @@
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchhub.analysis.spread import INTERVAL, RANGE, round_significant, summarise, t_quantile, t_within
+from benchhub.analysis.spread import INTERVAL, RANGE, round_significant, summarise
 
 positive = st.floats(min_value=1e-3, max_value=1e9)
 
@@ -51,43 +49,14 @@ def test_five_repeats_by_hand():
     assert (spread.low, spread.high) == (pytest.approx(10.036757), pytest.approx(13.963243))
 
 
+def test_the_standard_deviation_is_that_of_a_sample():
+    assert summarise([10.0, 11.0, 12.0, 13.0, 14.0]).sd == pytest.approx(1.581139)  # sqrt(10 / 4)
+    assert summarise([10.0]).sd is None
+
+
 def test_equal_repeats_leave_an_interval_without_width():
     spread = summarise([7.0, 7.0, 7.0])
     assert (spread.low, spread.high, spread.percent) == (7.0, 7.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("degrees", "printed"),
-    [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (5, 2.5706), (9, 2.2622), (10, 2.2281), (19, 2.0930),
-     (29, 2.0452), (30, 2.0423), (60, 2.0003), (120, 1.9799)],
-)  # fmt: skip
-def test_the_t_of_95_per_cent_is_the_one_in_printed_tables(degrees, printed):
-    assert t_quantile(degrees) == pytest.approx(printed, abs=0.00005)
-
-
-@pytest.mark.parametrize(("degrees", "printed"), [(1, 63.6567), (2, 9.9248), (7, 3.4995), (30, 2.7500)])
-def test_the_t_of_99_per_cent_is_the_one_in_printed_tables(degrees, printed):
-    assert t_quantile(degrees, 0.99) == pytest.approx(printed, abs=0.00005)
-
-
-def test_closed_forms_of_one_and_two_degrees_of_freedom():
-    assert t_within(1.0, 1) == pytest.approx(0.5)  # Cauchy: 2 atan(1) / pi
-    assert t_within(2.0, 2) == pytest.approx(2 / math.sqrt(6))  # t / sqrt(2 + t^2)
-
-
-def test_with_many_degrees_of_freedom_t_is_normal():
-    assert t_quantile(100_000) == pytest.approx(1.95996, abs=0.0001)
-
-
-@pytest.mark.parametrize(("degrees", "confidence"), [(0, 0.95), (-1, 0.95), (2, 0.0), (2, 1.0)])
-def test_a_quantile_that_is_none_is_refused(degrees, confidence):
-    with pytest.raises(ValueError, match="t quantile"):
-        t_quantile(degrees, confidence)
-
-
-@given(st.integers(min_value=1, max_value=300), st.floats(min_value=0.01, max_value=0.999))
-def test_the_quantile_is_where_the_distribution_has_its_confidence(degrees, confidence):
-    assert t_within(t_quantile(degrees, confidence), degrees) == pytest.approx(confidence, abs=1e-9)
 
 
 @pytest.mark.parametrize(("values", "digits"), [([1000.0, 1009.0], 4), ([1000.0, 1020.0], 3), ([1000.0], 3)])

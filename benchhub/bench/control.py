@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
 
-from . import live_log, queue, queue_page
+from . import live_log, permits, queue, queue_page
 from .forms_policy import PolicyForm
 from .models import Experiment, LiveLog, Run
 from .states import State
@@ -28,15 +28,22 @@ def queue_shown(request: HttpRequest) -> HttpResponse:
     return render(request, "bench/queue.html", queue_page.context(request.GET.get("page")))
 
 
+def _permitted(request: HttpRequest, pk: int) -> Experiment:
+    """The experiment, if the user may run on its hosts."""
+    experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
+    return experiment
+
+
 @require_POST
 def experiment_pause(request: HttpRequest, pk: int) -> HttpResponse:
-    queue.pause(get_object_or_404(Experiment, pk=pk), f"Paused by {request.user}.")
+    queue.pause(_permitted(request, pk), f"Paused by {request.user}.")
     return _back(request, reverse("experiment", args=[pk]))
 
 
 @require_POST
 def experiment_resume(request: HttpRequest, pk: int) -> HttpResponse:
-    queue.resume(get_object_or_404(Experiment, pk=pk))
+    queue.resume(_permitted(request, pk))
     transaction.on_commit(wake)
     return _back(request, reverse("experiment", args=[pk]))
 
@@ -44,13 +51,13 @@ def experiment_resume(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def experiment_move(request: HttpRequest, pk: int) -> HttpResponse:
     by = DIRECTIONS.get(request.POST.get("direction", ""), 0)
-    if not (by and queue.shift(get_object_or_404(Experiment, pk=pk), by)):
+    if not (by and queue.shift(_permitted(request, pk), by)):
         messages.info(request, "Nothing was moved: it stands at the end of the queue, or no longer waits.")
     return _back(request, reverse("queue"))
 
 
 def experiment_policy(request: HttpRequest, pk: int) -> HttpResponse:
-    experiment = get_object_or_404(Experiment, pk=pk)
+    experiment = _permitted(request, pk)
     form = PolicyForm(request.POST or None, instance=experiment)
     if request.method == "POST" and form.is_valid() and form.saved():
         transaction.on_commit(wake)
@@ -63,13 +70,14 @@ def experiment_policy(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def experiment_rerun(request: HttpRequest, pk: int) -> HttpResponse:
-    experiment = get_object_or_404(Experiment, pk=pk)
+    experiment = _permitted(request, pk)
     return _rerun(request, experiment.runs.all(), reverse("experiment", args=[pk]))
 
 
 @require_POST
 def run_rerun(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
+    permits.require_run(request.user, run)
     return _rerun(request, Run.objects.filter(pk=run.pk), reverse("run", args=[pk]))
 
 

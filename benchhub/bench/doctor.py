@@ -161,7 +161,7 @@ def _ticks(broker: Finding) -> Finding:
     waiting = vitals.broker_depth()
     text += f" {waiting} messages wait for a worker." if waiting else " No message waits for a worker."
     return Finding(
-        "ticks", "bad", text, "Start a worker." if waiting else "Start the ticker: `celery -A benchhub beat`."
+        "ticks", "bad", text, "Start a worker." if waiting else "Start the ticker: `celery -A benchhub.ticker beat`."
     )
 
 

@@ -23,7 +23,7 @@ from benchhub.catalog.models import Host
 from runners import job, probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
-from . import ingest, live_log, looks, loop, plan, queue, steps, visits, workers
+from . import growth, ingest, live_log, looks, loop, plan, queue, steps, visits, workers
 from .models import Attempt, Run
 from .states import ACTIVE, State
 from .steps import Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
@@ -50,11 +50,13 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
     Never waits for a load. Named runs do not wait for the looks at others: theirs is a host that stands idle.
     """
     named = list(run_ids)
-    taken = _follow(wake, named or queue.reserve())
+    if not named:
+        looks.note_signs(steps.signs(LOOK_EVERY.total_seconds()), LOOK_EVERY)
+    taken = _follow(wake, named or growth.reserve())
     while not named and (jobs := _round(wake)):
         taken += len(jobs)
         if _has_ended(jobs):
-            taken += _follow(wake, queue.reserve())
+            taken += _follow(wake, growth.reserve())
     return taken
 
 
@@ -63,7 +65,7 @@ def _follow(wake: Wake, run_ids: Sequence[int]) -> int:
     taken = 0
     while run_ids and (jobs := _round(wake, run_ids)):
         taken += len(jobs)
-        run_ids = queue.reserve() if _has_ended(jobs) else ()
+        run_ids = growth.reserve() if _has_ended(jobs) else ()
     return taken
 
 

@@ -30,6 +30,19 @@ def series_figure(series: Sequence[Series]) -> Figure:
     }
 
 
+def with_warmup(figure: Figure, warmup: Series) -> Figure:
+    """The figure with the warm-up before it, dotted and called so, at negative seconds."""
+    trace = _line(1, warmup, seconds_before(warmup), warmup.values)
+    trace |= {"name": "warm-up, not measured", "line": {"width": 1.5, "dash": "dot"}}
+    return {**figure, "data": [trace, *figure["data"]]}
+
+
+def seconds_before(warmup: Series) -> list[float]:
+    """Where each value's interval ends: the last at 0, where the measured part begins."""
+    count = len(warmup.values)
+    return [round((i + 1 - count) * warmup.step_s, 6) for i in range(count)]
+
+
 def named(quantity: str, unit: str) -> str:
     """latency_stddev_ms -> latency stddev: its unit stands beside it. What it counts stays: failed transactions."""
     return (quantity.removesuffix(f"_{unit}") if unit in TIMES else quantity).replace("_", " ")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 from django import forms
@@ -14,7 +14,9 @@ from django.http import QueryDict
 from benchhub.analysis.levels import parse as parse_levels
 from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
 
-from . import plan
+from . import forms_design, forms_growth, permits, plan
+from .forms_design import DesignFields, tried
+from .forms_growth import GrowthFields
 from .forms_policy import POLICY, PolicyFields
 from .models import Experiment, System
 
@@ -26,12 +28,25 @@ LOOPBACK = ("127.", "::1", "localhost")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A valid plan, nothing of it saved. `labels` are as typed: a system that is known keeps the label it has."""
+    """A valid plan, nothing of it saved. `labels` are as typed: a system that is known keeps the label it has.
 
-    experiment: Experiment
+    `experiment` is the first of its `parts`, and most often the only one; all are run on the same systems.
+    """
+
+    parts: tuple[Experiment, ...]
     systems: tuple[System, ...]
     labels: tuple[str, ...]
     client: Mapping[str, Any]  # the client's build as the driver's last probe found it
+    name: str = ""
+    preset: str = ""
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.parts[0]
+
+    def each(self) -> Iterator[Asked]:
+        """Its parts as plans of their own."""
+        yield from (replace(self, parts=(part,)) for part in self.parts)
 
 
 class Catalogue:
@@ -52,7 +67,7 @@ class Catalogue:
 
     @cached_property
     def hosts(self) -> dict[str, Host]:
-        return _by_key(Host.objects.order_by("name"))
+        return _by_key(Host.objects.exclude(trust=Host.Trust.ELSEWHERE).order_by("name"))
 
     def clients(self) -> list[tuple[str, str]]:
         """(folder, label) of each pgbench that a probe found."""
@@ -78,12 +93,26 @@ def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **opt
     choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
     return forms.TypedChoiceField(
         choices=choices,
-        coerce=rows.__getitem__,
+        coerce=partial(_row, rows),
         empty_value=None,
         required=required,
         error_messages={"required": "Choose one."},
         **options,
     )
+
+
+class _Several(forms.TypedMultipleChoiceField):
+    def to_python(self, value: Any) -> list[str]:
+        """An empty choice is none."""
+        chosen: list[str] = super().to_python([one for one in value or [] if one])
+        return chosen
+
+
+def _row(rows: Mapping[str, Any], key: str) -> Any:
+    """ValueError where it has gone since the form was shown: that is said beside the field."""
+    if key not in rows:
+        raise ValueError(key)
+    return rows[key]
 
 
 class SystemForm(forms.Form):
@@ -138,7 +167,7 @@ SystemFormSet = forms.formset_factory(
 )
 
 
-class PlanForm(PolicyFields):
+class PlanForm(DesignFields, GrowthFields, PolicyFields):
     name = forms.CharField(max_length=160, help_text="What the experiment is to find out, in a few words.")
     remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
     levels = forms.CharField(
@@ -151,7 +180,9 @@ class PlanForm(PolicyFields):
     warmup_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Warm-up before it, s")
     rest_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Rest after it, s")
     thread_rule = forms.CharField(
-        max_length=20, label="Threads", help_text="clients (one for each), clients/2, or a number."
+        max_length=100,
+        label="Threads",
+        help_text="clients (one for each), clients/2, or a number. Several make a part of the design each.",
     )
     vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
     checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
@@ -165,26 +196,25 @@ class PlanForm(PolicyFields):
         for name in POLICY:
             self.fields[name].required = False
         self.fields["workload"] = _choice(known.workloads, "Choose a workload")
+        self.fields["more_workloads"] = _Several(
+            choices=[(key, str(row)) for key, row in known.workloads.items()],
+            coerce=partial(_row, known.workloads),
+            required=False,
+            label="Others as well (optional)",
+            help_text="Each makes a part of the design. In conditions the one above is workload 1.",
+        )
         clients = [("", "the newest pgbench on the driver"), *known.clients()]
         self.fields["client"] = forms.ChoiceField(
             choices=clients, required=False, label="Client program", help_text="One program drives all systems."
         )
 
     def clean_levels(self) -> list[int]:
-        levels: list[int] = _tried(lambda: parse_levels(self.cleaned_data["levels"]))
+        levels: list[int] = tried(lambda: parse_levels(self.cleaned_data["levels"]))
         return levels
 
-    def clean_thread_rule(self) -> str:
-        rule: str = self.cleaned_data["thread_rule"]
-        _tried(lambda: plan.resolve_threads(rule, 1))
-        return rule
-
-
-def _tried(parse: Any) -> Any:
-    try:
-        return parse()
-    except ValueError as error:
-        raise forms.ValidationError(str(error)) from error
+    def clean_thread_rule(self) -> list[str]:
+        rules: list[str] = tried(lambda: forms_design.thread_rules(self.cleaned_data["thread_rule"]))
+        return rules
 
 
 class Draft:
@@ -197,13 +227,35 @@ class Draft:
         initial: Mapping[str, Any] | None = None,
         systems: Sequence[Mapping[str, Any]] = ({},),
         needs_name: bool = True,
+        user: Any = None,
     ) -> None:
         known = Catalogue()
-        self.known = known
+        self.known, self.user = known, user
         self.plan = PlanForm(data, initial=initial, known=known)
         self.plan.fields["name"].required = needs_name
         self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs={"known": known})
         self.asked = self._checked() if data is not None else None
+
+    @property
+    def has_matrix(self) -> bool:
+        return self._has("more_workloads", "scales", "rates")
+
+    @property
+    def has_preparation(self) -> bool:
+        return self._has("loading", "settle_s", "warmup_run_s", "restart", "drop_caches", "canary")
+
+    @property
+    def has_order(self) -> bool:
+        return self._has("order", "kept_only", "left_out")
+
+    @property
+    def has_growth(self) -> bool:
+        return self._has("grows", "most_runs", "precision_percent", "ceiling_ms")
+
+    def _has(self, *names: str) -> bool:
+        """Whether any of these fields holds more than its default: then it is not folded away."""
+        usual = {None, "", "0", "False", "[]", *map(str, forms_design.DEFAULTS.values())} - {"1"}
+        return any(str(self.plan[name].value() or "") not in usual or self.plan[name].errors for name in names)
 
     @property
     def problems(self) -> list[str]:
@@ -218,13 +270,15 @@ class Draft:
             return None
         systems = [self._system(form.cleaned_data) for form in self.systems]
         self._refuse_doubles(systems)
+        self._refuse_without_permit(systems)
         client = self._client([system.driver for system in systems])
         if client is None or any(self.systems.errors):
             return None
-        asked = Asked(
-            self._experiment(client), tuple(systems), tuple(f.cleaned_data["label"] for f in self.systems), client
-        )
-        return asked if self._can_run(asked) else None
+        labels = tuple(form.cleaned_data["label"] for form in self.systems)
+        parts = forms_design.parts(self._experiment(client), self.plan.cleaned_data, len(systems))
+        own = {name: self.plan.cleaned_data[name] for name in ("name", "preset")}
+        asked = Asked(tuple(parts), tuple(systems), labels, client, **own)
+        return asked if self._has_runs(asked) and self._can_run(asked) else None
 
     def _system(self, values: Mapping[str, Any]) -> System:
         names = ("driver", "hardware", "path", "label")
@@ -237,6 +291,12 @@ class Draft:
                 form.add_error("instance", "This system is in the plan already: change it or remove it.")
             seen.add(system.digest)
 
+    def _refuse_without_permit(self, systems: Sequence[System]) -> None:
+        for form, system in zip(self.systems, systems, strict=True):
+            hosts = (system.driver_id, system.instance.host_id)
+            if self.user and (sentence := permits.refusal(self.user, hosts)):
+                form.add_error("instance", sentence)
+
     def _client(self, drivers: Sequence[Host]) -> dict[str, Any] | None:
         try:
             return chosen_client(drivers, self.plan.cleaned_data["client"])
@@ -246,11 +306,12 @@ class Draft:
 
     def _experiment(self, client: Mapping[str, Any]) -> Experiment:
         values = self.plan.cleaned_data
-        same = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum")
+        same = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum")
         policy = {name: values[name] for name in POLICY if values[name] not in (None, "")}
         return Experiment(
-            **{name: values[name] for name in same},
+            **({name: values[name] for name in same} | forms_growth.values(values)),
             **policy,
+            **forms_design.values(values),
             **(PAUSED if values["is_paused"] else {}),
             checkpoint=values["checkpoint"],
             client_levels=values["levels"],
@@ -258,14 +319,25 @@ class Draft:
             client_bin_directory=client["bin_directory"],
         )
 
+    def _has_runs(self, asked: Asked) -> bool:
+        """Conditions may leave nothing; and a form may ask for more parts than a person can look through."""
+        if len(asked.parts) > forms_design.MOST_PARTS:
+            self.plan.add_error("scales", f"These are {len(asked.parts)} parts: more than {forms_design.MOST_PARTS}.")
+        elif not asked.parts:
+            self.plan.add_error("left_out", "The conditions leave no run in the plan.")
+        return not self.plan.errors
+
     def _can_run(self, asked: Asked) -> bool:
-        """What the load generator itself refuses: its version, the workload's parameters."""
+        """What the load generator itself refuses (its version, the workload's parameters), and what the hosts do."""
         try:
-            plan.run_spec(asked.experiment, asked.systems[0], max(asked.experiment.client_levels))
+            for part in asked.parts:
+                plan.spec_for(part, plan.step_at(part, asked.systems[0], max(part.levels), 1))
         except ValueError as error:
             self.plan.add_error("workload", str(error))
-            return False
-        return True
+        refused = forms_growth.refusals(asked.parts, asked.systems)
+        for field, sentence in (forms_design.refusals(asked.experiment, asked.systems) | refused).items():
+            self.plan.add_error(field, sentence)
+        return not self.plan.errors
 
 
 def _sentences(form: forms.Form) -> list[str]:

@@ -81,11 +81,22 @@ def _is_outside() -> Q:
     return Q(is_confined) & ~Q(Coalesce(inside, Value(False)))
 
 
-def _waits_for_data() -> Exists:
-    loads = Run.objects.filter(
-        kind=Run.Kind.LOAD, experiment=OuterRef("experiment"), system=OuterRef("system")
-    ).exclude(pk=OuterRef("pk"))
-    return Exists(loads.exclude(state__in=FINAL))
+def _waits_for_preparation() -> Q:
+    """For loads and warm-ups planned before it; and a load for all that was planned on what it replaces."""
+    before = Run.objects.filter(
+        experiment=OuterRef("experiment"), system=OuterRef("system"), position__lt=OuterRef("position")
+    ).exclude(state__in=FINAL)
+    return Q(Exists(before.exclude(kind=Run.Kind.MEASURE))) | Q(kind=Run.Kind.LOAD) & Q(Exists(before))
+
+
+def _waits_for_part() -> Exists:
+    """An earlier part of its design on the same server: they may need different data sets."""
+    earlier = Run.objects.filter(
+        experiment__design=OuterRef("experiment__design"),
+        experiment__lt=OuterRef("experiment"),
+        system__instance=OuterRef("system__instance"),
+    )
+    return Exists(earlier.exclude(state__in=FINAL))
 
 
 def hosts(run: Run) -> list[Host]:
@@ -118,7 +129,13 @@ GATES = (
         | (Q(**{f"{SERVER}__isnull": False}) & ~Q(**{f"{SERVER}__trust": Host.Trust.PINNED})),
         _untrusted_hosts,
     ),
-    Gate("without_data", Q(_waits_for_data()), lambda _: "Its data set is not loaded yet: that run comes first."),
+    Gate("without_data", _waits_for_preparation(), lambda _: "Its data set is not loaded (and warmed up) yet."),
+    Gate("part", Q(_waits_for_part()), lambda _: "An earlier part of its design uses the same server and comes first."),
+    Gate(
+        "canary",
+        Q(experiment__canary__in=["waits", "failed"], is_canary=False),
+        lambda _: "The canary, its experiment's lowest and highest level, comes first.",
+    ),
     Gate("blocked", Q(_is_blocked()), lambda _: "A host of it is blocked now, or would be before the run ends."),
     Gate(
         "outside",

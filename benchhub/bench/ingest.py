@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models.functions import Now
 
-from benchhub.analysis import audit, digest
+from benchhub.analysis import audit, digest, verdict
 from benchhub.analysis.settings import same_setting
 from benchhub.catalog.models import DataSet
 from runners import tools
 from runners.contract import Doubt, Outputs, RunResult
 
-from . import plan
+from . import plan, run_facts
 from .models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from .states import State
 
@@ -90,13 +90,24 @@ def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
 def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
     """The rows of a measuring run that ended well."""
     differences = settings_that_differ(run, observed.settings)
-    doubts = [*result.doubts, *audit_doubts(run, result, observed), *map(_difference_doubt, differences)]
+    doubts = [*map(difference_doubt, differences), *_judged(run, result, observed)]
+    result_row(run, attempt, result, observed, doubts).save()
+    _store_series(run, result)
+    _store_found(run, observed, differences)
+
+
+def result_row(
+    run: Run, attempt: Attempt, result: RunResult, observed: Observed, more_doubts: Iterable[Doubt] = ()
+) -> Result:
+    """Unsaved; with what its parser and the audit of its numbers doubt, and with `more_doubts`."""
+    doubts = [*result.doubts, *audit_doubts(run, result, observed), *more_doubts]
     value = {name: measure.value for name, measure in result.measures.items()}
-    Result.objects.create(
+    throughput = result.measures[throughput_name(run)]
+    return Result(
         run=run,
         attempt=attempt,
-        throughput=value["tps"],
-        unit=result.measures["tps"].unit,
+        throughput=throughput.value,
+        unit=throughput.unit,
         latency_average_ms=value.get("latency_average_ms"),
         latency_p50_ms=value.get("latency_p50_ms"),
         latency_p95_ms=value.get("latency_p95_ms"),
@@ -106,12 +117,15 @@ def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observ
         remarks=list(result.remarks),
         parser=result.parser,
     )
-    _store_series(run, result)
-    _store_found(run, observed, differences)
 
 
-def _store_series(run: Run, result: RunResult) -> None:
-    Series.objects.bulk_create(
+def throughput_name(run: Run) -> str:
+    """The measure that stands for the run: tps, mqth."""
+    return tools.get(plan.spec_of(run).tool).unit.lower()
+
+
+def series_rows(run: Run, result: RunResult) -> list[Series]:
+    return [
         Series(
             run=run,
             metric=series.metric,
@@ -121,7 +135,11 @@ def _store_series(run: Run, result: RunResult) -> None:
             values=list(series.values),
         )
         for series in result.series
-    )
+    ]
+
+
+def _store_series(run: Run, result: RunResult) -> None:
+    Series.objects.bulk_create(series_rows(run, result))
     LatencyHistogram.objects.bulk_create(
         LatencyHistogram(
             run=run,
@@ -161,7 +179,7 @@ def settings_that_differ(run: Run, found: Mapping[str, Any]) -> list[dict[str, s
     return rows
 
 
-def _difference_doubt(row: Mapping[str, str]) -> Doubt:
+def difference_doubt(row: Mapping[str, str]) -> Doubt:
     return Doubt("settings_differ", f"{row['name']} was {row['found']}, although {row['asked']} was asked for.")
 
 
@@ -174,7 +192,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
             clients=run.clients,
             threads=run.threads,
             duration_s=spec.duration_s,
-            tps=value["tps"],
+            tps=value[throughput_name(run)],
             tps_including=value.get("tps_including"),
             tps_excluding=value.get("tps_excluding"),
             transactions=_whole(value.get("transactions")),
@@ -194,6 +212,14 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
         )
     )
     return [Doubt(code, text) for code, text in found]
+
+
+def _judged(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
+    """What else speaks against the run: its series, its failures, and what was counted around it."""
+    value = {name: measure.value for name, measure in result.measures.items()}
+    tps = [(series.values, series.step_s) for series in result.series if series.metric == run_facts.THROUGHPUT]
+    facts = run_facts.facts(run, (), value, tps[0] if tps else None, observed.deltas)
+    return [Doubt(reason.code, reason.text) for reason in verdict.of_run(facts).reasons]
 
 
 def _whole(number: float | None) -> int | None:

@@ -1,12 +1,14 @@
 """Looks at many runs under way at once: what they need by two queries, and what they saw by one statement.
 
 Nearly all of a worker's steps are looks that find a load still running. Only those are shortened here; a look that
-has anything else to say is written like every other answer (bench/execution.py).
+has anything else to say is written like every other answer (bench/execution.py). Where the exec that waits for a run's
+end says that all is as it was, no look is needed at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 
@@ -16,7 +18,7 @@ from django.db.models import Prefetch, QuerySet
 from . import queue
 from .models import Attempt, Run
 from .states import State
-from .steps import Answer, Job, Looked
+from .steps import Answer, Job, Looked, Seen
 
 QUIET = """
 UPDATE bench_watch AS w
@@ -25,6 +27,34 @@ SET next_look_at = now() + make_interval(secs => %s), lease_until = NULL, last_c
 FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS seen(run_id, fence, step)
 WHERE w.run_id = seen.run_id AND w.fence = seen.fence
 """
+
+
+# A look that somebody asked for is due at once, and is left alone.
+SIGNS = """
+UPDATE bench_watch AS w
+SET last_contact_at = greatest(w.last_contact_at, now() - make_interval(secs => seen.age_s)),
+    next_look_at = CASE
+        WHEN seen.is_steady AND w.progress_offset = seen.err_size AND w.out_offset = seen.out_size
+        THEN greatest(w.next_look_at, now() + make_interval(secs => %s - seen.age_s))
+        ELSE w.next_look_at END
+FROM unnest(%s::bigint[], %s::float[], %s::bool[], %s::bigint[], %s::bigint[])
+    AS seen(run_id, age_s, is_steady, err_size, out_size), bench_run AS r
+WHERE w.run_id = seen.run_id AND r.id = seen.run_id AND r.state = 'running' AND r.cancel_asked_at IS NULL
+    AND w.lease_until IS NULL AND w.next_look_at > now() AND w.contact_error = ''
+"""
+STEADY = 3  # so many signs alike: a look came in between, and has seen what changed before them
+
+
+def note_signs(seen: Mapping[int, Seen], look_every: timedelta) -> None:
+    """Of runs whose wait says that they are alive note the contact, and put off the look that could see no more."""
+    if not seen:
+        return
+    now_s = time.monotonic()
+    rows = (
+        (pk, now_s - one.at_s, one.times >= STEADY, one.sign.err_size, one.sign.out_size) for pk, one in seen.items()
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(SIGNS, [2 * look_every.total_seconds(), *map(list, zip(*rows, strict=True))])
 
 
 def under_way(claims: Iterable[queue.Claim]) -> QuerySet[Run]:

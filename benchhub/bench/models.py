@@ -15,12 +15,15 @@ from django.db.models.functions import Coalesce, Now
 from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
+from .models_delivery import Delivery
+from .models_design import Design, Designed, SetAside
+from .models_growth import Grown, Growth
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
 from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
+__all__ = ["Delivery", "Design", "Growth", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
 
 
 class System(models.Model):
@@ -94,7 +97,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         )
 
 
-class Experiment(models.Model):
+class Experiment(Designed, Grown):
     """Systems x load levels x repeats of one workload under one protocol."""
 
     class FailurePolicy(models.TextChoices):
@@ -105,6 +108,7 @@ class Experiment(models.Model):
     name = models.CharField(max_length=160)
     remark = models.TextField(blank=True)
     is_demonstration = models.BooleanField(default=False)
+    is_brought_in = models.BooleanField(default=False, help_text="Its runs were measured elsewhere.")
     workload = models.ForeignKey(Workload, models.PROTECT)
     systems = models.ManyToManyField(System, through="ExperimentSystem", related_name="experiments")
     client_build = models.ForeignKey(PgBuild, models.PROTECT, help_text="One pgbench serves every system.")
@@ -139,6 +143,7 @@ class Experiment(models.Model):
                 name="experiment_failure_policy",
             ),
             models.CheckConstraint(condition=Q(attempts_if_lost__gte=1), name="experiment_has_attempts"),
+            models.CheckConstraint(condition=Q(grows="") | Q(most_runs__gte=1), name="experiment_grows_in_budget"),
         ]
 
     def __str__(self) -> str:
@@ -172,9 +177,13 @@ class RunQuerySet(models.QuerySet["Run"]):
     def active(self) -> Self:
         return self.filter(state__in=ACTIVE)
 
+    def counted(self) -> Self:
+        """Runs that may become points: measured, ended well, and not set aside."""
+        return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False, set_aside_at=None)
+
     def measured(self) -> Self:
-        """Runs that may become points: measured, and ended well."""
-        return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False)
+        """Those of a curve against clients. Runs of an open loop never share that axis."""
+        return self.counted().filter(rate_tps=0)
 
     def next_first(self) -> Self:
         """In the order of the queue: by priority, then age, then the order of the plan."""
@@ -185,11 +194,12 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.select_related("system__hardware", "system__build", "result", "watch").order_by("position")
 
 
-class Run(models.Model):
+class Run(SetAside):
     """One execution at one load level (or the load of a data set). This table is the queue of record."""
 
     class Kind(models.TextChoices):
         LOAD = "load", "loads the data set"
+        WARMUP = "warmup", "warms up"
         MEASURE = "measure", "measures"
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -200,6 +210,8 @@ class Run(models.Model):
     clients = models.PositiveIntegerField()
     threads = models.PositiveIntegerField()
     repeat = models.PositiveIntegerField()
+    rate_tps = models.PositiveIntegerField(default=0, help_text="Offered, in an open loop; 0 in a closed one.")
+    is_canary = models.BooleanField(default=False)
     spec = models.JSONField(help_text="The frozen RunSpec.")
     protocol = models.ForeignKey(Protocol, models.PROTECT, db_column="protocol_digest")
     expected_s = models.PositiveIntegerField(default=0)
@@ -209,6 +221,8 @@ class Run(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    delivery = models.ForeignKey(Delivery, models.PROTECT, null=True, blank=True, related_name="runs")
+    source = models.CharField(max_length=300, blank=True, help_text="Whence it was brought in.")
 
     objects = RunQuerySet.as_manager()
 
@@ -219,7 +233,7 @@ class Run(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["experiment", "system", "kind", "clients", "repeat"], name="run_planned_once"
+                fields=["experiment", "system", "kind", "clients", "repeat", "rate_tps"], name="run_planned_once"
             ),
             models.UniqueConstraint(fields=["experiment", "position"], name="run_position_once"),
             models.CheckConstraint(condition=Q(state__in=list(State.values)), name="run_state_known"),
@@ -232,8 +246,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         if self.kind == self.Kind.LOAD:
             return f"Data set of {self.system}"
+        if self.kind == self.Kind.WARMUP:
+            return f"Warm-up of {self.system}"
         clients = "1 client" if self.clients == 1 else f"{self.clients} clients"
-        return f"{self.system}, {clients}, repeat {self.repeat}"
+        offered = f", {self.rate_tps:,} TPS offered" if self.rate_tps else ""
+        return f"{self.system}, {clients}{offered}, repeat {self.repeat}"
 
     @property
     def is_final(self) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from math import ceil
 from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models.functions import Now
 
-from benchhub.analysis import digest
-from benchhub.catalog.models import DataSet, Hardware, Host, Instance
+from benchhub.analysis import design, digest
+from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
 from runners import tools
 from runners.contract import Endpoint, RunSpec
 from runners.tools import choose_sampling_rate
@@ -24,7 +24,7 @@ UNKNOWN_TPS = 1_000_000
 UNKNOWN_TPS_PER_THREAD = 60_000
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
-LOAD_GUESS_S_PER_SCALE = 0.3
+QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
 
 
 def resolve_threads(rule: str, clients: int) -> int:
@@ -94,16 +94,36 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "tool": workload.tool,
             "parameters": dict(workload.parameters),
             "data_set": dict(tool.data_set(workload.parameters)),
-            "client": f"{workload.tool} {experiment.client_build.version}",
+            "client": f"{tool.program} {experiment.client_build.version}",
             "duration_s": experiment.duration_s,
             "warmup_s": experiment.warmup_s,
             "vacuum": experiment.vacuum,
             "checkpoint": experiment.checkpoint,
+            "loading": experiment.loading,
+            "warmup_run": warmup_form(experiment),
+            "settle_s": experiment.settle_s,
+            "restart": experiment.restart,
+            "drop_caches": experiment.drop_caches,
+            "open_loop": open_loop_form(experiment),
             "thread_rule": experiment.thread_rule,
             "path": system.path,
             "durability": digest.durability(configuration.settings, volatile_storage=configuration.volatile_storage),
         }
     )
+
+
+def warmup_form(experiment: Experiment) -> dict[str, int]:
+    """The warm-up that is a run of its own; empty for none."""
+    if not experiment.warmup_run_s:
+        return {}
+    return {"duration_s": experiment.warmup_run_s, "clients": experiment.warmup_run_clients}
+
+
+def open_loop_form(experiment: Experiment) -> dict[str, int]:
+    """What all runs of a sweep of rates have in common; empty for a closed loop."""
+    if not experiment.rates_tps:
+        return {}
+    return {"clients": experiment.client_levels[0], "latency_limit_us": experiment.latency_limit_us}
 
 
 def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
@@ -126,6 +146,10 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
         warmup_s=experiment.warmup_s,
         vacuum=experiment.vacuum,
         checkpoint=experiment.checkpoint,
+        settle_s=experiment.settle_s,
+        drop_caches=experiment.drop_caches,
+        restart_directory=instance.data_directory if experiment.restart else "",
+        restart_bin_directory=instance.bin_directory if experiment.restart else "",
         log_sampling_rate=choose_sampling_rate(expected_tps(system, clients), experiment.duration_s),
     )
     tools.get(spec.tool).check(spec)
@@ -144,90 +168,147 @@ def expected_tps(system: System, clients: int) -> float:
 
 
 class Step(NamedTuple):
-    """A run before it is one: no clients and no repeat means that it loads the system's data set."""
+    """A run before it is one. A load, once for all, and a canary's preparation belong to no level or repeat (0)."""
 
     system: System
     clients: int = 0
     repeat: int = 0
+    kind: str = Run.Kind.MEASURE
+    is_canary: bool = False
+    rate_tps: int = 0
 
 
 def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[System]) -> Iterator[Step]:
-    """The order of the runs: missing data sets first, then blocked by repeat, then by level."""
-    yield from (Step(system) for system in to_load)
-    for repeat in range(1, experiment.repeats + 1):
-        for clients in experiment.client_levels:
-            yield from (Step(system, clients, repeat) for system in systems)
+    """The order of the runs: missing data sets first, then warm-ups, then the canary, then the order asked for.
+
+    A plan that grows (bench/growth.py) has no more than its preparation at first.
+    """
+    planned = [] if experiment.grows else slots(experiment, len(systems))
+    first = design.canary(planned) if experiment.canary else []
+    used = {slot.system for slot in planned}
+    in_use = [system for number, system in enumerate(systems, start=1) if experiment.grows or number in used]
+    yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(first)) for system in in_use if system in to_load)
+    if experiment.warmup_run_s:
+        warmup = Step(in_use[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(first))
+        yield from (warmup._replace(system=system) for system in in_use)
+    later = set(first)
+    for slot in (*first, *(slot for slot in planned if slot not in later)):
+        step = step_at(experiment, systems[slot.system - 1], slot.level, slot.repeat)._replace(is_canary=slot in later)
+        if experiment.loading == Experiment.Loading.EACH:
+            yield step._replace(kind=Run.Kind.LOAD)
+        yield step
 
 
-def expand(experiment: Experiment) -> Iterator[Run]:
-    """The experiment's runs, unsaved, in order."""
+def step_at(experiment: Experiment, system: System, level: int, repeat: int) -> Step:
+    """A measuring run at one of the experiment's levels: so many clients, or its own number of them at that rate."""
+    if experiment.rates_tps:
+        return Step(system, experiment.client_levels[0], repeat, rate_tps=level)
+    return Step(system, level, repeat)
+
+
+def slots(experiment: Experiment, systems: int) -> list[design.Slot]:
+    """The measuring runs in the order asked for."""
+    return design.slots(
+        systems,
+        experiment.levels,
+        experiment.repeats,
+        order=experiment.order,
+        seed=experiment.order_seed,
+        kept_only=experiment.kept_only,
+        left_out=experiment.left_out,
+        level="rate" if experiment.rates_tps else "clients",
+    )
+
+
+def expand(experiment: Experiment, to_load: Sequence[System] | None = None) -> Iterator[Run]:
+    """The experiment's runs, unsaved, in order. `to_load`: whose data set comes first; None for what is missing now."""
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
     protocols = {system.pk: Protocol.of(protocol_form(experiment, system)) for system in systems}
-    to_load = without_data_set(experiment, systems)
-    for position, step in enumerate(steps(experiment, systems, to_load), start=1):
-        protocol = protocols[step.system.pk]
-        if step.repeat:
-            yield _measure_run(experiment, step.system, protocol, position, step.clients, step.repeat)
-        else:
-            yield _load_run(experiment, step.system, protocol, position)
+    missing = without_data_set(experiment, systems) if to_load is None else to_load
+    for position, step in enumerate(steps(experiment, systems, missing), start=1):
+        yield run_of(experiment, step, protocols[step.system.pk], position)
 
 
 def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[System]:
     """The systems whose data set has to be loaded first."""
-    recipe = digest.digest(tools.get(experiment.workload.tool).data_set(experiment.workload.parameters))
-    instances = [system.instance_id for system in systems]
-    there = DataSet.objects.filter(instance__in=instances, recipe_digest=recipe, replaced_at=None)
-    loaded = set(there.values_list("instance", flat=True))
-    return [system for system in systems if system.instance_id not in loaded]
+    [missing] = loads([experiment], systems)
+    return missing
 
 
-def _load_run(experiment: Experiment, system: System, protocol: Protocol, position: int) -> Run:
-    spec = asdict(run_spec(experiment, system, 1)) | {"kind": "load"}
+def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[System]]:
+    """For each of these experiments, run one after the other, the systems whose data set it has to load first."""
+    current = DataSet.objects.filter(instance__in=[system.instance_id for system in systems], replaced_at=None)
+    there = dict(current.values_list("instance", "recipe_digest"))
+    missing = []
+    for part in parts:
+        recipe = digest.digest(tools.get(part.workload.tool).data_set(part.workload.parameters))
+        is_each = part.loading == Experiment.Loading.EACH
+        missing.append([one for one in systems if there.get(one.instance_id) != recipe and not is_each])
+        there |= dict.fromkeys((system.instance_id for system in systems), recipe)
+    return missing
+
+
+def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int) -> Run:
+    """One run of the plan, unsaved, with its frozen RunSpec."""
+    spec = spec_for(experiment, step)
+    is_load = step.kind == Run.Kind.LOAD
     return Run(
         experiment=experiment,
-        system=system,
-        kind=Run.Kind.LOAD,
+        system=step.system,
+        kind=step.kind,
         position=position,
-        clients=0,
-        threads=0,
-        repeat=0,
-        spec=spec,
-        protocol=protocol,
-        expected_s=load_guess_s(experiment.workload.parameters),
-    )
-
-
-def load_guess_s(parameters: Mapping[str, Any]) -> int:
-    """Seconds that a data set of this scale takes to load, where nothing better is known."""
-    scale: float = parameters.get("scale", 1)
-    return ceil(max(LOAD_GUESS_S, scale * LOAD_GUESS_S_PER_SCALE))
-
-
-def _measure_run(
-    experiment: Experiment, system: System, protocol: Protocol, position: int, clients: int, repeat: int
-) -> Run:
-    spec = run_spec(experiment, system, clients)
-    return Run(
-        experiment=experiment,
-        system=system,
-        position=position,
-        clients=clients,
-        threads=spec.threads,
-        repeat=repeat,
+        clients=step.clients,
+        threads=min(spec.threads, step.clients),
+        repeat=step.repeat,
+        rate_tps=step.rate_tps,
+        is_canary=step.is_canary,
         spec=asdict(spec),
         protocol=protocol,
-        expected_s=spec.expected_s,
+        expected_s=load_guess_s(experiment.workload) if is_load else spec.expected_s,
     )
+
+
+def spec_for(experiment: Experiment, step: Step) -> RunSpec:
+    spec = run_spec(experiment, step.system, max(step.clients, 1))
+    if step.kind == Run.Kind.LOAD:
+        return replace(run_spec(experiment, step.system, 1), kind="load")
+    if step.kind == Run.Kind.WARMUP:
+        return replace(spec, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
+    spec = replace(spec, watch_idle_s=QUIET_S if step.is_canary else 0)
+    return at_rate(experiment, spec, step.rate_tps) if step.rate_tps else spec
+
+
+def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
+    """The run as an open loop: logs are sampled by the rate that is offered. ValueError where the tool has none."""
+    own = {"rate_tps": rate_tps, "latency_limit_ms": experiment.latency_limit_ms}
+    offered = replace(
+        spec,
+        parameters={**spec.parameters, **own},
+        log_sampling_rate=choose_sampling_rate(rate_tps, spec.duration_s),
+    )
+    tools.get(spec.tool).check(offered)
+    return offered
+
+
+def load_guess_s(workload: Workload) -> int:
+    """Seconds that a data set of this size takes to load, where nothing better is known."""
+    return ceil(max(LOAD_GUESS_S, tools.get(workload.tool).load_guess_s(workload.parameters)))
 
 
 @transaction.atomic
-def queue(experiment: Experiment, systems: list[System]) -> list[Run]:
-    """Save the experiment with its systems and put all its runs into the queue; ValueError says what cannot be run."""
+def queue(experiment: Experiment, systems: list[System], to_load: Sequence[System] | None = None) -> list[Run]:
+    """Save the experiment with its systems and put all its runs into the queue; ValueError says what cannot be run.
+
+    `to_load`: as for expand().
+    """
     experiment.save()
     ExperimentSystem.objects.bulk_create(
         ExperimentSystem(experiment=experiment, system=system, position=i) for i, system in enumerate(systems)
     )
-    runs = list(expand(experiment))
+    return save_runs(list(expand(experiment, to_load)))
+
+
+def save_runs(runs: list[Run]) -> list[Run]:
     for run in runs:
         run.spec["application_name"] = f"benchhub-{run.uuid}"
     return Run.objects.bulk_create(runs)
@@ -238,9 +319,10 @@ def again(experiment: Experiment, user: Any = None) -> Experiment:
     """Queue the same experiment once more, beside the first, on the same systems as they are now."""
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system")]
     fields = {field.attname: getattr(experiment, field.attname) for field in Experiment._meta.concrete_fields}
-    for own in ("id", "created_at", "created_by_id", "place", "paused_at", "pause_reason", "resumed_at"):
+    for own in ("id", "created_at", "created_by_id", "design_id", "place", "paused_at", "pause_reason", "resumed_at"):
         del fields[own]
     copy = Experiment(**fields, created_by=user)
+    copy.canary = Experiment.Canary.WAITS if copy.canary else Experiment.Canary.NONE
     if experiment.reservations.filter(window=None).exists():
         copy.paused_at, copy.pause_reason = Now(), PASSED
     queue(copy, systems)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import fmean
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q, Sum
 from django.http import QueryDict
 
+from benchhub.analysis.levels import spell
 from benchhub.catalog.models import PgBuild
 
-from . import plan
+from . import forms_design, forms_growth, growth, plan, planning_costs
 from .forms import Asked, PlanForm, SystemForm
 from .forms_policy import POLICY
-from .models import Experiment, Run, System
+from .models import Design, Experiment, Run, System
+from .planning_costs import Costs
 from .planning_doubts import doubts
-from .progress import STEPS_GUESS_S
-from .states import FINAL, State
+from .states import FINAL
 
-RECENT = 50
+SPELLED_OUT = 12
+HOW: dict[str, str] = {
+    Experiment.Order.BLOCKED: "at each level",
+    Experiment.Order.LISTED: "first all of",
+    Experiment.Order.SHUFFLED: "at random on",
+    Experiment.Order.RANDOM: "at random on",
+}
 DEFAULTS = {
     "levels": "1, 2, 4, 8",
     "repeats": 3,
@@ -34,16 +41,24 @@ DEFAULTS = {
     "failure_policy": Experiment.FailurePolicy.CONTINUE,
     "failure_limit": 3,
     "attempts_if_lost": 2,
+    **forms_design.DEFAULTS,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Runs that belong together in the order: the loads of data sets (repeat 0), or one repeat."""
+    """Runs that belong together in the order: loads, warm-ups, the canary, one repeat, or all of them (repeat 0)."""
 
     repeat: int
     systems: tuple[System, ...]
     levels: tuple[int, ...]
+    kind: str = Run.Kind.MEASURE
+    is_canary: bool = False
+    how: str = "at each level"
+
+    @property
+    def spelled(self) -> str:
+        return spell(sorted(self.levels)) if len(self.levels) > SPELLED_OUT else ", ".join(map(str, self.levels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,63 +73,63 @@ class Preview:
     ahead: int
     wait_s: float
     doubts: tuple[str, ...]
+    costs: Costs
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An experiment of a design, with its own runs and loads of data sets."""
+
+    experiment: Experiment
+    run_count: int
+    load_count: int
 
 
 def look(asked: Asked) -> Preview:
-    to_load = plan.without_data_set(asked.experiment, asked.systems)
-    steps = list(plan.steps(asked.experiment, asked.systems, to_load))
+    """`blocks` are those of the first part: the others differ in what is run, not in its order."""
+    to_load = plan.loads(asked.parts, asked.systems)
+    certain = [list(plan.steps(part, asked.systems, first)) for part, first in zip(asked.parts, to_load, strict=True)]
+    steps = [[*of, *growth.most(part, asked.systems)] for part, of in zip(asked.parts, certain, strict=True)]
     ahead, wait_s = _ahead(asked.systems)
+    costs = planning_costs.costs(asked.parts, asked.systems, steps)
     return Preview(
         asked=asked,
-        run_count=len(steps),
-        load_count=len(to_load),
-        total_s=_total_s(asked, len(steps) - len(to_load), len(to_load)),
-        blocks=_blocks(steps),
+        run_count=sum(map(len, steps)),
+        load_count=costs.loads,
+        total_s=costs.total_s,
+        blocks=_blocks(certain[0], asked.experiment.order),
         ahead=ahead,
         wait_s=wait_s,
-        doubts=tuple(dict.fromkeys(doubts(asked))),
+        doubts=tuple(dict.fromkeys(doubts(asked, to_load))),
+        costs=costs,
+        parts=tuple(_part(part, of) for part, of in zip(asked.parts, steps, strict=True)),
     )
 
 
-def _blocks(steps: Sequence[plan.Step]) -> tuple[Block, ...]:
-    blocks = []
-    for repeat, group in groupby(steps, key=lambda step: step.repeat):
-        rows = list(group)
-        systems = {row.system.digest: row.system for row in rows}
-        blocks.append(Block(repeat, tuple(systems.values()), tuple(dict.fromkeys(row.clients for row in rows))))
-    return tuple(blocks)
+def _part(experiment: Experiment, steps: Sequence[plan.Step]) -> Part:
+    counts = Counter(step.kind for step in steps)
+    return Part(experiment, counts[Run.Kind.MEASURE], counts[Run.Kind.LOAD])
 
 
-def _total_s(asked: Asked, measuring: int, loading: int) -> float:
-    """One run after the other, by what runs on these drivers and loads into these instances took before."""
-    of = asked.experiment
-    each_s = of.duration_s + of.warmup_s + of.rest_s + _extra_s(asked.systems)
-    return measuring * each_s + loading * _load_s(asked)
+def _blocks(steps: Sequence[plan.Step], order: str) -> tuple[Block, ...]:
+    """Loads before each run are no blocks of their own: they are counted with what the plan takes."""
+    rows = [step for step in steps if step.kind != Run.Kind.LOAD or step.repeat == 0]
+    return tuple(_block(list(group), order) for _, group in groupby(rows, key=lambda step: _block_key(step, order)))
 
 
-def _extra_s(systems: Sequence[System]) -> float:
-    """What a run takes beside its load: vacuum, checkpoint, counters, collecting."""
-    ended = _ended(Run.Kind.MEASURE).filter(system__driver__in={system.driver_id for system in systems})
-    taken = ended.values_list("started_at", "ended_at", "expected_s")[:RECENT]
-    return (
-        max(0.0, fmean((end - start).total_seconds() - asked for start, end, asked in taken))
-        if taken
-        else STEPS_GUESS_S
+def _block_key(step: plan.Step, order: str) -> tuple[Any, ...]:
+    in_repeats = order in (Experiment.Order.BLOCKED, Experiment.Order.SHUFFLED)
+    is_measuring = step.kind == Run.Kind.MEASURE
+    return step.kind, step.is_canary, step.repeat if in_repeats and is_measuring and not step.is_canary else 0
+
+
+def _block(rows: Sequence[plan.Step], order: str) -> Block:
+    systems = tuple({row.system.digest: row.system for row in rows}.values())
+    kind, is_canary, repeat = _block_key(rows[0], order)
+    return Block(
+        repeat, systems, tuple(dict.fromkeys(row.rate_tps or row.clients for row in rows)), kind, is_canary, HOW[order]
     )
-
-
-def _load_s(asked: Asked) -> float:
-    """Seconds that a data set of this scale takes to load, in proportion to those loaded before."""
-    scale: float = asked.experiment.workload.parameters.get("scale", 1)
-    ended = _ended(Run.Kind.LOAD).filter(system__instance__in={system.instance_id for system in asked.systems})
-    taken = ended.values_list("started_at", "ended_at", "spec__parameters__scale")[:RECENT]
-    each_s = [(end - start).total_seconds() / of for start, end, of in taken if of]
-    return scale * fmean(each_s) if each_s else plan.load_guess_s(asked.experiment.workload.parameters)
-
-
-def _ended(kind: str) -> Any:
-    known = Run.objects.filter(kind=kind, state=State.SUCCEEDED, started_at__isnull=False, ended_at__isnull=False)
-    return known.order_by("-pk")
 
 
 def _ahead(systems: Sequence[System]) -> tuple[int, float]:
@@ -127,12 +142,20 @@ def _ahead(systems: Sequence[System]) -> tuple[int, float]:
 
 @transaction.atomic
 def queue(asked: Asked, user: Any) -> Experiment:
-    """Save what was asked for and put its runs into the queue; returns the experiment."""
-    experiment = asked.experiment
-    experiment.client_build = PgBuild.from_facts(asked.client)
-    experiment.created_by = user
-    plan.queue(experiment, [_saved(system) for system in asked.systems])
-    return experiment
+    """Save what was asked for and put its runs into the queue; returns its (first) experiment."""
+    systems = [_saved(system) for system in asked.systems]
+    client = PgBuild.from_facts(asked.client)
+    design = _saved_design(asked, user) if len(asked.parts) > 1 else None
+    for part, to_load in zip(asked.parts, plan.loads(asked.parts, systems), strict=True):
+        part.client_build, part.created_by, part.design = client, user, design
+        part.workload = forms_design.saved_workload(part.workload)
+        plan.queue(part, systems, to_load)
+    return asked.experiment
+
+
+def _saved_design(asked: Asked, user: Any) -> Design:
+    remark = asked.experiment.remark
+    return Design.objects.create(name=asked.name, remark=remark, created_by=user, preset=asked.preset)
 
 
 def _saved(asked: System) -> System:
@@ -147,11 +170,17 @@ def _saved(asked: System) -> System:
 def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The form's values, and its systems', of a plan that is like an experiment's."""
     same = ("name", "remark", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum", "checkpoint")
-    values = {name: getattr(experiment, name) for name in (*same, *POLICY)}
+    values = {name: getattr(experiment, name) for name in (*same, *POLICY, *forms_design.SAME)}
     values |= {
         "workload": experiment.workload_id,
         "client": experiment.client_bin_directory,
-        "levels": ", ".join(map(str, experiment.client_levels)),
+        "levels": spell(experiment.client_levels),
+        "rates": spell(experiment.rates_tps),
+        "latency_limit_ms": f"{experiment.latency_limit_ms:g}" if experiment.rates_tps else "",
+        "canary": bool(experiment.canary),
+        "kept_only": "\n".join(experiment.kept_only),
+        "left_out": "\n".join(experiment.left_out),
+        **forms_growth.initial(experiment),
     }
     rows = experiment.experimentsystem_set.select_related("system")
     return values, [_system_values(row.system) for row in rows]
@@ -175,7 +204,8 @@ def _system_values(system: System) -> dict[str, Any]:
 
 def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The form's values, and its systems', as they were typed: whatever they are, nothing is checked."""
-    values = {name: data.get(name, "") for name in (*PlanForm.base_fields, "workload", "client")}
+    values: dict[str, Any] = {name: data.get(name, "") for name in (*PlanForm.base_fields, "workload", "client")}
+    values["more_workloads"] = data.getlist("more_workloads")
     names = (*SystemForm.base_fields, "instance", "hardware", "driver")
     total = data.get("systems-TOTAL_FORMS", "")
     count = min(int(total), 50) if total.isdecimal() else 1

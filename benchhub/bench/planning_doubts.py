@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from benchhub.analysis.digest import differing_fields, labels
+from benchhub.analysis.oddities import Planned, oddities
+from benchhub.analysis.settings import seconds
 from benchhub.catalog.models import Host
 
+from . import plan
 from .forms import Asked
-from .models import System
-from .plan import protocol_form, resolve_threads
+from .models import Experiment, System
+from .plan import protocol_form
+from .planning_costs import data_set_bytes
 
-SHORT_S = 30
-DEFAULT_CONNECTIONS = 100
-RESERVED_CONNECTIONS = 3
+DEFAULT_CONNECTIONS, CHECKPOINT_TIMEOUT_S = 100, 300  # PostgreSQL's own
+WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNORECASE)
 
 
-def doubts(asked: Asked) -> Iterator[str]:
+def doubts(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
     yield from _hosts(asked.systems)
     yield from _protocols(asked)
-    yield from _connections(asked)
-    yield from _branches(asked)
-    yield from _threads(asked)
-    yield from _protocol_is_weak(asked)
-    yield from _shared_machines(asked.systems)
+    for one in planned(asked, to_load):
+        yield from oddities(one)
     yield from described_twice(asked.systems)
     yield from _labels(asked)
 
@@ -49,48 +51,64 @@ def _protocols(asked: Asked) -> Iterator[str]:
         yield f"The systems differ in their protocol ({named}): they will not share a plot and are not compared."
 
 
-def _connections(asked: Asked) -> Iterator[str]:
-    highest = max(asked.experiment.client_levels)
-    for system in asked.systems:
-        text = str(system.configuration.settings.get("max_connections", ""))
-        allowed = int(text) if text.isdecimal() else DEFAULT_CONNECTIONS
-        if highest > allowed - RESERVED_CONNECTIONS:
-            whose = "asks for" if text else "does not set it, so it has PostgreSQL's default of"
-            yield (
-                f"{highest} clients may be more than {system.instance} lets in: its configuration {whose} "
-                f"{allowed} max_connections, of which {RESERVED_CONNECTIONS} are reserved."
-            )
+def planned(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[Planned]:
+    """What each part asks of each system, as plain values."""
+    for part, missing in zip(asked.parts, to_load, strict=True):
+        runs = plan.slots(part, len(asked.systems))
+        for number, system in enumerate(asked.systems, start=1):
+            if levels := tuple(
+                dict.fromkeys(
+                    plan.step_at(part, system, slot.level, 1).clients for slot in runs if slot.system == number
+                )
+            ):
+                yield _planned(part, system, levels, is_to_load=system in missing)
 
 
-def _branches(asked: Asked) -> Iterator[str]:
-    parameters, highest = asked.experiment.workload.parameters, max(asked.experiment.client_levels)
-    scale = parameters.get("scale", 1)
-    if parameters.get("script") == "tpcb-like" and highest > scale:
-        yield (
-            f"The data set has {_counted(scale, 'branch', 'branches')} (its scale) for {highest} clients: each "
-            "transaction updates a branch, so clients will wait for each other rather than for the server."
-        )
+def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to_load: bool) -> Planned:
+    settings, parameters = system.configuration.settings, part.workload.parameters
+    server, script = system.instance.host, parameters.get("script")
+    asked = str(settings.get("max_connections", ""))
+    disk = disk_of(system)
+    return Planned(
+        instance=str(system.instance),
+        server=str(server or system.instance),
+        driver=str(system.driver),
+        levels=levels,
+        threads=tuple(plan.resolve_threads(part.thread_rule, clients) for clients in levels),
+        scale=parameters.get("scale", 1),
+        duration_s=part.duration_s,
+        repeats=max(part.repeats, part.most_runs),
+        branches=parameters.get("scale", 1) if script == "tpcb-like" else None,
+        writes=writes(parameters),
+        max_connections=int(asked) if asked.isdecimal() else DEFAULT_CONNECTIONS,
+        is_max_connections_asked=bool(asked),
+        checkpoint_timeout_s=seconds(str(settings.get("checkpoint_timeout", ""))) or CHECKPOINT_TIMEOUT_S,
+        data_set_bytes=data_set_bytes(part.workload.tool, parameters),
+        memory_bytes=server.facts.get("memory_bytes") if server else None,
+        is_to_load=is_to_load,
+        free_bytes=disk.get("free_bytes"),
+        folder=disk.get("folder", ""),
+        is_loaded_each_time=part.loading == Experiment.Loading.EACH,
+        has_warmup_run=bool(part.warmup_run_s),
+        drops_caches=part.drop_caches,
+        warmup_s=part.warmup_s,
+    )
 
 
-def _threads(asked: Asked) -> Iterator[str]:
-    rule, levels = asked.experiment.thread_rule, asked.experiment.client_levels
-    uneven = [clients for clients in levels if clients % resolve_threads(rule, clients)]
-    if uneven:
-        named = ", ".join(map(str, uneven))
-        yield f"At {named} clients the threads do not divide the clients: some threads carry more of them than others."
+def writes(parameters: Mapping[str, Any]) -> bool | None:
+    """Whether the transactions of a pgbench workload write; None for what has no script."""
+    script = parameters.get("script")
+    if script == "custom":
+        return any(WRITING.search(one.get("text", "")) for one in parameters.get("scripts", ()))
+    return None if script is None else script in ("tpcb-like", "simple-update")
 
 
-def _protocol_is_weak(asked: Asked) -> Iterator[str]:
-    if asked.experiment.duration_s < SHORT_S:
-        yield f"Runs shorter than {SHORT_S} s mostly show caches and checkpoints in passing, not a steady rate."
-    if asked.experiment.repeats == 1:
-        yield "A single run at each level shows no spread: two systems can then not be told apart from chance."
-
-
-def _shared_machines(systems: Sequence[System]) -> Iterator[str]:
-    local = list(dict.fromkeys(str(system.driver) for system in systems if system.driven_locally))
-    if local:
-        yield f"Client and server share one machine ({', '.join(local)}): the client takes CPU time from the server."
+def disk_of(system: System) -> Mapping[str, Any]:
+    """The file system that the data directory lies on, as the last probe of its host found it; empty if not known."""
+    folder, host = system.instance.data_directory, system.instance.host
+    mounts = host.facts.get("filesystems", []) if host and folder else []
+    under = [mount for mount in mounts if f"{folder}/".startswith(f"{mount['folder'].rstrip('/')}/")]
+    return max(under, key=lambda mount: len(mount["folder"]), default={})
 
 
 def described_twice(systems: Sequence[System]) -> Iterator[str]:
@@ -108,7 +126,3 @@ def _labels(asked: Asked) -> Iterator[str]:
     for system, label in zip(asked.systems, asked.labels, strict=True):
         if system.label != label:
             yield f"'{label}' is known already, and will be shown, as '{system.label}'."
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"

@@ -16,7 +16,7 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from . import gates
+from . import canary, gates
 from .models import Attempt, Event, Experiment, Hold, Run, Watch
 from .states import ACTIVE, FINAL, State, may_move
 
@@ -81,6 +81,7 @@ def reserve_ready() -> int:
 def reserve() -> list[int]:
     """As reserve_ready, but returns the runs' keys."""
     stop_failing()
+    canary.judge()
     Hold.objects.filter(run=None, free_at__lte=Now()).delete()
     return [run.pk for run in _next_of_each_driver() if _reserve(run)]
 
@@ -143,12 +144,17 @@ def _end_in_queue(run: Run, state: State, reason: str) -> bool:
 
 
 def _missing_data_set(run: Run) -> str:
-    """Why a measuring run cannot go: the load of its data set, planned before it, did not end well."""
-    loads = Run.objects.filter(experiment=run.experiment_id, system=run.system_id, kind=Run.Kind.LOAD)
-    load = loads.exclude(pk=run.pk).exclude(state=State.SUCCEEDED).first()
-    if run.kind == Run.Kind.LOAD or load is None or load.state not in FINAL:
+    """Why a run cannot go: the load of its data set, or the warm-up planned after that, did not end well."""
+    if run.kind == Run.Kind.LOAD:
         return ""
-    return f"Its data set was not loaded (run {load.pk} {load.state}): {load.reason}"
+    needed = [Run.Kind.LOAD, *([Run.Kind.WARMUP] if run.kind == Run.Kind.MEASURE else [])]
+    before = Run.objects.filter(experiment=run.experiment_id, system=run.system_id, position__lt=run.position)
+    newest = before.filter(kind__in=needed).order_by("kind", "-position").distinct("kind")
+    for one in newest:
+        if one.state in FINAL and one.state != State.SUCCEEDED:
+            what = "data set was not loaded" if one.kind == Run.Kind.LOAD else "system was not warmed up"
+            return f"Its {what} (run {one.pk} {one.state}): {one.reason}"
+    return ""
 
 
 # --- claiming ------------------------------------------------------------------------------------------------
@@ -272,6 +278,7 @@ def pause(experiment: Experiment, reason: str) -> bool:
 def resume(experiment: Experiment) -> bool:
     """Let its runs start again; failures until now no longer count for its policy."""
     mine = Experiment.objects.filter(pk=experiment.pk, paused_at__isnull=False)
+    mine.filter(canary=Experiment.Canary.FAILED).update(canary=Experiment.Canary.WAIVED)
     return bool(mine.update(paused_at=None, pause_reason="", resumed_at=Now()))
 
 

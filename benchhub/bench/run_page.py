@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
 from django.db.models import QuerySet
 
+from benchhub.analysis import verdict
 from benchhub.analysis.settings import in_unit_asked
+from benchhub.analysis.verdict import RunFacts, Verdict
+from runners import tools
 from runners.contract import Histogram, RunSpec
 from runners.tools.histogram import percentile_us
 
-from . import figures, gates, live_log
+from . import figures, gates, live_log, run_facts, types_page
 from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
 COMMAND_FILE = "command.sh"
+WARMUP_METRIC = "warmup_tps"  # as the load generator's parser names it
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 ABBREVIATIONS = {"cpu", "io", "os", "tps", "wal"}
 UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
@@ -45,7 +49,8 @@ class SeriesGroup:
     unit: str
     metrics: tuple[str, ...]
     figure: figures.Figure
-    rows: tuple[tuple[float, ...], ...]
+    rows: tuple[tuple[float | None, ...], ...]
+    has_warmup: bool = False
 
     @property
     def title(self) -> str:
@@ -73,8 +78,8 @@ class Percentiles:
 
 def run(pk: int) -> QuerySet[Run]:
     return Run.objects.filter(pk=pk).select_related(
-        "experiment", "system__hardware", "system__build", "system__configuration", "system__driver",
-        "system__instance__host", "result__attempt", "found", "watch",
+        "experiment", "delivery__by", "system__hardware", "system__build", "system__configuration", "system__driver",
+        "system__instance__host", "result__attempt", "found", "watch", "set_aside_by",
     )  # fmt: skip
 
 
@@ -83,11 +88,16 @@ def context(of: Run) -> dict[str, Any]:
     evidence = list(Evidence.objects.filter(attempt__run=of).defer("content").select_related("attempt"))
     histograms = [histogram for histogram in of.histograms.order_by("name") if sum(histogram.counts)]
     found, result = getattr(of, "found", None), getattr(of, "result", None)
+    series = list(of.series.order_by("unit", "metric"))
+    known = facts_of(of, result, series, found.deltas if found else {}) if result else None
     return {
         "run": of,
         "system": of.system,
         "result": result,
         "measures": measures(result) if result else [],
+        "verdict": judged(known) if known else None,
+        "steadiness": steadiness_facts(known, found.deltas if found else {}) if known else [],
+        "types": type_rows(result, histograms) if result else [],
         "watch": getattr(of, "watch", None),
         "found": found,
         "waits": waits(of),
@@ -97,9 +107,9 @@ def context(of: Run) -> dict[str, Any]:
         "attempts": attempts,
         "evidence": evidence,
         "command": (command := command_text(attempts, evidence)),
-        "command_line": command_line(command, of.spec.get("tool", "")),
+        "command_line": command_line(command, tools.get(of.spec["tool"]).program),
         "spec": spec_facts(of.spec),
-        "series": series_groups(list(of.series.order_by("unit", "metric"))),
+        "series": series_groups(series),
         "latency_figure": figures.latency_figure(histograms) if histograms else None,
         "percentiles": [percentiles(histogram) for histogram in histograms],
         "differences": differences(found.differences) if found else [],
@@ -108,6 +118,13 @@ def context(of: Run) -> dict[str, Any]:
         "facts": sections(("Server", found.server), ("Host", found.host)) if found else [],
         "deltas": sections(("Differences", found.deltas)) if found else [],
     }
+
+
+def type_rows(of: Result, histograms: Sequence[LatencyHistogram]) -> list[tuple[types_page.Type, dict[str, Any]]]:
+    """Each type with its percentiles by label, in milliseconds."""
+    unknown = dict.fromkeys(_label(share) for share in SHARES)
+    rows = types_page.types(of.measures, histograms)
+    return [(row, dict(percentiles(row.histogram).values) if row.histogram else unknown) for row in rows]
 
 
 def waits(of: Run) -> list[str]:
@@ -127,7 +144,40 @@ def log_parts(attempts: Sequence[Attempt]) -> list[live_log.Part]:
 def measures(of: Result) -> list[Fact]:
     """What the page does not say above in large figures."""
     above = {of.throughput, of.latency_average_ms, of.latency_p95_ms, of.latency_p99_ms}
-    return [_measure(name, **read) for name, read in of.measures.items() if read["value"] not in above]
+    shown = {name: read for name, read in of.measures.items() if not types_page.is_per_type(name)}
+    return [_measure(name, **read) for name, read in shown.items() if read["value"] not in above]
+
+
+def facts_of(of: Run, result: Result, series: Sequence[Series], deltas: Mapping[str, Any]) -> RunFacts:
+    doubts = [(doubt["code"], doubt["text"]) for doubt in result.doubts]
+    values = {name: measure["value"] for name, measure in result.measures.items()}
+    tps = [(one.values, one.step_s) for one in series if one.metric == run_facts.THROUGHPUT]
+    return run_facts.facts(of, doubts, values, tps[0] if tps else None, deltas)
+
+
+def judged(known: RunFacts) -> Verdict:
+    """The verdict of today's rules, with the doubts that were noted when the run was read: each sentence once."""
+    found = verdict.of_run(known)
+    once = {reason.text: reason for reason in found.reasons}
+    return Verdict(tuple(once.values()), found.unchecked)
+
+
+def steadiness_facts(known: RunFacts, deltas: Mapping[str, Any]) -> list[Fact]:
+    """How steady the run was, in numbers; a run too short to judge has only its checkpoints."""
+    begun = run_facts.checkpoints(deltas)
+    facts = [] if begun is None else [Fact("checkpoints begun within the run", begun)]
+    if (steady := known.steadiness) is None:
+        return facts
+    warm_up = f"after {steady.warm_up.end_s:g} s" if steady.warm_up else "before the first second"
+    trend = "not known" if steady.trend is None else f"{steady.trend.percent:+.1f} % (p = {steady.trend.p:.2g})"
+    stalls = ", ".join(f"{stall_s:g} s" for stall_s in steady.stalls_s) or "none"
+    return [
+        Fact("coefficient of variation, by second", round(steady.variation_percent, 1), "%"),
+        Fact("warm-up ended", warm_up),
+        Fact("trend from beginning to end", trend),
+        Fact("stalls, below a tenth of the median", stalls),
+        *facts,
+    ]
 
 
 def _measure(name: str, value: Any, unit: str) -> Fact:
@@ -278,9 +328,21 @@ def _words(name: str) -> str:
 
 def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
     """One group per unit and grid of time; `series` comes sorted by unit."""
-    keyed = sorted(series, key=_grid)
+    warmups = [one for one in series if one.metric == WARMUP_METRIC]
+    keyed = sorted((one for one in series if one.metric != WARMUP_METRIC), key=_grid)
     grouped = enumerate(groupby(keyed, key=_grid), start=1)
-    return [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
+    groups = [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
+    return [_with_warmup(group, warmups) for group in groups]
+
+
+def _with_warmup(group: SeriesGroup, warmups: Sequence[Series]) -> SeriesGroup:
+    """The throughput of the warm-up before that of the measured part, marked, at negative seconds."""
+    before = [one for one in warmups if group.metrics == ("TPS",)]
+    if not before:
+        return group
+    seconds = figures.seconds_before(before[0])
+    rows = (*zip(seconds, before[0].values, strict=True), *group.rows)
+    return replace(group, figure=figures.with_warmup(group.figure, before[0]), rows=rows, has_warmup=True)
 
 
 def _grid(one: Series) -> tuple[str, float, float, int]:
@@ -301,7 +363,7 @@ def _series_group(figure_id: str, unit: str, series: Sequence[Series]) -> Series
 
 def percentiles(of: LatencyHistogram) -> Percentiles:
     histogram = _plain_histogram(of)
-    found = ((f"p{100 * share:g}", percentile_us(histogram, share)) for share in SHARES)
+    found = ((_label(share), percentile_us(histogram, share)) for share in SHARES)
     return Percentiles(
         name=of.name,
         samples=histogram.total,
@@ -311,6 +373,10 @@ def percentiles(of: LatencyHistogram) -> Percentiles:
         highest_ms=of.max_us / 1000,
         values=tuple((label, None if value is None else value / 1000) for label, value in found),
     )
+
+
+def _label(share: float) -> str:
+    return f"p{100 * share:g}"
 
 
 def _plain_histogram(of: LatencyHistogram) -> Histogram:

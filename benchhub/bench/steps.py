@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from runners import job, probe, telemetry
@@ -94,8 +96,21 @@ class Withdrawn:
 Answer = Started | Looked | Ended | Cancelled | Withdrawn
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The newest sign of a run under way, at a moment of this process's monotonic clock.
+
+    `times`: how many signs in a row had these sizes.
+    """
+
+    sign: job.Sign
+    at_s: float
+    times: int
+
+
 _kept: list[Connections] = []
 _watched: set[int] = set()
+_seen: dict[int, Seen] = {}
 
 
 def connections() -> Connections:
@@ -193,13 +208,27 @@ async def wait_for_end(job_: Job, wake: Wake) -> None:
         return
     _watched.add(run_id)
     try:
-        await job.wait_for_end(connections(), job_.target, job_.attempt, timeout_s=job_.expected_s + 3600)
+        timeout_s, on_sign = job_.expected_s + 3600, partial(_note, run_id)
+        await job.wait_for_end(connections(), job_.target, job_.attempt, timeout_s=timeout_s, on_sign=on_sign)
     except (Unreachable, RemoteFailure, HostKeyChanged) as error:
         logger.info("No notice of the end of run %s: %s", run_id, error)
         return
     finally:
         _watched.discard(run_id)
+        _seen.pop(run_id, None)
     await asyncio.to_thread(wake, run_id)
+
+
+def _note(run_id: int, sign: job.Sign) -> None:
+    before = _seen.get(run_id)
+    times = before.times + 1 if before and before.sign == sign else 1
+    _seen[run_id] = Seen(sign, time.monotonic(), times)
+
+
+def signs(max_age_s: float) -> dict[int, Seen]:
+    """Signs of runs under way that are not older."""
+    now_s = time.monotonic()
+    return {run_id: seen for run_id, seen in list(_seen.items()) if now_s - seen.at_s < max_age_s}
 
 
 async def acknowledge(job_: Job) -> None:

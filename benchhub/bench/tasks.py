@@ -25,7 +25,7 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         workers.note()
     if not run_ids:
         timetable.expand()
-    visits.visit_hosts()
+        visits.visit_hosts()
     execution.tick(celery.wake, run_ids)
     if is_scheduled:
         tidy.tidy()

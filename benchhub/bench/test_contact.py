@@ -95,7 +95,7 @@ def wire(target, host):
 
 @pytest.fixture
 def reader(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 

@@ -23,7 +23,7 @@ QUEUE_QUERIES = 10
 
 @pytest.fixture
 def ada(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 

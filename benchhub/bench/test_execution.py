@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from benchhub.bench import plan, queue, visits
 from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run, Watch
 from benchhub.bench.states import State
-from benchhub.catalog.models import DataSet, Host, Instance
+from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -52,6 +52,33 @@ def test_a_result_keeps_its_evidence_series_latencies_and_facts(worker, system, 
 def test_an_honest_run_gives_the_audit_nothing_to_contradict(worker, system, experiment, cluster16):
     run = worker.finish(experiment(system(cluster16), duration_s=2))[-1]
     assert [doubt for doubt in run.result.doubts if doubt["code"] != "clients-idle"] == []
+
+
+def test_a_canary_and_a_warm_up_go_first_and_the_warm_up_gives_no_point(worker, system, experiment, cluster16):
+    asked = {"client_levels": [1, 2, 3], "canary": "waits", "warmup_run_s": 1, "settle_s": 1}
+    of = experiment(system(cluster16), **asked)
+    worker.tick()
+    worker.until(lambda: of.runs.filter(state=State.SUCCEEDED).count() >= 4)
+    runs = list(of.runs.for_table())
+    assert [(run.kind, run.clients) for run in runs] == [
+        ("load", 0), ("warmup", 1), ("measure", 1), ("measure", 3), ("measure", 2),
+    ]  # fmt: skip
+    assert [run.state for run in runs[:4]] == [State.SUCCEEDED] * 4
+    assert runs[1].result.throughput > 0 and runs[1] not in Run.objects.measured()
+    idle = Evidence.objects.get(attempt__run=runs[2], name="idle.txt").text.splitlines()
+    assert [line.split()[0] for line in idle] == ["cpu", "cpu"]
+
+
+def test_an_open_loop_offers_each_rate_and_counts_what_was_late_or_skipped(worker, system, experiment, cluster18):
+    rates = {"client_levels": [4], "rates_tps": [40, 80], "latency_limit_us": 500_000, "duration_s": 3}
+    runs = [run for run in worker.finish(experiment(system(cluster18), **rates)) if run.kind == "measure"]
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 2, [run.reason for run in runs]
+    for run in runs:
+        told = {name: measure["value"] for name, measure in Result.objects.get(run=run).measures.items()}
+        assert {"late_transactions", "skipped_transactions", "rate_limit_lag_average_ms"} <= told.keys()
+        offered = told["transactions"] + told["skipped_transactions"]
+        assert abs(offered - run.rate_tps * 3) < 5 * (run.rate_tps * 3) ** 0.5  # a Poisson count, at five deviations
+        assert "-R" in Evidence.objects.get(attempt__run=run, name="command.sh").text
 
 
 def test_the_data_set_is_loaded_once_and_described(worker, system, experiment, cluster16):
@@ -276,3 +303,16 @@ def test_a_fault_of_benchhub_in_one_run_does_not_stop_the_worker(worker, system,
     assert "ZeroDivisionError" in run.watch.contact_error
     Watch.objects.update(next_look_at=Now())
     assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
+
+
+def test_an_experiment_with_tatp_ends_in_mqth_with_its_types(worker, system, experiment, cluster16):
+    workload = Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 1_000, "mix": "80/20"})
+    runs = worker.finish(experiment(system(cluster16), workload=workload, duration_s=3, warmup_s=1))
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 2, [run.reason for run in runs]
+    assert DataSet.objects.get().recipe == {"tool": "tatp", "subscribers": 1_000}
+    result = runs[1].result
+    assert (result.unit, result.throughput) == ("MQTh", result.measures["mqth"]["value"])
+    assert result.measures["strict_mqth"]["value"] < result.throughput
+    assert [doubt["code"] for doubt in result.doubts] == []
+    assert {histogram.name for histogram in runs[1].histograms.all()} >= {"latency", "GET_ACCESS_DATA"}
+    assert runs[1].protocol.form["client"].startswith("pgbench 16")

@@ -1,6 +1,6 @@
 import pytest
 
-from .figures import buckets_of, latency_figure, series_figure
+from .figures import buckets_of, latency_figure, series_figure, with_warmup
 from .models import LatencyHistogram, Series
 
 
@@ -39,3 +39,12 @@ def test_plotly_accepts_the_figures_as_valid():
 
     assert Figure(series_figure([series("a", [1.0]), series("b", [2.0])])).data
     assert Figure(latency_figure([histogram([100], [101], [1])])).data
+
+
+def test_a_warm_up_ends_where_the_measured_part_begins_and_is_called_so():
+    measured = series_figure([series("tps", [9.0])])
+    figure = with_warmup(measured, series("warmup_tps", [1.0, 2.0, 3.0]))
+    before, after = figure["data"]
+    assert (before["x"], before["y"]) == ([-1.0, -0.5, 0.0], [1.0, 2.0, 3.0])
+    assert (before["name"], before["line"]["dash"]) == ("warm-up, not measured", "dot")
+    assert after == measured["data"][0]

@@ -1,13 +1,19 @@
 """Many looks at once: few queries, and nothing written for a claim that is stale."""
 
+import time
+from datetime import timedelta
+
 import pytest
+from django.db import connection
+from django.db.models import F
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 
 from benchhub.bench import execution, looks, queue
 from benchhub.bench.models import Protocol, Run, Watch
-from benchhub.bench.steps import Looked
+from benchhub.bench.steps import Looked, Seen
 from benchhub.catalog.models import Hardware
-from runners.job import Look, Verdict
+from runners.job import Look, Sign, Verdict
 
 from . import testdata
 
@@ -58,6 +64,47 @@ def test_a_stale_claim_writes_nothing_and_the_others_are_written(claims):
     looks.write([(job, Looked(SEEN, Verdict("running"))) for job in jobs], execution.LOOK_EVERY)
     assert Watch.objects.get(pk=claims[0].run_id).last_contact_at is None
     assert Watch.objects.exclude(last_contact_at=None).count() == 2
+
+
+def told(claims, times=3, out_size=0):
+    seen = Seen(Sign(0, out_size, 20), time.monotonic() - 2, times)
+    with CaptureQueriesContext(connection) as queries:
+        looks.note_signs({claim.run_id: seen for claim in claims}, execution.LOOK_EVERY)
+    assert len(queries) == 1
+
+
+def given_back(claims, **fields):
+    due = {"next_look_at": Now() + timedelta(seconds=1), "lease_until": None, **fields}
+    Watch.objects.filter(pk__in=[claim.run_id for claim in claims]).update(**due)
+
+
+def put_off():
+    later = Watch.objects.filter(next_look_at__gt=Now() + execution.LOOK_EVERY)
+    return set(later.values_list("pk", flat=True))
+
+
+def test_a_wait_that_says_all_is_as_before_is_a_contact_and_puts_the_look_off(claims):
+    given_back(claims)
+    told(claims)
+    assert put_off() == {claim.run_id for claim in claims}
+    ages = Watch.objects.annotate(age=Now() - F("last_contact_at")).values_list("age", flat=True)
+    assert all(2 <= age.total_seconds() < 5 for age in ages)
+
+
+@pytest.mark.parametrize("sign", [{"out_size": 5}, {"times": 2}], ids=["new output", "seen too few times"])
+def test_where_there_is_something_to_see_the_look_comes_as_planned(claims, sign):
+    given_back(claims)
+    told(claims, **sign)
+    assert put_off() == set()
+    assert not Watch.objects.filter(last_contact_at=None).exists()
+
+
+def test_a_look_that_was_asked_for_is_not_put_off_nor_one_under_way_nor_one_in_trouble(claims):
+    given_back(claims[:1], next_look_at=Now() - timedelta(seconds=1))
+    given_back(claims[2:], contact_error="Refused.")
+    told(claims)
+    assert not Watch.objects.exclude(last_contact_at=None).exists()
+    assert put_off() == set()
 
 
 def test_a_run_that_is_to_be_cancelled_is_not_merely_looked_at(claims):

@@ -25,7 +25,7 @@ def build(version, folder=None, **fields):
 
 @pytest.fixture
 def planner(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 
@@ -383,3 +383,10 @@ def test_a_system_that_is_known_by_another_label_is_shown_by_that(planner, fille
     assert "is known already" not in odd(filled)
     said = odd(filled, **{"systems-0-label": "new name"})
     assert "'new name' is known already, and will be shown, as 'PostgreSQL 16.4, pg 16.4'." in said
+
+
+def test_an_instance_that_has_gone_since_is_said_beside_its_field(planner):
+    data = {"systems-TOTAL_FORMS": "1", "systems-INITIAL_FORMS": "0", "systems-0-instance": "999", "queue": ""}
+    answer = planner.post(reverse("experiment-new"), data)
+    assert answer.status_code == 200
+    assert "not one of the available choices" in answer.content.decode()

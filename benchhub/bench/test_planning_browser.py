@@ -76,3 +76,18 @@ def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
         page.get_by_label("Client levels").press("Enter")
     page.locator("#plan dd", has_text="13").wait_for()
     assert not Experiment.objects.exists()
+
+
+def test_a_published_method_is_planned_seen_with_its_parts_and_queued_as_a_design(page, catalogue):
+    sign_in(page)
+    page.goto("/experiments/new")
+    page.get_by_role("link", name="Start from a published method").click()
+    page.get_by_role("button", name="PostgreSQL on POWER8").click()
+    page.get_by_label("Instance").select_option(label="pg18")
+    page.locator("#plan .costs td", has_text="450 min").wait_for()  # 2 workloads x 9 levels x 5 trials of 300 s
+    assert page.get_by_label("Others as well (optional)").is_visible()
+    assert page.get_by_role("region", name="Parts of the design").locator("tbody tr").count() == 2
+    page.get_by_role("button", name="Queue", exact=True).click()
+    page.get_by_role("heading", name="The method of report B").wait_for()
+    assert Experiment.objects.count() == 2
+    assert not is_too_wide(page)

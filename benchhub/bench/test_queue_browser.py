@@ -19,7 +19,7 @@ def page(chromium, live_server):
     tab, complaints = context.new_page(), []
     tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
     tab.on("pageerror", lambda error: complaints.append(str(error)))
-    get_user_model().objects.create_user("ada", password="engine")
+    get_user_model().objects.create_superuser("ada", password="engine")
     tab.goto("/")
     tab.get_by_label("Name").fill("ada")
     tab.get_by_label("Password").fill("engine")

@@ -17,7 +17,7 @@ RUN_QUERIES = 10  # session, user, run, attempts, evidence, histograms, live log
 
 @pytest.fixture
 def reader(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 
@@ -193,3 +193,43 @@ def test_the_page_of_an_ended_experiment_offers_to_run_it_again_and_one_under_wa
     assertNotContains(reader.get(address), "Run it again")
     testdata.succeeded(queued, 1000.0)
     assertContains(reader.get(address), "Run it again")
+
+
+def test_the_page_gives_one_verdict_with_its_reasons_and_what_was_not_checked(reader, run):
+    response = reader.get(page_of(run))
+    assertContains(response, "Verdict: doubtful")
+    assertContains(response, "The client may be the limit.", count=1)
+    assertContains(response, "Not checked, because it was not recorded: steadiness (fewer than 20 values);")
+    assertNotContains(response, "How steady it was")
+
+
+def test_a_run_of_many_seconds_shows_how_steady_it_was(reader, run):
+    values = [500.0] * 7 + [990.0, 1010.0] * 30
+    run.series.filter(metric="tps").update(values=values)
+    run.found.deltas = {"pg_stat_checkpointer": {"num_timed": 1, "num_requested": 2}}
+    run.found.save()
+    response = reader.get(page_of(run))
+    assertContains(response, "<dt>warm-up ended</dt><dd>after 7 s</dd>")
+    assertContains(response, "<dt>checkpoints begun within the run</dt><dd>3</dd>")
+    assertContains(response, "The first 7 s ran at 50% of the throughput of the rest", count=1)
+
+
+def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader, queued):
+    shares = {
+        "success_get_access_data": 70.5,
+        "success_low_get_access_data": 60.25,
+        "success_high_get_access_data": 65.0,
+    }
+    measures = {
+        "mqth": {"value": 900.0, "unit": "MQTh"},
+        "executions_get_access_data": {"value": 5000, "unit": "transactions"},
+    }
+    measures |= {name: {"value": value, "unit": "%"} for name, value in shares.items()}
+    result = testdata.succeeded(queued, 900.0, unit="MQTh", measures=measures)
+    response = reader.get(page_of(queued))
+    assertContains(response, "<td>GET_ACCESS_DATA</td>")
+    assertContains(response, '<td class="n bad"><data value="70.5"')
+    assertContains(response, "60.25")
+    assertNotContains(response, "success low")
+    assert response.context["types"][0][0].is_doubtful
+    assert result.unit == "MQTh"

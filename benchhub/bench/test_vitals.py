@@ -94,7 +94,7 @@ def test_without_a_token_of_the_installation_no_token_fits(client, settings, nam
 
 
 def test_whoever_has_signed_in_may_look(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     assert get(client, "metrics").status_code == 200
 
 

@@ -129,8 +129,9 @@ def ended(run: Run, state: str, reason: str = "") -> Attempt:
 def succeeded(run: Run, tps: float, **fields: Any) -> Result:
     attempt = ended(run, "succeeded")
     measures = {"tps": {"value": tps, "unit": "TPS"}, "transactions": {"value": 123_456, "unit": "transactions"}}
-    defaults = {"unit": "TPS", "latency_average_ms": 1000 * run.clients / tps, "parser": "pgbench/1"}
-    return Result.objects.create(run=run, attempt=attempt, throughput=tps, measures=measures, **{**defaults, **fields})
+    latency_ms = 1000 * run.clients / tps
+    defaults = {"unit": "TPS", "latency_average_ms": latency_ms, "parser": "pgbench/1", "measures": measures}
+    return Result.objects.create(run=run, attempt=attempt, throughput=tps, **{**defaults, **fields})
 
 
 def with_everything(run: Run) -> None:

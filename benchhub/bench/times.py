@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +17,7 @@ from django.views.decorators.http import require_POST
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
 
-from . import timetable
+from . import permits, timetable
 from .forms_times import OnceForm, WeeklyForm
 from .models import Experiment, Reservation, Window
 
@@ -59,6 +60,20 @@ def _owner(kind: str, pk: int) -> Host | Experiment:
     return get_object_or_404(Experiment, pk=pk)
 
 
+def _own(request: HttpRequest, kind: str, pk: int) -> Host | Experiment:
+    owner = _owner(kind, pk)
+    _require(request, owner)
+    return owner
+
+
+def _require(request: HttpRequest, owner: Host | Experiment | None) -> None:
+    """Raise PermissionDenied unless the user may run on the host, or on those of the experiment."""
+    if isinstance(owner, Experiment):
+        permits.require_experiment(request.user, owner)
+    elif owner and (sentence := permits.refusal(request.user, [owner.pk])):
+        raise PermissionDenied(sentence)
+
+
 def times(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     owner, words = _owner(kind, pk), KINDS[kind]
     coming = owner.reservations.filter(period__endswith__gt=Now()).select_related("window").order_by("period")
@@ -78,13 +93,13 @@ def times(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
 
 
 def once(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
-    owner = _owner(kind, pk)
+    owner = _own(request, kind, pk)
     form = OnceForm(request.POST or None, owner=owner)
     return _form(request, form, kind, owner, KINDS[kind].once)
 
 
 def weekly(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
-    owner = _owner(kind, pk)
+    owner = _own(request, kind, pk)
     form = WeeklyForm(request.POST or None, owner=owner)
     return _form(request, form, kind, owner, KINDS[kind].weekly)
 
@@ -112,6 +127,7 @@ def remove_weekly(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _remove(request: HttpRequest, gone: Window | Reservation) -> HttpResponse:
     kind, owner = ("host", gone.host_id) if gone.host_id else ("experiment", gone.experiment_id)
+    _require(request, gone.host or gone.experiment)
     timetable.remove(gone)
     transaction.on_commit(wake)
     messages.success(request, f"Removed: {gone}.")

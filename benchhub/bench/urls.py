@@ -1,12 +1,14 @@
 from django.urls import path
 
-from . import control, times, views, views_bundle, views_vitals
+from . import aside, control, designs, repeats, times, views, views_bundle, views_vitals
 
 urlpatterns = [
     path("health", views_vitals.health, name="health"),
     path("metrics", views_vitals.metrics, name="metrics"),
     path("experiments/new", views.experiment_new, name="experiment-new"),
     path("experiments/plan", views.experiment_plan, name="experiment-plan"),
+    path("experiments/presets", designs.presets_shown, name="presets"),
+    path("designs/<int:pk>/", designs.design, name="design"),
     path("experiments/<int:pk>/again", views.again, name="again"),
     path("experiments/<int:pk>/cancel", views.experiment_cancel, name="experiment-cancel"),
     path("queue/", control.queue_shown, name="queue"),
@@ -25,6 +27,9 @@ urlpatterns = [
     path("hosts/<int:pk>/times/weekly", times.weekly, {"kind": "host"}, name="host-times-weekly"),
     path("times/<int:pk>/remove", times.remove_once, name="time-remove"),
     path("windows/<int:pk>/remove", times.remove_weekly, name="window-remove"),
+    path("experiments/<int:pk>/repeats", repeats.experiment_repeats, name="experiment-repeats"),
+    path("runs/<int:pk>/set-aside", aside.run_set_aside, name="run-set-aside"),
+    path("runs/<int:pk>/put-back", aside.run_put_back, name="run-put-back"),
     path("runs/<int:pk>/rerun", control.run_rerun, name="run-rerun"),
     path("runs/<int:pk>/log/<str:stream>", control.run_log, name="run-log"),
     path("runs/<int:pk>/", views.run, name="run"),

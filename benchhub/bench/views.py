@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import plan, planning, queue, run_page
+from . import growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
 from .models import Experiment, Run
 from .states import FINAL
@@ -30,23 +30,28 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
         values, systems = planning.typed(request.POST)
         return _plan_page(request, Draft(initial=values, systems=planning.resized(systems, request.POST)))
     is_final = "queue" in request.POST
-    draft = Draft(request.POST, needs_name=is_final)
+    draft = Draft(request.POST, needs_name=is_final, user=request.user)
     if is_final and draft.asked:
         experiment = planning.queue(draft.asked, request.user)
         transaction.on_commit(wake)
-        return redirect("experiment", experiment.pk)
+        return (
+            redirect("design", experiment.design_id) if experiment.design_id else redirect("experiment", experiment.pk)
+        )
     return _plan_page(request, draft)
 
 
 @require_POST
 def experiment_plan(request: HttpRequest) -> HttpResponse:
     """What the form would queue as it stands, as a part of its page; nothing is saved."""
-    draft = Draft(request.POST, needs_name=False)
+    draft = Draft(request.POST, needs_name=False, user=request.user)
     return render(request, "bench/plan_preview.html", {"draft": draft, "preview": _preview(draft)})
 
 
 def _started(request: HttpRequest) -> Draft:
-    """An empty form, or one like an experiment's (?like=), or with an instance chosen (?instance=)."""
+    """An empty form, or one like an experiment's (?like=), of a preset, or with an instance chosen (?instance=)."""
+    if preset := presets.PRESETS.get(request.GET.get("preset", "")):
+        values, systems = presets.initial(preset)
+        return Draft(initial={**planning.DEFAULTS, **values}, systems=systems)
     pk = request.GET.get("like", "")
     if pk.isdecimal():
         experiment = get_object_or_404(Experiment, pk=pk)
@@ -69,6 +74,7 @@ def _preview(draft: Draft) -> planning.Preview | None:
 def again(request: HttpRequest, pk: int) -> HttpResponse:
     """Queue an experiment once more; its first run starts as soon as its host is free."""
     experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
     if retired := planning.retired_instances(experiment):
         messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
         return redirect("experiment", pk)
@@ -79,6 +85,7 @@ def again(request: HttpRequest, pk: int) -> HttpResponse:
 
 def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
     crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
     left = experiment.runs.exclude(state__in=FINAL).count()
     question = {
@@ -87,11 +94,15 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
         "and gives no result. Runs that have ended keep theirs.",
         "action": "Cancel the experiment",
     }
-    return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb)
+    is_growing = growth.due().filter(pk=pk).exists()
+    if request.method == "POST":
+        growth.stop(experiment)
+    return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb, is_growing)
 
 
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     of = get_object_or_404(Run.objects.select_related("system", "experiment"), pk=pk)
+    permits.require_run(request.user, of)
     crumb = {"title": of.experiment.name, "address": reverse("experiment", args=[of.experiment_id])}
     question = {
         "title": f"Cancel run {pk}?",
@@ -101,9 +112,11 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     return _ask_to_cancel(request, Run.objects.filter(pk=pk), question, crumb)
 
 
-def _ask_to_cancel(request: HttpRequest, runs: Any, question: dict[str, str], crumb: dict[str, str]) -> HttpResponse:
+def _ask_to_cancel(
+    request: HttpRequest, runs: Any, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
+) -> HttpResponse:
     """GET asks, POST does; where nothing is left to cancel, neither."""
-    if not runs.exclude(state__in=FINAL).exists():
+    if not is_growing and not runs.exclude(state__in=FINAL).exists():
         messages.info(request, "Nothing was left to cancel: it has ended already.")
         return redirect(crumb["address"])
     if request.method != "POST":

@@ -30,7 +30,7 @@ FACTS = {
 
 @pytest.fixture
 def engineer(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 

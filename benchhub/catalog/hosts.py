@@ -33,6 +33,7 @@ TRUST = {
     "offered": "waiting for approval",
     "pinned": "approved",
     "quarantined": "quarantined",
+    "elsewhere": "never reached",
 }
 FILTERS = (
     Filter("trust", "Host key", {value: (label, Q(trust=value)) for value, label in TRUST.items()}),

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from runners.keys import make_key_pair
+from runners.tools.pgbench_parameters import scripts_digest
 
 from .models_priced import ExchangeRate, Hardware, LicenceModel, ListPrice
 from .models_sheets import PriceSheet, PriceSheetDiscount, PriceSheetLine
@@ -85,6 +86,23 @@ class Workload(Revised):
 
     class Meta:
         constraints = name_constraints("workload")
+        permissions = [("write_scripts", "Can write custom scripts")]
+
+    @property
+    def script_or_mix(self) -> str:
+        return str(self.parameters.get("script") or self.parameters.get("mix") or "")
+
+    @property
+    def size(self) -> str:
+        """How much data, in the load generator's own measure; empty where it has none."""
+        if "subscribers" in self.parameters:
+            return f"{self.parameters['subscribers']:,} subscribers"
+        return f"scale {self.parameters['scale']:,}" if "scale" in self.parameters else ""
+
+    @property
+    def scripts_digest(self) -> str:
+        """SHA-256 of what custom scripts send; empty for other workloads."""
+        return scripts_digest(self.parameters) if self.tool == "pgbench" else ""
 
 
 class InterferenceGroup(models.Model):
@@ -104,6 +122,7 @@ class Host(models.Model):
         OFFERED = "offered", "waiting for approval"
         PINNED = "pinned", "pinned"
         QUARANTINED = "quarantined", "quarantined: its host key changed"
+        ELSEWHERE = "elsewhere", "known by results that were brought in"
 
     class Wanted(models.TextChoices):
         KEY = "key", "its host key"

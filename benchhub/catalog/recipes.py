@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,7 +13,8 @@ from django.urls import reverse
 
 from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS
 
-from .forms_recipes import ConfigurationForm, WorkloadForm
+from .forms_recipes import ConfigurationForm
+from .forms_workloads import FORMS, PRESETS, BuiltinForm, ScriptsForm, WorkloadForm, kind_of
 from .listing import Column, Filter
 from .models import Configuration, Workload
 from .queries_revised import REVISIONS, listing_of_revised, note_revision
@@ -27,9 +29,9 @@ CONFIGURATION_COLUMNS = (
 WORKLOAD_COLUMNS = (
     Column("name", "Workload", ("name", "-revision")),
     Column("tool", "Load generator", ("tool", "name")),
-    Column("script", "Script", ("parameters__script", "name")),
+    Column("script", "Script or mix", ("parameters__script", "parameters__mix", "name")),
     Column("mode", "Query mode", ("parameters__query_mode", "name")),
-    Column("scale", "Scale", ("parameters__scale", "name"), is_number=True),
+    Column("scale", "Size", ("parameters__scale", "parameters__subscribers", "name"), is_number=True),
     Column("remark", "Remark"),
     Column("actions", "Change"),
 )
@@ -65,23 +67,42 @@ def configuration_revise(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def workloads(request: HttpRequest) -> HttpResponse:
-    search, filters = ("name", "tool", "parameters__script", "remark"), (SCRIPTS, REVISIONS)
+    search, filters = ("name", "tool", "parameters__script", "parameters__mix", "remark"), (SCRIPTS, REVISIONS)
     listing = listing_of_revised(request, Workload.objects.all(), WORKLOAD_COLUMNS, search=search, filters=filters)
     return render(request, "catalog/workloads.html", {"listing": listing})
 
 
 def workload_add(request: HttpRequest) -> HttpResponse:
+    """`?kind=` chooses the form, `preset` what it starts from."""
+    form_class = FORMS.get(request.GET.get("kind", ""), BuiltinForm)
+    _require_right_to_write(request, form_class)
     intro = "What the load generator does, and on how much data. The numbers of clients belong to the experiment."
     shown = {"title": "Add a workload", "action": "Add the workload", "intro": intro}
-    return _form(request, WorkloadForm(request.POST or None), "workloads", "Workloads", **shown)
+    preset = PRESETS.get(request.GET.get("preset", ""), {}) if form_class is ScriptsForm else {}
+    start = {name: preset[name] for name in ("name", "remark") if name in preset}
+    form = form_class(request.POST or None, instance=Workload(parameters=preset.get("parameters", {})), initial=start)
+    kinds = [(one.kind, one.title, one is form_class) for one in FORMS.values()]
+    presets = [(key, one["title"]) for key, one in PRESETS.items()] if form_class is ScriptsForm else []
+    return _form(request, form, "workloads", "Workloads", kinds=kinds, presets=presets, **shown)
 
 
 def workload_revise(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Workload, pk=pk)
+    form_class = FORMS[kind_of(row)]
+    _require_right_to_write(request, form_class)
     intro = note_revision(row.revision + 1, []) + " Curves of the two are compared only if they load and do the same."
     shown = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
-    form = WorkloadForm(request.POST or None, instance=row)
+    form = form_class(request.POST or None, instance=row)
     return _form(request, form, "workloads", "Workloads", **shown)
+
+
+def _require_right_to_write(request: HttpRequest, form_class: type[WorkloadForm]) -> None:
+    """A custom script is sent to servers as it is written: that takes a right of its own."""
+    if form_class is ScriptsForm and not request.user.has_perm("catalog.write_scripts"):
+        raise PermissionDenied(
+            "Custom scripts run on servers as they are written, so your account needs the right to write them: "
+            "ask an administrator."
+        )
 
 
 def _form(
@@ -91,4 +112,4 @@ def _form(
         messages.success(request, f"{saved} is saved.")
         return redirect(back)
     crumb = {"address": reverse(back), "title": back_title}
-    return render(request, "form.html", {"form": form, "crumb": crumb, **shown})
+    return render(request, "catalog/recipe_form.html", {"form": form, "crumb": crumb, **shown})

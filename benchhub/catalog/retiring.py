@@ -90,7 +90,7 @@ def retire(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     """GET asks, POST does; what is in use now is refused with the names of its users."""
     of = KINDS[kind]
     row = get_object_or_404(of.rows, pk=pk)
-    if users := _users(row):
+    if users := users_of(row):
         messages.error(request, f"{row} is not retired, because it is in use: change {', '.join(users)} first.")
         return redirect(of.back)
     question = f"{of.retired} It can be shown again from the list."
@@ -101,7 +101,8 @@ def retire(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     return redirect(of.back)
 
 
-def _users(row: Any) -> list[str]:
+def users_of(row: Any) -> list[str]:
+    """Names of what uses the row now, and keeps it from being retired."""
     if isinstance(row, Hardware):
         return list(Host.objects.filter(hardware=row).order_by("name").values_list("name", flat=True))
     if isinstance(row, Configuration):

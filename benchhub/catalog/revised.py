@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from collections.abc import Iterable
+from datetime import UTC, date
+from typing import Any, Self, TypeVar, cast
 
 from django.db import models, transaction
 from django.db.models import Exists, OuterRef, Q
@@ -54,6 +56,21 @@ class Revised(models.Model):
         values.update(changes, revision=self.revision + 1, retired_at=None)
         type(self)._default_manager.filter(pk=self.pk).update(retired_at=Now())
         return cast(Self, type(self)._default_manager.create(**values))
+
+
+Row = TypeVar("Row", bound=Revised)
+
+
+def counting_on(day: date, rows: Iterable[Row]) -> list[Row]:
+    """Of each name the revision that counted at the end of a day (UTC); of what was retired by then, none.
+
+    The first revision counts for all days before it: what was sold then was counted somehow, and nobody said how else.
+    """
+    first: dict[str, Row] = {}
+    for row in sorted(rows, key=lambda row: row.revision):
+        if row.retired_at is None or row.retired_at.astimezone(UTC).date() > day:
+            first.setdefault(row.name, row)
+    return sorted(first.values(), key=lambda row: row.pk)
 
 
 def name_constraints(table: str) -> list[models.BaseConstraint]:

@@ -117,9 +117,10 @@ class Demo:
         """Start web, worker and ticker; return when the web answers."""
         schedule = self.var / "ticker"
         schedule.mkdir(mode=0o700, exist_ok=True)
-        celery = ("celery", "-A", "benchhub")
-        self._serve("worker", *celery, "worker", *("-P", "threads", "-c", "12", "-l", "INFO"), *QUIET_WORKER)
-        self._serve("ticker", *celery, "beat", "-l", "INFO", "-s", str(schedule / "schedule"), "--pidfile=")
+        worker = ("celery", "-A", "benchhub", "worker", "-P", "threads", "-c", "12", "-l", "INFO")
+        self._serve("worker", *worker, *QUIET_WORKER)
+        ticker = ("celery", "-A", "benchhub.ticker", "beat", "-l", "INFO", "--pidfile=")
+        self._serve("ticker", *ticker, "-s", str(schedule / "schedule"))
         web = self._serve("web", "gunicorn", "benchhub.wsgi", "-b", f"127.0.0.1:{self.web_port}", *WEB_OPTIONS)
         self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=60)
 

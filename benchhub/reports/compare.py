@@ -13,15 +13,24 @@ from django.urls import reverse
 from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Listing
 
-from . import compare_csv, compare_filters, compare_found, compare_page, compare_prices, compare_queries, figures
+from . import (
+    compare_csv,
+    compare_filters,
+    compare_found,
+    compare_page,
+    compare_prices,
+    compare_queries,
+    figures,
+    findings,
+)
 from .compare_page import Chosen
 from .compare_queries import Key
 from .models import Comparison
-from .prices.terms import NAMES, QUESTIONS
+from .prices.terms import NAMES, QUESTIONS, rest
 
 MOST = 12
 # The chart keeps `show` and `axis` in the address by itself.
-STATE = ("curve", "baseline", *NAMES, *QUESTIONS, "show", "axis")
+STATE = ("curve", "baseline", findings.CEILING, *NAMES, *QUESTIONS, "show", "axis")
 COLUMNS = (
     Column("pick", "Compare"),
     Column("experiment", "Experiment", ("experiment__name",)),
@@ -182,8 +191,11 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "differences": compare_page.system_differences(chosen),
         "doubts": compare_page.all_doubts(chosen),
         **compare_found.context(chosen),
+        **findings.context(chosen, baseline, state.get(findings.CEILING, "")),
+        "steps_address": f"{reverse('tuning-steps')}{address(QueryDict(), curve=[one.key for one in chosen])}",
+        "ceiling_kept": rest(state, (findings.CEILING,)),
         "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
-        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems")},
+        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems", "findings")},
     }
 
 
@@ -192,6 +204,7 @@ def _csv(table: str, shown: dict[str, Any]) -> HttpResponse:
         "levels": lambda: compare_csv.levels(shown["levels"], shown["columns"], shown["baseline"]),
         "prices": lambda: compare_csv.prices(shown["prices"]),
         **{panel.name: panel.csv for panel, _ in shown["panels"]},
+        "findings": lambda: findings.table(shown["more"], shown["baseline"]),
         "systems": lambda: compare_csv.systems([*shown["hardware"], *shown["differences"]], shown["columns"]),
     }
     if table not in texts:

@@ -14,7 +14,7 @@ from .prices.table import Row, Table
 
 LEVELS = (
     "curve", "experiment", "clients", "n", "median", "lowest", "highest", "unit", "baseline", "ratio",
-    "ratio_lowest", "ratio_highest", "is_best", "runs", "doubts",
+    "ratio_lowest", "ratio_highest", "is_best", "runs", "doubts", "ratio_kind", "p", "p_of_several",
 )  # fmt: skip
 PRICES = (
     "curve", "hardware", "licence", "terms", "load", "clients", "n", "price", "price_low", "price_high", "interval",
@@ -49,6 +49,7 @@ def _level_row(one: Chosen, cell: Cell, baseline: Chosen) -> list[Any]:
         "yes" if cell.is_best else "",
         " ".join(str(run.run) for run in cell.level.runs),
         " ".join(cell.level.doubts),
+        *((ratio.kind, ratio.p, ratio.adjusted_p) if ratio else ("", "", "")),
     ]
 
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.html import strip_tags
 
-from benchhub.analysis import curve, ratio
+from benchhub.analysis import curve, ratio, turns
 from benchhub.analysis.curve import Level
 from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.analysis.ratio import Ratio
+from benchhub.analysis.verdict import Verdict
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
 from benchhub.bench.planning_doubts import described_twice
 from benchhub.bench.states import State
 
-from . import curves
+from . import curves, peaks, verdicts
 from .curves import SystemCurve
 from .templatetags.shown import significant, size
 
 NOT_SET = "not set"
-FEW_DOUBTS = 3
+AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache", "repeats-in-a-row", "drift")
+FEW_DOUBTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,18 +166,32 @@ def levels(chosen: Sequence[Chosen], baseline: Chosen) -> list[tuple[int, list[C
 def sentences(one: Chosen, baseline: Chosen) -> list[str]:
     """What was found of a curve against the baseline, the plainest first."""
     by_level = ratio.by_level(one.of.curve, baseline.of.curve)
-    at = baseline.of.curve.peak.level.clients
+    at = _best_together(one, baseline, by_level)
     said = []
-    if at in by_level:
+    if at:
         said.append(ratio.sentence(by_level[at], one.label, baseline.label, f"at {_clients(at)}"))
-    if at not in by_level or one.of.curve.peak.level.clients != at:
+    if {one.of.curve.peak.level.clients, baseline.of.curve.peak.level.clients} != {at}:
         said.append(_at_the_peaks(one, baseline))
     if len(by_level) > 1:
         said.append(_over_the_levels(by_level))
     return said
 
 
+def _best_together(one: Chosen, baseline: Chosen, by_level: Mapping[int, Ratio]) -> int:
+    """The level with the highest median of both together, 0 for none.
+
+    The best level of one side alone would flatter that side, because its noise helped to choose it.
+    """
+    medians = [
+        {level.clients: level.throughput.median for level in of.of.curve.levels if level.clients in by_level}
+        for of in (one, baseline)
+    ]
+    return max(by_level, key=lambda clients: (medians[0][clients] * medians[1][clients], -clients), default=0)
+
+
 def _at_the_peaks(one: Chosen, baseline: Chosen) -> str:
+    if said := peaks.sentence(one.of.curve, baseline.of.curve, one.label, baseline.label):
+        return said
     ours, theirs = one.of.curve.peak.level, baseline.of.curve.peak.level
     unit = one.of.curve.unit
     found = ratio.of(ours.values, theirs.values, unit, baseline.of.curve.unit)
@@ -187,10 +203,12 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
     least = min(by_level, key=lambda clients: by_level[clients].value)
     most = max(by_level, key=lambda clients: by_level[clients].value)
     bounds = [f"{ratio.times(by_level[clients].value)} at {_clients(clients)}" for clients in (least, most)]
-    said = f"Over the {len(by_level)} levels that both ran, the ratio of medians goes from {bounds[0]} to {bounds[1]}"
+    said = f"Over the {len(by_level)} levels that both ran, the ratio goes from {bounds[0]} to {bounds[1]}"
     if not any(found.has_spread for found in by_level.values()):
         return f"{said}."
     apart = sum(found.has_spread and not found.overlaps for found in by_level.values())
+    if all(found.is_tested for found in by_level.values()):
+        return f"{said}; it tells the two apart at {apart} of them."
     return f"{said}; the ranges of repeats lie apart at {apart} of them."
 
 
@@ -208,6 +226,7 @@ class Doubts:
 
     together: tuple[str, ...]
     of_curves: tuple[tuple[Chosen, tuple[str, ...]], ...]
+    verdicts: tuple[tuple[Chosen, Verdict], ...] = ()
 
     @property
     def count(self) -> int:
@@ -219,14 +238,31 @@ class Doubts:
 
 
 def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
-    together = tuple(described_twice([one.of.system for one in chosen]))
-    return Doubts(together, tuple((one, tuple(said)) for one in chosen if (said := doubts(one))))
+    together = (*described_twice([one.of.system for one in chosen]), *_out_of_turn(chosen))
+    judged = tuple((one, verdicts.of_curve(one.runs)) for one in chosen)
+    return Doubts(together, tuple((one, tuple(said)) for one in chosen if (said := doubts(one))), judged)
+
+
+def _out_of_turn(chosen: Sequence[Chosen]) -> Iterator[str]:
+    starts = [verdicts.starts(one.runs) for one in chosen]
+    for one, ours, other, theirs in zip(chosen, starts, chosen[1:], starts[1:], strict=False):
+        if turns.one_after_the_other(ours, theirs):
+            yield (
+                f"{one.label} and {other.label} were not run in turns, but one after the other: whatever changed on "
+                "the host meanwhile looks like a difference between them, and no interval covers that."
+            )
 
 
 def doubts(one: Chosen) -> list[str]:
     """Whatever makes the curve less sure, each as a sentence."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
-    return [*said, *_changed_facts(one.runs), *_unfinished(one), *_of_runs(one)]
+    kept = [run for run in one.runs if not run.set_aside_at]
+    return [*said, *_changed_facts(kept), *_unfinished(one), *_of_runs(one), *_among_repeats(kept)]
+
+
+def _among_repeats(runs: Sequence[Run]) -> list[str]:
+    """What only shows where repeats are set beside each other."""
+    return [reason.text for reason in verdicts.of_curve(runs).reasons if reason.code in AMONG_REPEATS]
 
 
 def _changed_facts(runs: Sequence[Run]) -> list[str]:
@@ -244,10 +280,13 @@ def _unfinished(one: Chosen) -> list[str]:
     left = sum(not run.is_final for run in one.runs)
     cancelled = sum(run.state == State.CANCELLED for run in one.runs)
     ended = sum(run.is_final for run in one.runs)
-    without = ended - cancelled - sum(len(level.runs) for level in one.of.curve.levels)
+    aside = sum(run.set_aside_at is not None for run in one.runs)
+    without = ended - cancelled - aside - sum(len(level.runs) for level in one.of.curve.levels)
     said = [f"Still to come: {left} of {len(one.runs)} runs."] if left else []
     if without:
         said.append(f"{without} of {len(one.runs)} runs ended without a result; no point comes of that.")
+    if aside:
+        said.append(f"{aside} of {len(one.runs)} runs {'was' if aside == 1 else 'were'} set aside by a person.")
     if cancelled:
         said.append(f"{cancelled} of {len(one.runs)} runs {'was' if cancelled == 1 else 'were'} cancelled.")
     return said

@@ -7,11 +7,13 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Aggregate, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Aggregate, Count, Exists, FloatField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
 from benchhub.bench.states import FINAL
+
+from .verdicts import with_counts
 
 Key = tuple[int, int]
 Peak = tuple[int, float, str]
@@ -62,7 +64,7 @@ def runs(keys: Sequence[Key]) -> list[Run]:
     """The measuring runs of these curves, whatever became of them, each with the digest of the facts found."""
     rows = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE).select_related("system", "result")
     without = ("spec", "system__description", "result__measures", "result__remarks")
-    return list(rows.annotate(facts_digest=F("found__facts_digest")).defer(*without).order_by("experiment", "position"))
+    return list(with_counts(rows).defer(*without).order_by("experiment", "position"))
 
 
 def peaks(keys: Sequence[Key]) -> dict[Key, Peak]:

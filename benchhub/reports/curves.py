@@ -15,11 +15,15 @@ from benchhub.bench.states import State
 
 @dataclass(frozen=True, slots=True)
 class SystemCurve:
-    """One system's curve. `series` is the system's place in the experiment: its colour, marker and dash."""
+    """One system's curve. `series` is the system's place in the experiment: its colour, marker and dash.
+
+    `aside` are the runs that a person set aside: they are drawn crossed out, and are part of nothing else.
+    """
 
     system: System
     series: int
     curve: Curve
+    aside: tuple[RunPoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,11 @@ class Group:
 
 
 def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[Group]:
-    """One group per protocol that was planned, in the order of the plan; different protocols never share one."""
-    digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE)
+    """One group per protocol that was planned, in the order of the plan; different protocols never share one.
+
+    Open loops have none: their axis is the offered rate (reports/sweeps.py).
+    """
+    digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE and not run.rate_tps)
     return [_group(number, key, runs, systems) for number, key in enumerate(digests, start=1)]
 
 
@@ -47,7 +54,7 @@ def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
 def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System]) -> Group:
     try:
         curves = tuple(
-            SystemCurve(system, series, curve.build(points))
+            SystemCurve(system, series, curve.build(points), aside(runs, system.pk, key))
             for series, system in enumerate(systems)
             if (points := [point(run) for run in runs if run.system_id == system.pk and is_point(run, key)])
         )
@@ -63,9 +70,15 @@ def kinds(of: Iterable[SystemCurve]) -> list[str]:
     return sorted({spread.kind for spread in spreads if spread.n > 1})
 
 
+def aside(runs: Sequence[Run], system: int, protocol_digest: str) -> tuple[RunPoint, ...]:
+    """The runs of a system under this protocol that would be points, had nobody set them aside."""
+    own = [run for run in runs if run.system_id == system and run.protocol_id == protocol_digest]
+    return tuple(point(run) for run in own if run.set_aside_at and hasattr(run, "result"))
+
+
 def is_point(run: Run, protocol_digest: str) -> bool:
-    """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, and ended well."""
-    if run.protocol_id != protocol_digest:
+    """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, ended well, and counts."""
+    if run.protocol_id != protocol_digest or run.set_aside_at or run.rate_tps:
         return False
     return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
 

@@ -10,10 +10,16 @@ from typing import Any
 from benchhub.analysis.curve import Level
 
 from .curves import Group, SystemCurve
+from .sweeps import Sweep
 
 COLUMNS = (
     "system", "clients", "n", "median", "mean", "lowest", "highest", "unit", "latency_average_ms",
     "worst_p95_ms", "worst_p99_ms", "runs", "doubts", "protocol_digest", "system_digest",
+)  # fmt: skip
+
+OFFERED = (
+    "run", "offered_tps", "achieved_tps", "transactions", "late", "skipped", "late_share", "latency_average_ms",
+    "latency_p95_ms", "latency_p99_ms", "lag_average_ms",
 )  # fmt: skip
 
 
@@ -24,6 +30,18 @@ def curves_csv(groups: Iterable[Group]) -> str:
     for group in groups:
         for of in group.curves:
             writer.writerows(map(harmless, _row(of, level)) for level in of.curve.levels)
+    return text.getvalue()
+
+
+def sweeps_csv(of: Iterable[Sweep]) -> str:
+    """A line per run of an open loop; latencies include the schedule lag."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(("system", "limit_ms", "is_held", *OFFERED))
+    for one in of:
+        for run in (run for rate in one.rates for run in rate.runs):
+            row = (one.system.label, one.limit_ms, not run.failing, *(getattr(run, name) for name in OFFERED))
+            writer.writerow(map(harmless, row))
     return text.getvalue()
 
 

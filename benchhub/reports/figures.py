@@ -51,7 +51,9 @@ def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
     first = "log2" if levels and len(levels) <= FEW_LEVELS and levels[-1] >= 8 * levels[0] else "linear"
     title = f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
     return {
-        "data": [trace for of in curves for trace in (_repeats(of, quantity), _medians(of, quantity))],
+        "data": [
+            trace for of in curves for trace in (_repeats(of, quantity), _medians(of, quantity), *_aside(of, quantity))
+        ],
         "layout": {
             "xaxis": {"title": {"text": "clients"}, **axes[first]},
             "yaxis": {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~f"},
@@ -73,6 +75,10 @@ def client_axes(levels: Sequence[int]) -> dict[str, dict[str, Any]]:
 
 def _repeats(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
     runs = [run for level in of.curve.levels for run in level.runs if quantity.of_run(run) is not None]
+    return _repeats_of(of, quantity, runs)
+
+
+def _repeats_of(of: SystemCurve, quantity: Quantity, runs: Sequence[RunPoint]) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -86,6 +92,18 @@ def _repeats(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
         "hovertemplate": f"run %{{customdata}}, %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
         "meta": {"series": of.series},
     }
+
+
+def _aside(of: SystemCurve, quantity: Quantity) -> list[dict[str, Any]]:
+    """Runs that were set aside, crossed out; no trace where there are none."""
+    runs = [run for run in of.aside if quantity.of_run(run) is not None]
+    if not runs:
+        return []
+    trace = _repeats_of(of, quantity, runs)
+    trace["name"] = f"{of.system.label}, set aside"
+    trace["marker"] = {"symbol": "x-thin-open", "size": 9, "line": {"width": 2}}
+    trace["hovertemplate"] = f"set aside: {trace['hovertemplate']}"
+    return [trace]
 
 
 def _medians(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:

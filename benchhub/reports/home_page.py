@@ -68,7 +68,8 @@ def _queued() -> QuerySet[Run]:
 
 
 def _latest() -> QuerySet[Result]:
-    return Result.objects.select_related("run__system", "run__experiment").order_by("-parsed_at", "-pk")
+    points = Result.objects.filter(run__kind=Run.Kind.MEASURE, run__set_aside_at=None)
+    return points.select_related("run__system", "run__experiment").order_by("-parsed_at", "-pk")
 
 
 def _with_time_left(active: Sequence[Run]) -> list[Now]:

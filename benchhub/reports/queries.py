@@ -42,7 +42,7 @@ def runs_left() -> bool:
 
 
 def experiment(pk: int) -> QuerySet[Experiment]:
-    return Experiment.objects.filter(pk=pk).select_related("workload", "client_build")
+    return Experiment.objects.filter(pk=pk).select_related("workload", "client_build", "design")
 
 
 def systems(of: Experiment) -> list[System]:

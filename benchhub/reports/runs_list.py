@@ -23,7 +23,7 @@ COLUMNS = (
     Column("started", "Started", ("started_at", "position")),
     Column("remarks", "Remarks"),
 )
-SEARCH = ("system__label", "state", "reason")
+SEARCH = ("system__label", "state", "reason", "set_aside_reason")
 HAS_DOUBTS = Q(result__isnull=False) & ~Q(result__doubts=[])
 STATES = Filter(
     "state",
@@ -36,9 +36,15 @@ STATES = Filter(
 )
 DOUBTS = Filter("doubts", "Doubts", {"with": ("with doubts", HAS_DOUBTS), "without": ("without", ~HAS_DOUBTS)})
 
+ASIDE = Filter(
+    "aside",
+    "Set aside",
+    {"only": ("set aside", Q(set_aside_at__isnull=False)), "without": ("that count", Q(set_aside_at=None))},
+)
+
 
 def listing(asked: QueryDict, of: Experiment, runs: QuerySet[Run], systems: Sequence[System]) -> Listing[Run]:
-    filters = (_systems(systems), _clients(of.client_levels), STATES, DOUBTS)
+    filters = (_systems(systems), _clients(of.client_levels), STATES, DOUBTS, ASIDE)
     return Listing(asked, runs, COLUMNS, search=SEARCH, filters=filters, default="run")
 
 

@@ -7,11 +7,11 @@ from benchhub.bench import testdata
 from benchhub.bench.models import Found, Protocol, System
 from benchhub.catalog.models import Hardware
 
-from .testdata import address, both, figure_of, key, variant
+from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
-# Session, user, its rights (2), curves, runs, facts, protocol, licence models, prices, rates, sheets
-COMPARISON_QUERIES = 12
+# Session, user, its rights (2), curves, runs, facts, protocol, repeats on the host, licences, and three of prices.
+COMPARISON_QUERIES = 13
 REFUSAL_QUERIES = 5  # session, user, curves, runs, protocols
 
 
@@ -232,12 +232,31 @@ def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_tw
     assertNotContains(reader.get(both(experiment, systems)), said)
 
 
-def test_more_than_three_doubts_are_counted_and_folded(reader, experiment, systems):
+def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, systems):
     page = both(experiment, systems)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>2 doubts</summary>')
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>4 doubts</summary>')
     more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(2)]
     testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>4 doubts</summary>')
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>6 doubts</summary>')
+
+
+def test_from_three_repeats_on_the_page_tests_and_says_it_plainly(reader, repeated, systems):
+    response = reader.get(both(repeated, systems))
+    assertContains(
+        response,
+        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients, between 1.11 and 1.13, "
+        "5 repeats each.",
+    )
+    assertContains(response, "it tells the two apart at 2 of them.")
+    assertContains(response, "not told apart</span>", count=1)
+    assertNotContains(response, "range of repeats")
+
+
+def test_the_csv_of_levels_says_how_each_ratio_was_judged(reader, repeated, systems):
+    rows = rows_of(reader.get(both(repeated, systems, csv="levels")))
+    at_1, at_8 = (row for row in rows if row["curve"] == "PostgreSQL 18" and row["clients"] in ("1", "8"))
+    assert {at_1["ratio_kind"], at_8["ratio_kind"]} == {"95% interval"}
+    assert float(at_8["p"]) < float(at_8["p_of_several"]) < 0.001 < 0.05 < float(at_1["p_of_several"])
 
 
 def test_the_environment_as_found_and_the_method_stand_side_by_side(reader, experiment, systems):

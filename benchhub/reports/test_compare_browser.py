@@ -162,7 +162,7 @@ def test_the_load_under_a_ceiling_is_chosen_and_its_ceiling_written(page, experi
     page.goto(f"/compare/?experiment={experiment.pk}")
     page.get_by_label("At which load").select_option("latency")
     page.get_by_text("no guarantee for users who arrive on their own").wait_for()
-    page.get_by_label("Latency ceiling, ms").fill("5")
+    page.get_by_label("Latency at most, ms").fill("5")
     page.keyboard.press("Tab")
     page.get_by_text("No level keeps 5 ms").wait_for()  # 8 clients over 1,000 TPS take 8 ms on average
     assert "ceiling=5" in page.url

@@ -1,6 +1,6 @@
 """Terms of prices on the page of a comparison: what a reader types, what the warehouse has, what comes of both."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -22,8 +22,8 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-# Session, user, its rights (2), curves, runs, facts, protocol, licence models, prices, rates, sheets
-QUERIES = 12
+# Session, user, its rights (2), curves, runs, facts, protocol, repeats on the host, licences, and three of prices.
+QUERIES = 13
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 
@@ -63,6 +63,19 @@ def test_what_was_priced_on_a_day_is_priced_again_by_what_stood_then(reader, exp
     assertContains(response, "by the prices of 2026-02-01")
     assertContains(response, "To be re-stated: by today&#x27;s prices this is 5.40 EUR per TPS, +8.0%")
     assertNotContains(response, "Price sheet:")
+
+
+def test_a_licence_model_that_was_revised_since_prices_an_earlier_day_as_it_stood(
+    reader, experiment, systems, prices, hardware
+):
+    later = prices["socket"].revise(rules={"pack": 3})
+    LicenceModel.objects.filter(pk=prices["socket"].pk).update(retired_at=datetime(2026, 3, 1, tzinfo=UTC))
+    then = reader.get(both(experiment, systems, term=1, day="2026-02-01", licence=later.pk))
+    assertContains(then, ">13.40</span>")  # 5,000 + 2 x 4,200
+    assertNotContains(then, "(revision 2)</th>")
+    now = reader.get(both(experiment, systems, term=1, licence=prices["socket"].pk))
+    assertContains(now, ">17.60</span>")  # 5,000 + 3 x 4,200
+    assertContains(now, "(revision 2)</th>")
 
 
 def test_a_sheet_is_bought_again_for_each_standby_and_derived_once(reader, experiment, systems, prices, sheet):
@@ -151,8 +164,9 @@ def test_the_questions_keep_the_terms_and_the_terms_the_questions(reader, experi
     asked = {"discount": 10, "subject": key(experiment, systems[1]), "drawn": prices["socket"].pk}
     response = reader.get(both(experiment, systems, **asked))
     assertContains(response, "These answers are about PostgreSQL 18 under Per socket")
-    assertContains(response, '<input type="hidden" name="discount" value="10">', count=3)  # baseline, drawn, what if
-    assertContains(response, f'<input type="hidden" name="subject" value="{asked["subject"]}">', count=3)
+    # The ceiling's form, the baseline's, the drawn licence's, and what if or the terms.
+    assertContains(response, '<input type="hidden" name="discount" value="10">', count=4)
+    assertContains(response, f'<input type="hidden" name="subject" value="{asked["subject"]}">', count=4)
 
 
 def test_an_experiment_leads_to_the_figures_of_its_curves_by_the_same_terms(reader, experiment, prices):

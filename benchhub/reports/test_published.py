@@ -21,7 +21,7 @@ TABLES = [(report.about["slug"], key) for report in reports() for key in publish
 
 @pytest.fixture
 def reader(client):
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 

@@ -10,7 +10,7 @@ CHARTS = {"postgrespure-s822l": 3, "postgresql-on-power8": 2, "postgresql-on-ibm
 @pytest.fixture
 def page(chromium, live_server, client):
     """A signed-in tab of a phone's width whose console must stay silent."""
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
     context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
     tab, complaints = context.new_page(), []

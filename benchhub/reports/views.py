@@ -8,10 +8,11 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from benchhub.analysis.digest import labels
-from benchhub.bench.models import Experiment
+from benchhub.bench import growth_page
+from benchhub.bench.models import Experiment, Run
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import curves, exports, figures, home_page, queries, runs_list
+from . import curves, exports, figures, home_page, queries, runs_list, sweeps
 from .models import Tag
 from .prices.queries import known
 from .prices.table import table
@@ -68,7 +69,9 @@ def experiment(request: HttpRequest, pk: int) -> HttpResponse:
 
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     shown = get_object_or_404(queries.experiment(pk))
-    text = exports.curves_csv(curves.groups(list(queries.runs(shown)), queries.systems(shown)))
+    systems = queries.systems(shown)
+    swept = sweeps.sweeps(shown, systems)
+    text = exports.sweeps_csv(swept) if swept else exports.curves_csv(curves.groups(list(queries.runs(shown)), systems))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
     return response
@@ -79,6 +82,7 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     runs, asked_terms = list(rows), terms(asked)
     priced_by = known((system.hardware_id for system in systems), (asked_terms.day, asked_terms.today))
     groups = curves.groups(runs, systems)
+    swept = sweeps.sweeps(shown, systems)
     compared = asked.copy()
     compared["experiment"] = str(shown.pk)
     return {
@@ -87,6 +91,11 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
         "systems": systems,
         "listing": runs_list.listing(asked, shown, rows, systems),
         "progress": progress(runs),
+        "growth": growth_page.shown(shown, runs),
+        "added": 0 if shown.grows else sum(run.kind == Run.Kind.MEASURE and run.repeat > shown.repeats for run in runs),
+        "sweeps": swept,
+        "sweep_figure": sweeps.throughput_figure(swept),
+        "sweep_latency": sweeps.latency_figure(swept),
         "compare_address": f"{reverse('compare')}?{compared.urlencode()}",
         "sections": [
             {
@@ -96,6 +105,7 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
                 "latency_id": f"latency-{group.number}",
                 "latency": figures.latency_figure(group.curves),
                 "kinds": curves.kinds(group.curves),
+                "aside": sum(len(of.aside) for of in group.curves),
                 "prices": table(group.curves, priced_by, asked_terms),
             }
             for group in groups

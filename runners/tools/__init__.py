@@ -8,12 +8,14 @@ from types import MappingProxyType
 from runners.tools.base import Tool
 from runners.tools.pgbench import Pgbench
 from runners.tools.pgbench_log import choose_sampling_rate
+from runners.tools.tatp import Tatp
 
 __all__ = ["TOOLS", "Tool", "choose_sampling_rate", "get"]
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
     {
         "pgbench": Pgbench(),
+        "tatp": Tatp(),
     }
 )
 

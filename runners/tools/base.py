@@ -18,8 +18,15 @@ class Tool(Protocol):
     def name(self) -> str: ...
 
     @property
+    def program(self) -> str:
+        """The program that makes the load, as a person would call it. It is part of what curves must agree on."""
+
+    @property
     def unit(self) -> str:
-        """The unit of the tool's throughput. Curves of unlike units are never compared."""
+        """The unit of the tool's throughput, whose measure has its name in small letters.
+
+        Curves of unlike units are never compared.
+        """
 
     @property
     def parser(self) -> str:
@@ -31,6 +38,9 @@ class Tool(Protocol):
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the canonical recipe of the data set: tool and size, and what else is not the default."""
 
+    def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
+        """Return the seconds that a load may take on a small machine: what others took is compared with that."""
+
     def load_command(self, spec: RunSpec) -> str:
         """Return the command that makes the data set, replacing an older one."""
 
@@ -38,7 +48,10 @@ class Tool(Protocol):
         """Return the command that exits non-zero, with a sentence on stderr, unless the data set is there."""
 
     def warmup_command(self, spec: RunSpec) -> str:
-        """Return the command that runs the load for `warmup_s`; what it prints stays apart."""
+        """Return the command that runs the load for `warmup_s`; what it prints stays apart.
+
+        Empty where the measured command begins with the warm-up and its outputs tell the two apart.
+        """
 
     def measure_command(self, spec: RunSpec) -> str:
         """Return the command that runs the load for `duration_s`, and nothing else: it is what is measured."""

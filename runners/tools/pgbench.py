@@ -7,16 +7,18 @@ import io
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec
+from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools import pgbench_command, pgbench_log, pgbench_output, pgbench_parameters
 from runners.tools.histogram import percentile_us
 from runners.tools.pgbench_log import Reduction
 
 PARSER = "pgbench/1"
+WARMUP_METRIC = "warmup_tps"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
+LOAD_S_PER_SCALE = 0.3
 LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
 
 
@@ -32,6 +34,7 @@ class Pgbench:
     """pgbench 9.3 to 18. See `runners.tools.base.Tool` for what each method promises."""
 
     name = "pgbench"
+    program = "pgbench"
     unit = "TPS"
     parser = PARSER
 
@@ -40,6 +43,9 @@ class Pgbench:
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return pgbench_parameters.data_set(parameters)
+
+    def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters.get("scale", 1)) * LOAD_S_PER_SCALE
 
     def load_command(self, spec: RunSpec) -> str:
         return pgbench_command.load_command(spec)
@@ -111,10 +117,23 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         reason="",
         parser=PARSER,
         measures={**measures, **_logged_measures(reduction, histograms)},
-        series=pgbench_output.read_progress(stderr, started_epoch_s or 0.0),
+        series=(
+            *pgbench_output.read_progress(stderr, started_epoch_s or 0.0),
+            *_warmup_series(outputs, started_epoch_s or 0.0),
+        ),
         histograms=histograms,
         doubts=_doubts(reduction),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
+    )
+
+
+def _warmup_series(outputs: Outputs, started_epoch_s: float) -> tuple[Series, ...]:
+    """The throughput of the warm-up in each run: a series of its own, in no measure; () where there was none."""
+    stderr = pgbench_output.text_of(outputs.files.get("warmup.err", b""))
+    found = [one for one in pgbench_output.read_progress(stderr, started_epoch_s) if one.metric == "tps"]
+    return tuple(
+        replace(one, metric=WARMUP_METRIC, start_epoch_s=started_epoch_s - len(one.values) * one.step_s)
+        for one in found
     )
 
 

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 
 from runners.contract import RunSpec
+from runners.tools.pgbench_check import check_command
 from runners.tools.pgbench_log import REDUCE_AWK
 from runners.tools.pgbench_parameters import (
     ACCOUNTS_PER_SCALE,
@@ -17,10 +18,12 @@ from runners.tools.pgbench_parameters import (
     Parameters,
     Version,
     check,
+    init_digest,
     version_of,
 )
 
 KEPT_LOG_CAP_BYTES = 1024 * 1024
+INIT_MARK = "BenchHub init "
 TABLES = ("pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history")
 # Before 9.6 the built-in scripts have a switch each, and the default has none.
 OLD_SWITCHES = {"select-only": ["-S"], "simple-update": ["-N"], "tpcb-like": []}
@@ -47,6 +50,7 @@ SELECT 'scale ' || (SELECT count(*) FROM pgbench_branches)
 || ', partitions ' || (SELECT count(*) FROM pg_inherits WHERE inhparent = 'pgbench_accounts'::regclass)
 || ', unlogged ' || (relpersistence = 'u')
 || ', fillfactor ' || coalesce(substring(array_to_string(reloptions, ',') from 'fillfactor=([0-9]+)'), '100')
+|| ', init ' || coalesce(substring(obj_description(oid, 'pg_class') from 'BenchHub init (.*)'), 'none')
 FROM pg_class WHERE oid = 'pgbench_branches'::regclass"""
 
 
@@ -62,14 +66,26 @@ def load_command(spec: RunSpec) -> str:
             f"--partitions={parameters.partitions}",
             f"--partition-method={parameters.partition_method}",
         ]
+    mark = f"COMMENT ON TABLE pgbench_branches IS '{INIT_MARK}{init_digest(parameters)}'"
+    inits = [_psql(spec, statements) for statements in (parameters.init, mark)] if parameters.init else []
     # One statement per psql: VACUUM runs in no transaction, and old psql keeps only the last of several -c.
     vacuums = [_psql(spec, f"VACUUM ANALYZE {table}") for table in TABLES]
-    return " &&\n".join([" ".join(words), *vacuums]) + "\n"
+    return " &&\n".join([" ".join(words), *inits, *vacuums]) + "\n"
 
 
 def verify_command(spec: RunSpec) -> str:
-    """Return the command that exits 0 if the data set is as asked for, 1 if not, 2 if nobody can tell."""
-    expected = shlex.quote(_expected(check(spec)))
+    """Return the command that exits 0 if the data set is as asked for, 1 if not, 2 if nobody can tell.
+
+    Custom scripts are checked too: 1 as well where one cannot be read.
+    """
+    parameters = check(spec)
+    expected = shlex.quote(_expected(parameters))
+    checked = f"""\
+if [ "$rc" -eq 0 ]; then
+{_write_scripts(parameters)}{{
+{check_command(spec, parameters)}}} || rc=1
+fi
+"""
     return f"""\
 rc=0
 found=$({_psql(spec, FOUND_QUERY)} 2>&1) || rc=$?
@@ -83,7 +99,7 @@ case $rc in
 *)  printf 'The server cannot be asked for its data set: %s\\n' "$first" >&2
     rc=2 ;;
 esac
-(exit "$rc")
+{checked if parameters.scripts else ""}(exit "$rc")
 """
 
 
@@ -92,7 +108,7 @@ def _expected(parameters: Parameters) -> str:
     return (
         f"scale {parameters.scale}, accounts {parameters.scale * ACCOUNTS_PER_SCALE}, primary keys 1"
         f", foreign keys {_sql(parameters.foreign_keys)}, partitions {parameters.partitions}"
-        f", unlogged {_sql(parameters.unlogged)}, fillfactor {parameters.fillfactor}"
+        f", unlogged {_sql(parameters.unlogged)}, fillfactor {parameters.fillfactor}, init {init_digest(parameters)}"
     )
 
 

@@ -39,7 +39,7 @@ LONGEST_TIME = 15
 LONGEST_SCRIPT = 4
 # Equal latencies are counted as text first and looked at once, which is four times as fast as looking at each
 # line; the bound keeps memory flat. In mawk %d stops at 2^31 and print at six digits: hence %.0f throughout.
-REDUCE_AWK = """\
+COUNT_AWK = """\
 function count_pending(    key, part, kind, latency, script, shift) {
     for (key in pending) {
         split(key, part, " ")
@@ -66,6 +66,8 @@ $5 "" != epoch {
     if (timed && (last == "" || epoch + 0 > last)) last = epoch + 0
 }
 !timed { kinds["unreadable"]++; next }
+"""
+COUNT_LINE_AWK = """\
 { if (pending[$3 " " $4]++ == 0 && ++distinct == 65536) count_pending() }
 END {
     count_pending()
@@ -78,6 +80,7 @@ END {
     print "end"
 }
 """
+REDUCE_AWK = COUNT_AWK + COUNT_LINE_AWK
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,14 +241,14 @@ def read_reduction(text: str) -> Reduction:
 
 def histograms(reduction: Reduction, sampling_rate: float) -> tuple[Histogram, ...]:
     """Return "latency" of all transactions, then "latency of script N" of each where there are several."""
-    each = [_script_histogram(reduction, script, sampling_rate) for script in sorted(reduction.scripts)]
+    each = [script_histogram(reduction, script, sampling_rate) for script in sorted(reduction.scripts)]
     if not each:
         return ()
     whole = histogram.merge("latency", each)
     return (whole, *each) if len(each) > 1 else (whole,)
 
 
-def _script_histogram(reduction: Reduction, script: int, sampling_rate: float) -> Histogram:
+def script_histogram(reduction: Reduction, script: int, sampling_rate: float) -> Histogram:
     counts = {(shift, value): n for (number, shift, value), n in reduction.bins.items() if number == script}
     totals = reduction.scripts[script]
     return histogram.from_bins(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -20,8 +22,10 @@ ACCOUNTS_PER_SCALE = 100_000
 # What -F and -s can carry in every version, and more than any published data set has.
 HIGHEST_SCALE = 2_000_000
 
-# pgbench runs these on the driver's shell. It allows blanks and continued lines between backslash and name.
-SHELL_COMMAND = re.compile(r"\\(?:[ \t\r\f\v]|\\\r?\n)*(?:set)?shell\b", re.IGNORECASE)
+# pgbench runs these on the driver's shell. It allows blanks and continued lines between backslash and name. What only
+# begins like them is refused as well: no version has another command of that beginning, and one might abbreviate.
+SHELL_COMMAND = re.compile(r"\\[ \t\r\f\v]*(?:set)?sh", re.IGNORECASE)
+CONTINUED = re.compile(r"\\[ \t]*\r?\n")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -37,9 +41,9 @@ class Script:
 class Parameters:
     """pgbench's parameters. `script` is a built-in one, or "custom" for `scripts`.
 
-    Of the data set: `scale` to `partition_method`. Of the load: the rest. `rate_tps` is -R (0: as fast as it
-    goes), `latency_limit_ms` is -L (0: none), `variables` is -D, `connect_each` is -C (a connection for each
-    transaction).
+    Of the data set: `scale` to `partition_method`, and `init`, SQL that the server runs after the load. Of the load:
+    the rest. `rate_tps` is -R (0: as fast as it goes), `latency_limit_ms` is -L (0: none), `variables` is -D,
+    `connect_each` is -C (a connection for each transaction).
     """
 
     script: str
@@ -57,6 +61,7 @@ class Parameters:
     connect_each: bool = False
     max_tries: int = 1
     failures_detailed: bool = False
+    init: str = ""
 
 
 DATA_SET_FIELDS = ("scale", "fillfactor", "foreign_keys", "unlogged", "partitions", "partition_method")
@@ -88,6 +93,7 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
     _check_data_set(checked)
     _check_load(checked)
     _check_scripts(checked)
+    _check_init(checked.init)
     return checked
 
 
@@ -157,8 +163,40 @@ def _check_script(script: Script) -> None:
         raise ValueError("A custom script must be text, not empty and without NUL characters.")
     if isinstance(script.weight, bool) or not isinstance(script.weight, int) or script.weight < 1:
         raise ValueError(f"The weight of a custom script must be a whole number from 1, not {script.weight!r}.")
-    if SHELL_COMMAND.search(script.text):
+    if SHELL_COMMAND.search(CONTINUED.sub("", script.text)):
         raise ValueError(r"A custom script may not contain \shell or \setshell: they run commands on the driver.")
+
+
+def _check_init(init: Any) -> None:
+    if not isinstance(init, str) or "\0" in init:
+        raise ValueError("The init script must be text, without NUL characters.")
+    if re.search(r"^\s*\\", init, re.MULTILINE):
+        raise ValueError(
+            "The init script is SQL for the server: it may not hold commands of psql, such as \\! or \\copy."
+        )
+
+
+def init_digest(parameters: Parameters) -> str:
+    """SHA-256 of the init script, "none" without one: the data set's other half."""
+    return hashlib.sha256(parameters.init.encode()).hexdigest() if parameters.init else "none"
+
+
+def scripts_digest(parameters: Mapping[str, Any]) -> str:
+    """SHA-256, in hex, of the custom scripts with their weights, variables and init script; "" without scripts.
+
+    Two workloads with the same digest send the same statements.
+    """
+    if not parameters.get("scripts"):
+        return ""
+    checked = read(parameters)
+    form = {
+        "version": 1,
+        "scripts": [{"text": script.text, "weight": script.weight} for script in checked.scripts],
+        "variables": {name: str(value) for name, value in (checked.variables or {}).items()},
+        "init": checked.init,
+    }
+    text = json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check(spec: RunSpec) -> Parameters:
@@ -214,4 +252,4 @@ def data_set(parameters: Mapping[str, Any]) -> dict[str, Any]:
         value = getattr(checked, name)
         if value != FIELDS[name].default and (name != "partition_method" or checked.partitions):
             recipe[name] = value
-    return recipe
+    return recipe | ({"init": init_digest(checked)} if checked.init else {})

@@ -252,3 +252,15 @@ def test_a_warning_of_pgbench_is_remarked(version: str) -> None:
     result = PGBENCH.parse(UNLOGGED, recorded(version, "other_scale"))
     assert numbers(result)["reported_scale"] == 1
     assert any("scale option ignored" in remark for remark in result.remarks)
+
+
+def test_a_warm_up_is_kept_as_a_series_of_its_own_before_the_measured_part_and_is_in_no_measure():
+    done = recorded("18", "progress")
+    said = b"".join(b"progress: %d.0 s, %d.0 tps, lat 1.0 ms stddev 0.1\n" % second for second in ((1, 50), (2, 70)))
+    files = {**done.files, "started_epoch": b"1000\n", "warmup.err": said}
+    without, having = PGBENCH.parse(UNLOGGED, done), PGBENCH.parse(UNLOGGED, replace(done, files=files))
+    [warmup] = [one for one in having.series if one.metric == "warmup_tps"]
+    assert (warmup.values, warmup.start_epoch_s, warmup.unit) == ((50.0, 70.0), 998.0, "TPS")
+    assert series(having)["tps"] == series(without)["tps"]
+    assert having.measures == without.measures
+    assert "warmup_tps" not in series(without)

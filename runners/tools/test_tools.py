@@ -5,11 +5,11 @@ import pytest
 from runners import tools
 
 
-def test_pgbench_is_registered_under_its_name() -> None:
+def test_each_tool_is_registered_under_its_name() -> None:
     assert tools.get("pgbench").name == "pgbench"
-    assert {name: tool.name for name, tool in tools.TOOLS.items()} == {"pgbench": "pgbench"}
+    assert {name: tool.name for name, tool in tools.TOOLS.items()} == {"pgbench": "pgbench", "tatp": "tatp"}
 
 
 def test_an_unknown_tool_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(ValueError, match="no load generator named 'sysbnch'; choose one of: pgbench"):
+    with pytest.raises(ValueError, match="no load generator named 'sysbnch'; choose one of: pgbench, tatp"):
         tools.get("sysbnch")

@@ -175,7 +175,8 @@ class Rig:
 
     def ticker(self, name: str = "ticker", **environment: str) -> Child:
         schedule = self.folder / f"{name}-{time.monotonic_ns()}"
-        return self._celery(name, "beat", "-l", "INFO", "-s", str(schedule), "--pidfile=", **environment)
+        words = ("beat", "-l", "INFO", "-s", str(schedule), "--pidfile=")
+        return self._celery(name, *words, app="benchhub.ticker", **environment)
 
     def web(self, port: int) -> Child:
         words = ("gunicorn", "benchhub.wsgi", "-b", f"127.0.0.1:{port}", "-w", "1", "--no-control-socket")
@@ -186,8 +187,8 @@ class Rig:
         self.ticker()
         return self.worker()
 
-    def _celery(self, name: str, *words: str, **environment: str) -> Child:
-        return self._python(name, "celery", "-A", "benchhub", *words, **environment)
+    def _celery(self, name: str, *words: str, app: str = "benchhub", **environment: str) -> Child:
+        return self._python(name, "celery", "-A", app, *words, **environment)
 
     def _python(self, name: str, *words: str, **environment: str) -> Child:
         log = self.processes.logs / f"{name}.log"

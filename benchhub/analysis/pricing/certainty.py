@@ -12,14 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from benchhub.analysis.spread import (
-    FEWEST_FOR_INTERVAL,
-    RANGE,
-    round_significant,
-    summarise,
-    t_quantile,
-    t_within,
-)
+from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
+from benchhub.analysis.student import t_quantile, t_within
 
 from .quote import Quote, require_alike
 

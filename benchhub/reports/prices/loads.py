@@ -1,4 +1,4 @@
-"""At which load a curve is priced: its peak, a number of clients, or the best level under a latency ceiling."""
+"""At which load a curve is priced: its peak, a number of clients, or the best level within a latency."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 
@@ -11,13 +11,16 @@ from django.db.models import prefetch_related_objects
 
 from benchhub.analysis.pricing.money import Rate
 from benchhub.catalog.models import ExchangeRate, LicenceModel, ListPrice, PriceSheet
+from benchhub.catalog.revised import counting_on
 
 
 @dataclass(frozen=True)
 class Known:
     """Licence models on offer; list prices and price sheets by hardware or licence model, the newest first; rates.
 
-    Sheets are those that count on one of the days that were asked for, rates likewise.
+    Licence models are those of the first day that was asked for; `revised` has what has become of them by the last
+    one where that is another revision, None where they are not on offer any more. `revisions` are the keys of all
+    revisions of one licence model, by each of them. Sheets count on one of the days, rates likewise.
     """
 
     licence_models: tuple[LicenceModel, ...]
@@ -25,6 +28,8 @@ class Known:
     of_licence_model: Mapping[int, tuple[ListPrice, ...]]
     rates: tuple[Rate, ...] = ()
     sheets: Mapping[int, tuple[PriceSheet, ...]] | None = None
+    revised: Mapping[int, LicenceModel | None] = field(default_factory=dict)
+    revisions: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> list[ListPrice]:
@@ -40,6 +45,10 @@ class Known:
     def written(self) -> dict[int, tuple[object, str]]:
         """Sentences of steps that were written already, by identity: a sheet's lines stand under each licence."""
         return {}
+
+    def later(self, model: LicenceModel) -> LicenceModel | None:
+        """What has become of a licence model by the last day; None where it is not on offer any more."""
+        return self.revised.get(model.pk, model)
 
     def sheet(self, hardware: int, on: date) -> PriceSheet | None:
         """The newest sheet of a hardware by a day."""
@@ -58,16 +67,32 @@ class Known:
 def known(hardware: Iterable[int], days: Iterable[date]) -> Known:
     """What there is to price these with on any of these days; nothing of a later one."""
     keys, by_day = sorted(set(hardware)), sorted(set(days))
-    models = tuple(LicenceModel.objects.current().order_by("pk"))
-    found = ListPrice.objects.of_licences(models) | ListPrice.objects.filter(hardware__in=keys)
+    all_models = list(LicenceModel.objects.all())
+    models, later = (tuple(counting_on(day, all_models)) for day in (by_day[0], by_day[-1]))
+    found = ListPrice.objects.of_licences(all_models) | ListPrice.objects.filter(hardware__in=keys)
     rows = list(found.by(by_day[-1]).select_related("licence_model").newest_first())
     return Known(
         models,
         {pk: tuple(row for row in rows if row.hardware_id == pk) for pk in keys},
-        {model.pk: tuple(row for row in rows if row.counts_for(model)) for model in models},
+        {model.pk: tuple(row for row in rows if row.counts_for(model)) for model in {*models, *later}},
         _rates(by_day),
         _sheets(keys, by_day),
+        _revised(models, later),
+        _revisions(all_models),
     )
+
+
+def _revised(models: Sequence[LicenceModel], later: Sequence[LicenceModel]) -> dict[int, LicenceModel | None]:
+    by_name = {model.name: model for model in later}
+    found = {model.pk: by_name.get(model.name) for model in models}
+    return {pk: model for pk, model in found.items() if model is None or model.pk != pk}
+
+
+def _revisions(models: Sequence[LicenceModel]) -> dict[int, frozenset[int]]:
+    by_name: dict[str, set[int]] = {}
+    for model in models:
+        by_name.setdefault(model.name, set()).add(model.pk)
+    return {model.pk: frozenset(by_name[model.name]) for model in models}
 
 
 def _rates(days: Sequence[date]) -> tuple[Rate, ...]:

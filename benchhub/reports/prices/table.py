@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from benchhub.analysis.pricing.certainty import PriceInterval, PriceRatio, interval, ratio
 from benchhub.analysis.pricing.money import PricingError, number, rounded
-from benchhub.analysis.pricing.questions import is_to_be_restated, per_million
+from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
 from benchhub.analysis.pricing.steps import Step, counted, step
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, INTERVAL
@@ -122,7 +122,7 @@ class Table:
         if self.terms.clients and self.terms.clients not in levels:
             levels = sorted([*levels, self.terms.clients])
         named = [(str(clients), f"at {counted_clients(clients)}") for clients in levels]
-        return [(PEAK, "at the peak of each curve"), *named, (WITHIN, "best under a latency ceiling")]
+        return [(PEAK, "at the peak of each curve"), *named, (WITHIN, "best within a latency (closed loop)")]
 
     @property
     def load_words(self) -> str:
@@ -156,7 +156,7 @@ class Table:
 
 def table(curves: Sequence[SystemCurve], known: Known, asked: Terms) -> Table:
     """Price these curves, all of one unit, by the terms."""
-    choices = tuple((model, asked.shows(model.pk)) for model in known.licence_models)
+    choices = tuple((m, asked.shows(known.revisions.get(m.pk, {m.pk}))) for m in known.licence_models)
     if not any(shown for _, shown in choices):
         choices = tuple((model, True) for model, _ in choices)
     models = tuple(model for model, shown in choices if shown)
@@ -182,8 +182,13 @@ def _cell(of: SystemCurve, found: At, model: LicenceModel, costs: Costs, today: 
     quote = quote_of(priced.cost, found.throughput)
     flags = priced.flags
     if today is not None:
-        flags += _restated(quote, today.of(of.system.hardware, model))
+        flags += _restated(quote, _of_today(of, model, today))
     return _shown(Cell(model, priced=priced, quote=quote, flags=flags), quote, found, costs.asked)
+
+
+def _of_today(of: SystemCurve, model: LicenceModel, today: Costs) -> Priced | NoPrice:
+    later = today.known.later(model)
+    return today.of(of.system.hardware, later) if later else NoPrice(f"{model} is not on offer any more.")
 
 
 def _shown(cell: Cell, quote: Quote, found: At, asked: Terms) -> Cell:
@@ -193,11 +198,8 @@ def _shown(cell: Cell, quote: Quote, found: At, asked: Terms) -> Cell:
     over = quote.steps[len(quote.cost.steps) :]
     steps = (*(cell.priced.steps if cell.priced else ()), *over, *_interval_step(quote, spread))
     million = None
-    try:
+    if quote.throughput.unit in SECONDS_OF:
         per = per_million(quote, asked.utilisation_percent)
-    except PricingError:
-        pass  # a unit that counts no transactions
-    else:
         million, steps = per.price(places_of(per.quotient, known_digits), asked.rounding), (*steps, per.step)
     return replace(
         cell,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -89,8 +89,9 @@ class Terms:
         """Whether anything under 'More terms' is not as usual, so that the reader should see it."""
         return any(name in self.typed for name in NAMES[4:])
 
-    def shows(self, licence_model: int) -> bool:
-        return not self.licences or licence_model in self.licences
+    def shows(self, revisions: Collection[int]) -> bool:
+        """Whether a licence model is chosen, by the key of any of its revisions: another day may price by another."""
+        return not self.licences or not self.licences.isdisjoint(revisions)
 
 
 def terms(asked: QueryDict, today: date | None = None) -> Terms:
@@ -167,7 +168,7 @@ def _rounding(text: str) -> Rounding:
 def _load(text: str) -> str:
     if text in (PEAK, WITHIN):
         return text
-    return str(_whole(text, 1, 10**9, "Choose the peak, a number of clients, or a latency ceiling."))
+    return str(_whole(text, 1, 10**9, "Choose the peak, a number of clients, or a latency."))
 
 
 def _ceiling(text: str) -> Decimal:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -166,6 +167,24 @@ def test_a_move_below_two_per_cent_is_not_restated():
     prices = (listed("5100", day=date(2026, 5, 1), pk=2), listed("5000"))  # 13,500 against 13,400: 0.75%
     of = Known((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
     assert table([drawn(1000.0)], of, asked("term=1&day=2026-03-01")).rows[0].cells[0].flags == ()
+
+
+def test_a_day_is_priced_by_its_licence_model_and_restated_by_what_became_of_that():
+    per_pack = LicenceModel(pk=9, name="Per core", metric="core", revision=2, rules={"pack": 8})
+    of = known(revised={8: per_pack, 7: None})
+    of = replace(of, of_licence_model={**of.of_licence_model, 9: (listed("1800"),)})
+    per_socket, per_core = table([drawn(1000.0)], of, asked("term=1&day=2026-03-01")).rows[0].cells
+    assert str(per_core.price) == "41.00"  # 20 cores; in packs of 8 they are 24: 5,000 + 24 x 1,800 = 48,200
+    assert [flag for flag in per_core.flags if "48.20 EUR per TPS, +17.6%" in flag]
+    assert per_socket.flags == (
+        "There is no price of today to hold this one against: Per socket is not on offer any more.",
+    )
+
+
+def test_an_address_that_names_any_revision_of_a_licence_model_shows_the_one_of_the_day():
+    of = known(revisions={7: frozenset({7}), 8: frozenset({8, 9})})
+    cells = table([drawn(1000.0)], of, asked("licence=9&day=2026-03-01")).rows[0].cells
+    assert [cell.model for cell in cells] == [PER_CORE]
 
 
 def test_before_the_first_price_the_page_names_the_first_day():

@@ -10,14 +10,14 @@ from django.http import QueryDict
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import compare_found, compare_page, compare_queries
+from benchhub.reports import compare_found, compare_page, compare_queries, findings
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.compare_queries import Key
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import terms
 
-from . import bundles, comparison_prices, comparison_results, comparison_systems, names
+from . import bundles, comparison_findings, comparison_prices, comparison_results, comparison_systems, names
 
 
 class NothingToPublishError(Exception):
@@ -32,6 +32,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
     hardware = [one.of.system.hardware_id for one in chosen]
     priced = table([one.of for one in chosen], known(hardware, (asked.day, asked.today)), asked)
     found = compare_found.found(chosen)
+    said = findings.context(chosen, baseline, state.get(findings.CEILING, ""))
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -42,14 +43,16 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
         "release": release,
         "unit": baseline.of.curve.unit,
         "sections": [
-            comparison_results.findings(chosen, baseline, priced, remarks),
+            comparison_results.findings(chosen, baseline, priced, said, remarks),
             comparison_results.curves(chosen),
             comparison_results.levels(chosen, baseline),
+            comparison_findings.section(said, baseline),
             *comparison_prices.sections(priced, state),
             *comparison_systems.sections(chosen, found),
         ],
         "tables": [
             *comparison_results.tables(chosen, baseline),
+            *comparison_findings.tables(said, baseline),
             *comparison_prices.tables(priced),
             *comparison_systems.tables(chosen, found),
         ],

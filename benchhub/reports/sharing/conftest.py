@@ -3,10 +3,10 @@
 import hashlib
 
 import pytest
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.http import QueryDict
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
 from benchhub.bench.models import Found
 from benchhub.catalog.models import Hardware, LicenceModel
@@ -26,8 +26,7 @@ SECRETS = {
 @pytest.fixture
 def publisher(client):
     """Somebody who may keep, publish and share, signed in."""
-    user = get_user_model().objects.create_user("ada")
-    user.user_permissions.set(Permission.objects.filter(content_type__app_label="reports"))
+    user = make_user("ada", Role.RUNNER)
     client.force_login(user)
     return user
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,10 +10,12 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from benchhub.analysis.levels import spell
 from benchhub.analysis.spread import round_significant
 
 register = template.Library()
 MISSING = format_html('<span class="missing" title="not known">{}</span>', "–")
+SPELLED_OUT = 12
 BYTE_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -53,6 +56,15 @@ def duration(seconds: float | None) -> str:
     if minutes:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     return f"{rest} s"
+
+
+@register.filter
+def levels(clients: Sequence[int]) -> str:
+    """1, 2 and 4; of many their ranges: 2..160:2."""
+    if len(clients) > SPELLED_OUT:
+        return spell(clients)
+    *first, last = map(str, clients)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 @register.filter

@@ -1,0 +1,86 @@
+"""The audit log: what is an act, and who did it from where."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.http import HttpRequest, HttpResponse
+
+from .models import Entry
+
+SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
+SIGN_IN, SIGN_OUT, FAILED = "sign in", "sign out", "failed sign in"
+
+
+def is_act(request: HttpRequest, response: HttpResponse) -> bool:
+    """Whether something was done or refused. A form that is shown again, with 200, has done nothing."""
+    if request.method in SAFE or not getattr(request, "user", None) or not request.user.is_authenticated:
+        return False
+    match = request.resolver_match
+    if match is None or match.view_name in ("login", "logout"):  # noted by their signals
+        return False
+    return is_api(request) or response.status_code != 200
+
+
+def is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")
+
+
+def note_request(request: HttpRequest, status: int) -> None:
+    match = request.resolver_match
+    token = getattr(request, "auth", None)
+    Entry.objects.create(
+        user=request.user,  # type: ignore[misc]  # is_act has seen that somebody is signed in
+        username=request.user.get_username(),
+        token=str(token or "")[:80],
+        way=Entry.Way.API if is_api(request) else Entry.Way.WEB,
+        action=(match.view_name if match else "").removeprefix("api:").replace("-", " ")[:80],
+        address=f"{request.method} {request.path}"[:300],
+        status=status,
+        origin=origin(request),
+    )
+
+
+def origin(request: HttpRequest | None) -> str | None:
+    """The network address that a request came from; behind a proxy (HTTPS=1) the one that the proxy has written."""
+    meta: dict[str, Any] = request.META if request else {}
+    forwarded = meta.get("HTTP_X_FORWARDED_FOR", "") if settings.HTTPS else ""
+    text = forwarded.rpartition(",")[2].strip() or meta.get("REMOTE_ADDR", "")
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return None
+
+
+def note_sign(action: str, request: HttpRequest | None, username: str, user: Any = None, status: int = 200) -> None:
+    Entry.objects.create(
+        user=user,
+        username=username.replace("\0", "")[:150],
+        way=Entry.Way.WEB,
+        action=action,
+        address=(request.path if request else "")[:300],
+        status=status,
+        origin=origin(request),
+    )
+
+
+def listen() -> None:
+    user_logged_in.connect(_signed_in, dispatch_uid="audit")
+    user_logged_out.connect(_signed_out, dispatch_uid="audit")
+    user_login_failed.connect(_failed, dispatch_uid="audit")
+
+
+def _signed_in(request: HttpRequest, user: Any, **_: Any) -> None:
+    note_sign(SIGN_IN, request, user.get_username(), user)
+
+
+def _signed_out(request: HttpRequest, user: Any, **_: Any) -> None:
+    if user is not None:
+        note_sign(SIGN_OUT, request, user.get_username(), user)
+
+
+def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    note_sign(FAILED, request, str(credentials.get("username", "")), status=401)

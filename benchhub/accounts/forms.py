@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib.auth import get_user_model
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.password_validation import validate_password
+from django.utils import timezone
+
+from benchhub.catalog.forms import CatalogForm
+from benchhub.catalog.models import Host
+
+from . import rights, throttle, tokens
+from .models import Permit, Token
+from .rights import MEANING, Role
+
+DAYS = ((7, "a week"), (30, "30 days"), (90, "90 days"), (365, "a year"))
+MOST_TOKENS = 50
+
+
+class SignInForm(AuthenticationForm):
+    """Asks first whether too much was guessed: the password is then not even looked at."""
+
+    is_throttled = False
+
+    def clean(self) -> dict[str, Any]:
+        if throttle.is_throttled(self.request, self.cleaned_data.get("username", "")):
+            self.is_throttled = True
+            raise forms.ValidationError(throttle.REFUSED, code="throttled")
+        return super().clean()
+
+
+class UserForm(CatalogForm):
+    role = forms.TypedChoiceField(
+        choices=[(one.value, f"{one.label}: {MEANING[one]}") for one in Role], coerce=lambda value: Role(int(value))
+    )
+    is_on_all_hosts = forms.BooleanField(
+        required=False, label="A runner on every host", help_text="On those that are added later, too."
+    )
+    hosts = forms.ModelMultipleChoiceField(
+        Host.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="A runner on these hosts only",
+    )
+    password = forms.CharField(
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="At least 8 characters, and not one of the common ones. The user can change it.",
+    )
+
+    class Meta:
+        model = get_user_model()
+        fields = ("username", "is_active")
+        labels = {"username": "Name", "is_active": "May sign in"}
+        help_texts = {"username": "", "is_active": "Accounts are not deleted: what they did stays theirs."}
+        error_messages = {"username": {"unique": "There is already a user of this name: choose another one."}}
+
+    field_order = ("username", "role", "is_on_all_hosts", "hosts", "password", "is_active")
+
+    def __init__(self, *args: Any, editor: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.editor = editor
+        self.fields["hosts"].queryset = Host.objects.defer("private_key", "facts").order_by("name")  # type: ignore[attr-defined]
+        if self.instance.pk:
+            self._show_stored()
+        else:
+            self.fields["password"].required = True
+            self.fields["password"].label = "Password"
+
+    def _show_stored(self) -> None:
+        self.initial["role"] = rights.role(self.instance).value
+        self.fields["password"].help_text = "Empty keeps the one there is."
+        if permit := Permit.objects.filter(user=self.instance).first():
+            self.initial.update(is_on_all_hosts=permit.is_on_all_hosts, hosts=permit.hosts.all())
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if password:
+            validate_password(password, self.instance)
+        return password
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.instance.pk == self.editor.pk:
+            if cleaned.get("role") not in (None, Role.ADMINISTRATOR):
+                self.add_error("role", "You cannot take this role from yourself: let another administrator do it.")
+            if cleaned.get("is_active") is False:
+                self.add_error("is_active", "You cannot lock yourself out: let another administrator do it.")
+        return cleaned
+
+    def save(self, commit: bool = True) -> Any:  # noqa: ARG002  # a ModelForm's signature
+        user, values = self.instance, self.cleaned_data
+        if values["password"]:
+            user.set_password(values["password"])
+        user.is_superuser = user.is_superuser and values["role"] == Role.ADMINISTRATOR
+        user.save()
+        rights.give_role(user, values["role"])
+        permit, _ = Permit.objects.update_or_create(user=user, defaults={"is_on_all_hosts": values["is_on_all_hosts"]})
+        permit.hosts.set(values["hosts"])
+        return user
+
+
+class TokenForm(forms.Form):
+    """A token of one's own; only what its owner may do is offered."""
+
+    name = forms.CharField(max_length=80, help_text="What uses it: nightly CI of project X.")
+    scopes = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        label="It may",
+        error_messages={"required": "Choose one at least."},
+    )
+    days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
+
+    def __init__(self, *args: Any, owner: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix, self.owner = "", owner
+        offered = [(name, f"{name}: {tokens.SCOPES[name][1]}") for name in tokens.scopes_of(owner)]
+        self.fields["scopes"].choices = offered  # type: ignore[attr-defined]
+        self.initial.setdefault("scopes", ["read"])
+
+    def clean(self) -> dict[str, Any]:
+        kept = Token.objects.filter(owner=self.owner, revoked_at=None, expires_at__gt=timezone.now()).count()
+        if kept >= MOST_TOKENS:
+            raise forms.ValidationError(f"You have {kept} tokens: revoke those that are not used any more first.")
+        return self.cleaned_data
+
+    def issue(self) -> tuple[Token, str]:
+        values = self.cleaned_data
+        expires_at = timezone.now() + timedelta(days=values["days"])
+        return tokens.issue(self.owner, values["name"], values["scopes"], expires_at)

@@ -1,0 +1,53 @@
+"""Who may open which page, by its name in urls.py. What stands in no line here needs an administrator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import rights
+from .rights import Role
+
+VIEWERS = frozenset({
+    "home", "experiments", "experiment", "experiment-curve", "experiment-times", "run", "run-log", "evidence", "queue",
+    "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
+    "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle", "hosts", "host", "host-times",
+    "instances", "hardware-list", "prices", "price-sheets",
+    "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads",
+    "account", "password-change", "token-add", "token-revoke", "logout",
+})  # fmt: skip
+# Whose experiments and runs they may touch is asked of their hosts in bench/permits.py.
+RUNNERS = frozenset({
+    "experiment-new", "experiment-plan", "again", "experiment-cancel", "experiment-pause", "experiment-resume",
+    "experiment-move", "experiment-policy", "experiment-rerun", "experiment-times-once", "experiment-times-weekly",
+    "experiment-repeats", "run-cancel", "run-rerun", "run-set-aside", "run-put-back", "time-remove", "window-remove",
+    "comparison-new", "comparison-edit", "comparison-keep", "comparison-publish", "link-new", "link-pause",
+    "link-resume", "link-revoke", "experiment-tags", "published-publish",
+})  # fmt: skip
+# Runners with a permit for the host whose key the address has.
+ON_THE_HOST = frozenset({"host-probe", "host-pause", "host-resume", "host-times-once", "host-times-weekly"})
+
+
+def least_role(name: str) -> Role:
+    if name in VIEWERS:
+        return Role.VIEWER
+    return Role.RUNNER if name in RUNNERS or name in ON_THE_HOST else Role.ADMINISTRATOR
+
+
+def refusal(user: Any, name: str, kwargs: Mapping[str, Any]) -> str:
+    """Why the user may not open the page of this name; empty where nothing speaks against it."""
+    least = least_role(name)
+    if least == Role.VIEWER:
+        return ""
+    if not rights.is_at_least(user, least):
+        return needs(least)
+    is_denied = name in ON_THE_HOST and rights.denied_hosts(user, [kwargs["pk"]])
+    return NOT_THERE if is_denied else ""
+
+
+def needs(least: Role) -> str:
+    article = "an" if least == Role.ADMINISTRATOR else "a"
+    return f"This takes the role of {article} {least.label}, which your account does not have: ask an administrator."
+
+
+NOT_THERE = "Your account has no permit to run on this host: ask an administrator for one."

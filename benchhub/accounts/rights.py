@@ -1,0 +1,61 @@
+"""Roles and permits: the one place that says whether a user may do something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.db import models
+
+from .models import Permit
+
+
+class Role(models.IntegerChoices):
+    """Each may do what those before it may. The groups of Django's accounts carry the names."""
+
+    VIEWER = 1, "viewer"
+    RUNNER = 2, "runner"
+    ADMINISTRATOR = 3, "administrator"
+
+
+MEANING = {
+    Role.VIEWER: "sees everything and changes nothing",
+    Role.RUNNER: "also plans, runs and cancels on the hosts of the permit, and brings in results",
+    Role.ADMINISTRATOR: "also edits hosts, the catalogue and accounts, and runs everywhere",
+}
+
+
+def role(user: Any) -> Role:
+    """The highest of the user's groups; an account without any is a viewer's."""
+    if user.is_superuser:
+        return Role.ADMINISTRATOR
+    if not hasattr(user, "_role"):
+        names = set(user.groups.values_list("name", flat=True))
+        user._role = max((one for one in Role if one.label in names), default=Role.VIEWER)
+    found: Role = user._role
+    return found
+
+
+def give_role(user: Any, new: Role) -> None:
+    others = [str(one.label) for one in Role]
+    user.groups.remove(*Group.objects.filter(name__in=others))
+    user.groups.add(Group.objects.get_or_create(name=new.label)[0])
+    user._role = new
+
+
+def is_at_least(user: Any, least: Role) -> bool:
+    return role(user) >= least
+
+
+def denied_hosts(user: Any, hosts: Iterable[int | None]) -> set[int]:
+    """Those of these hosts (keys; None is none) on which the user may not run."""
+    asked = {key for key in hosts if key is not None}
+    if role(user) == Role.ADMINISTRATOR:
+        return set()
+    if role(user) == Role.VIEWER:
+        return asked
+    permit = Permit.objects.filter(user=user).first()
+    if permit is None or permit.is_on_all_hosts:
+        return set() if permit else asked
+    return asked - set(permit.hosts.filter(pk__in=asked).values_list("pk", flat=True))

@@ -1,0 +1,20 @@
+"""Users of each role for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+
+from . import rights
+from .models import Permit
+from .rights import Role
+
+
+def make_user(name: str, role: Role, *hosts: Any, everywhere: bool = False) -> Any:
+    """With the permit to run on these hosts, or everywhere."""
+    user = get_user_model().objects.create_user(name)
+    rights.give_role(user, role)
+    if hosts or everywhere:
+        Permit.objects.create(user=user, is_on_all_hosts=everywhere).hosts.set(hosts)
+    return get_user_model().objects.get(pk=user.pk)

@@ -1,0 +1,35 @@
+"""Guessing passwords takes too long: failed sign-ins are counted in the audit log, whichever process answers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.http import HttpRequest
+
+from . import audit
+from .models import Entry
+
+WINDOW = timedelta(minutes=15)
+# So many failures within the window: of one name from one place, of one place, of one name from anywhere.
+MOST_OF_BOTH, MOST_OF_PLACE, MOST_OF_NAME = 5, 20, 50
+REFUSED = "Too many failed attempts: wait 15 minutes, or ask an administrator for a new password."
+
+
+def is_throttled(request: HttpRequest | None, username: str) -> bool:
+    failed = Entry.objects.filter(action=audit.FAILED, at__gt=Now() - WINDOW)
+    of_name = failed.filter(username__iexact=username.replace("\0", "")[:150])
+    place = audit.origin(request)
+    return (
+        _since_success(of_name, username).filter(origin=place).count() >= MOST_OF_BOTH
+        or failed.filter(origin=place).count() >= MOST_OF_PLACE
+        or of_name.count() >= MOST_OF_NAME
+    )
+
+
+def _since_success(failed: QuerySet[Entry], username: str) -> QuerySet[Entry]:
+    signed_in: Any = Entry.objects.filter(action=audit.SIGN_IN, username__iexact=username.replace("\0", "")[:150])
+    last = signed_in.order_by("-pk").values_list("pk", flat=True).first()
+    return failed.filter(pk__gt=last) if last else failed

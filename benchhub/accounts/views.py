@@ -1,0 +1,152 @@
+"""One's own account with its tokens; for administrators the users and the audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import get_user_model
+from django.contrib.auth import views as auth
+from django.db.models import Max, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse, reverse_lazy
+from django.views.decorators.cache import never_cache
+
+from benchhub.catalog.listing import Column, Filter, Listing
+
+from . import rights, tokens
+from .forms import SignInForm, TokenForm, UserForm
+from .models import Entry, Permit, Token
+from .rights import MEANING, Role
+
+USER_COLUMNS = (
+    Column("name", "User", ("username",)),
+    Column("role", "Role"),
+    Column("hosts", "May run on"),
+    Column("signed", "Last signed in", ("last_login", "username")),
+    Column("used", "Token last used", ("token_used_at", "username")),
+)
+ENTRY_COLUMNS = (
+    Column("at", "When", ("at",)),
+    Column("who", "Who", ("username", "-at")),
+    Column("what", "What", ("action", "-at")),
+    Column("address", "Address", ("address", "-at")),
+    Column("outcome", "Outcome", ("status", "-at")),
+    Column("origin", "From", ("origin", "-at")),
+)
+ENTRY_FILTERS = (
+    Filter("way", "By", {way: (str(label), Q(way=way)) for way, label in Entry.Way.choices}),
+    Filter("outcome", "Outcome", {"done": ("done", Q(status__lt=400)), "not": ("refused or not", Q(status__gte=400))}),
+)
+
+sign_in = auth.LoginView.as_view(redirect_authenticated_user=True, authentication_form=SignInForm)
+
+
+class PasswordChange(auth.PasswordChangeView):
+    template_name = "form.html"
+    success_url = reverse_lazy("account")
+
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)
+        form.label_suffix = ""
+        form.fields["new_password1"].help_text = "At least 8 characters, and not one of the common ones."
+        return form
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        crumb = {"address": reverse("account"), "title": "Your account"}
+        shown = super().get_context_data(**kwargs)
+        return {**shown, "title": "Change your password", "action": "Change it", "crumb": crumb}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, "Your password is changed. Other browsers have to sign in again.")
+        return super().form_valid(form)
+
+
+def account(request: HttpRequest) -> HttpResponse:
+    role = rights.role(request.user)
+    shown = {
+        "role": role,
+        "meaning": MEANING[role],
+        "is_runner": role == Role.RUNNER,
+        "permit": Permit.objects.filter(user=request.user.pk).prefetch_related("hosts").first(),
+        "tokens": Token.objects.filter(owner=request.user.pk).order_by("-pk"),
+    }
+    return render(request, "accounts/account.html", shown)
+
+
+@never_cache
+def token_add(request: HttpRequest) -> HttpResponse:
+    form = TokenForm(request.POST or None, owner=request.user)
+    if request.method == "POST" and form.is_valid():
+        token, plain = form.issue()
+        return render(request, "accounts/token.html", {"token": token, "plain": plain}, status=201)
+    shown = {
+        "title": "Make an API token",
+        "action": "Make the token",
+        "intro": "A program sends it as 'Authorization: Bearer ...'. It never may more than you may at that moment.",
+        "crumb": {"address": reverse("account"), "title": "Your account"},
+    }
+    return render(request, "form.html", {"form": form, **shown})
+
+
+def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    """One's own; an administrator anybody's. GET asks, POST does."""
+    is_administrator = rights.is_at_least(request.user, Role.ADMINISTRATOR)
+    theirs = Token.objects.all() if is_administrator else Token.objects.filter(owner=request.user.pk)
+    token = get_object_or_404(theirs.select_related("owner"), pk=pk)
+    is_own = token.owner_id == request.user.pk
+    back = reverse("account") if is_own else reverse("user-edit", args=[token.owner_id])
+    if request.method == "POST":
+        tokens.revoke(token)
+        messages.success(request, f"The token {token} is revoked: nothing can use it any more.")
+        return redirect(back)
+    question = {
+        "title": f"Revoke the token {token}?",
+        "consequence": "Whatever uses it is refused from now on. It cannot be made good again.",
+        "action": "Revoke it",
+        "crumb": {"address": back, "title": "Your account" if is_own else token.owner.get_username()},
+    }
+    return render(request, "confirm.html", question)
+
+
+def users(request: HttpRequest) -> HttpResponse:
+    rows = get_user_model().objects.annotate(token_used_at=Max("tokens__used_at"))
+    rows = rows.prefetch_related("groups", "permit__hosts")
+    listing = Listing(request.GET, rows, USER_COLUMNS, search=("username",), default="name")
+    for user in listing.page:
+        names = {group.name for group in user.groups.all()}
+        user.role = Role.ADMINISTRATOR if user.is_superuser else _highest(names)  # type: ignore[attr-defined]
+    return render(request, "accounts/users.html", {"listing": listing})
+
+
+def _highest(names: set[str]) -> Role:
+    return max((one for one in Role if one.label in names), default=Role.VIEWER)
+
+
+def user_add(request: HttpRequest) -> HttpResponse:
+    initial = {"role": Role.VIEWER.value}
+    form = UserForm(request.POST or None, initial=initial, editor=request.user)
+    return _user_form(request, form, title="Add a user", action="Add the user")
+
+
+def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
+    user = get_object_or_404(get_user_model(), pk=pk)
+    form = UserForm(request.POST or None, instance=user, editor=request.user)
+    shown = {"title": f"Edit {user.get_username()}", "tokens": Token.objects.filter(owner=user).order_by("-pk")}
+    return _user_form(request, form, **shown)
+
+
+def _user_form(request: HttpRequest, form: UserForm, **shown: Any) -> HttpResponse:
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(request, f"{saved.get_username()} is saved.")
+        return redirect("users")
+    crumb = {"address": reverse("users"), "title": "Users"}
+    return render(request, "accounts/user_form.html", {"form": form, "crumb": crumb, **shown})
+
+
+def log(request: HttpRequest) -> HttpResponse:
+    search = ("username", "token", "action", "address", "origin")
+    rows = Entry.objects.all()
+    listing = Listing(request.GET, rows, ENTRY_COLUMNS, search=search, filters=ENTRY_FILTERS, default="-at")
+    return render(request, "accounts/log.html", {"listing": listing})

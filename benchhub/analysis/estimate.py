@@ -1,0 +1,95 @@
+"""Logarithms that were estimated from repeats: on their scale a ratio is a difference, and a product a sum.
+
+Noise of a throughput is proportional to it, so that logarithms of repeats scatter alike at all levels; an interval
+of a ratio can then not reach below 0, and turning the ratio over turns the interval over.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .spread import FEWEST_FOR_INTERVAL
+from .student import CONFIDENCE, t_outside, t_quantile
+
+METHOD = "Welch's t interval of the difference of mean logarithms"
+Part = tuple[float, float]
+
+
+class TooFewRepeatsError(ValueError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A natural logarithm. `parts` are the independent pieces of its uncertainty: (variance, degrees of freedom)."""
+
+    value: float
+    parts: tuple[Part, ...]
+
+    @property
+    def ratio(self) -> float:
+        return math.exp(self.value)
+
+    @property
+    def variance(self) -> float:
+        return sum(variance for variance, _ in self.parts)
+
+    @property
+    def degrees(self) -> float:
+        """Welch and Satterthwaite: exact for one part, close for several."""
+        return self.variance**2 / sum(variance**2 / degrees for variance, degrees in self.parts if variance)
+
+    @property
+    def has_scatter(self) -> bool:
+        """Without any nothing is known of how sure it is: no measurement repeats itself to the last digit."""
+        return self.variance > 0
+
+    @property
+    def p(self) -> float:
+        """Chance of a value at least as far from 0 (a ratio as far from 1) if it were 0. Needs scatter."""
+        return t_outside(self.value / math.sqrt(self.variance), self.degrees)
+
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Lowest and highest ratio. Needs scatter."""
+        half = t_quantile(self.degrees, confidence) * math.sqrt(self.variance)
+        return math.exp(self.value - half), math.exp(self.value + half)
+
+    def scaled(self, factor: float) -> Estimate:
+        return Estimate(factor * self.value, tuple((factor**2 * variance, degrees) for variance, degrees in self.parts))
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        return Estimate(self.value - other.value, self.parts + other.parts)
+
+
+def of_repeats(values: Sequence[float]) -> Estimate:
+    """The mean logarithm of repeats. Raises TooFewRepeatsError below three, ValueError for what is not above 0."""
+    if len(values) < FEWEST_FOR_INTERVAL:
+        raise TooFewRepeatsError(f"{len(values)} repeats say too little about their scatter: there must be three.")
+    logs = [math.log(value) for value in values]
+    return Estimate(statistics.fmean(logs), ((statistics.variance(logs) / len(logs), len(logs) - 1),))
+
+
+def mean(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of independent estimates: a geometric mean of their ratios."""
+    return total(estimates).scaled(1 / len(estimates))
+
+
+def total(estimates: Iterable[Estimate]) -> Estimate:
+    """The sum of independent estimates: the product of their ratios."""
+    listed = list(estimates)
+    return Estimate(sum(one.value for one in listed), tuple(part for one in listed for part in one.parts))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Each p-value adjusted for there being several (Holm 1979): calling those below 5% different calls any
+    difference wrongly in at most 5% of curves, whatever their number of levels.
+    """
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted

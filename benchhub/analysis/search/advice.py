@@ -1,0 +1,183 @@
+"""Adaptive search of the best load: from the results so far to the level to run next, or to a reasoned end.
+
+Every step chooses the run after which, by what is believed now, one level would most probably be known to be good
+enough (one-step look-ahead; the knowledge gradient of Frazier, Powell and Dayanik, 2008, with that as the gain).
+The answer depends on the results alone: a search can be taken up again from what is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from .belief import MOST_TRIALS, Belief, Trial, believe
+from .shapes import Floats
+
+# Where between the lowest and the highest level, by ratio, a search begins.
+LADDER = (1.0, 0.25, 0.6, 0.82, 0.45)
+# Before so many runs nothing is called known: fewer tell too little of the shape.
+FEWEST = 9
+# Noise is high where it is believed to be above `NOISY` with `SURE`.
+NOISY, SURE = 0.015, 0.75
+# The look-ahead: draws that it weighs, outcomes of each run that it considers, and the share of its gain that it gives
+# for being near the best, falling off by `NEAR`, so that it finds its way before anything is good enough.
+LOOKED_AHEAD, OUTCOMES, NEARNESS, NEAR = 256, 16, 0.5, 0.03
+# Added to the noise there, so that a few draws do not seem to tell more than they can.
+SMOOTHING = 0.002
+
+Stopped = Literal["", "known", "spent", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is searched for: the level with the highest throughput; with `ceiling_ms`, among those whose average
+    latency stays at or below it.
+
+    A level is good enough within `precision` (a share) of the best. The search ends when that is believed of one level
+    with `confidence`, or after `runs`; where the noise of a run turns out to be high, after `noisy_runs`.
+    """
+
+    runs: int
+    noisy_runs: int
+    precision: float = 0.01
+    confidence: float = 0.95
+    ceiling_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.runs <= self.noisy_runs <= MOST_TRIALS:
+            raise ValueError(f"A search takes 1 to {MOST_TRIALS} runs, and no fewer where noise is high.")
+        if not (0 < self.precision < 1 and 0 < self.confidence < 1):
+            raise ValueError("Precision and confidence are shares between 0 and 1.")
+        if self.ceiling_ms is not None and not self.ceiling_ms > 0:
+            raise ValueError("A latency ceiling is more than 0 ms.")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do after some runs.
+
+    `clients` is the level to run next; it is None where `stopped` says why the search has ended. `best` is the level
+    that would be chosen now: None where nothing is known yet, or where no level seems to stay below the ceiling.
+    `estimate` of its throughput, and `low` to `high` that hold it with 95% belief, are in the trials' unit;
+    `probability` is the belief that it is good enough; `noise` the standard deviation of a run, as a share. `is_first`:
+    the next level is one of those that every search begins with.
+    """
+
+    clients: int | None
+    stopped: Stopped
+    runs_left: int
+    best: int | None = None
+    probability: float | None = None
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    noise: float | None = None
+    is_first: bool = False
+
+
+def advise(
+    levels: Sequence[int], trials: Sequence[Trial], goal: Goal, *, spoilt: int = 0, refused: Sequence[int] = ()
+) -> Advice:
+    """The next step. `levels` rise; `spoilt` runs gave no result but cost theirs; `refused` levels are not run again.
+
+    Raises ValueError for levels that do not rise, and for trials elsewhere or without throughput.
+    """
+    _require(levels, trials)
+    used = spoilt + len(trials)
+    offered = [clients for clients in levels if clients not in refused]
+    belief = believe(levels, trials) if trials else None
+    known = _known(belief, levels, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
+    if not known.runs_left:
+        return replace(known, stopped="spent")
+    if not offered:
+        return replace(known, stopped="refused")
+    if used >= FEWEST and (known.probability or 0) >= goal.confidence:
+        return replace(known, stopped="known")
+    rung = _next_rung(offered, trials)
+    if belief and rung is None:
+        return replace(known, clients=_next(belief, levels, goal, offered))
+    return replace(known, clients=rung, is_first=True)
+
+
+def rungs(levels: Sequence[int]) -> list[int]:
+    """The levels that every search begins with, in their order: spread by ratio, as throughput bends by ratio."""
+    low, high = math.log(levels[0]), math.log(levels[-1])
+    wanted = [low + share * (high - low) for share in LADDER]
+    return list(dict.fromkeys(min(levels, key=lambda n: (abs(math.log(n) - log_n), n)) for log_n in wanted))
+
+
+class Scores(NamedTuple):
+    """draws x (levels + 1): what choosing a level would be worth on a curve. The last is the choice of none."""
+
+    good: Floats  # 1 where the level is good enough
+    near: Floats  # falls from 1 with the distance to the best
+
+
+def scores(curves: Floats, clients: Floats, goal: Goal) -> Scores:
+    """Without a ceiling some level is always right; with one, none is where all latencies lie above it.
+
+    Closed loop without think time, so by Little's law clients = throughput x average latency.
+    """
+    over = np.zeros(curves.shape)
+    if goal.ceiling_ms is not None:
+        over = np.log(clients) - curves - math.log(goal.ceiling_ms / 1000)
+    best = np.where(over <= 0, curves, -np.inf).max(axis=1, keepdims=True)
+    none = np.isinf(best)
+    behind = np.where(none, np.inf, np.where(none, 0, best) - curves)
+    good = (behind <= -math.log1p(-goal.precision)) & (over <= math.log1p(goal.precision))
+    near = np.exp(-(behind.clip(min=0) + 2 * over.clip(min=0)) / NEAR)
+    return Scores(np.column_stack([good, none]).astype(float), np.column_stack([near, none]))
+
+
+def _require(levels: Sequence[int], trials: Sequence[Trial]) -> None:
+    if not levels or levels[0] < 1 or any(b <= a for a, b in pairwise(levels)):
+        raise ValueError("A search needs levels that rise, from 1 client on.")
+    for trial in trials:
+        if trial.clients not in levels:
+            raise ValueError(f"{trial.clients} clients is none of the levels that are searched.")
+        if not (math.isfinite(trial.throughput) and trial.throughput > 0):
+            raise ValueError(f"{trial.throughput} is not a throughput: it must be a positive, finite number.")
+
+
+def _known(belief: Belief, levels: Sequence[int], goal: Goal, used: int) -> Advice:
+    """What is believed of the best level, and how many runs are left."""
+    good = scores(belief.curves, np.array(levels, float), goal).good.mean(axis=0)
+    best = int(np.argmax(good))
+    is_noisy = float(np.mean(belief.noises > NOISY)) >= SURE
+    left = max(0, (goal.noisy_runs if is_noisy else goal.runs) - used)
+    known = Advice(None, "", left, probability=float(good[best]), noise=float(np.median(belief.noises)))
+    if best == len(levels):
+        return known
+    low, middle, high = np.exp(np.quantile(belief.curves[:, best], [0.025, 0.5, 0.975]))
+    return replace(known, best=levels[best], estimate=float(middle), low=float(low), high=float(high))
+
+
+def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
+    """The first of the rungs that has no result; a search without any result stays on the first one."""
+    seen = {trial.clients for trial in trials}
+    return next((rung for rung in rungs(offered) if rung not in seen), None)
+
+
+def _next(belief: Belief, levels: Sequence[int], goal: Goal, offered: Sequence[int]) -> int:
+    """The level that tells most."""
+    worth = _look_ahead(belief, scores(belief.curves, np.array(levels, float), goal), [*map(levels.index, offered)])
+    return offered[int(np.argmax(worth))]
+
+
+def _look_ahead(belief: Belief, gains: Scores, at: Sequence[int]) -> Floats:
+    """For each place in `at`: what the best choice would be worth after a run there, on average over its outcomes."""
+    gain = ((1 - NEARNESS) * gains.good + NEARNESS * gains.near)[:LOOKED_AHEAD]
+    curves, noises = belief.curves[:LOOKED_AHEAD, at].T, belief.noises[:LOOKED_AHEAD]
+    truths = np.arange(OUTCOMES) * (LOOKED_AHEAD // OUTCOMES)
+    shown = curves[:, truths] + noises[truths] * np.random.default_rng(OUTCOMES).standard_normal(OUTCOMES)
+    width = np.hypot(noises, SMOOTHING)
+    weights = np.exp(-0.5 * ((shown[:, :, None] - curves[:, None, :]) / width) ** 2) / width
+    weights[:, np.arange(OUTCOMES), truths] = 0  # a draw must not confirm itself
+    weights += 1e-12
+    weights /= weights.sum(axis=2, keepdims=True)
+    return np.asarray((weights @ gain).max(axis=2).mean(axis=1))

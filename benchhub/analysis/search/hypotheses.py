@@ -1,0 +1,155 @@
+"""Which kind of difference, noise, shape and extra explain a few trials, and how well: Bayes' rule in closed form."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .shapes import Floats
+
+Places = NDArray[np.intp]
+
+
+class Difference(NamedTuple):
+    """What a curve may differ by from its shape: its correlation, its size (standard deviation of the logarithm), its
+    length (in the logarithm of clients), and the belief in it beforehand.
+    """
+
+    form: Literal["bent", "round", "rough"]
+    size: float
+    length: float
+    share: float
+
+
+DIFFERENCES = (
+    Difference("bent", 0.004, 0.5, 0.18),
+    Difference("bent", 0.015, 0.3, 0.10),
+    Difference("bent", 0.015, 1.0, 0.10),
+    Difference("bent", 0.05, 0.3, 0.08),
+    Difference("bent", 0.05, 1.0, 0.08),
+    Difference("bent", 0.2, 0.6, 0.08),
+    Difference("round", 0.3, 0.25, 0.08),
+    Difference("round", 0.3, 0.45, 0.10),
+    Difference("round", 0.3, 0.8, 0.06),
+    Difference("rough", 0.03, 1.0, 0.08),
+    Difference("rough", 0.12, 2.0, 0.06),
+)
+# Of one run, as a share of the throughput; each as likely beforehand.
+NOISES = np.array([0.003, 0.005, 0.008, 0.013, 0.02, 0.03, 0.045, 0.065])
+
+
+class Extra(NamedTuple):
+    """What a curve may have on top of a shape, at most one of them: the belief in it, the standard deviation of its
+    size, and on which shapes it is tried (every n-th, to save time).
+    """
+
+    share: float
+    size: float
+    every: int
+
+
+# A jump between two levels, as where something runs out: in the logarithm.
+JUMP = Extra(share=0.12, size=0.3, every=8)
+# A kink at a level, as where cores or threads are used up: its change of slope, in log-log.
+KINK = Extra(share=0.15, size=0.8, every=40)
+
+
+class Chosen(NamedTuple):
+    """Of each draw its kind of difference, noise and shape by their places, and its jump or kink (draws x levels)."""
+
+    kind: Places
+    noise: Places
+    shape: Places
+    extras: Floats
+
+
+class Extras(NamedTuple):
+    """Hypotheses with one extra: kinds x noises x extras x some shapes, the logarithm of share times likelihood.
+
+    `sizes` are the extras' sizes where that hypothesis is true, `doubts` (without shapes) their standard deviations.
+    """
+
+    of: Extra
+    log_weights: Floats
+    sizes: Floats
+    doubts: Floats
+
+
+class Hypotheses:
+    """Every kind of difference x noise x shape: plain, with a jump in a gap between tried levels, with a kink.
+
+    Turned into the axes of a kind's covariance (kinds x n x n) the trials' deviations are independent, whatever the
+    noise; `precisions` are kinds x noises x n. `deviations` (shapes x n) are what the trials, at the places `at` among
+    the levels, show beyond each shape.
+    """
+
+    def __init__(
+        self, covariances: Floats, log_shares: Floats, at: Places, deviations: Floats, log_levels: Floats
+    ) -> None:
+        self.at, self.tried = at, np.unique(at)
+        scales, self.axes = np.linalg.eigh(covariances[:, at[:, None], at])
+        self.precisions = 1 / (scales.clip(min=0)[:, None, :] + NOISES[:, None] ** 2)
+        turned = deviations @ self.axes
+        self.plain = self._plain(log_shares, turned)
+        self.steps = (log_levels > log_levels[:-1, None]).astype(float)
+        self.hinges = (log_levels - log_levels[1:-1, None]).clip(min=0)
+        widths = np.diff(self.tried) / max(1, log_levels.size - 1)
+        self.jumps = self._with(JUMP, self.steps[self.tried[:-1]], widths, turned)
+        self.kinks = self._with(KINK, self.hinges, np.full(len(self.hinges), 1 / max(1, len(self.hinges))), turned)
+
+    def _plain(self, log_shares: Floats, turned: Floats) -> Floats:
+        """kinds x noises x shapes: the logarithm of share times likelihood, up to a constant."""
+        misfits = self.precisions @ np.swapaxes(turned**2, 1, 2)
+        volumes = np.log(self.precisions).sum(axis=2)[:, :, None]
+        shares = np.log([kind.share for kind in DIFFERENCES])[:, None, None]
+        return np.asarray(shares + log_shares + 0.5 * (volumes - misfits))
+
+    def _with(self, of: Extra, forms: Floats, shares: Floats, turned: Floats) -> Extras:
+        """With each of these forms (forms x levels), whose size is integrated over: it stays normal."""
+        turned_forms = forms[:, self.at] @ self.axes
+        weighted = turned_forms[:, None] * self.precisions[:, :, None, :]
+        pull = weighted @ np.swapaxes(turned[:, None, :: of.every], 2, 3)
+        certainty = of.size**-2 + (weighted * turned_forms[:, None]).sum(axis=3)
+        gain = np.log(of.share * of.every * shares) - 0.5 * np.log(of.size**2 * certainty)
+        sizes = pull / certainty[..., None]
+        log_weights = self.plain[:, :, None, :: of.every] + gain[..., None] + 0.5 * pull * sizes
+        return Extras(of, log_weights, sizes, certainty**-0.5)
+
+    def choose(self, order: Floats, dice: Floats) -> Chosen:
+        """As many as there are in `order`, each hypothesis as often as it weighs (systematic sampling).
+
+        `dice` (draws x 2): standard normal, and uniform from 0 to 1.
+        """
+        groups = [self.plain, self.jumps.log_weights, self.kinks.log_weights]
+        places = _sample(np.concatenate([group.ravel() for group in groups]), order)
+        bounds = np.cumsum([group.size for group in groups])
+        kind, noise, shape = np.unravel_index(np.where(places < bounds[0], places, 0), self.plain.shape)
+        chosen = Chosen(kind, noise, shape, np.zeros((order.size, self.hinges.shape[1])))
+        jumps, kinks = (bounds[0] <= places) & (places < bounds[1]), bounds[1] <= places
+        gap = self._add(chosen, jumps, self.jumps, places[jumps] - bounds[0], dice)
+        # Anywhere within its gap a jump explains the trials as well.
+        where = self.tried[gap] + np.floor(dice[jumps, 1] * np.diff(self.tried)[gap]).astype(int)
+        chosen.extras[jumps] *= self.steps[where]
+        kink = self._add(chosen, kinks, self.kinks, places[kinks] - bounds[1], dice)
+        chosen.extras[kinks] *= self.hinges[kink]
+        return chosen
+
+    def _add(self, chosen: Chosen, own: NDArray[np.bool_], extras: Extras, places: Places, dice: Floats) -> Places:
+        """Fill in the draws with an extra, its size in all of its row; returns which one each has."""
+        kind, noise, which, shape = np.unravel_index(places, extras.log_weights.shape)
+        chosen.kind[own], chosen.noise[own], chosen.shape[own] = kind, noise, shape * extras.of.every
+        sizes = extras.sizes[kind, noise, which, shape] + dice[own, 0] * extras.doubts[kind, noise, which]
+        chosen.extras[own] = sizes[:, None]
+        return np.asarray(which)
+
+    def solve(self, kind: int, noises: Places, deviations: Floats) -> Floats:
+        """The inverse of the trials' covariance times the deviations (draws x n), each draw with its noise."""
+        axes = self.axes[kind]
+        return np.asarray(((deviations @ axes) * self.precisions[kind, noises]) @ axes.T)
+
+
+def _sample(log_weights: Floats, order: Floats) -> Places:
+    ladder = np.cumsum(np.exp(log_weights - log_weights.max()))
+    return np.asarray(np.searchsorted(ladder, order * ladder[-1]))

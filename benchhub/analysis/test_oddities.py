@@ -1,0 +1,67 @@
+from dataclasses import replace
+
+import pytest
+
+from benchhub.analysis import oddities
+from benchhub.analysis.oddities import ODDITIES, Planned
+
+GIB = 2**30
+SOUND = Planned(
+    instance="pg18", server="big", driver="small", levels=(1, 8, 97), threads=(1, 4, 97), scale=100, duration_s=600,
+    repeats=3, branches=100, writes=True, data_set_bytes=16 * GIB, memory_bytes=64 * GIB, is_to_load=True,
+    free_bytes=500 * GIB, folder="/data",
+)  # fmt: skip
+
+
+def test_a_sound_plan_is_not_odd():
+    assert list(oddities.oddities(SOUND)) == []
+
+
+@pytest.mark.parametrize(
+    ("find", "changes", "said"),
+    [
+        # 100 connections less 3 reserved ones leave 97.
+        (
+            oddities.too_many_connections,
+            {"levels": (98,), "threads": (98,)},
+            "98 clients may be more than pg18 lets in",
+        ),
+        (oddities.too_many_connections, {"max_connections": 20, "is_max_connections_asked": True}, "asks for 20 max"),
+        (oddities.fewer_branches_than_clients, {"branches": 96}, "has 96 branches (its scale) for 97 clients"),
+        (oddities.fewer_branches_than_clients, {"branches": 1}, "has 1 branch (its scale)"),
+        (oddities.uneven_threads, {"threads": (1, 3, 96)}, "At 8, 97 clients the threads do not divide"),
+        (oddities.beyond_memory, {"memory_bytes": 16 * GIB - 1}, "16.0 GiB, more than the 16.0 GiB of memory of big"),
+        (oddities.beyond_disk, {"free_bytes": 15 * GIB}, "but only 15.0 GiB are free in /data of big"),
+        # Two cycles of 5 minutes are 600 s.
+        (oddities.short_of_checkpoints, {"duration_s": 599}, "shorter than two checkpoint cycles (600 s)"),
+        (oddities.short_of_checkpoints, {"checkpoint_timeout_s": 1800}, "checkpoint cycles (3,600 s)"),
+        (oddities.short, {"duration_s": 29}, "Runs shorter than 30 s"),
+        (oddities.without_spread, {"repeats": 1}, "A single run at each level shows no spread"),
+        (oddities.on_one_machine, {"driver": "big"}, "share one machine (big)"),
+        (oddities.warmed_for_nothing, {"has_warmup_run": True, "is_loaded_each_time": True}, "data set is loaded anew"),
+        (oddities.warmed_for_nothing, {"has_warmup_run": True, "drops_caches": True}, "caches are dropped before"),
+        (oddities.cold_and_warm, {"drops_caches": True, "warmup_s": 10}, "not a cold one"),
+    ],
+)
+def test_each_oddity_is_said_by_its_own_function_and_is_registered(find, changes, said):
+    assert find in ODDITIES
+    assert said in find(replace(SOUND, **changes))
+    assert find(SOUND) == ""
+
+
+@pytest.mark.parametrize(
+    ("find", "changes"),
+    [
+        (oddities.fewer_branches_than_clients, {"branches": None}),
+        (oddities.beyond_memory, {"data_set_bytes": None, "memory_bytes": 1}),
+        (oddities.beyond_memory, {"memory_bytes": None}),
+        (oddities.beyond_disk, {"free_bytes": 1, "is_to_load": False}),
+        (oddities.beyond_disk, {"free_bytes": None}),
+        (oddities.short_of_checkpoints, {"writes": False, "duration_s": 60}),
+        (oddities.short_of_checkpoints, {"writes": None, "duration_s": 60}),
+        (oddities.warmed_for_nothing, {"has_warmup_run": True}),
+        (oddities.cold_and_warm, {"drops_caches": True}),
+    ],
+)
+def test_what_is_not_known_or_does_not_apply_is_not_said(find, changes):
+    assert find(replace(SOUND, **changes)) == ""

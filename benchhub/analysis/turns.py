@@ -1,0 +1,89 @@
+"""Whether runs were taken in turns, and whether throughput drifted: what intervals cannot see, but time stamps can.
+
+Intervals take repeats for independent. Where one system ran after the other, or the repeats of a level in a row, what
+changed meanwhile looks like a difference, and no interval is wide enough (`benchmarks/coverage.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from .student import t_outside
+
+FEWEST_DEGREES = 4
+DRIFT_P = 0.01
+DRIFT_PERCENT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """When a run of `duration_s` started, at how many clients, and what it gave."""
+
+    at_s: float
+    duration_s: float
+    clients: int
+    throughput: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Change of throughput from the first start to the last, the levels being equal; `p` of no drift."""
+
+    percent: float
+    p: float
+
+    @property
+    def is_clear(self) -> bool:
+        return self.p < DRIFT_P and abs(self.percent) >= DRIFT_PERCENT
+
+
+def one_after_the_other(one: Sequence[Start], other: Sequence[Start]) -> bool:
+    """Whether all runs of one side had begun before the first of the other, by half a run at least."""
+    return _before(one, other) or _before(other, one)
+
+
+def _before(one: Sequence[Start], other: Sequence[Start]) -> bool:
+    if not one or not other:
+        return False
+    last = max(one, key=lambda start: start.at_s)
+    return min(start.at_s for start in other) >= last.at_s + last.duration_s / 2
+
+
+def repeats_in_a_row(starts: Sequence[Start]) -> bool:
+    """Whether the repeats of each level ran next to each other, with nothing of another level in between."""
+    ordered = sorted(starts, key=lambda start: start.at_s)
+    if len({start.clients for start in ordered}) in (0, 1, len(ordered)) or not _took_turns_at_all(ordered):
+        return False
+    return len(list(groupby(ordered, key=lambda start: start.clients))) == len({start.clients for start in ordered})
+
+
+def _took_turns_at_all(ordered: Sequence[Start]) -> bool:
+    """Runs that began closer together than they last did not run one after the other: their order says nothing."""
+    least_s = sum(start.duration_s for start in ordered[:-1]) / 2
+    return ordered[-1].at_s - ordered[0].at_s >= least_s
+
+
+def drift(starts: Sequence[Start]) -> Drift | None:
+    """A line through logarithms against time within levels; None where too few repeats are left to judge by."""
+    levels: dict[int, list[Start]] = {}
+    for start in starts:
+        levels.setdefault(start.clients, []).append(start)
+    times, logs = [], []
+    for runs in levels.values():
+        own = [math.log(run.throughput) for run in runs]
+        at_s = statistics.fmean(run.at_s for run in runs)
+        times += [run.at_s - at_s for run in runs]
+        logs += [one - statistics.fmean(own) for one in own]
+    degrees = len(starts) - len(levels) - 1
+    squares = sum(time * time for time in times)
+    if degrees < FEWEST_DEGREES or not squares:
+        return None
+    slope = sum(time * log for time, log in zip(times, logs, strict=True)) / squares
+    left = sum((log - slope * time) ** 2 for time, log in zip(times, logs, strict=True))
+    span_s = max(start.at_s for start in starts) - min(start.at_s for start in starts)
+    error = math.sqrt(left / degrees / squares)
+    return Drift(100 * math.expm1(slope * span_s), t_outside(slope / error, degrees) if error else 1.0)

@@ -1,0 +1,50 @@
+"""Who asks: a program with a token, or a person who has signed in; and what that opens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+from benchhub.accounts import tokens
+from benchhub.accounts.models import Token
+
+WRONG = "This token is not known, or it has expired or was revoked: make a new one on the page of your account."
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer bh_...`"""
+
+    def authenticate(self, request: Request) -> tuple[Any, Token] | None:
+        scheme, _, plain = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        token = tokens.find(plain.strip())
+        if token is None:
+            raise AuthenticationFailed(WRONG)
+        return token.owner, token
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002  # DRF's signature
+        return 'Bearer realm="BenchHub"'
+
+
+class HasScope(BasePermission):
+    """Reading takes the scope 'read', anything else the one that the view names for its action."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        scope = scope_of(view, request.method or "GET")
+        self.message = f"This takes the scope '{scope}': use a token that has it, of a user whose role allows it."
+        if not request.user or not request.user.is_authenticated:
+            return False
+        return tokens.may(request.user, request.auth, scope)
+
+
+def scope_of(view: Any, method: str) -> str:
+    """The scope that a view asks for when it is called by this method."""
+    read = getattr(view, "read_scope", "read")
+    action = getattr(view, "action", None)
+    scopes: dict[str, str] = getattr(view, "scopes", {})
+    return scopes.get(action or "", read if method in SAFE_METHODS else view.write_scope)

@@ -1,0 +1,210 @@
+"""What all views of the API share: scopes, ETags, idempotency keys, pages by cursor, and writing by forms."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import DataError, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.urls import reverse
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework import filters, mixins, pagination, renderers, serializers, status, viewsets
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.accounts.models import Answer
+from benchhub.celery import wake
+
+from . import json_forms, problems
+from .authentication import HasScope, TokenAuthentication
+
+LARGEST_BYTES = 32 * 2**20
+KEPT = timedelta(days=1)
+KEY_LENGTH = 200
+OWN_PARAMETERS = frozenset({"cursor", "page_size", "ordering", "search", "format"})
+
+
+class Pages(pagination.CursorPagination):
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 1000
+    ordering = "-pk"
+    offset_cutoff = 1_000_000  # rows with the same value of what they are ordered by
+
+    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> Any:
+        """A cursor that was tampered with leads nowhere."""
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (ValueError, TypeError, OverflowError, DataError, ValidationError) as error:
+            raise NotFound("This cursor leads nowhere: start again without one.") from error
+
+
+class Filters(DjangoFilterBackend):
+    """Refuses parameters that nothing reads: a misspelt filter would otherwise let everything through."""
+
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
+        filterset = self.get_filterset_class(view, queryset)
+        known = set(filterset.base_filters) if filterset else set()
+        if unknown := sorted(set(request.query_params) - known - OWN_PARAMETERS):
+            errors = [{"pointer": f"?{name}", "detail": "There is no such parameter."} for name in unknown]
+            raise problems.Problem(400, f"Parameters that nothing reads: {', '.join(unknown)}.", errors)
+        found: QuerySet[Any] = super().filter_queryset(request, queryset, view)
+        return found
+
+
+class View(viewsets.GenericViewSet):
+    authentication_classes = (TokenAuthentication, SessionAuthentication)
+    permission_classes = (HasScope,)
+    pagination_class: Any = Pages
+    filter_backends: Any = (Filters, filters.SearchFilter, filters.OrderingFilter)
+    ordering_fields: ClassVar[Any] = ("id",)
+    post: Callable[..., Response]  # a viewset gets it from its route
+    write_scope = "admin"
+    scopes: ClassVar[dict[str, str]] = {}
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self._hold_body(request)
+        super().initial(request, *args, **kwargs)
+        if request.method == "POST" and (key := request.headers.get("Idempotency-Key")):
+            handle: Any = getattr(self, "post", self.http_method_not_allowed)
+            self.post = lambda *a, **k: once(request, key, lambda: handle(*a, **k))
+
+    @staticmethod
+    def _hold_body(request: Request) -> None:
+        """Have it in memory once, within a bound: it is digested and parsed."""
+        plain: Any = request._request
+        if request.method not in ("POST", "PUT", "PATCH") or plain._read_started:
+            return
+        if int(plain.META.get("CONTENT_LENGTH") or 0) > LARGEST_BYTES:
+            raise problems.Problem(413, f"A request may have {LARGEST_BYTES // 2**20} MiB at most.")
+        plain._body = plain.read()
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        if request.method in ("GET", "HEAD") and response.status_code == 200 and isinstance(response, Response):
+            return _conditional(request, response)
+        return response
+
+    def etag(self, row: Any) -> str:
+        return etag(self.get_serializer(row).data)
+
+    def require_unchanged(self, row: Any) -> None:
+        """Raise a problem where the caller says by If-Match what it has seen, and it is not so any more."""
+        seen = self.request.headers.get("If-Match", "").strip()
+        if seen not in ("", "*") and self.etag(row) not in [one.strip() for one in seen.split(",")]:
+            raise problems.Problem(412, f"{row} has changed since you fetched it.")
+
+    def link(self, name: str, *args: Any) -> str:
+        return str(self.request.build_absolute_uri(reverse(f"api:{name}", args=args)))
+
+    def accepted(self, row: Any, **more: Any) -> Response:
+        """202: it was asked for; `Location` is where to look for what comes of it."""
+        transaction.on_commit(wake)
+        data = {**self.get_serializer(row).data, **more}
+        return Response(data, status=status.HTTP_202_ACCEPTED, headers={"Location": data["url"]})
+
+
+def etag(data: Any, media_type: str = "application/json") -> str:
+    text = renderers.JSONRenderer().render(data)
+    return f'"{hashlib.sha256(media_type.encode() + text).hexdigest()[:32]}"'
+
+
+def _conditional(request: Request, response: Response) -> Response:
+    media_type = getattr(request, "accepted_media_type", "application/json").partition(";")[0]
+    response["ETag"] = etag(response.data, media_type)
+    response["Cache-Control"] = "private, no-cache"
+    seen = [one.strip().removeprefix("W/") for one in request.headers.get("If-None-Match", "").split(",")]
+    if response["ETag"] in seen or "*" in seen:
+        response.status_code, response.data = status.HTTP_304_NOT_MODIFIED, None
+    return response
+
+
+def once(request: Request, key: str, handle: Callable[[], Response]) -> Response:
+    """Carry a request out unless its key was used: then answer as the first time.
+
+    Everything is one transaction: two that come at once wait for each other, and one that fails is forgotten.
+    """
+    if len(key) > KEY_LENGTH or not key.isprintable():
+        raise problems.Problem(400, f"An Idempotency-Key has {KEY_LENGTH} printable characters at most.")
+    own = Answer.objects.filter(owner=request.user.pk)
+    own.filter(created_at__lt=Now() - KEPT).delete()
+    said = f"{request.method} {request.get_full_path()}\n".encode() + request._request.body
+    digest = hashlib.sha256(said).hexdigest()
+    with transaction.atomic():
+        new = Answer(owner_id=request.user.pk, key=key, request_digest=digest)
+        Answer.objects.bulk_create([new], ignore_conflicts=True)
+        kept = own.select_for_update().get(key=key)
+        if kept.status is not None:
+            return _again(kept, digest)
+        response = handle()
+        kept.status, kept.body = response.status_code, renderers.JSONRenderer().render(response.data)
+        kept.headers = {name: response[name] for name in ("Location",) if response.has_header(name)}
+        kept.save()
+    return response
+
+
+def _again(kept: Answer, digest: str) -> Response:
+    if kept.request_digest != digest:
+        raise problems.Problem(
+            422, "This Idempotency-Key was used for another request.", remedy="Use a new key for each new request."
+        )
+    data = json.loads(bytes(kept.body)) if kept.body else None
+    return Response(data, status=kept.status, headers={**kept.headers, "Idempotent-Replayed": "true"})
+
+
+class Shown(serializers.ModelSerializer):
+    """A row with its own address; a view's basename is the name of its model."""
+
+    url = serializers.SerializerMethodField()
+
+    def get_url(self, row: Any) -> str:
+        address = reverse(f"api:{row._meta.model_name}-detail", args=[row.pk])
+        request = self.context.get("request")
+        return request.build_absolute_uri(address) if request else address
+
+
+class Read(mixins.ListModelMixin, mixins.RetrieveModelMixin, View):
+    """A list and its rows."""
+
+
+class Added(Read):
+    """Rows are added by the form of their page."""
+
+    form_class: ClassVar[Any]
+    takes: ClassVar[type[serializers.Serializer]]
+
+    def form(self, values: dict[str, Any], instance: Any = None) -> Any:
+        return self.form_class(values, instance=instance)
+
+    def blank(self, instance: Any = None) -> Any:
+        """The form as it is shown before anything is typed."""
+        return self.form_class(instance=instance)
+
+    def create(self, request: Request) -> Response:
+        sent = json_forms.checked(self.takes, request.data)
+        values = {**json_forms.present(self.blank()), **json_forms.texts(sent)}
+        return self.added(self.save(values))
+
+    def save(self, values: dict[str, Any], instance: Any = None) -> Any:
+        return json_forms.saved(self.form(values, instance))
+
+    def added(self, row: Any) -> Response:
+        data = self.get_serializer(self.get_queryset().get(pk=row.pk)).data
+        return Response(data, status=status.HTTP_201_CREATED, headers={"Location": data["url"]})
+
+    def changed_values(self, row: Any, request: Request) -> dict[str, Any]:
+        """What the row's form shows, with what was sent in its place."""
+        sent = json_forms.checked(self.takes, request.data, partial=True)
+        shown = json_forms.present(self.blank(row))
+        if wrong := sorted(set(sent) - set(shown)):
+            sentence = "This cannot be changed: leave it out."
+            raise problems.invalid({"pointer": f"/{name}", "detail": sentence} for name in wrong)
+        return {**shown, **json_forms.texts(sent)}

@@ -1,0 +1,281 @@
+"""Experiments and runs: planned, queued, watched, cancelled and repeated as on their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers as drf
+from rest_framework.decorators import action
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.bench import control, forms, live_log, models, permits, plan, planning, queue
+from benchhub.bench.forms_policy import PolicyForm
+from benchhub.bench.models import Experiment, LiveLog, Run
+from benchhub.celery import wake
+from benchhub.reports import curves, exports, queries
+
+from . import json_forms, problems
+from . import serializers_bench as serializers
+from .base import Read
+from .json_forms import serializer_of
+from .renderers import Csv, Page
+
+KEY = drf.IntegerField(min_value=1, max_value=2**63 - 1)
+SYSTEM = serializer_of(
+    forms.SystemForm,
+    "SystemRequest",
+    instance=KEY,
+    hardware=drf.IntegerField(required=False, allow_null=True, help_text="Left out: that of the host."),
+    driver=drf.IntegerField(required=False, allow_null=True, help_text="Left out: the instance's own host."),
+)
+PLAN = serializer_of(
+    forms.PlanForm,
+    "ExperimentRequest",
+    usual=planning.DEFAULTS,
+    workload=KEY,
+    client=drf.CharField(required=False, allow_blank=True, help_text="Its folder; left out: the newest on the driver."),
+    systems=SYSTEM(many=True, min_length=1, max_length=forms.MOST_SYSTEMS),
+)
+POLICY = serializer_of(PolicyForm, "PolicyRequest")
+MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(control.DIRECTIONS))})
+
+
+def draft_of(sent: Mapping[str, Any], user: Any, *, needs_name: bool) -> forms.Draft:
+    """The form of a plan as the page would have sent it."""
+    systems = sent.get("systems", [])
+    data: dict[str, Any] = {**planning.DEFAULTS, **json_forms.texts({k: v for k, v in sent.items() if k != "systems"})}
+    data |= {"systems-TOTAL_FORMS": str(len(systems)), "systems-INITIAL_FORMS": "0"}
+    for number, system in enumerate(systems):
+        data |= {f"systems-{number}-{name}": text for name, text in json_forms.texts(system).items()}
+    return forms.Draft(data, needs_name=needs_name, user=user)  # type: ignore[arg-type]  # a mapping is enough
+
+
+def asked_of(draft: forms.Draft) -> forms.Asked:
+    """What was asked for. Raises a problem that names the fields."""
+    if draft.asked:
+        return draft.asked
+    of_systems = [one for n, form in enumerate(draft.systems) for one in problems.of_form(form, f"/systems/{n}")]
+    raise problems.invalid([*problems.of_form(draft.plan), *of_systems])
+
+
+class Systems(Read):
+    queryset = models.System.objects.order_by("pk")
+    serializer_class = serializers.System
+    filterset_fields: ClassVar[Any] = {
+        "instance": ["exact"], "driver": ["exact"], "hardware": ["exact"], "build": ["exact"],
+        "configuration": ["exact"], "path": ["exact"], "digest": ["exact"], "label": ["exact", "icontains"],
+    }  # fmt: skip
+
+
+class Experiments(Read):
+    serializer_class = serializers.Experiment
+    write_scope = "run"
+    filterset_fields: ClassVar[Any] = {
+        "name": ["exact", "icontains"], "workload": ["exact"], "systems": ["exact"], "is_demonstration": ["exact"],
+        "created_by__username": ["exact"], "created_at": ["gte", "lte"], "paused_at": ["isnull"],
+    }  # fmt: skip
+    ordering_fields: ClassVar[Any] = ("id", "name", "created_at", "priority")
+    search_fields = ("name", "remark")
+
+    def get_queryset(self) -> QuerySet[Experiment]:
+        return queries.experiments().select_related("created_by").prefetch_related("systems")
+
+    @extend_schema(request=PLAN, responses={202: serializers.Experiment})
+    def create(self, request: Request) -> Response:
+        """Plan an experiment and queue its runs."""
+        sent = json_forms.checked(PLAN, request.data)
+        asked = asked_of(draft_of(sent, request.user, needs_name=True))
+        return self._shown(planning.queue(asked, request.user))
+
+    @extend_schema(request=PLAN, responses=serializers.Preview)
+    @action(detail=False, methods=["post"])
+    def plan(self, request: Request) -> Response:
+        """What would be queued; nothing is saved."""
+        sent = json_forms.checked(PLAN, request.data, partial=True)
+        asked = asked_of(draft_of(sent, request.user, needs_name=False))
+        return Response(serializers.Preview(planning.look(asked)).data)
+
+    @extend_schema(request=POLICY, responses=serializers.Experiment)
+    def partial_update(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+        """Change its priority, and what happens when runs fail."""
+        row = self._permitted()
+        self.require_unchanged(row)
+        sent = json_forms.checked(POLICY, request.data, partial=True)
+        shown = json_forms.present(PolicyForm(instance=row))
+        json_forms.saved(PolicyForm({**shown, **json_forms.texts(sent)}, instance=row))
+        transaction.on_commit(wake)
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=None, responses={202: serializers.Count})
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Cancel what waits, and stop what is under way."""
+        row = self._permitted()
+        return self._counted(row, queue.ask_to_cancel(Run.objects.filter(experiment=row)))
+
+    @extend_schema(request=None, responses={202: serializers.Count})
+    @action(detail=True, methods=["post"])
+    def rerun(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Run those that failed or were lost again, as new attempts."""
+        row = self._permitted()
+        return self._counted(row, queue.run_again(row.runs.all(), f"To be run again, as {request.user} asked."))
+
+    @extend_schema(request=None, responses={202: serializers.Experiment})
+    @action(detail=True, methods=["post"])
+    def again(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Queue the same experiment once more, beside the first."""
+        row = self._permitted()
+        if retired := planning.retired_instances(row):
+            raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
+        return self._shown(plan.again(row, request.user))
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"])
+    def pause(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        queue.pause(self._permitted(), f"Paused by {request.user}.")
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        queue.resume(self._permitted())
+        transaction.on_commit(wake)
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=MOVE)
+    @action(detail=True, methods=["post"])
+    def move(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Move it up or down in the queue by one."""
+        direction = json_forms.checked(type(MOVE), request.data)["direction"]
+        if not queue.shift(self._permitted(), control.DIRECTIONS[direction]):
+            raise problems.Problem(409, "It stands at the end of the queue, or no longer waits.")
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(responses={(200, "application/json"): serializers.CurveGroup(many=True), (200, "text/csv"): str})
+    @action(detail=True, renderer_classes=[JSONRenderer, Csv, Page], pagination_class=None, filter_backends=[])
+    def curves(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Its curves, one group for each protocol; as CSV with Accept: text/csv."""
+        row = self.get_object()
+        groups = curves.groups(list(queries.runs(row)), queries.systems(row))
+        if request.accepted_renderer.format == "csv":
+            return Response(exports.curves_csv(groups))
+        return Response([group_of(row.pk, group) for group in groups])
+
+    def _permitted(self) -> Experiment:
+        row: Experiment = self.get_object()
+        permits.require_experiment(self.request.user, row)
+        return row
+
+    def _shown(self, experiment: Experiment) -> Response:
+        return self.accepted(self.get_queryset().get(pk=experiment.pk))
+
+    def _counted(self, row: Experiment, count: int) -> Response:
+        transaction.on_commit(wake)
+        address = self.link("experiment-detail", row.pk)
+        return Response({"count": count, "experiment": address}, status=202, headers={"Location": address})
+
+
+def group_of(experiment: int, group: curves.Group) -> dict[str, Any]:
+    shown = [curve_of(f"{experiment}-{one.system.pk}", one) for one in group.curves]
+    return {"protocol_digest": group.protocol_digest, "refusal": group.refusal, "curves": shown}
+
+
+def curve_of(key: str, of: curves.SystemCurve) -> dict[str, Any]:
+    peak = of.curve.peak
+    named = {"key": key, "system": of.system.pk, "label": of.system.label, "unit": of.curve.unit}
+    digests = {"protocol_digest": of.curve.protocol_digest, "system_digest": of.curve.system_digest}
+    at = {"peak_clients": peak.level.clients, "peak_remark": peak.sentence}
+    return {**named, **digests, **at, "levels": serializers.Level(of.curve.levels, many=True).data}
+
+
+class Runs(Read):
+    queryset = Run.objects.select_related("result").order_by("pk")
+    serializer_class = serializers.Run
+    write_scope = "run"
+    filterset_fields: ClassVar[Any] = {
+        "experiment": ["exact"], "system": ["exact"], "kind": ["exact"], "state": ["exact", "in"],
+        "clients": ["exact", "gte", "lte"], "repeat": ["exact"], "protocol": ["exact"],
+        "created_at": ["gte", "lte"], "ended_at": ["gte", "lte", "isnull"],
+    }  # fmt: skip
+    ordering_fields: ClassVar[Any] = ("id", "created_at", "position", "clients")
+
+    @extend_schema(request=None, responses={202: serializers.Run})
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        row = self._permitted()
+        if row.is_final:
+            raise problems.Problem(409, f"Run {row.pk} has ended already: it {row.state}.")
+        queue.ask_to_cancel(Run.objects.filter(pk=row.pk))
+        return self.accepted(self.get_object())
+
+    @extend_schema(request=None, responses={202: serializers.Run})
+    @action(detail=True, methods=["post"])
+    def rerun(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Run it again, as a new attempt."""
+        row = self._permitted()
+        if not queue.run_again(Run.objects.filter(pk=row.pk), f"To be run again, as {request.user} asked."):
+            raise problems.Problem(409, "Only a run that failed or was lost is run again.")
+        return self.accepted(self.get_object())
+
+    @extend_schema(responses=serializers.SeriesOfRun)
+    @action(detail=True, pagination_class=None, filter_backends=[])
+    def series(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Its metrics over time, and its latencies."""
+        row = self.get_object()
+        shown = {"series": row.series.order_by("metric"), "histograms": row.histograms.order_by("name")}
+        return Response(serializers.SeriesOfRun(shown).data)
+
+    @extend_schema(responses=serializers.Found)
+    @action(detail=True, pagination_class=None, filter_backends=[])
+    def found(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Settings and facts as they were found around the run."""
+        row = models.Found.objects.filter(run=self.get_object()).first()
+        if row is None:
+            raise problems.Problem(404, "Nothing was found out about the server and its host in this run.")
+        return Response(serializers.Found(row).data)
+
+    @extend_schema(responses=serializers.Event(many=True))
+    @action(detail=True, pagination_class=None, filter_backends=[])
+    def events(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Every move of its state."""
+        return Response(serializers.Event(self.get_object().events.all(), many=True).data)
+
+    @extend_schema(responses=serializers.Evidence(many=True))
+    @action(detail=True, pagination_class=None, filter_backends=[])
+    def evidence(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """What its attempts left, file by file."""
+        files = models.Evidence.objects.filter(attempt__run=self.get_object()).select_related("attempt")
+        return Response(serializers.Evidence(files.order_by("attempt__number", "name"), many=True).data)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("after", OpenApiTypes.INT64, description="The byte to begin after.")],
+        responses=serializers.Log,
+    )
+    @action(detail=True, pagination_class=None, filter_backends=[], url_path="log/(?P<stream>[a-z]{1,20})")
+    def log(self, request: Request, pk: str, stream: str) -> Response:  # noqa: ARG002
+        """The last part of a live log, while the run is under way."""
+        row, after = self.get_object(), request.query_params.get("after", "0")
+        if not (after.isascii() and after.isdecimal() and len(after) < 19):
+            raise problems.Problem(400, "Write the number of a byte after which to begin.")
+        log = LiveLog.objects.filter(attempt__run=row, stream=stream).order_by("-attempt__number").first()
+        if log is None:
+            raise Http404
+        part = live_log.part(log, int(after))
+        return Response(serializers.Log({**_fields(part), "is_over": row.is_final}).data)
+
+    def _permitted(self) -> Run:
+        row: Run = self.get_object()
+        permits.require_run(self.request.user, row)
+        return row
+
+
+def _fields(part: live_log.Part) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in ("stream", "text", "end", "skipped_bytes")}

@@ -1,0 +1,227 @@
+"""Curves side by side, with their ratios to a baseline and their prices, as the page of a comparison has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers as drf
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.reports import compare, compare_page, compare_queries
+from benchhub.reports.compare_page import Chosen
+from benchhub.reports.prices.queries import known
+from benchhub.reports.prices.table import Cell, Row, Table, table
+from benchhub.reports.prices.terms import NAMES, Terms, terms
+
+from . import problems
+from .base import View
+from .bench import curve_of
+from .serializers_bench import Curve
+
+WORDS = {
+    "term": "Years: 1 to 5.",
+    "licence": "Number of a licence model; may be given several times. Left out: all.",
+    "load": "peak, latency (the best level within the ceiling), or a number of clients.",
+    "ceiling": "Latency ceiling in ms, for load=latency.",
+    "rounding": "nearest or up.",
+    "day": "The day by whose prices, sheets and rates everything is priced: 2026-01-31.",
+    "currency": "ISO 4217: what prices are converted to.",
+    "discount": "Per cent off everything.",
+    "standbys": "Machines beside the primary: 0 to 9.",
+    "utilisation": "Per cent of the throughput that is used, for the price of a million transactions.",
+    "users": "Named users, for licences by user.",
+}
+PARAMETERS = [
+    OpenApiParameter("curve", OpenApiTypes.STR, required=True, many=True, description="experiment-system; up to 12."),
+    OpenApiParameter("baseline", OpenApiTypes.STR, description="One of the curves; left out: the first."),
+    *(OpenApiParameter(name, OpenApiTypes.STR, many=name == "licence", description=WORDS[name]) for name in NAMES),
+]
+
+
+class Finding(drf.Serializer):
+    key = drf.CharField()
+    sentences = drf.ListField(child=drf.CharField())
+    doubts = drf.ListField(child=drf.CharField())
+
+
+class Ratio(drf.Serializer):
+    """Of medians, to the baseline at the same number of clients; null where one of the two did not run there."""
+
+    key = drf.CharField()
+    clients = drf.IntegerField()
+    ratio = drf.FloatField(allow_null=True)
+    lowest = drf.FloatField(allow_null=True)
+    highest = drf.FloatField(allow_null=True)
+    is_best = drf.BooleanField()
+
+
+class PriceOfCurve(drf.Serializer):
+    """Money as decimal text; `missing` says why there is no price, and then all amounts are null."""
+
+    key = drf.CharField()
+    licence_model = drf.IntegerField()
+    licence = drf.CharField()
+    clients = drf.IntegerField(allow_null=True)
+    currency = drf.CharField(allow_null=True)
+    price = drf.CharField(allow_null=True, help_text="For one unit of throughput, as shown.")
+    exact = drf.CharField(allow_null=True, help_text="The same to 28 digits.")
+    lowest = drf.CharField(allow_null=True)
+    highest = drf.CharField(allow_null=True)
+    interval = drf.CharField(allow_null=True, help_text="What lowest and highest are the ends of.")
+    per_million = drf.CharField(allow_null=True)
+    total = drf.CharField(allow_null=True)
+    hardware = drf.CharField(allow_null=True)
+    licences = drf.CharField(allow_null=True)
+    support = drf.CharField(allow_null=True)
+    flags = drf.ListField(child=drf.CharField())
+    derivation = drf.ListField(child=drf.CharField(), help_text="How the price came about, step by step.")
+    missing = drf.CharField(allow_blank=True)
+
+
+class Prices(drf.Serializer):
+    terms = drf.CharField()
+    load = drf.CharField()
+    unit = drf.CharField()
+    lead = drf.CharField(allow_blank=True, help_text="The lowest of all, and whether anything else may be as low.")
+    remark = drf.CharField(allow_blank=True)
+    rows = PriceOfCurve(many=True)
+
+
+class Comparison(drf.Serializer):
+    """`refusal` says why the curves are not compared; then there are no ratios and no prices."""
+
+    refusal = drf.CharField(allow_blank=True)
+    problems = drf.ListField(child=drf.CharField(), help_text="Curves that are left out, and why.")
+    baseline = drf.CharField(allow_null=True)
+    unit = drf.CharField(allow_null=True)
+    curves = Curve(many=True)
+    findings = Finding(many=True)
+    ratios = Ratio(many=True)
+    prices = Prices(allow_null=True)
+
+
+class Comparisons(View):
+    pagination_class = None
+    filter_backends = ()
+    serializer_class = Comparison
+
+    @extend_schema(parameters=PARAMETERS, responses=Comparison)
+    def list(self, request: Request) -> Response:
+        """Compare curves, and price them by terms. Like the page, it has its whole state in the address."""
+        asked = request._request.GET
+        if unknown := set(asked) - {"curve", "baseline", "format", *NAMES}:
+            raise _wrong(dict.fromkeys(sorted(unknown), "There is no such parameter."))
+        keys, by = compare.chosen_keys(asked), terms(asked)
+        if not keys or len(keys) < len(set(asked.getlist("curve"))):
+            raise _wrong({"curve": f"Name 1 to {compare.MOST} curves, each as experiment-system: 3-7."})
+        if by.problems:
+            raise _wrong(dict(by.problems))
+        return Response(_compared(keys, asked.get("baseline"), by))
+
+
+def _wrong(found: dict[str, str]) -> problems.Problem:
+    errors = [{"pointer": f"?{name}", "detail": sentence} for name, sentence in found.items()]
+    return problems.Problem(400, " ".join(found.values()), errors)
+
+
+def _compared(keys: Sequence[tuple[int, int]], baseline: str | None, by: Terms) -> dict[str, Any]:
+    rows = compare_queries.chosen(keys)
+    there = {(row.experiment_id, row.system_id) for row in rows}
+    chosen, told = compare_page.choose(rows, compare_queries.runs(keys))
+    told += [f"There is no curve {one[0]}-{one[1]}." for one in keys if one not in there]
+    groups = compare_page.groups(chosen)
+    refusal = ""
+    if len(groups) > 1:
+        forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
+        refusal = compare_page.refusal(groups, forms)
+    shown = {"refusal": refusal, "problems": told, "curves": [curve_of(one.key, one.of) for one in chosen]}
+    nothing: dict[str, Any] = {"baseline": None, "unit": None, "findings": [], "ratios": [], "prices": None}
+    if refusal or not chosen:
+        return {**nothing, **shown}
+    return {**shown, **_together(chosen, next((one for one in chosen if one.key == baseline), chosen[0]), by)}
+
+
+def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms) -> dict[str, Any]:
+    found = table(
+        [one.of for one in chosen], known([one.of.system.hardware_id for one in chosen], (by.day, by.today)), by
+    )
+    return {
+        "baseline": baseline.key,
+        "unit": baseline.of.curve.unit,
+        "findings": [
+            {
+                "key": one.key,
+                "sentences": [] if one is baseline else compare_page.sentences(one, baseline),
+                "doubts": list(compare_page.doubts(one)),
+            }
+            for one in chosen
+        ],
+        "ratios": _ratios(chosen, baseline),
+        "prices": _prices(found, chosen),
+    }
+
+
+def _ratios(chosen: Sequence[Chosen], baseline: Chosen) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": one.key,
+            "clients": clients,
+            "ratio": cell.ratio.value if cell.ratio else None,
+            "lowest": cell.ratio.lowest if cell.ratio else None,
+            "highest": cell.ratio.highest if cell.ratio else None,
+            "is_best": cell.is_best,
+        }
+        for clients, cells in compare_page.levels(chosen, baseline)
+        for one, cell in zip(chosen, cells, strict=True)
+        if cell is not None
+    ]
+
+
+def _prices(found: Table, chosen: Sequence[Chosen]) -> dict[str, Any]:
+    pairs = [(one.key, row) for one, row in zip(chosen, found.rows, strict=True)]
+    rows = [_price(key, row, cell) for key, row in pairs for cell in row.cells]
+    rows += [_no_price(key, row, model) for key, row in pairs if row.refusal for model in found.licence_models]
+    return {
+        "terms": found.terms.words,
+        "load": found.load_words,
+        "unit": found.unit,
+        "lead": found.lead,
+        "remark": found.remark,
+        "rows": rows,
+    }
+
+
+def _price(key: str, row: Row, cell: Cell) -> dict[str, Any]:
+    quote = cell.quote
+    if quote is None or cell.spread is None:
+        return _no_price(key, row, cell.model, cell.refusal.sentence if cell.refusal else "")
+    amounts = {
+        "price": cell.price, "exact": quote.quotient, "per_million": cell.per_million, "total": quote.total,
+        "hardware": quote.hardware, "licences": quote.licences, "support": quote.support,
+    }  # fmt: skip
+    has_spread = cell.spread.n > 1
+    ends = {"lowest": cell.lowest, "highest": cell.highest} if has_spread else {"lowest": None, "highest": None}
+    return {
+        **_named(key, row, cell.model),
+        **{name: None if value is None else f"{value:f}" for name, value in {**amounts, **ends}.items()},
+        "currency": quote.currency,
+        "interval": cell.spread.kind if has_spread else None,
+        "flags": list(cell.flags),
+        "derivation": [str(step) for step in cell.steps],
+        "missing": "",
+    }
+
+
+def _no_price(key: str, row: Row, model: Any, why: str = "") -> dict[str, Any]:
+    named = _named(key, row, model)
+    nothing = dict.fromkeys(name for name in PriceOfCurve().fields if name not in named)
+    return {**nothing, **named, "flags": [], "derivation": [], "missing": why or row.refusal}
+
+
+def _named(key: str, row: Row, model: Any) -> dict[str, Any]:
+    clients = row.at.level.clients if row.at else None
+    return {"key": key, "licence_model": model.pk, "licence": str(model), "clients": clients}

@@ -1,0 +1,78 @@
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from benchhub.accounts import tokens
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
+from benchhub.bench import testdata
+from benchhub.catalog.models import Hardware
+
+ALL = {Role.VIEWER: ["read"], Role.RUNNER: ["read", "run", "ingest"], Role.ADMINISTRATOR: list(tokens.SCOPES)}
+
+
+class Api(Client):
+    """A program with a token, that speaks JSON."""
+
+    def __init__(self, plain: str) -> None:
+        super().__init__(headers={"Authorization": f"Bearer {plain}"}, raise_request_exception=True)
+
+    def send(self, method, path, data=None, **more):
+        if data is not None:
+            more |= {"data": data, "content_type": "application/json"}
+        return getattr(self, method)(f"/api/v1/{path}", **more)
+
+
+def program(user, *scopes):
+    _, plain = tokens.issue(user, "ci", list(scopes), timezone.now() + timedelta(days=1))
+    return Api(plain)
+
+
+@pytest.fixture
+def host(db):
+    return testdata.make_host()
+
+
+@pytest.fixture
+def hardware(db):
+    return Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10)
+
+
+@pytest.fixture
+def systems(host, hardware):
+    return [testdata.make_system(version, host, hardware) for version in ("16", "18")]
+
+
+@pytest.fixture
+def experiment(systems):
+    """16 has a peak of 1,000 TPS (980 and 1,020) at 8 clients; 18 has one of 1,120 (1,100 and 1,140) there."""
+    made = testdata.make_experiment(systems)
+    for system, at_8 in zip(systems, ((980.0, 1020.0), (1100.0, 1140.0)), strict=True):
+        for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
+            testdata.succeeded(testdata.make_run(made, system, clients, repeat), tps)
+    return made
+
+
+@pytest.fixture
+def waiting(systems):
+    """An experiment with one run in the queue."""
+    made = testdata.make_experiment(systems[:1], name="Waiting")
+    testdata.make_run(made, systems[0], 1, 1)
+    return made
+
+
+@pytest.fixture
+def admin(db):
+    return program(make_user("ada", Role.ADMINISTRATOR), *tokens.SCOPES)
+
+
+@pytest.fixture
+def runner(db, host):
+    return program(make_user("rosa", Role.RUNNER, host), *ALL[Role.RUNNER])
+
+
+@pytest.fixture
+def viewer(db):
+    return program(make_user("vera", Role.VIEWER), "read")

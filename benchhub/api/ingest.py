@@ -1,0 +1,248 @@
+"""Results that were measured elsewhere: one as JSON, or many as NDJSON, all or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers as drf
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.bench import bring_in, brought, plan
+from benchhub.bench.models import Delivery, System
+from runners.contract import Outputs
+
+from . import parsers, problems
+from .base import Read, Shown
+from .json_forms import Strict
+
+MOST_LINES = 20_000
+MOST_FAULTS = 100
+DAY_S = 86_400
+KEY = {"max_length": 60}
+PRINTED = """pgbench (18.1)
+transaction type: <builtin: select only>
+scaling factor: 10
+query mode: simple
+number of clients: 8
+number of threads: 8
+duration: 60 s
+number of transactions actually processed: 1200000
+number of failed transactions: 0 (0.000%)
+latency average = 0.400 ms
+initial connection time = 12.000 ms
+tps = 20004.000000 (without initial connection time)
+"""
+EXAMPLE = {
+    "experiment": "nightly of main",
+    "source": "https://ci.example.org/jobs/4711",
+    "workload": "select-only",
+    "client_version": "18.1",
+    "clients": 8,
+    "duration_s": 60,
+    "measured_at": "2026-01-31T02:00:00Z",
+    "system": {
+        "host": "ci-1", "hardware": "CI machine", "configuration": "defaults", "postgresql": "18.1", "path": "socket",
+    },
+    "output": {"stdout": PRINTED},
+}  # fmt: skip
+
+
+class SystemBrought(Strict):
+    """By name: hardware and configuration as in the catalogue; hosts need not be there."""
+
+    host = drf.CharField(**KEY, help_text="Where the server ran.")
+    driver = drf.CharField(**KEY, required=False, help_text="Where the load generator ran; left out: there too.")
+    hardware = drf.CharField(max_length=120, help_text="Prices are counted by it.")
+    configuration = drf.CharField(max_length=120)
+    postgresql = drf.RegexField(r"^[0-9]{1,2}(\.[0-9]{1,3}){1,2}$", help_text="Version of the server: 18.1.")
+    path = drf.ChoiceField(choices=System.Path.choices)
+    label = drf.CharField(max_length=160, required=False)
+
+
+class OutputBrought(Strict):
+    """What the load generator printed, whole."""
+
+    stdout = drf.CharField(max_length=1_000_000, trim_whitespace=False)
+    stderr = drf.CharField(max_length=4_000_000, trim_whitespace=False, required=False, allow_blank=True)
+    returncode = drf.IntegerField(required=False, min_value=-255, max_value=255)
+
+
+class NumbersBrought(Strict):
+    throughput = drf.FloatField(min_value=1e-6, max_value=1e12)
+    unit = drf.CharField(max_length=12, help_text="That of the load generator: TPS.")
+    latency_average_ms = drf.FloatField(required=False, min_value=0, max_value=1e9)
+    latency_p50_ms = drf.FloatField(required=False, min_value=0, max_value=1e9)
+    latency_p95_ms = drf.FloatField(required=False, min_value=0, max_value=1e9)
+    latency_p99_ms = drf.FloatField(required=False, min_value=0, max_value=1e9)
+
+
+class Moment(drf.DateTimeField):
+    """A time that says its zone."""
+
+    def enforce_timezone(self, value: datetime) -> datetime:
+        if value.tzinfo is None:
+            raise drf.ValidationError("Write the time with its zone: 2026-01-31T02:00:00Z.")
+        aware: datetime = super().enforce_timezone(value)
+        return aware
+
+
+class ResultRequest(Strict):
+    """One measured run. Those of one experiment, under the same conditions, stand together."""
+
+    experiment = drf.CharField(max_length=160, help_text="The experiment that it is to stand in; made if it is new.")
+    source = drf.CharField(max_length=300, help_text="Whence: a job, a file, an address.")
+    workload = drf.CharField(max_length=120, help_text="Its name in the catalogue.")
+    client_version = drf.RegexField(r"^[0-9]{1,2}(\.[0-9]{1,3}){1,2}$", help_text="Of the client program: 18.1.")
+    clients = drf.IntegerField(min_value=1, max_value=1_000_000)
+    repeat = drf.IntegerField(min_value=1, max_value=1_000_000, required=False, help_text="Left out: the next.")
+    duration_s = drf.IntegerField(min_value=1, max_value=DAY_S)
+    warmup_s = drf.IntegerField(min_value=0, max_value=DAY_S, required=False)
+    thread_rule = drf.CharField(max_length=20, required=False, help_text="clients, clients/2, or a number.")
+    vacuum = drf.BooleanField(required=False)
+    checkpoint = drf.BooleanField(required=False)
+    measured_at = Moment(help_text="When the measured part began.")
+    system = SystemBrought()
+    output = OutputBrought(required=False)
+    numbers = NumbersBrought(required=False, help_text="Where there is no output: parsed already.")
+    settings = drf.DictField(
+        child=drf.CharField(max_length=4000, allow_blank=True), required=False, help_text="Of the server, as found."
+    )
+    facts = drf.DictField(required=False, help_text="Of the host, as found.")
+
+    def validate_thread_rule(self, rule: str) -> str:
+        try:
+            plan.resolve_threads(rule, 1)
+        except ValueError as error:
+            raise drf.ValidationError(str(error)) from error
+        return rule
+
+    def validate_measured_at(self, at: Any) -> Any:
+        if at > timezone.now() or at.year < 1990:
+            raise drf.ValidationError("Write a time that has passed: 2026-01-31T02:00:00Z.")
+        return at
+
+    def validate(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        if ("output" in values) == ("numbers" in values):
+            raise drf.ValidationError("Send either output, as the load generator printed it, or numbers.")
+        return values
+
+
+class DeliveryShown(Shown):
+    by = drf.SlugRelatedField(slug_field="username", read_only=True)
+
+    class Meta:
+        model = Delivery
+        fields: Any = ("id", "url", "by", "token", "at", "run_count")
+
+
+class DeliveryMade(DeliveryShown):
+    experiments = drf.ListField(child=drf.CharField(), help_text="Where the results stand now.")
+    runs = drf.ListField(child=drf.IntegerField(), help_text="In the order in which they came.")
+
+    class Meta(DeliveryShown.Meta):
+        fields: Any = (*DeliveryShown.Meta.fields, "experiments", "runs")
+
+
+class Deliveries(Read):
+    """What was brought in, by whom and when."""
+
+    queryset = Delivery.objects.select_related("by").order_by("pk")
+    serializer_class = DeliveryShown
+    parser_classes = (parsers.Json, parsers.Ndjson)
+    write_scope = "ingest"
+    filterset_fields: ClassVar[Any] = {"by__username": ["exact"], "at": ["gte", "lte"]}
+
+    @extend_schema(
+        request={"application/json": ResultRequest, "application/x-ndjson": {"type": "string", "format": "binary"}},
+        responses={201: DeliveryMade},
+        examples=[OpenApiExample("a result", EXAMPLE, media_type="application/json", request_only=True)],
+    )
+    def create(self, request: Request) -> Response:
+        """Bring in one result as JSON, or as NDJSON up to 20,000, a line each. If any has a fault, none is stored."""
+        is_bulk = isinstance(request.data, bytes)
+        lines = _lines(request.data) if is_bulk else [(1, request._request.body, request.data)]
+        try:
+            stored = bring_in.bring_in(_read(lines), request.user, str(request.auth or ""))
+        except brought.RejectedError as error:
+            raise _rejected(error.faults, is_bulk) from error
+        shown = self.get_serializer(stored.delivery).data
+        shown["experiments"] = [self.link("experiment-detail", one.pk) for one in stored.experiments]
+        shown["runs"] = [run.pk for run in stored.runs]
+        return Response(shown, status=201, headers={"Location": shown["url"]})
+
+
+Line = tuple[int, bytes, Any]
+
+
+def _lines(raw: bytes) -> list[Line]:
+    """(number, text, value) of each line that is not empty; a value that cannot be read is an exception."""
+    texts = [(number, text) for number, text in enumerate(raw.splitlines(), start=1) if text.strip()]
+    if not texts:
+        raise problems.Problem(422, "There is no line in it: send one result in each.")
+    if len(texts) > MOST_LINES:
+        raise problems.Problem(413, f"A request may have {MOST_LINES:,} lines at most.")
+    return [(number, text, _value(text)) for number, text in texts]
+
+
+def _value(text: bytes) -> Any:
+    try:
+        return parsers.loads(text)
+    except ValueError as error:
+        return error
+
+
+def _read(lines: Iterable[Line]) -> list[brought.Brought]:
+    """Of the right shape, every one. Raises RejectedError with the faults of all lines."""
+    found, faults = list[brought.Brought](), list[brought.Fault]()
+    for number, text, value in lines:
+        serializer = ResultRequest(data=value)
+        if isinstance(value, ValueError):
+            faults.append(brought.Fault(number, "", f"This line is not JSON that can be kept: {value}."))
+        elif serializer.is_valid():
+            found.append(_brought(number, text, serializer.validated_data))
+        else:
+            faults += [brought.Fault(number, **one) for one in problems.flat(serializer.errors)]
+    if faults:
+        raise brought.RejectedError(faults)
+    return found
+
+
+def _brought(number: int, text: bytes, of: Mapping[str, Any]) -> brought.Brought:
+    system, output = of["system"], of.get("output")
+    place = brought.Place(**{**system, "driver": system.get("driver", system["host"])})
+    names = brought.Conditions.__dataclass_fields__
+    return brought.Brought(
+        line=number,
+        place=place,
+        conditions=brought.Conditions(**{name: of[name] for name in names if name in of}),
+        source=of["source"],
+        clients=of["clients"],
+        measured_at=of["measured_at"],
+        repeat=of.get("repeat"),
+        output=_output(output) if output else None,
+        numbers=of.get("numbers", {}),
+        settings=of.get("settings", {}),
+        facts=of.get("facts", {}),
+        text=text.decode(),
+    )
+
+
+def _output(of: Mapping[str, Any]) -> Outputs:
+    return Outputs(of.get("returncode", 0), of["stdout"].encode(), of.get("stderr", "").encode())
+
+
+def _rejected(faults: Iterable[brought.Fault], is_bulk: bool) -> problems.Problem:
+    found = list(faults)
+    errors = [
+        {**({"line": one.line} if is_bulk else {}), "pointer": one.pointer, "detail": one.detail}
+        for one in found[:MOST_FAULTS]
+    ]
+    lines = len({one.line for one in found})
+    said = f"Nothing was stored, because {lines} line{'s have' if lines > 1 else ' has'} faults."
+    more = f" The first {MOST_FAULTS} of {len(found)} faults are named." if len(found) > MOST_FAULTS else ""
+    return problems.Problem(422, said + more if is_bulk else "Nothing was stored.", errors)

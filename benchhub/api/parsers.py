@@ -1,0 +1,67 @@
+"""JSON that the warehouse can keep: no NUL, no half of a surrogate pair, not nested without end."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+
+MOST_DEEP = 50
+
+
+class Json(BaseParser):
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:  # noqa: ARG002  # DRF's signature
+        try:
+            return loads(stream.read())
+        except ValueError as error:
+            raise ParseError(f"This is not JSON that can be kept: {error}.") from error
+
+
+class Ndjson(BaseParser):
+    """Lines stay bytes: the view reads them one by one, so that a fault is told by its line."""
+
+    media_type = "application/x-ndjson"
+
+    def parse(self, stream: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None) -> bytes:  # noqa: ARG002  # DRF's signature
+        return bytes(stream.read())
+
+
+def loads(raw: bytes) -> Any:
+    """ValueError says what is wrong with it."""
+    text = raw.decode("utf-8")
+    try:
+        data = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    lower = text.lower()
+    if "\\u0000" in lower:
+        raise ValueError("it has a NUL character")
+    if "\\ud" in lower:
+        json.dumps(data, ensure_ascii=False).encode()  # UnicodeEncodeError is a ValueError
+    if _is_deep(data):
+        raise ValueError("it is nested too deeply")
+    return data
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
+
+
+def _is_deep(data: Any, left: int = MOST_DEEP) -> bool:
+    if not isinstance(data, dict | list):
+        return False
+    inner = data.values() if isinstance(data, dict) else data
+    return left == 0 or any(_is_deep(one, left - 1) for one in inner if isinstance(one, dict | list))

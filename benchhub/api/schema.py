@@ -1,0 +1,125 @@
+"""The OpenAPI description: what is common to all operations is said here, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+
+from . import problems
+from .authentication import TokenAuthentication, scope_of
+
+WRITES = ("create", "partial_update", "revise")
+PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "remedy", "instance"],
+    "properties": {
+        "type": {"type": "string", "description": "The kind of problem."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What is wrong this time."},
+        "remedy": {"type": "string", "description": "What to do about it."},
+        "instance": {"type": "string", "description": "The address that was asked."},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "detail"],
+                "properties": {
+                    "pointer": {"type": "string", "description": "JSON pointer to the field; ?name for a parameter."},
+                    "detail": {"type": "string"},
+                    "line": {"type": "integer", "description": "Of NDJSON, from 1 on."},
+                },
+            },
+        },
+    },
+    "example": problems.body(
+        422,
+        "Nothing was stored, because of 1 fault.",
+        "/api/v1/workloads/",
+        [{"pointer": "/scale", "detail": "Ensure this value is greater than or equal to 1."}],
+    ),
+}
+IDEMPOTENCY = {
+    "in": "header",
+    "name": "Idempotency-Key",
+    "schema": {"type": "string", "maxLength": 200},
+    "description": "The same key with the same request is carried out once, and answered alike for a day.",
+}
+IF_MATCH = {
+    "in": "header",
+    "name": "If-Match",
+    "schema": {"type": "string"},
+    "description": "The ETag of what you fetched: nothing is changed if it is no longer so.",
+}
+IF_NONE_MATCH = {
+    "in": "header",
+    "name": "If-None-Match",
+    "schema": {"type": "string"},
+    "description": "The ETag that you have: 304 if it is still so.",
+}
+
+
+class Described(AutoSchema):
+    """Requests are those of the view's form; what they answer follows from the action."""
+
+    def get_request_serializer(self) -> Any:
+        action = getattr(self.view, "action", "")
+        takes = getattr(self.view, "takes", None)
+        if action in WRITES and takes is not None:
+            return takes(partial=True) if action == "revise" else takes
+        return super().get_request_serializer()
+
+    def get_response_serializers(self) -> Any:
+        found = super().get_response_serializers()
+        action = getattr(self.view, "action", "")
+        if action in ("create", "revise") and not isinstance(found, dict):
+            return {201: found}
+        return found
+
+    def get_description(self) -> str:
+        scope = scope_of(self.view, self.method)
+        return "\n\n".join(filter(None, (super().get_description(), f"Takes the scope `{scope}`.")))
+
+
+class Bearer(OpenApiAuthenticationExtension):
+    target_class = TokenAuthentication
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002  # the extension's signature
+        return {"type": "http", "scheme": "bearer", "description": "A token made on the page of your account."}
+
+
+def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Give each operation its problems and the headers that it takes; drf-spectacular calls it at the end."""
+    components = result["components"]
+    components["schemas"]["Problem"] = PROBLEM
+    components["parameters"] = {"IdempotencyKey": IDEMPOTENCY, "IfMatch": IF_MATCH, "IfNoneMatch": IF_NONE_MATCH}
+    components["responses"] = {f"Problem{code}": _response(code) for code in problems.KINDS if code != 500}
+    for address, operations in result["paths"].items():
+        for method, operation in operations.items():
+            _complete(address, method, operation)
+    return result
+
+
+def _response(code: int) -> dict[str, Any]:
+    _, title, remedy = problems.KINDS[code]
+    content = {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": f"{title}. {remedy}", "content": content}
+
+
+def _complete(address: str, method: str, operation: dict[str, Any]) -> None:
+    codes = [401, 403, 404, 406, 400]
+    headers = []
+    if method == "get":
+        headers.append("IfNoneMatch")
+        operation["responses"].setdefault("304", {"description": "It is still what you have."})
+    else:
+        codes += [409, 412, 413, 415, 422]
+        headers += ["IdempotencyKey"] if method == "post" else ["IfMatch"]
+    if address.endswith("/revise/"):
+        headers.append("IfMatch")
+    operation.setdefault("parameters", []).extend({"$ref": f"#/components/parameters/{one}"} for one in headers)
+    for code in codes:
+        operation["responses"].setdefault(str(code), {"$ref": f"#/components/responses/Problem{code}"})

@@ -1,0 +1,187 @@
+import csv
+import io
+
+import pytest
+
+from benchhub.bench import testdata
+from benchhub.bench.models import Experiment, LiveLog, Reservation, Run
+from benchhub.catalog.models import Host, LicenceModel
+from benchhub.reports.testdata import list_price
+
+pytestmark = pytest.mark.django_db
+FACTS = {
+    "builds": [
+        {
+            "bin_directory": "/opt/pg18/bin", "version": "18.1", "version_num": 180001, "pgbench_version": "18.1",
+            "postgres_sha256": "18" * 32,
+        }
+    ]
+}  # fmt: skip
+
+
+@pytest.fixture
+def plan(waiting, host):
+    """A plan on the instance of the experiment that waits, whose host has a pgbench."""
+    Host.objects.filter(pk=host.pk).update(facts=FACTS, hardware=waiting.systems.get().hardware_id)
+    instance = waiting.systems.get().instance_id
+    return {
+        "name": "From a program", "workload": waiting.workload_id, "levels": "1, 4", "repeats": 2, "duration_s": 5,
+        "systems": [{"instance": instance}],
+    }  # fmt: skip
+
+
+def test_a_plan_is_looked_at_without_saving_anything(runner, plan):
+    answer = runner.send("post", "experiments/plan/", plan)
+    assert answer.status_code == 200, answer.content
+    assert (answer.json()["run_count"], answer.json()["load_count"]) == (5, 1)  # 2 levels x 2 repeats, and a load
+    assert Experiment.objects.count() == 1
+
+
+def test_an_experiment_is_queued_and_answered_with_where_to_look(runner, plan):
+    answer = runner.send("post", "experiments/", plan, headers={"Idempotency-Key": "1"})
+    assert answer.status_code == 202, answer.content
+    made = Experiment.objects.get(name="From a program")
+    assert answer["Location"] == f"http://testserver/api/v1/experiments/{made.pk}/"
+    assert (made.created_by.username, made.runs.count(), made.warmup_s) == ("rosa", 5, 10)
+    looked = runner.get(answer["Location"]).json()
+    assert (looked["is_over"], looked["run_count"], looked["created_by"]) == (False, 5, "rosa")
+    runner.send("post", "experiments/", plan, headers={"Idempotency-Key": "1"})
+    assert Experiment.objects.filter(name="From a program").count() == 1
+
+
+def test_what_is_wrong_with_a_plan_is_named_by_its_pointer(runner, plan):
+    wrong = {**plan, "levels": "none", "systems": [{"instance": 999}]}
+    answer = runner.send("post", "experiments/", wrong)
+    named = {one["pointer"] for one in answer.json()["errors"]}
+    assert (answer.status_code, named) == (422, {"/levels", "/systems/0/instance"})
+    assert runner.send("post", "experiments/", {**plan, "systems": []}).status_code == 422
+
+
+def test_an_experiment_is_cancelled_paused_and_moved(runner, waiting):
+    assert runner.send("post", f"experiments/{waiting.pk}/pause/").json()["paused_at"]
+    assert runner.send("post", f"experiments/{waiting.pk}/resume/").json()["paused_at"] is None
+    assert runner.send("post", f"experiments/{waiting.pk}/move/", {"direction": "up"}).status_code == 409
+    assert runner.send("patch", f"experiments/{waiting.pk}/", {"priority": 7}).json()["priority"] == 7
+    cancelled = runner.send("post", f"experiments/{waiting.pk}/cancel/")
+    assert (cancelled.status_code, cancelled.json()["count"]) == (202, 1)
+    assert waiting.runs.get().state == "cancelled"
+    assert runner.send("post", f"experiments/{waiting.pk}/cancel/").json()["count"] == 0
+
+
+def test_a_run_is_cancelled_once_and_run_again_only_where_it_failed(runner, waiting, systems):
+    run = waiting.runs.get()
+    assert runner.send("post", f"runs/{run.pk}/cancel/").status_code == 202
+    assert runner.send("post", f"runs/{run.pk}/cancel/").status_code == 409
+    failed = testdata.make_run(waiting, systems[0], 2, 1)
+    testdata.ended(failed, "failed", "no space")
+    assert runner.send("post", f"runs/{run.pk}/rerun/").status_code == 409
+    again = runner.send("post", f"runs/{failed.pk}/rerun/")
+    assert (again.status_code, again.json()["state"]) == (202, "queued")
+
+
+def test_a_run_has_its_result_and_a_failed_one_has_none(viewer, experiment, systems):
+    run = experiment.runs.filter(clients=8).first()
+    shown = viewer.send("get", f"runs/{run.pk}/").json()
+    assert (shown["state"], shown["result"]["throughput"], shown["result"]["unit"]) == ("succeeded", 980.0, "TPS")
+    failed = testdata.make_run(experiment, systems[0], 16, 1)
+    testdata.ended(failed, "failed", "no space")
+    shown = viewer.send("get", f"runs/{failed.pk}/").json()
+    assert (shown["result"], shown["reason"]) == (None, "no space")
+    found = viewer.send("get", f"runs/?state__in=failed,lost&experiment={experiment.pk}").json()["results"]
+    assert [one["id"] for one in found] == [failed.pk]
+
+
+def test_everything_that_belongs_to_a_run_is_there(viewer, experiment):
+    run = experiment.runs.filter(clients=8).first()
+    assert viewer.send("get", f"runs/{run.pk}/found/").status_code == 404
+    testdata.with_everything(run)
+    series = viewer.send("get", f"runs/{run.pk}/series/").json()
+    assert [one["metric"] for one in series["series"]] == ["latency_average", "tps"]
+    assert series["series"][1]["values"] == [900.0, 1100.0]
+    assert series["histograms"][0]["counts"] == [75, 25]
+    assert viewer.send("get", f"runs/{run.pk}/found/").json()["differences"][0]["asked"] == "256MB"
+    assert viewer.send("get", f"runs/{run.pk}/events/").json()[-1]["new_state"] == "succeeded"
+    files = viewer.send("get", f"runs/{run.pk}/evidence/").json()
+    assert {one["name"]: one["text"] for one in files}["out.log"] == "tps = 1000\n"
+
+
+def test_the_live_log_is_read_from_a_byte_on(viewer, waiting):
+    run = waiting.runs.get()
+    attempt = run.attempts.create(number=1)
+    LiveLog.objects.create(attempt=attempt, stream="out", content=b"one two", end_offset=7)
+    assert viewer.send("get", f"runs/{run.pk}/log/nothing/").status_code == 404
+    answer = viewer.send("get", f"runs/{run.pk}/log/out/?after=4")
+    assert (answer.json()["text"], answer.json()["end"]) == ("two", 7)
+
+
+def test_curves_come_as_json_and_as_csv(viewer, experiment, systems):
+    [group] = viewer.send("get", f"experiments/{experiment.pk}/curves/").json()
+    first = group["curves"][0]
+    assert (first["key"], first["unit"], first["peak_clients"]) == (f"{experiment.pk}-{systems[0].pk}", "TPS", 8)
+    level = first["levels"][1]
+    assert (level["clients"], level["n"], level["median"], level["lowest"]) == (8, 2, 1000.0, 980.0)
+    answer = viewer.send("get", f"experiments/{experiment.pk}/curves/", headers={"Accept": "text/csv"})
+    assert answer["Content-Type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert [float(row["median"]) for row in rows] == [305.0, 1000.0, 305.0, 1120.0]
+
+
+def test_a_comparison_has_ratios_and_prices(viewer, experiment, systems, hardware):
+    LicenceModel.objects.create(name="Hardware only", metric="none")
+    list_price("5000", hardware=hardware)
+    keys = [f"{experiment.pk}-{system.pk}" for system in systems]
+    answer = viewer.send("get", f"comparisons/?curve={keys[0]}&curve={keys[1]}&load=8")
+    found = answer.json()
+    assert (answer.status_code, found["refusal"], found["baseline"]) == (200, "", keys[0])
+    [ratio] = [one for one in found["ratios"] if (one["key"], one["clients"]) == (keys[1], 8)]
+    assert (ratio["ratio"], ratio["is_best"]) == (pytest.approx(1.12), True)
+    assert "1.12" in " ".join(found["findings"][1]["sentences"])
+    prices = {one["key"]: one for one in found["prices"]["rows"]}
+    assert prices[keys[0]]["price"].startswith("5.0") and prices[keys[0]]["currency"] == "EUR"  # 5,000 / 1,000
+    assert prices[keys[0]]["total"] == "5000.0000" or prices[keys[0]]["total"].startswith("5000")
+    assert any("1,000" in step or "1000" in step for step in prices[keys[0]]["derivation"])
+
+
+def test_a_comparison_refuses_terms_that_it_does_not_understand(viewer, experiment, systems):
+    key = f"{experiment.pk}-{systems[0].pk}"
+    answer = viewer.send("get", f"comparisons/?curve={key}&term=9")
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "?term")
+    assert viewer.send("get", "comparisons/").status_code == 400
+    assert viewer.send("get", f"comparisons/?curve={key}&colour=red").status_code == 400
+
+
+def test_unlike_protocols_are_refused_with_the_reason(viewer, experiment, systems, waiting):
+    other = testdata.make_experiment(systems[1:], name="Other")
+    from benchhub.bench.models import Protocol
+
+    run = testdata.make_run(other, systems[1], 1, 1, protocol=Protocol.of({"path": "network"}))
+    testdata.succeeded(run, 100.0)
+    keys = [f"{experiment.pk}-{systems[0].pk}", f"{other.pk}-{systems[1].pk}"]
+    found = viewer.send("get", f"comparisons/?curve={keys[0]}&curve={keys[1]}").json()
+    assert "not comparable" in found["refusal"]
+    assert (found["ratios"], found["prices"]) == ([], None)
+
+
+def test_periods_block_a_host_and_are_removed(runner, host):
+    sent = {"host": host.pk, "start": "2030-01-01T20:00", "end": "2030-01-02T06:00", "zone": "Europe/Berlin"}
+    made = runner.send("post", "reservations/", sent)
+    assert (made.status_code, made.json()["start"]) == (201, "2030-01-01T19:00:00Z"), made.content
+    assert runner.send("post", "reservations/", sent).status_code == 422  # it overlaps
+    assert runner.send("post", "reservations/", {**sent, "host": None}).status_code == 422
+    assert runner.send("delete", f"reservations/{made.json()['id']}/").status_code == 204
+    weekly = {"host": host.pk, "weekdays": [5, 6], "starts_at": "00:00", "ends_at": "00:00"}
+    window = runner.send("post", "windows/", weekly)
+    assert window.status_code == 201, window.content
+    period = Reservation.objects.filter(window=window.json()["id"]).first()
+    assert runner.send("delete", f"reservations/{period.pk}/").status_code == 409
+    assert runner.send("delete", f"windows/{window.json()['id']}/").status_code == 204
+    assert not Reservation.objects.exists()
+
+
+def test_runs_are_listed_in_order_with_pages(viewer, experiment):
+    page = viewer.send("get", f"runs/?experiment={experiment.pk}&ordering=clients&page_size=3").json()
+    seen = [one["clients"] for one in page["results"]]
+    while page["next"]:
+        page = viewer.get(page["next"]).json()
+        seen += [one["clients"] for one in page["results"]]
+    assert seen == sorted(seen) and len(seen) == Run.objects.count() == 8

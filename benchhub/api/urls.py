@@ -1,0 +1,56 @@
+from django.urls import path, re_path
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.routers import APIRootView, DefaultRouter
+
+from . import bench, catalogue, comparisons, ingest, licensing, problems, times, workloads
+from .authentication import HasScope
+from .base import View
+
+app_name = "api"
+
+
+class Root(APIRootView):
+    """Everything that BenchHub does, for programs. See schema/ for all of it."""
+
+    authentication_classes = View.authentication_classes
+    permission_classes = (HasScope,)
+    _ignore_model_permissions = True
+    schema = None
+
+
+class Schema(SpectacularAPIView):
+    """The OpenAPI 3.1 description of everything under /api/v1/."""
+
+    authentication_classes = View.authentication_classes
+    permission_classes = (HasScope,)
+
+
+class Router(DefaultRouter):
+    APIRootView = Root
+    include_format_suffixes = False
+
+
+router = Router()
+router.register("hosts", catalogue.Hosts, "host")
+router.register("builds", catalogue.Builds, "pgbuild")
+router.register("instances", catalogue.Instances, "instance")
+router.register("hardware", catalogue.Hardware, "hardware")
+router.register("configurations", catalogue.Configurations, "configuration")
+router.register("workloads", workloads.Workloads, "workload")
+router.register("licence-models", licensing.LicenceModels, "licencemodel")
+router.register("price-sheets", licensing.Sheets, "pricesheet")
+router.register("prices", catalogue.Prices, "listprice")
+router.register("exchange-rates", catalogue.Rates, "exchangerate")
+router.register("systems", bench.Systems, "system")
+router.register("experiments", bench.Experiments, "experiment")
+router.register("runs", bench.Runs, "run")
+router.register("reservations", times.Reservations, "reservation")
+router.register("windows", times.Windows, "window")
+router.register("deliveries", ingest.Deliveries, "delivery")
+router.register("comparisons", comparisons.Comparisons, "comparison")
+
+urlpatterns = [
+    *router.urls,
+    path("schema/", Schema.as_view(), name="schema"),
+    re_path(r"^.*$", problems.not_found, name="nowhere"),
+]

@@ -1,0 +1,102 @@
+"""Workloads: each kind has a form of its own, and the API takes the fields of whichever kind is named."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers as drf
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.catalog import forms_workloads, models
+from benchhub.catalog.forms_workloads import FORMS, ScriptsForm
+
+from . import json_forms, problems, serializers
+from .catalogue import BY_REVISION, Revised
+from .json_forms import Strict
+
+MOST_SCRIPTS = 30
+Values = dict[str, Any]
+
+
+class Script(Strict):
+    text = drf.CharField(max_length=100_000, trim_whitespace=False)
+    weight = drf.IntegerField(min_value=1, max_value=1_000_000, required=False)
+
+
+def _fields() -> dict[str, drf.Field]:
+    """Those of all kinds; which belong to the one that is named is asked of its form."""
+    found: dict[str, drf.Field] = {}
+    for kind, form in FORMS.items():
+        for name, field in form.base_fields.items():
+            if name not in found and name != "tool":
+                found[name] = json_forms.json_field(field, is_usual=name != "name")
+                found[name].help_text = f"Of {kind}. {field.help_text}" if name not in ("name", "remark") else None
+    return found
+
+
+WorkloadRequest: Any = type(
+    "WorkloadRequest",
+    (Strict,),
+    {
+        "kind": drf.ChoiceField(choices=[(kind, form.title) for kind, form in FORMS.items()], required=False),
+        **_fields(),
+        "scripts": Script(many=True, required=False, max_length=MOST_SCRIPTS, help_text="Of scripts."),
+        "__module__": __name__,
+    },
+)
+
+
+class Workloads(Revised):
+    queryset = models.Workload.objects.order_by("pk")
+    serializer_class = serializers.Workload
+    filterset_fields: ClassVar[Any] = {**BY_REVISION, "tool": ["exact"]}
+    takes = WorkloadRequest
+
+    @extend_schema(request=WorkloadRequest)
+    def create(self, request: Request) -> Response:
+        """Left out, `kind` is pgbench with one of its own scripts."""
+        sent = json_forms.checked(self.takes, request.data)
+        form = FORMS[sent.pop("kind", "pgbench")]
+        return self.added(self._saved(form, None, sent))
+
+    def changed_values(self, row: models.Workload, request: Request) -> Values:  # noqa: ARG002  # as others take it
+        return json_forms.checked(self.takes, request.data, partial=True)
+
+    def save(self, values: Values, instance: Any = None) -> Any:
+        kind = forms_workloads.kind_of(instance)
+        if values.pop("kind", kind) != kind:
+            raise problems.invalid([{"pointer": "/kind", "detail": f"It is of the kind {kind}, and stays so."}])
+        return self._saved(FORMS[kind], instance, values)
+
+    def _saved(self, form: Any, instance: models.Workload | None, sent: Values) -> Any:
+        if form is ScriptsForm and not self.request.user.has_perm("catalog.write_scripts"):
+            raise problems.Problem(403, "Your account has no right to write custom scripts: ask an administrator.")
+        scripts = sent.pop("scripts", None)
+        row = instance or models.Workload()
+        if scripts is not None and form is ScriptsForm:
+            row.parameters = {**row.parameters, "scripts": scripts}  # so that the form has a slot for each
+            sent = _without_scripts(sent) | _slots(scripts)
+        shown = json_forms.present(form(instance=row))
+        if scripts is not None:
+            shown = _without_scripts(shown)
+        allowed = {*shown, *(name for name in sent if form is ScriptsForm and _is_slot(name))}
+        if wrong := sorted(set(sent) - allowed) + (["scripts"] if scripts and form is not ScriptsForm else []):
+            detail = f"{form.title} has no such field: leave it out."
+            raise problems.invalid({"pointer": f"/{name}", "detail": detail} for name in wrong)
+        return json_forms.saved(form({**shown, **json_forms.texts(sent)}, instance=row))
+
+
+def _is_slot(name: str) -> bool:
+    return name.startswith(("script_", "weight_"))
+
+
+def _without_scripts(values: Values) -> Values:
+    return {name: value for name, value in values.items() if not _is_slot(name)}
+
+
+def _slots(scripts: list[Values]) -> Values:
+    """As the form numbers them."""
+    texts = {f"script_{number}": one["text"] for number, one in enumerate(scripts, start=1)}
+    return texts | {f"weight_{number}": one.get("weight", 1) for number, one in enumerate(scripts, start=1)}

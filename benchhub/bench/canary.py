@@ -1,0 +1,53 @@
+"""The canary of an experiment: its lowest and highest level come first, and say whether the rest is worth the time."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
+
+from benchhub.analysis.quiet import BUSY_PERCENT, busy_percent
+
+from .models import Attempt, Evidence, Experiment, Run
+from .states import FINAL, State
+
+IDLE_FILE = "idle.txt"
+
+
+def judge() -> None:
+    """Release the rest of the experiments whose canary has ended well; pause the others, with the reason."""
+    canaries = Run.objects.filter(experiment=OuterRef("pk"), is_canary=True)
+    ended = Experiment.objects.filter(~Exists(canaries.exclude(state__in=FINAL)), canary=Experiment.Canary.WAITS)
+    for experiment in ended:
+        _conclude(experiment, verdict(list(experiment.runs.filter(is_canary=True).select_related("system__driver"))))
+
+
+def _conclude(experiment: Experiment, reasons: list[str]) -> None:
+    waiting = Experiment.objects.filter(pk=experiment.pk, canary=Experiment.Canary.WAITS)
+    if not reasons:
+        waiting.update(canary=Experiment.Canary.PASSED)
+        return
+    reason = f"Its canary failed. {' '.join(reasons)} To go on all the same, resume it."
+    waiting.update(canary=Experiment.Canary.FAILED, paused_at=Now(), pause_reason=reason)
+
+
+def verdict(runs: list[Run]) -> list[str]:
+    """Why the rest should not be run, in sentences; empty where all is well."""
+    bad = [run for run in runs if run.state != State.SUCCEEDED]
+    return [f"Run {run.pk} ({run}) {run.get_state_display()}: {run.reason}".strip() for run in bad] + _busy(runs)
+
+
+def _busy(runs: list[Run]) -> list[str]:
+    """Hosts that were at work before a load started there: by the driver's CPU, and a server's load average."""
+    newest = Attempt.objects.filter(run__in=runs).order_by("run", "-number").distinct("run")
+    attempts = {attempt.run_id: attempt for attempt in newest}
+    files = Evidence.objects.filter(attempt__in=attempts.values(), name=IDLE_FILE)
+    counted = {file.attempt_id: file.text.splitlines() for file in files}
+    found = []
+    for run in runs:
+        lines = counted.get(attempts[run.pk].pk, []) if run.pk in attempts else []
+        percent = busy_percent(lines[0], lines[1]) if len(lines) == 2 else None
+        if percent is not None and percent > BUSY_PERCENT:
+            found.append(
+                f"Before run {run.pk} {percent:.0f} % of the CPU of {run.system.driver} was busy with other work."
+            )
+    return found

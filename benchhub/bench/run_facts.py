@@ -1,0 +1,57 @@
+"""What the verdict on a run is made of, from what its attempt left behind or from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchhub.analysis import steadiness
+from benchhub.analysis.verdict import RunFacts
+
+from .models import Run
+
+THROUGHPUT = "tps"
+CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
+               "pg_stat_bgwriter": ("checkpoints_timed", "checkpoints_req")}  # fmt: skip
+
+
+def facts(
+    run: Run,
+    doubts: Iterable[tuple[str, str]],
+    measures: Mapping[str, float],
+    series: tuple[Sequence[float | None], float] | None,
+    deltas: Mapping[str, Any],
+) -> RunFacts:
+    """`series` is the throughput over time with its step in seconds; `deltas` as telemetry.deltas has them."""
+    transactions = measures.get("transactions")
+    return RunFacts(
+        clients=run.clients,
+        duration_s=run.spec.get("duration_s") or 0,
+        doubts=tuple(doubts),
+        steadiness=steadiness.of_series(*series) if series else None,
+        transactions=None if transactions is None else round(transactions),
+        failed_transactions=round(measures.get("failed_transactions", 0)),
+        driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
+        stolen_share=_stolen(deltas),
+        blocks_read=deltas.get("pg_stat_database", {}).get("blks_read"),
+        covered_s=len(series[0]) * series[1] if series else None,
+        settings_changed=deltas.get("settings_changed", ()),
+    )
+
+
+def _busy(cpu: Mapping[str, float]) -> float | None:
+    return 1 - cpu["idle_share"] - cpu.get("iowait_share", 0) if "idle_share" in cpu else None
+
+
+def _stolen(deltas: Mapping[str, Any]) -> float | None:
+    """Of the host that lost more of it."""
+    hosts = (deltas.get("cpu", {}), deltas.get("server_host", {}).get("cpu", {}))
+    return max((cpu["steal_share"] for cpu in hosts if "steal_share" in cpu), default=None)
+
+
+def checkpoints(deltas: Mapping[str, Any]) -> int | None:
+    """How many began within the run; None where the server did not say."""
+    for view, names in CHECKPOINTS.items():
+        if all(name in deltas.get(view, {}) for name in names):
+            return sum(int(deltas[view][name]) for name in names)
+    return None

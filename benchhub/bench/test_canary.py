@@ -1,0 +1,115 @@
+import pytest
+
+from benchhub.catalog.models import Hardware
+
+from . import canary, gates, queue, testdata
+from .models import Design, Evidence, Experiment, Run
+
+pytestmark = pytest.mark.django_db
+IDLE = b"cpu 100 0 0 1000 0 0 0 0 0 0\ncpu 105 0 0 1095 0 0 0 0 0 0\n"  # 5 of 100 ticks
+BUSY = b"cpu 100 0 0 1000 0 0 0 0 0 0\ncpu 140 0 0 1060 0 0 0 0 0 0\n"  # 40 of 100 ticks
+
+
+@pytest.fixture
+def system():
+    hardware = Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    return testdata.make_system("18", testdata.make_host(), hardware)
+
+
+@pytest.fixture
+def experiment(system):
+    """A canary of two runs, and one that waits for it."""
+    made = testdata.make_experiment([system], canary="waits")
+    for clients, is_canary in ((1, True), (8, True), (4, False)):
+        testdata.make_run(made, system, clients, 1, is_canary=is_canary)
+    return made
+
+
+def end(experiment, *states, idle=IDLE):
+    for run, state in zip(experiment.runs.order_by("position"), states, strict=False):
+        attempt = testdata.ended(run, state, "It broke." if state == "failed" else "")
+        content = {"content": idle, "size_bytes": len(idle), "sha256": ""}
+        Evidence.objects.create(attempt=attempt, name="idle.txt", **content)
+    canary.judge()
+    experiment.refresh_from_db()
+
+
+def waiting(experiment):
+    return [run.clients for run in gates.ready(experiment.runs.all()).order_by("position")]
+
+
+def test_nothing_but_the_canary_may_start_until_all_of_it_has_ended(experiment):
+    assert waiting(experiment) == [1, 8]
+    end(experiment, "succeeded")
+    assert (experiment.canary, waiting(experiment)) == ("waits", [8])
+    rest = gates.with_gates(Run.objects.all()).get(clients=4)
+    assert "lowest and highest level, comes first." in " ".join(gates.sentences(rest))
+
+
+def test_a_canary_that_ends_well_on_a_quiet_host_releases_the_rest(experiment):
+    end(experiment, "succeeded", "succeeded")
+    assert (experiment.canary, experiment.paused_at) == ("passed", None)
+    assert waiting(experiment) == [4]
+
+
+def test_a_canary_that_fails_pauses_the_experiment_with_the_reason(experiment):
+    end(experiment, "succeeded", "failed")
+    assert experiment.canary == "failed" and experiment.paused_at
+    assert "8 clients, repeat 1) failed: It broke." in experiment.pause_reason
+    assert waiting(experiment) == []
+
+
+def test_a_host_that_was_busy_before_the_load_pauses_the_experiment(experiment):
+    end(experiment, "succeeded", "succeeded", idle=BUSY)
+    assert experiment.canary == "failed"
+    assert "40 % of the CPU of box was busy with other work" in experiment.pause_reason
+
+
+def test_a_person_may_go_on_in_spite_of_it(experiment):
+    end(experiment, "failed", "succeeded")
+    queue.resume(experiment)
+    canary.judge()
+    experiment.refresh_from_db()
+    assert (experiment.canary, experiment.paused_at) == ("waived", None)
+    assert waiting(experiment) == [4]
+
+
+def test_experiments_without_a_canary_are_left_alone(system):
+    made = testdata.make_experiment([system])
+    testdata.ended(testdata.make_run(made, system, 1, 1), "failed")
+    canary.judge()
+    assert Experiment.objects.get(pk=made.pk).paused_at is None
+
+
+# --- what else of a design keeps a run waiting ----------------------------------------------------------------------
+
+
+def test_an_earlier_part_of_the_design_on_the_same_server_comes_first(system):
+    design = Design.objects.create(name="d")
+    first, second, other = (testdata.make_experiment([system], design=of) for of in (design, design, None))
+    runs = [testdata.make_run(of, system, 1, 1) for of in (first, second, other)]
+    assert set(gates.ready(Run.objects.all())) == {runs[0], runs[2]}
+    testdata.ended(runs[0], "failed")
+    assert set(gates.ready(Run.objects.all())) == {runs[1], runs[2]}
+
+
+def test_a_load_waits_for_what_was_planned_on_the_data_that_it_replaces_and_the_next_run_for_the_load(system):
+    made = testdata.make_experiment([system], loading="each")
+    for clients in (1, 8):
+        testdata.make_run(made, system, clients, 1, kind="load")
+        testdata.make_run(made, system, clients, 1)
+    order = list(made.runs.order_by("position"))
+    for run in order:
+        assert list(gates.ready(made.runs.all())) == [run]
+        testdata.ended(run, "succeeded")
+
+
+def test_a_warm_up_that_fails_fails_what_it_was_to_warm(system):
+    made = testdata.make_experiment([system], warmup_run_s=60)
+    warmup = testdata.make_run(made, system, 1, 1, kind="warmup")
+    run = testdata.make_run(made, system, 8, 1)
+    assert list(gates.ready(made.runs.all())) == [warmup]
+    testdata.ended(warmup, "failed", "No route.")
+    queue.reserve()
+    run.refresh_from_db()
+    assert (run.state, run.reason) == ("failed", f"Its system was not warmed up (run {warmup.pk} failed): No route.")

@@ -1,0 +1,304 @@
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
+
+from . import plan, planning, testdata
+from .forms import Draft
+from .models import Design, Experiment, Run
+from .test_planning import NEW, PLAN, build, form_of, make_instance
+
+pytestmark = pytest.mark.django_db
+PART_QUERIES = 3  # session, user; the design; its parts
+
+
+@pytest.fixture
+def planner(client):
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    return client
+
+
+@pytest.fixture
+def host():
+    made = testdata.make_host()
+    made.facts, made.facts_at = {"builds": [build("16.4"), build("18.1")]}, timezone.now()
+    made.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
+    made.save()
+    return made
+
+
+@pytest.fixture
+def instances(host):
+    return [make_instance(host, version) for version in ("16.4", "18.1")]
+
+
+@pytest.fixture
+def workload():
+    return Workload.objects.create(name="select-only", tool="pgbench", parameters=testdata.PARAMETERS)
+
+
+@pytest.fixture
+def filled(instances, workload):
+    return form_of(workload, *instances)
+
+
+def look(form):
+    draft = Draft(form, needs_name=False)
+    assert draft.problems == []
+    return planning.look(draft.asked)
+
+
+def started(planner, preset, *instances):
+    """What a browser would send of a preset's form, once the systems are chosen."""
+    address = planner.post(reverse("presets"), {"preset": preset}).url
+    draft = planner.get(address).context["draft"]
+    form = {}
+    for field in draft.plan:
+        value = field.value()
+        form[field.html_name] = (
+            value if isinstance(value, list) else "" if value is None or value is False else str(value)
+        )
+    systems = {f"systems-{i}-instance": str(instance.pk) for i, instance in enumerate(instances)}
+    count = str(len(instances))
+    return {**form, **systems, "systems-TOTAL_FORMS": count, "systems-INITIAL_FORMS": count}
+
+
+# --- the methods of the published reports --------------------------------------------------------------------------
+
+
+def test_the_method_of_report_a_is_1280_runs_and_6400_minutes_of_load_with_initialisation_apart(planner, instances):
+    form = started(planner, "report-a", *instances)
+    preview = look(QueryDict(urlencode(form, doseq=True)))
+    costs = preview.costs
+    # 2 systems x 4 scales x 2 ratios x 80 levels; 300 s each.
+    assert costs.runs == 2 * 4 * 2 * 80 == 1280
+    assert costs.load_s == 1280 * 300 == 6400 * 60
+    # Each scale is loaded once into each instance: the second ratio finds it there.
+    assert [part.load_count for part in preview.parts] == [2, 0] * 4
+    assert (costs.loads, costs.warmup_runs, costs.restarts, costs.warmup_s) == (8, 0, 0, 0)
+    assert [part.run_count for part in preview.parts] == [160] * 8
+    assert {part.experiment.workload.parameters["scale"] for part in preview.parts} == {100, 300, 1000, 3000}
+    assert [part.experiment.thread_rule for part in preview.parts] == ["clients/2", "clients"] * 4
+    page = planner.post(PLAN, form)
+    assertContains(page, "6,400")
+    assertContains(page, "160 clients may be more than pg 16.4 lets in")
+    assertNotContains(page, "At 2..160:2 clients the threads do not divide")
+
+
+def test_the_queued_design_of_report_a_has_its_runs_in_eight_experiments_and_its_translation(planner, instances):
+    response = planner.post(NEW, {**started(planner, "report-a", *instances), "queue": "1"})
+    design = Design.objects.get()
+    assertRedirects(response, reverse("design", args=[design.pk]))
+    assert design.experiments.count() == 8
+    assert Run.objects.filter(kind=Run.Kind.MEASURE).count() == 1280
+    assert Run.objects.filter(kind=Run.Kind.LOAD).count() == 8
+    first = design.experiments.order_by("pk").first().runs.order_by("position")
+    assert [(run.clients, run.threads) for run in first[2:5]] == [(2, 1), (4, 2), (6, 3)]
+    page = planner.get(reverse("design", args=[design.pk]))
+    assertContains(page, "Client:thread ratios of 2:1 and 1:1")
+    assertContains(page, "The method of report A: select-only, scale 3,000, threads clients")
+
+
+def test_the_method_of_report_b_is_five_trials_at_random_after_a_warm_up_on_data_that_is_loaded_once(
+    planner, instances
+):
+    form = started(planner, "report-b", instances[1])
+    costs = look(QueryDict(urlencode(form, doseq=True))).costs
+    assert (costs.runs, costs.load_s) == (2 * 9 * 5, 90 * 300)
+    assert (costs.loads, costs.warmup_runs) == (1, 2)
+    assert costs.rest_s == 90 * 60
+    planner.post(NEW, {**form, "queue": "1"})
+    runs = list(Experiment.objects.order_by("pk").first().runs.order_by("position"))
+    assert [run.kind for run in runs[:3]] == ["load", "warmup", "measure"]
+    assert (runs[1].clients, runs[1].spec["duration_s"], runs[1].spec["warmup_s"]) == (1, 600, 0)
+    trials = [[run.clients for run in runs[2:] if run.repeat == repeat] for repeat in range(1, 6)]
+    assert all(sorted(trial) == [2, 4, 8, 16, 32, 48, 64, 80, 128] for trial in trials)
+    assert len({tuple(trial) for trial in trials}) > 1
+    assert [run.repeat for run in runs[2:]] == sorted(run.repeat for run in runs[2:])
+
+
+def test_a_preset_adds_the_workloads_that_are_missing_once_and_queues_nothing(planner):
+    for _ in range(2):
+        planner.post(reverse("presets"), {"preset": "report-b"})
+    assert sorted(Workload.objects.values_list("name", flat=True)) == ["range count (report B)", "select-only"]
+    assert not Experiment.objects.exists()
+    assertContains(planner.get(reverse("presets")), r"\set aid random(1, :naccounts - 10000)")
+
+
+# --- the matrix ----------------------------------------------------------------------------------------------------
+
+
+def test_a_matrix_makes_a_part_of_each_workload_scale_and_ratio_and_leaves_out_what_is_asked(filled):
+    form = {
+        **filled,
+        "scales": "10, 20",
+        "thread_rule": "clients, clients/2",
+        "left_out": "scale=20; threads=clients/2\nsystem=2; clients=8",
+    }
+    preview = look(form)
+    told = [(p.experiment.workload.parameters["scale"], p.experiment.thread_rule, p.run_count) for p in preview.parts]
+    # 2 systems x 3 levels x 2 repeats, less system 2 at 8 clients twice.
+    assert told == [(10, "clients", 10), (10, "clients/2", 10), (20, "clients", 10)]
+    assert not Workload.objects.filter(parameters__scale=20).exists()
+
+
+def test_a_plan_of_one_part_is_an_experiment_and_no_design(planner, filled):
+    planner.post(NEW, {**filled, "queue": "1"})
+    assert Experiment.objects.get().design is None
+    assert not Design.objects.exists()
+
+
+def test_conditions_that_leave_nothing_are_refused_beside_the_field(planner, filled):
+    response = planner.post(NEW, {**filled, "left_out": "clients=1..8", "queue": "1"})
+    assertContains(response, "The conditions leave no run in the plan.")
+    assertContains(response, "clients=1..8")
+    assert not Experiment.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "why"),
+    [
+        ("scales", "10, many", "&#x27;many&#x27; is no scale"),
+        ("left_out", "clients", "is no condition: write conditions such as"),
+        ("kept_only", "colour=1", "cannot be asked about"),
+        ("thread_rule", "clients, many", "write clients, clients/2 or a number"),
+        ("order_seed", "-1", "greater than or equal to 0"),
+        ("restart", "on", "The data directory or the programs of pg 16.4 are not known"),
+        ("drop_caches", "on", "The account on box may not drop caches, as its last probe found."),
+    ],
+)
+def test_a_design_that_cannot_be_says_why_beside_the_field(planner, filled, field, typed, why):
+    page = planner.post(NEW, {**filled, field: typed, "queue": "1"}).content.decode()
+    place = page.index(f'id="id_{field}_error"')
+    assert why in page[place : place + 300]
+    assert not Experiment.objects.exists()
+
+
+def test_caches_are_dropped_where_a_probe_found_that_the_account_may(planner, filled, host):
+    Host.objects.filter(pk=host.pk).update(facts={**host.facts, "drop_caches": "by sudo"})
+    planner.post(NEW, {**filled, "drop_caches": "on", "queue": "1"})
+    run = Experiment.objects.get().runs.filter(kind="measure").first()
+    assert run.spec["drop_caches"] and run.protocol.form["drop_caches"]
+
+
+def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_and_the_same_again(planner, filled):
+    seeds = [planner.get(NEW).context["draft"].plan["order_seed"].value() for _ in range(3)]
+    assert len(set(seeds)) > 1
+    form = {**filled, "order": "random", "order_seed": str(seeds[0])}
+    assertContains(planner.post(PLAN, form), f"by the seed {seeds[0]}")
+    orders = []
+    for _ in range(2):
+        planner.post(NEW, {**form, "queue": "1"})
+        runs = Experiment.objects.latest("pk").runs.filter(kind="measure").order_by("position")
+        orders.append(list(runs.values_list("system__label", "clients", "repeat")))
+    assert orders[0] == orders[1] != sorted(orders[0])
+    assert set(Experiment.objects.values_list("order_seed", flat=True)) == {seeds[0]}
+
+
+def test_a_similar_plan_has_the_design_of_the_first(planner, filled):
+    typed = {"order": "listed", "left_out": "clients=8; repeat=2", "settle_s": "5", "canary": "on", "loading": "each"}
+    planner.post(NEW, {**filled, **typed, "queue": "1"})
+    draft = planner.get(NEW, {"like": Experiment.objects.get().pk}).context["draft"]
+    for name, value in typed.items():
+        assert str(draft.plan[name].value()) == {"on": "True"}.get(value, value)
+    assert draft.has_order and draft.has_preparation and not draft.has_matrix
+
+
+# --- what the runs become ------------------------------------------------------------------------------------------
+
+
+def experiment_of(system, **fields):
+    """An experiment of 2 levels x 2 repeats, queued on one system."""
+    made = testdata.make_experiment([system])
+    values = {"client_levels": [8, 1], "repeats": 2, "duration_s": 60, "name": "e", **fields}
+    of = Experiment(workload=made.workload, client_build=made.client_build, client_bin_directory="/b", **values)
+    plan.queue(of, [system])
+    return of
+
+
+@pytest.fixture
+def system(host):
+    return testdata.make_system("18", host, host.hardware)
+
+
+def test_data_loaded_anew_are_loaded_before_each_run_and_not_first(system):
+    of = experiment_of(system, loading="each", repeats=1)
+    told = [(run.kind, run.clients, run.repeat) for run in of.runs.order_by("position")]
+    assert told == [("load", 8, 1), ("measure", 8, 1), ("load", 1, 1), ("measure", 1, 1)]
+
+
+def test_the_canary_comes_first_and_adds_no_run(system):
+    of = experiment_of(system, canary="waits")
+    told = [(run.kind, run.clients, run.repeat, run.is_canary) for run in of.runs.order_by("position")]
+    assert told == [
+        ("load", 0, 0, True), ("measure", 1, 1, True), ("measure", 8, 1, True),
+        ("measure", 8, 2, False), ("measure", 1, 2, False),
+    ]  # fmt: skip
+
+
+def test_a_plan_of_defaults_keeps_the_protocol_that_it_always_had(system):
+    form = experiment_of(system).runs.first().protocol.form
+    assert not {"loading", "warmup_run", "settle_s", "restart", "drop_caches"} & form.keys()
+    other = experiment_of(system, settle_s=5, warmup_run_s=60).runs.first().protocol.form
+    assert (other["settle_s"], other["warmup_run"]) == (5, {"duration_s": 60, "clients": 1})
+
+
+def test_an_experiment_that_is_run_again_waits_for_its_canary_again_and_is_no_part_of_the_design(system):
+    first = experiment_of(system, canary="waits")
+    Experiment.objects.filter(pk=first.pk).update(canary="passed", design=Design.objects.create(name="d"))
+    copy = plan.again(Experiment.objects.get(pk=first.pk))
+    assert (copy.canary, copy.design_id) == ("waits", None)
+
+
+def test_the_page_of_a_design_takes_the_same_queries_whatever_it_holds(planner, filled, django_assert_num_queries):
+    planner.post(NEW, {**filled, "scales": "10, 20, 30", "queue": "1"})
+    address = reverse("design", args=[Design.objects.get().pk])
+    with django_assert_num_queries(PART_QUERIES + 1):
+        assertContains(planner.get(address), "36")  # 3 parts x 2 systems x 3 levels x 2 repeats
+
+
+def test_a_data_set_that_is_there_is_loaded_again_once_another_part_has_replaced_it(filled, instances):
+    recipe = {"tool": "pgbench", "scale": 10}
+    known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    for instance in Instance.objects.all():
+        DataSet.objects.create(instance=instance, build=instance.build, **known)
+    assert [part.load_count for part in look({**filled, "scales": "20, 10"}).parts] == [2, 2]
+    assert [part.load_count for part in look({**filled, "scales": "10, 20"}).parts] == [0, 2]
+
+
+# --- open loops ----------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_of_rates_is_planned_from_one_number_of_clients_with_a_limit(planner, filled):
+    form = {**filled, "levels": "16", "rates": "1000..3000:1000", "latency_limit_ms": "2.5"}
+    assertContains(planner.post(PLAN, form), "1000, 2000, 3000 TPS offered")
+    planner.post(NEW, {**form, "queue": "1"})
+    of = Experiment.objects.get()
+    assert (of.rates_tps, of.client_levels, of.latency_limit_us) == ([1000, 2000, 3000], [16], 2500)
+    assert of.runs.filter(kind="measure").count() == 3 * 2 * 2
+    draft = planner.get(NEW, {"like": of.pk}).context["draft"]
+    assert [draft.plan[name].value() for name in ("levels", "rates", "latency_limit_ms")] == [
+        "16", "1000..3000:1000", "2.5",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "why"),
+    [
+        ({"levels": "1, 2", "latency_limit_ms": "5"}, "levels", "A sweep of rates has one number of clients"),
+        ({"levels": "16"}, "latency_limit_ms", "A sweep of rates needs a limit"),
+        ({"levels": "16", "latency_limit_ms": "0"}, "latency_limit_ms", "greater than or equal to 0.001"),
+        ({"levels": "16", "rates": "fast", "latency_limit_ms": "5"}, "rates", "&#x27;fast&#x27; is no rate"),
+    ],
+)
+def test_a_sweep_that_cannot_be_says_why_beside_the_field(planner, filled, changes, field, why):
+    page = planner.post(NEW, {**filled, "rates": "1000", **changes, "queue": "1"}).content.decode()
+    place = page.index(f'id="id_{field}_error"')
+    assert why in page[place : place + 300]
+    assert not Experiment.objects.exists()

@@ -1,0 +1,205 @@
+"""One form for each kind of workload: a load generator with what it is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from django import forms
+
+from runners import tools
+from runners.tools import pgbench_presets, tatp_parameters
+from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS, CUSTOM, QUERY_MODES
+from runners.tools.tatp_parameters import CUSTOM_MIX, TRANSACTIONS
+
+from .forms import RevisedForm
+from .forms_recipes import SettingsField
+from .models import Workload
+
+SCALE_HELP = (
+    "100,000 accounts each, about 15 MB: 10 is 150 MB, 1,000 is 15 GB. With scripts that write, choose "
+    "it larger than the number of clients, or they wait for each other."
+)
+MODE_HELP = "How statements are sent; prepared saves planning."
+FEWEST_SLOTS = 4
+
+
+class WorkloadForm(RevisedForm):
+    """`kind` is its name in addresses, `title` its name for people. Each has the fields of its own parameters."""
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    tool_name: ClassVar[str]
+    # The field beside which it stands what the load generator says against its parameters.
+    refused_at: ClassVar[str]
+    tool = forms.ChoiceField(widget=forms.HiddenInput)
+    derived = ("parameters",)
+
+    class Meta:
+        model = Workload
+        fields = ("name", "tool", "remark")
+        widgets = {"remark": forms.Textarea(attrs={"rows": 3})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["tool"].choices = [(self.tool_name, self.tool_name)]  # type: ignore[attr-defined]
+        self.initial = {**self.from_parameters(self.instance.parameters), **self.initial, "tool": self.tool_name}
+        self.order_fields([*(name for name in self.fields if name != "remark"), "remark"])
+
+    def from_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What the fields show of parameters that there are already."""
+        return {name: value for name, value in parameters.items() if name in self.fields}
+
+    def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that were asked for; those that the form does not ask for are kept from the instance."""
+        raise NotImplementedError
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if not self.errors:
+            try:
+                parameters = self.to_parameters(cleaned)
+                tools.get(self.tool_name).data_set(parameters)
+                self.instance.parameters = parameters
+            except ValueError as error:
+                self.add_error(self.refused_at, str(error))
+        return cleaned
+
+
+class BuiltinForm(WorkloadForm):
+    kind, title, tool_name, refused_at = "pgbench", "pgbench", "pgbench", "scale"
+    script = forms.ChoiceField(
+        choices=[(name, name) for name in BUILTIN_SCRIPTS],
+        help_text="select-only reads one account; simple-update and tpcb-like write in each transaction.",
+    )
+    query_mode = forms.ChoiceField(choices=[(name, name) for name in QUERY_MODES], help_text=MODE_HELP)
+    scale = forms.IntegerField(min_value=1, initial=10, help_text=SCALE_HELP)
+
+    def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self.instance.parameters, **{name: cleaned[name] for name in ("script", "query_mode", "scale")}}
+
+
+class ScriptsForm(WorkloadForm):
+    """Custom scripts of pgbench. As many slots as there are scripts, and some more; empty ones are left out."""
+
+    kind, title, tool_name, refused_at = "scripts", "pgbench with custom scripts", "pgbench", "script_1"
+    query_mode = forms.ChoiceField(choices=[(name, name) for name in QUERY_MODES], help_text=MODE_HELP)
+    scale = forms.IntegerField(min_value=1, initial=10, help_text=SCALE_HELP)
+    variables = SettingsField(
+        "cutoff = 10000", label="Variables (optional)", help_text="A line each, name = value: pgbench's option -D."
+    )
+    init = forms.CharField(
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        label="Init script (optional)",
+        help_text="SQL for psql, run once after pgbench's own tables are loaded; it belongs to the data set.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.slots = range(1, max(FEWEST_SLOTS, len(self.instance.parameters.get("scripts", ())) + 1) + 1)
+        for number in self.slots:
+            self.fields[f"script_{number}"] = _script_field(number)
+            self.fields[f"weight_{number}"] = forms.IntegerField(
+                min_value=1, initial=1, required=False, label=f"Weight of script {number}"
+            )
+        own = [name for number in self.slots for name in (f"script_{number}", f"weight_{number}")]
+        self.order_fields(["name", *own, "variables", "init", "query_mode", "scale", "remark"])
+        self.initial = {**self._of_scripts(self.instance.parameters), **self.initial}
+
+    def _of_scripts(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        for number, script in enumerate(parameters.get("scripts", ()), start=1):
+            shown |= {f"script_{number}": script["text"], f"weight_{number}": script.get("weight", 1)}
+        return shown
+
+    def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        given = [(cleaned[f"script_{n}"], cleaned[f"weight_{n}"] or 1) for n in self.slots if cleaned[f"script_{n}"]]
+        scripts = [{"text": text.replace("\r\n", "\n"), "weight": weight} for text, weight in given]
+        optional = {"variables": _numbers(cleaned["variables"]), "init": cleaned["init"].replace("\r\n", "\n").strip()}
+        kept = {name: value for name, value in self.instance.parameters.items() if name not in optional}
+        return {
+            **kept,
+            "script": CUSTOM,
+            "scripts": scripts,
+            **{name: value for name, value in optional.items() if value},
+            **{name: cleaned[name] for name in ("query_mode", "scale")},
+        }
+
+
+def _script_field(number: int) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": 6 if number == 1 else 2, "spellcheck": "false"})
+    help_text = r"As pgbench reads it: \set, \if and SQL. \shell and \setshell are refused." if number == 1 else ""
+    return forms.CharField(
+        required=number == 1, strip=False, widget=widget, label=f"Script {number}", help_text=help_text
+    )
+
+
+def _numbers(variables: Mapping[str, str]) -> dict[str, int | str]:
+    return {name: int(text) if text.lstrip("-").isdecimal() else text for name, text in variables.items()}
+
+
+class WeightsField(forms.CharField):
+    """Seven whole numbers, kept as a mapping by transaction."""
+
+    def clean(self, value: Any) -> dict[str, int]:
+        words = super().clean(value).replace(",", " ").split()
+        if not words:
+            return {}
+        if len(words) != len(TRANSACTIONS) or not all(word.isdecimal() for word in words):
+            raise forms.ValidationError(f"Write {len(TRANSACTIONS)} whole numbers, one for each transaction.")
+        return {name: int(word) for name, word in zip(TRANSACTIONS, words, strict=True) if int(word)}
+
+    def prepare_value(self, value: Any) -> Any:
+        return " ".join(str(value.get(name, 0)) for name in TRANSACTIONS) if isinstance(value, Mapping) else value
+
+
+class TatpForm(WorkloadForm):
+    kind, title, tool_name, refused_at = "tatp", "TATP", "tatp", "subscribers"
+    subscribers = forms.IntegerField(
+        initial=100_000, help_text="100,000 are 90 MB with indexes; 1,000,000 are the definition's usual size, 0.9 GB."
+    )
+    mix = forms.ChoiceField(
+        choices=[(name, name) for name in tatp_parameters.CHOICES["mix"]],
+        help_text="80/20 is the default: four reads to one write. R100 only reads, W100 only writes.",
+    )
+    weights = WeightsField(
+        required=False,
+        label="Weights of a custom mix",
+        help_text=f"Seven numbers, for: {', '.join(TRANSACTIONS)}. Empty for a named mix.",
+    )
+    keys = forms.ChoiceField(
+        choices=[(name, name) for name in tatp_parameters.CHOICES["keys"]],
+        help_text="By the definition some subscribers are used more often than others; uniform is another workload.",
+    )
+    population = forms.ChoiceField(
+        choices=[
+            (tatp_parameters.DEFINITION, "by the definition, 1 to 8 hours"),
+            (tatp_parameters.ORIGINAL_TOOL, "as the original tool does, 1 to 24 hours"),
+        ],
+        label="Call forwardings last",
+    )
+    seed = forms.IntegerField(initial=1, help_text="The same seed makes the same rows, on any server.")
+
+    def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        asked = {name: cleaned[name] for name in tatp_parameters.FIELDS if name != "weights"}
+        defaults = {name: field.default for name, field in tatp_parameters.FIELDS.items()}
+        shown = ("subscribers", "mix")
+        found = {name: value for name, value in asked.items() if name in shown or value != defaults[name]}
+        return found | ({"weights": cleaned["weights"]} if cleaned["weights"] or asked["mix"] == CUSTOM_MIX else {})
+
+
+FORMS: Mapping[str, type[WorkloadForm]] = MappingProxyType(
+    {form.kind: form for form in (BuiltinForm, ScriptsForm, TatpForm)}
+)
+# What a new workload can start from: by its name in the address.
+PRESETS: Mapping[str, Mapping[str, Any]] = pgbench_presets.PRESETS
+
+
+def kind_of(workload: Workload) -> str:
+    """Which of FORMS shows a workload."""
+    if workload.tool == "pgbench" and workload.parameters.get("script") == CUSTOM:
+        return ScriptsForm.kind
+    return next((kind for kind, form in FORMS.items() if form.tool_name == workload.tool), BuiltinForm.kind)

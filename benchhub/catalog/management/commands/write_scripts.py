@@ -1,0 +1,28 @@
+"""`manage.py write_scripts ada` lets ada write custom scripts; `--withdraw` takes the right back."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.core.management.base import BaseCommand, CommandError
+
+
+class Command(BaseCommand):
+    help = "Give an account the right to write custom scripts, which run on servers as they are written."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--withdraw", action="store_true")
+
+    def handle(self, **options: Any) -> None:
+        user = get_user_model().objects.filter(username=options["name"]).first()
+        if user is None:
+            raise CommandError(f"There is no account named {options['name']}.")
+        right = Permission.objects.get(content_type__app_label="catalog", codename="write_scripts")
+        change = user.user_permissions.remove if options["withdraw"] else user.user_permissions.add
+        change(right)
+        may = "may no longer" if options["withdraw"] else "may now"
+        self.stdout.write(f"{user} {may} write custom scripts.")

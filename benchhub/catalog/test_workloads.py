@@ -1,0 +1,127 @@
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from runners import tools
+
+from .models import Workload
+
+pytestmark = pytest.mark.django_db
+TATP = {"name": "tatp", "tool": "tatp", "subscribers": "200000", "mix": "80/20", "keys": "non-uniform"}
+TATP |= {"population": "definition", "seed": "1"}
+SCRIPT = "\\set aid random(1, 100000 * :scale)\r\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\r\n"
+SCRIPTS = {"name": "own", "tool": "pgbench", "script_1": SCRIPT, "weight_1": "3", "query_mode": "simple", "scale": "10"}
+
+
+@pytest.fixture
+def author(client):
+    grace = get_user_model().objects.create_user("grace")
+    grace.groups.add(Group.objects.get_or_create(name="administrator")[0])
+    client.force_login(grace)
+    call_command("write_scripts", "grace")
+    return client
+
+
+def add(kind, **further):
+    return f"{reverse('workload-add')}?kind={kind}" + "".join(f"&{name}={value}" for name, value in further.items())
+
+
+def test_a_workload_of_tatp_keeps_no_defaults_but_size_and_mix(author):
+    assertRedirects(author.post(add("tatp"), TATP), reverse("workloads"))
+    made = Workload.objects.get()
+    assert (made.tool, made.parameters) == ("tatp", {"subscribers": 200_000, "mix": "80/20"})
+    assert tools.get("tatp").data_set(made.parameters) == {"tool": "tatp", "subscribers": 200_000}
+    page = author.get(reverse("workloads"))
+    assertContains(page, "200,000 subscribers")
+    assertContains(page, "prepared")
+
+
+def test_a_custom_mix_is_seven_numbers(author):
+    author.post(add("tatp"), {**TATP, "mix": "custom", "weights": "0 0 50 0 50 0 0", "keys": "uniform", "seed": "9"})
+    made = Workload.objects.get()
+    weights = {"GET_ACCESS_DATA": 50, "UPDATE_LOCATION": 50}
+    expected = {"subscribers": 200_000, "mix": "custom", "keys": "uniform", "seed": 9, "weights": weights}
+    assert made.parameters == expected
+    assertContains(author.get(reverse("workload-revise", args=[made.pk])), 'value="0 0 50 0 50 0 0"')
+    author.post(reverse("workload-revise", args=[made.pk]), {**TATP, "mix": "W100"})
+    assert Workload.objects.current().get().parameters == {"subscribers": 200_000, "mix": "W100"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "sentence"),
+    [
+        ({"subscribers": "5"}, "subscribers", "from 1,000 to"),
+        ({"mix": "custom"}, "subscribers", "at least one transaction with a weight above 0"),
+        ({"weights": "1 2 3"}, "weights", "Write 7 whole numbers"),
+        ({"weights": "1 0 0 0 0 0 0"}, "subscribers", 'Weights go with the mix "custom"'),
+        ({"mix": "99/1"}, "mix", "valid choice"),
+    ],
+)
+def test_what_is_no_workload_of_tatp_is_refused_beside_the_field(author, typed, field, sentence):
+    answer = author.post(add("tatp"), {**TATP, **typed})
+    [(at, errors)] = answer.context["form"].errors.items()
+    assert (at, sentence in errors[0]) == (field, True), errors
+    assertContains(answer, 'value="tatp"')
+    assert not Workload.objects.exists()
+
+
+def test_custom_scripts_keep_their_weights_variables_and_digest(author):
+    typed = {**SCRIPTS, "script_3": "SELECT :cutoff;", "variables": "cutoff = 7\nname = x", "init": "SELECT 1;\r\n"}
+    assertRedirects(author.post(add("scripts"), typed), reverse("workloads"))
+    made = Workload.objects.get()
+    assert made.parameters["scripts"] == [
+        {"text": SCRIPT.replace("\r\n", "\n"), "weight": 3},
+        {"text": "SELECT :cutoff;", "weight": 1},
+    ]
+    assert (made.parameters["variables"], made.parameters["init"]) == ({"cutoff": 7, "name": "x"}, "SELECT 1;")
+    assert "init" in tools.get("pgbench").data_set(made.parameters)
+    assert len(made.scripts_digest) == 64
+    assertContains(author.get(reverse("workloads")), made.scripts_digest)
+
+
+def test_a_revision_has_a_digest_of_its_own_and_leaves_the_old_one(author):
+    author.post(add("scripts"), SCRIPTS)
+    first = Workload.objects.get()
+    page = reverse("workload-revise", args=[first.pk])
+    assertContains(author.get(page), first.scripts_digest)
+    author.post(page, {**SCRIPTS, "script_1": "SELECT 2;"})
+    second = Workload.objects.current().get()
+    assert second.revision == 2 and second.scripts_digest != first.scripts_digest
+    first.refresh_from_db()
+    assert first.parameters["scripts"][0]["text"] == SCRIPT.replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("text", ["\\shell date", "\\set x 1\n\\setsh y date", "\\ \\\r\nshell date", "\\sh date"])
+def test_a_script_that_runs_commands_on_the_driver_is_refused_and_kept_in_the_form(author, text):
+    answer = author.post(add("scripts"), {**SCRIPTS, "script_1": text})
+    assert answer.context["form"].errors.keys() == {"script_1"}
+    assertContains(answer, "they run commands on the driver")
+    assert not Workload.objects.exists()
+
+
+def test_an_init_script_that_is_for_psql_is_refused(author):
+    answer = author.post(add("scripts"), {**SCRIPTS, "init": "SELECT 1;\n\\! date"})
+    assert "SQL for the server" in answer.context["form"].errors["script_1"][0]
+
+
+def test_the_custom_transaction_of_report_b_is_a_preset(author):
+    page = author.get(add("scripts", preset="report-b"))
+    assertContains(page, "BETWEEN :aid AND :aid + 10000")
+    assertContains(page, 'value="1000"')
+    assertContains(author.get(add("scripts")), "preset=report-b")
+    assertNotContains(author.get(add("tatp", preset="report-b")), "BETWEEN")
+
+
+def test_scripts_take_a_right_of_their_own(client, author):
+    author.post(add("scripts"), SCRIPTS)
+    made = Workload.objects.get()
+    call_command("write_scripts", "grace", "--withdraw")
+    for address in (add("scripts"), reverse("workload-revise", args=[made.pk])):
+        assert author.get(address).status_code == 403
+        assert author.post(address, {**SCRIPTS, "name": "other"}).status_code == 403
+    assert Workload.objects.get() == made
+    with pytest.raises(CommandError, match="no account named nobody"):
+        call_command("write_scripts", "nobody")

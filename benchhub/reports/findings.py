@@ -1,0 +1,247 @@
+"""What a comparison finds beyond its levels: at the peaks, over all levels, under a latency ceiling, per core."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+from benchhub.analysis import estimate, noise, peak, ratio
+from benchhub.analysis.curve import Curve
+from benchhub.analysis.estimate import Estimate
+from benchhub.analysis.noise import NoiseFloor
+from benchhub.analysis.ratio import Ratio
+from benchhub.analysis.spread import FEWEST_FOR_INTERVAL
+from benchhub.catalog.models import Hardware
+
+from . import noise_queries, peaks
+from .compare_page import Chosen
+from .exports import harmless
+
+CEILING = "ceiling_ms"
+METHODS = (
+    ("Ratio at a level", f"{estimate.METHOD}; several levels corrected for by Holm's method, family-wise 5%"),
+    (
+        "Ratio over all levels",
+        "geometric mean of the levels' ratios; degrees of freedom by Welch and Satterthwaite",
+    ),
+    ("Ratio at the peaks", peak.RATIO_METHOD),
+    ("Noise of one run", "standard deviation of logarithms, pooled over repeats (one-way analysis of variance)"),
+)
+COLUMNS = ("curve", "baseline", "where", "ratio", "low", "high", "p", "p_of_several", "n", "baseline_n", "verdict")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One ratio with what stands behind it; `where` says at which load, `p` is None where nothing is tested."""
+
+    where: str
+    value: float
+    low: float
+    high: float
+    verdict: str
+    n: str = ""
+    baseline_n: str = ""
+    p: float | None = None
+    adjusted_p: float | None = None
+
+    @property
+    def words(self) -> str:
+        return f"{ratio.times(self.value)}, {ratio.number(self.low)} to {ratio.number(self.high)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """Peak throughput per piece of hardware, of a curve and of the baseline, with the ratio of the two."""
+
+    per: str
+    value: float
+    baseline: float
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A curve against the baseline: plain `sentences`, then `rows` and `normalised` for experts."""
+
+    one: Chosen
+    sentences: tuple[str, ...]
+    rows: tuple[Row, ...]
+    normalised: tuple[Normalised, ...]
+
+
+def of(chosen: Sequence[Chosen], baseline: Chosen, ceiling_ms: float | None) -> list[Finding]:
+    return [_finding(one, baseline, ceiling_ms) for one in chosen if one is not baseline]
+
+
+def _finding(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -> Finding:
+    curve, other = one.of.curve, baseline.of.curve
+    by_level = ratio.by_level(curve, other)
+    rows = [_tested(f"{clients:,} clients", found) for clients, found in by_level.items() if found.is_tested]
+    over = over_levels(curve, other)
+    at_peak = _at_the_peaks(curve, other)
+    sentences = [*_over_sentence(over, one, baseline), *_ceiling_sentence(one, baseline, ceiling_ms)]
+    rows += [row for row in (over, at_peak) if row]
+    normalised = tuple(_normalised(one, baseline, at_peak)) if at_peak else ()
+    return Finding(one, tuple(sentences), tuple(rows), normalised)
+
+
+def _tested(where: str, found: Ratio) -> Row:
+    verdict = "not distinguishable" if found.overlaps else "more" if found.value > 1 else "less"
+    n, baseline_n = str(found.n), str(found.baseline_n)
+    return Row(where, found.value, found.lowest, found.highest, verdict, n, baseline_n, found.p, found.adjusted_p)
+
+
+def over_levels(curve: Curve, baseline: Curve) -> Row | None:
+    """The geometric mean of the ratios at the levels that have three repeats of both; None with fewer than two."""
+    known = {level.clients: level.values for level in baseline.levels}
+    pairs = [(level.values, known[level.clients]) for level in curve.levels if level.clients in known]
+    enough = [pair for pair in pairs if min(map(len, pair)) >= FEWEST_FOR_INTERVAL]
+    if len(enough) < 2:
+        return None
+    found = estimate.mean([_difference(*pair) for pair in enough])
+    if not found.has_scatter:
+        return None
+    counts = [min(map(len, side)) for side in zip(*enough, strict=True)]
+    return _tested(f"all {len(enough)} levels", ratio.tested(found, counts[0], counts[1]))
+
+
+def _difference(values: Sequence[float], baseline: Sequence[float]) -> Estimate:
+    return estimate.of_repeats(values) - estimate.of_repeats(baseline)
+
+
+def _over_sentence(over: Row | None, one: Chosen, baseline: Chosen) -> Iterator[str]:
+    if over is None:
+        return
+    bounds = f"between {ratio.number(over.low)} and {ratio.number(over.high)}"
+    if over.verdict == "not distinguishable":
+        found = f"{one.label} and {baseline.label} are not distinguishable: {ratio.times(over.value)}"
+    else:
+        found = f"{one.label} gives {ratio.times(over.value)} the throughput of {baseline.label}"
+    yield f"Over {over.where} together (geometric mean) {found}, {bounds}."
+
+
+def _at_the_peaks(curve: Curve, baseline: Curve) -> Row | None:
+    ours, theirs = peak.selected(peak.of_curve(curve)), peak.selected(peak.of_curve(baseline))
+    if ours is None or theirs is None:
+        return None
+    found = peak.ratio(ours, theirs)
+    verdict = "not distinguishable" if not found.tells_apart else "more" if found.value > 1 else "less"
+    where = f"the peaks, {peaks.clients(ours.candidates)} against {peaks.clients(theirs.candidates)}"
+    return Row(where, found.value, found.low, found.high, verdict, str(ours.n), str(theirs.n))
+
+
+def _ceiling_sentence(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -> Iterator[str]:
+    if ceiling_ms is None:
+        return
+    where = f"with an average latency of at most {ceiling_ms:g} ms"
+    levels = [peak.under_ceiling(of.of.curve, ceiling_ms) for of in (one, baseline)]
+    for of, kept in zip((one, baseline), levels, strict=True):
+        if not kept:
+            yield f"No level of {of.label} kept its average latency at or below {ceiling_ms:g} ms in every run."
+            return
+    said = peaks.of_levels(levels[0], levels[1], one.label, baseline.label, where)
+    yield said or f"{where.capitalize()} nothing is compared: that needs {FEWEST_FOR_INTERVAL} repeats at each level."
+
+
+def _normalised(one: Chosen, baseline: Chosen, at_peak: Row) -> Iterator[Normalised]:
+    ours, theirs = (_counts(of.of.system.hardware) for of in (one, baseline))
+    tops = [peak.selected(peak.of_curve(of.of.curve)) for of in (one, baseline)]
+    for per in ours.keys() & theirs.keys() if all(tops) else ():
+        factor = theirs[per] / ours[per]
+        low, high, value = at_peak.low * factor, at_peak.high * factor, at_peak.value * factor
+        verdict = "not distinguishable" if low <= 1 <= high else "more" if value > 1 else "less"
+        values = [top.value / counts[per] for top, counts in zip(tops, (ours, theirs), strict=True) if top]
+        yield Normalised(per, values[0], values[1], Row(f"per {per}", value, low, high, verdict))
+
+
+def _counts(hardware: Hardware) -> dict[str, float]:
+    """How many there are of what throughput is divided by, as bought; what is not known is left out."""
+    cores, clock = hardware.cores, hardware.clock_ghz
+    threads = cores * hardware.threads_per_core if cores and hardware.threads_per_core else None
+    known = {
+        "socket": hardware.sockets,
+        "core": cores,
+        "hardware thread": threads,
+        "GHz of all cores": float(clock) * cores if clock and cores else None,
+    }
+    return {per: float(count) for per, count in known.items() if count}
+
+
+def ceiling(text: str) -> tuple[float | None, str]:
+    """The latency ceiling in ms that was typed, and an error where that is none."""
+    if not text.strip():
+        return None, ""
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        return None, f"'{text}' is no latency: write milliseconds such as 2.5."
+    return value, ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostNoise:
+    """The noise found on a host under this protocol, in a sentence each."""
+
+    host: str
+    floor: NoiseFloor
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        of = self.floor
+        needed = noise.repeats_needed(of.percent)
+        repeats = f"{needed} repeats of each" if needed else f"more than {noise.MOST_REPEATS} repeats of each"
+        said = (
+            f"On {self.host} one run scatters by {of.percent:.2g}% (standard deviation among repeats, "
+            f"{of.degrees} degrees of freedom).",
+            f"Seeing a difference of {noise.DIFFERENCE_PERCENT:g}% there in 80 of 100 cases needs {repeats}.",
+        )
+        return (*said, self._again)
+
+    @property
+    def _again(self) -> str:
+        of = self.floor
+        if of.between_percent is None:
+            return "No system was measured again in another experiment, so that noise between experiments is not known."
+        return (
+            f"The same system measured again in another experiment scatters by {of.between_percent:.2g}% beyond that "
+            f"({of.block_degrees} degrees of freedom): curves of two experiments with 5 repeats that differ by less "
+            f"than {of.difference_percent(5):.2g}% may be equal (A/A)."
+        )
+
+
+def host_noise(chosen: Sequence[Chosen]) -> list[HostNoise]:
+    hosts = {one.of.system.instance.host_id: str(one.of.system.instance.host) for one in chosen}
+    digests = {one.of.curve.protocol_digest for one in chosen}
+    groups = noise_queries.repeats([pk for pk in hosts if pk], digests)
+    floors = {pk: noise.floor(found) for pk, found in groups.items()}
+    return [HostNoise(hosts[pk], floor) for pk, floor in floors.items() if floor]
+
+
+def context(chosen: Sequence[Chosen], baseline: Chosen, asked: str) -> dict[str, Any]:
+    ceiling_ms, error = ceiling(asked)
+    return {
+        "more": of(chosen, baseline, ceiling_ms),
+        "ceiling_text": asked,
+        "ceiling_error": error,
+        "host_noise": host_noise(chosen),
+        "methods": METHODS,
+    }
+
+
+def table(found: Sequence[Finding], baseline: Chosen) -> str:
+    """All ratios as CSV."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for finding in found:
+        for row in (*finding.rows, *(one.row for one in finding.normalised)):
+            cells = (finding.one.label, baseline.label, row.where, row.value, row.low, row.high)
+            more = (row.p, row.adjusted_p, row.n, row.baseline_n, row.verdict)
+            writer.writerow([harmless("" if cell is None else cell) for cell in (*cells, *more)])
+    return text.getvalue()

@@ -1,0 +1,53 @@
+"""Peaks of curves in words: where they are, how sure that is, and how many times one is the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchhub.analysis import peak, ratio
+from benchhub.analysis.curve import Curve
+from benchhub.analysis.peak import Levels, PeakRatio, SelectedPeak
+
+EDGES = {
+    "": "",
+    "only": "only one level was run, so that this need not be a peak",
+    "lowest": "that is at the lowest level that was run, so that the peak may lie below it",
+    "highest": "that is at the highest level that was run, so that the peak may lie beyond it",
+    "both": "that is the whole sweep, so that the peak may lie beyond either end",
+}
+
+
+def sentence(one: Curve, baseline: Curve, name: str, baseline_name: str) -> str:
+    """How the two peaks compare without the bias of picking the best; empty where repeats are too few for that."""
+    return of_levels(peak.of_curve(one), peak.of_curve(baseline), name, baseline_name, "at their peaks")
+
+
+def of_levels(one: Levels, baseline: Levels, name: str, baseline_name: str, where: str) -> str:
+    ours, theirs = peak.selected(one), peak.selected(baseline)
+    if ours is None or theirs is None:
+        return ""
+    found = _ratio_words(peak.ratio(ours, theirs), name, baseline_name, where)
+    repeats = f"{ours.n}" if ours.n == theirs.n else f"{ours.n} and {theirs.n}"
+    places = f"{name}: {place(ours, one)}; {baseline_name}: {place(theirs, baseline)}"
+    return f"{found}, {repeats} repeats. Where they peak: {places}."
+
+
+def _ratio_words(of: PeakRatio, name: str, baseline_name: str, where: str) -> str:
+    bounds = f"between {ratio.number(of.low)} and {ratio.number(of.high)}"
+    if of.tells_apart:
+        return f"{where.capitalize()} {name} gives {ratio.times(of.value)} the throughput of {baseline_name}, {bounds}"
+    return f"{where.capitalize()} {name} and {baseline_name} are not distinguishable: {ratio.times(of.value)}, {bounds}"
+
+
+def place(of: SelectedPeak, levels: Levels) -> str:
+    """The levels that could be the peak, and whether they reach an end of what was run."""
+    edge = EDGES[peak.edge(levels, of.candidates)]
+    return f"at {clients(of.candidates)}{f' ({edge})' if edge else ''}"
+
+
+def clients(levels: Sequence[int]) -> str:
+    """'8 clients', '8 or 16 clients', or of many '8 to 64 clients'."""
+    if len(levels) > 2:
+        return f"{levels[0]:,} to {levels[-1]:,} clients"
+    unit = "client" if levels[-1] == 1 else "clients"
+    return f"{' or '.join(f'{level:,}' for level in levels)} {unit}"

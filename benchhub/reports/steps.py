@@ -1,0 +1,191 @@
+"""A series of tuning steps: curves in their order, the first of them the baseline. The state is in the address."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise
+from typing import Any, cast
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from benchhub.analysis import peak, ratio, tuning
+from benchhub.analysis.ratio import Ratio
+from benchhub.analysis.tuning import NoTuningError, Tuning, Way
+
+from . import compare, compare_page, compare_queries
+from .compare_page import Chosen, Side
+from .exports import harmless
+from .figures import Figure
+
+WAYS = {
+    "cumulative": "each step on top of the one before",
+    "one-at-a-time": "each step alone, against the baseline",
+}
+COLUMNS = (
+    "step", "name", "changed", "effect", "low", "high", "p", "p_of_several", "n", "before_n", "verdict", "running",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what it changed, its effect, and how many times the baseline all steps up to here make."""
+
+    number: int
+    of: Chosen
+    changed: tuple[Side, ...]
+    effect: Ratio
+    running: float
+
+    @property
+    def verdict(self) -> str:
+        if self.effect.overlaps:
+            return "not distinguishable"
+        return "more" if self.effect.value > 1 else "less"
+
+    @property
+    def changes(self) -> str:
+        return "; ".join(f"{side.name} {side.values[0]} to {side.values[1]}" for side in self.changed)
+
+
+def steps(request: HttpRequest) -> HttpResponse:
+    keys = compare.chosen_keys(request.GET)
+    if not keys:
+        return redirect("compare")
+    chosen, problems = compare_page.choose(compare_queries.chosen(keys), compare_queries.runs(keys))
+    context: dict[str, Any] = {
+        "chosen": chosen,
+        "problems": problems,
+        "way": _way(request.GET),
+        "ways": WAYS,
+        "clients": request.GET.get("clients", ""),
+        "kept": [("curve", one.key) for one in chosen],
+        "compare_address": f"{reverse('compare')}{compare.address(QueryDict(), curve=[one.key for one in chosen])}",
+        "csv_address": compare.address(request.GET, csv=["steps"]),
+        **_levels(chosen),
+    }
+    try:
+        context |= _series(chosen, context["way"], context["clients"])
+    except NoTuningError as error:
+        return render(request, "reports/steps.html", {**context, "refusal": str(error)})
+    return _csv(context["steps"]) if request.GET.get("csv") else render(request, "reports/steps.html", context)
+
+
+def _way(asked: QueryDict) -> Way:
+    return cast(Way, asked["way"]) if asked.get("way") in WAYS else "cumulative"
+
+
+def _levels(chosen: Sequence[Chosen]) -> dict[str, list[int]]:
+    common = [{level.clients for level in one.of.curve.levels} for one in chosen]
+    return {"levels": sorted(set.intersection(*common)) if common else []}
+
+
+def _series(chosen: Sequence[Chosen], way: Way, clients: str) -> dict[str, Any]:
+    groups = compare_page.groups(chosen)
+    if len(groups) > 1:
+        raise NoTuningError("These curves were run under different protocols or in different units.")
+    at = int(clients) if re.fullmatch("[0-9]{1,9}", clients) else None
+    found = tuning.series([peak.of_curve(one.of.curve) for one in chosen], way, at)
+    listed = _steps(chosen, found)
+    return {
+        "tuning": found,
+        "steps": listed,
+        "baseline": chosen[0],
+        "sentence": _together(found, chosen[0].label),
+        "figure": figure(chosen[0].label, listed, found),
+    }
+
+
+def _steps(chosen: Sequence[Chosen], found: Tuning) -> list[Step]:
+    listed, running = [], 1.0
+    for number, (of, effect) in enumerate(zip(chosen[1:], found.steps, strict=True), start=1):
+        before = chosen[number - 1] if found.way == "cumulative" else chosen[0]
+        running *= effect.value
+        changed = tuple(compare_page.system_differences([before, of]))
+        listed.append(Step(number, of, changed, effect, running))
+    return listed
+
+
+def _together(found: Tuning, baseline: str) -> str:
+    count = len(found.steps)
+    steps_ = f"The {count} steps together" if count > 1 else "The step"
+    bounds = f"{ratio.times(found.total.value)} the throughput of {baseline}, between "
+    bounds += f"{ratio.number(found.total.lowest)} and {ratio.number(found.total.highest)}"
+    if found.is_measured:
+        verdict = "" if not found.total.overlaps else ": not distinguishable from none"
+        return f"{steps_} give{'s' * (count == 1)} {bounds}{verdict}."
+    return f"{steps_} would give {bounds}, if none changed what another does. Nobody has measured them together."
+
+
+def figure(baseline: str, listed: Sequence[Step], found: Tuning) -> Figure:
+    """A waterfall in per cent of the baseline: each bar stands on the end of the one before."""
+    names = [baseline, *(f"{step.number}. {step.of.label}" for step in listed), "together"]
+    ends = [100.0, *(100 * step.running for step in listed)]
+    changes = [after - before for before, after in pairwise(ends)]
+    total = 100 * found.total.value
+    solid = {"marker": {"pattern": {"shape": "" if found.is_measured else "/"}}}
+    return {
+        "data": [
+            _bars("baseline and together", [names[0], names[-1]], [0, 0], [100.0, total], 6, solid),
+            *_moves(names[1:-1], ends, changes, listed),
+        ],
+        "layout": {
+            "xaxis": {"title": {"text": "step"}, "type": "category", "categoryorder": "array", "categoryarray": names},
+            "yaxis": {"title": {"text": "throughput (% of the baseline)"}, "tickformat": ",~f", "rangemode": "tozero"},
+            "barmode": "overlay",
+        },
+    }
+
+
+def _moves(
+    names: Sequence[str], ends: Sequence[float], changes: Sequence[float], listed: Sequence[Step]
+) -> list[dict[str, Any]]:
+    """Gains and losses as traces of their own, told apart by colour and pattern, each with its interval."""
+    traces = []
+    for title, series, shape, sign in (("gain", 2, "", 1), ("loss", 1, "x", -1)):
+        at = [i for i, change in enumerate(changes) if change * sign > 0]
+        spread = {
+            "type": "data",
+            "symmetric": False,
+            "array": [ends[i] * (listed[i].effect.highest - listed[i].effect.value) for i in at],
+            "arrayminus": [ends[i] * (listed[i].effect.value - listed[i].effect.lowest) for i in at],
+        }
+        look = {"marker": {"pattern": {"shape": shape}}, "error_y": spread}
+        if at:
+            bars = _bars(title, [names[i] for i in at], [ends[i] for i in at], [changes[i] for i in at], series, look)
+            traces.append(bars)
+    return traces
+
+
+def _bars(
+    name: str, x: Sequence[str], base: Sequence[float], y: Sequence[float], series: int, look: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": name,
+        "x": list(x),
+        "base": list(base),
+        "y": list(y),
+        "hovertemplate": "%{x}: %{y:,.3~r}% of the baseline<extra>%{fullData.name}</extra>",
+        "meta": {"series": series},
+        **look,
+    }
+
+
+def _csv(listed: Sequence[Step]) -> HttpResponse:
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for step in listed:
+        of = step.effect
+        cells = (step.number, step.of.label, step.changes, of.value, of.lowest, of.highest, of.p, of.adjusted_p)
+        more = (of.n, of.baseline_n, step.verdict, step.running)
+        writer.writerow([harmless("" if cell is None else cell) for cell in (*cells, *more)])
+    response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="tuning-steps.csv"'
+    return response

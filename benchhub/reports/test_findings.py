@@ -1,0 +1,127 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pytest_django.asserts import assertContains, assertNotContains
+
+from benchhub.bench import testdata
+from benchhub.bench.models import Result, Run
+from benchhub.catalog.models import Hardware
+
+from . import findings, peaks
+from .testdata import address, both, key, rows_of, variant
+
+pytestmark = pytest.mark.django_db
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_the_peaks_are_compared_without_picking_the_best(reader, repeated, systems):
+    rows = rows_of(reader.get(both(repeated, systems, csv="findings")))
+    at_peak = next(row for row in rows if row["where"].startswith("the peaks"))
+    assert float(at_peak["ratio"]) == pytest.approx(1.12)
+    assert at_peak["verdict"] == "more"
+
+
+def test_the_geometric_mean_over_the_levels_is_said(reader, repeated, systems):
+    # (301 / 300 x 1120 / 1000 x 990 / 900) ^ (1/3) = 1.0733
+    assertContains(
+        reader.get(both(repeated, systems)),
+        "Over all 3 levels together (geometric mean) PostgreSQL 18 gives 1.07x the throughput of PostgreSQL 16",
+    )
+
+
+def test_hardware_that_is_the_same_leaves_the_ratio_per_core_as_it_is(reader, repeated, systems):
+    rows = {row["where"]: row for row in rows_of(reader.get(both(repeated, systems, csv="findings")))}
+    assert float(rows["per core"]["ratio"]) == pytest.approx(1.12)
+    assert "per GHz of all cores" not in rows  # the clock is not known
+
+
+def test_half_the_cores_with_as_much_throughput_give_twice_as_much_per_core(reader, repeated, systems):
+    half = Hardware.objects.create(name="Half", sockets=1, cores_per_socket=10, clock_ghz="2.5")
+    smaller = variant(systems[0], label="Half of it", hardware_id=half.pk)
+    again = testdata.make_experiment([smaller], name="Smaller")
+    for repeat, tps in enumerate((1000.0, 1010.0, 990.0), start=1):
+        testdata.succeeded(testdata.make_run(again, smaller, 8, repeat), tps)
+    page = address(key(repeated, systems[0]), key(again, smaller), csv="findings")
+    rows = {row["where"]: row for row in rows_of(reader.get(page))}
+    assert float(rows["per core"]["ratio"]) == pytest.approx(2.0, rel=0.001)
+    assert rows["per core"]["verdict"] == "more"
+
+
+def test_under_a_latency_ceiling_only_levels_whose_every_run_kept_it_count(reader, repeated, systems):
+    response = reader.get(both(repeated, systems, ceiling_ms="5"))  # 1 client needs 3.3 ms, 8 need 7 or 8
+    assertContains(
+        response,
+        "With an average latency of at most 5 ms PostgreSQL 18 and PostgreSQL 16 are not distinguishable: 1.00x",
+    )
+    assertContains(reader.get(both(repeated, systems, ceiling_ms="1")), "No level of PostgreSQL 18 kept")
+
+
+def test_a_ceiling_that_is_none_is_refused_beside_the_field_and_kept(reader, repeated, systems):
+    response = reader.get(both(repeated, systems, ceiling_ms="fast"))
+    assertContains(response, "&#x27;fast&#x27; is no latency: write milliseconds such as 2.5.")
+    assertContains(response, 'value="fast"')
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("", None), (" 2.5 ", 2.5), ("2,5", 2.5), ("0", None), ("nan", None), ("inf", None)]
+)
+def test_a_ceiling_is_a_number_of_milliseconds(text, value):
+    found, error = findings.ceiling(text)
+    assert found == value
+    assert bool(error) == (value is None and bool(text.strip()))
+
+
+def test_the_noise_of_the_host_is_said_with_the_repeats_that_3_per_cent_need(reader, repeated, systems):
+    response = reader.get(both(repeated, systems))
+    # Repeats at -1, 1, 0, 0.5 and -0.5%: s = sqrt(2.5 / 4) = 0.79%
+    assertContains(response, "On box one run scatters by 0.79% (standard deviation among repeats, 24 degrees")
+    assertContains(response, "Seeing a difference of 3% there in 80 of 100 cases needs 3 repeats of each.")
+    assertContains(response, "noise between experiments is not known")
+
+
+def test_a_system_measured_again_tells_the_noise_between_experiments(reader, repeated, systems):
+    again = testdata.make_experiment(systems, name="Next day")
+    for repeat in (1, 2, 3):
+        run = testdata.make_run(again, systems[0], 8, repeat)
+        testdata.succeeded(run, 1100.0 + repeat)
+    response = reader.get(both(repeated, systems))
+    # ln(1102 / 1000) = 0.0971; 5 x 3 / 8 x 0.0971^2 = 0.0177 of 1 degree; over 8 - (25 + 9) / 8 = 3.75 repeats
+    assertContains(response, "The same system measured again in another experiment scatters by 6.9% beyond that")
+
+
+def test_two_repeats_leave_no_expert_figures_and_say_why(reader, experiment, systems):
+    response = reader.get(both(experiment, systems))
+    assertContains(response, "No level has three repeats of both")
+    assertNotContains(response, "geometric mean) ")
+
+
+def test_each_curve_has_a_verdict(reader, repeated, systems):
+    Result.objects.filter(run__system=systems[1]).update(doubts=[{"code": "rate", "text": "They disagree."}])
+    response = reader.get(both(repeated, systems))
+    assertContains(response, "PostgreSQL 16: <b>no reason for doubt was found</b>")
+    assertContains(response, "PostgreSQL 18: <b>not to be relied on</b>")
+
+
+def test_a_run_that_read_far_more_than_its_fellows_is_a_doubt(reader, repeated, systems):
+    for place, run in enumerate(repeated.runs.filter(system=systems[0], clients=8)):
+        testdata.with_everything(run)
+        run.found.deltas = {"pg_stat_database": {"blks_read": 123_456 if place else 1_234_560}}
+        run.found.save()
+    assertContains(reader.get(both(repeated, systems)), "read 10 blocks per transaction, the others there about 1:")
+
+
+def test_levels_in_words():
+    assert peaks.clients((1,)) == "1 client"
+    assert peaks.clients((8,)) == "8 clients"
+    assert peaks.clients((1, 2)) == "1 or 2 clients"
+    assert peaks.clients((1, 2, 8)) == "1 to 8 clients"
+
+
+def test_systems_that_ran_one_after_the_other_are_a_doubt(reader, repeated, systems):
+    said = "PostgreSQL 16 and PostgreSQL 18 were not run in turns, but one after the other"
+    assertNotContains(reader.get(both(repeated, systems)), said)
+    for place, run in enumerate(repeated.runs.order_by("system", "position")):
+        Run.objects.filter(pk=run.pk).update(started_at=NOON + place * timedelta(minutes=1))
+    response = reader.get(both(repeated, systems))
+    assertContains(response, said)
+    assertContains(response, "The repeats of each level were run in a row", count=2)

@@ -1,0 +1,197 @@
+"""Adaptive search against full grids and a ladder, on simulated curves whose best level is known.
+
+`python -m benchmarks.search [--curves N] [--seed N]`. Levels 2..160:2, so the grid is 80 runs. Every search has the
+budget of 12 runs (15% of the grid), 24 where it finds the noise to be high. A curve counts once per noise; the same
+noisy runs are the peers'. 'good': the chosen level has at least 99% of the true maximum; 'said': the belief in that;
+'holds': the stated 95% interval of the throughput there holds the truth; 'known': ended before the budget was spent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from benchhub.analysis.search.advice import Advice, Goal, advise
+from benchhub.analysis.search.belief import Trial
+
+from .search_curves import FAMILIES, HELD_OUT, Floats
+
+SEED = 6
+CURVES = 400
+LEVELS = list(range(2, 161, 2))
+NOISES = (0.005, 0.01, 0.02, 0.035, 0.05)
+GOAL = Goal(runs=12, noisy_runs=24)
+# The aim: up to this noise 95% good with 15% of the grid's runs; above it as many as the grid finds, with 30%.
+QUIET, AIM_QUIET, SHARE_QUIET, SHARE_NOISY = 0.01, 0.95, 0.15, 0.30
+GOOD = 0.99
+# A ladder doubles its clients and stops when that brings less than this.
+GAIN = 1.05
+
+
+class Case(NamedTuple):
+    family: str
+    noise: float
+    number: int
+
+
+class Outcome(NamedTuple):
+    """What one search gave, and whether the peers' choices on the same curve were good."""
+
+    case: Case
+    good: bool
+    share: float
+    runs: int
+    probability: float
+    covered: bool
+    stopped: str
+    slowest_ms: float
+    grid: bool
+    grid_of_three: bool
+    ladder: bool
+    ladder_runs: int
+
+
+class Measured:
+    """A curve that answers with noise: the k-th run of a level is the same whoever asks for it."""
+
+    def __init__(self, truth: Floats, noise: float, rng: Generator) -> None:
+        self.truth = truth
+        self.runs = truth * (1 + noise * rng.standard_normal((60, truth.size)))
+        self.asked = np.zeros(truth.size, int)
+
+    def __call__(self, clients: int) -> float:
+        at = LEVELS.index(clients)
+        self.asked[at] += 1
+        return float(self.runs[self.asked[at] - 1, at])
+
+    def is_good(self, clients: int | None) -> bool:
+        return clients is not None and bool(self.truth[LEVELS.index(clients)] >= GOOD * self.truth.max())
+
+
+def main() -> int:
+    asked = _arguments()
+    print(f"Levels {LEVELS[0]}..{LEVELS[-1]}, {len(LEVELS)} runs in a grid; seed {asked.seed}.")
+    print(
+        f"Budget {GOAL.runs} runs, {GOAL.noisy_runs} where noise is high; {GOAL.confidence:.0%} belief ends a search."
+    )
+    tuned = _report("Families looked at while the search was made", FAMILIES, asked)
+    _report("Families held out: other forms, nothing was set by them", HELD_OUT, asked)
+    return 0 if tuned else 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--curves", type=int, default=CURVES)
+    parser.add_argument("--seed", type=int, default=SEED)
+    return parser.parse_args()
+
+
+def _report(title: str, families: dict[str, object], asked: argparse.Namespace) -> bool:
+    each = -(-asked.curves // len(families) // len(NOISES))
+    cases = [Case(name, noise, k) for noise in NOISES for name in families for k in range(each)]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(_searched, cases, [asked.seed] * len(cases), chunksize=4))
+    print(f"\n{title}: {len(cases)} curves, {', '.join(families)}")
+    print("  noise   good  runs  of grid  most  said   holds  known |   grid  3 grids  ladder (runs) | good within")
+    reached = [_row(noise, list(rows)) for noise, rows in groupby(outcomes, key=lambda outcome: outcome.case.noise)]
+    _by_family(outcomes, families)
+    _calibration(outcomes)
+    print(f"  slowest step {max(outcome.slowest_ms for outcome in outcomes):.0f} ms of CPU")
+    return all(reached)
+
+
+def _row(noise: float, rows: Sequence[Outcome]) -> bool:
+    """Print what was reached at one noise; returns whether that is the aim: good, and within the share of the grid."""
+
+    def mean(value: Callable[[Outcome], float]) -> float:
+        return float(np.mean([value(row) for row in rows]))
+
+    runs, grid = mean(lambda row: row.runs), mean(lambda row: row.grid)
+    share, aim = (SHARE_QUIET, AIM_QUIET) if noise <= QUIET else (SHARE_NOISY, grid)
+    reached = mean(lambda row: row.good and row.runs <= share * len(LEVELS))
+    search = (
+        f"{mean(lambda row: row.good):6.1%} {runs:5.1f} {runs / len(LEVELS):7.1%} {max(row.runs for row in rows):6}"
+        f" {mean(lambda row: row.probability):6.1%} {mean(lambda row: row.covered):6.1%}"
+        f" {mean(lambda row: row.stopped == 'known'):6.1%}"
+    )
+    ladder = f"{mean(lambda row: row.ladder):6.1%} ({mean(lambda row: row.ladder_runs):.1f})"
+    verdict = f"{share:.0%} of the grid {reached:6.1%}, aim {aim:.1%}: {'reached' if reached >= aim else 'MISSED'}"
+    print(f"  {noise:5.1%} {search} | {grid:6.1%}  {mean(lambda row: row.grid_of_three):6.1%} {ladder}   | {verdict}")
+    return reached >= aim
+
+
+def _by_family(outcomes: Sequence[Outcome], families: dict[str, object]) -> None:
+    for name in families:
+        cells = [[o.good for o in outcomes if o.case.family == name and o.case.noise == noise] for noise in NOISES]
+        shares = "  ".join(f"{noise:.1%}: {np.mean(cell):4.0%}" for noise, cell in zip(NOISES, cells, strict=True))
+        print(f"  {name:18} good at noise {shares}")
+
+
+def _calibration(outcomes: Sequence[Outcome]) -> None:
+    """Belief that a choice is good enough against how often it was."""
+    for low, high in ((0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.01)):
+        rows = [outcome for outcome in outcomes if low <= outcome.probability < high]
+        if rows:
+            said, true = np.mean([row.probability for row in rows]), np.mean([row.good for row in rows])
+            print(f"  said {said:5.1%} good enough: {true:6.1%} were, of {len(rows)}")
+
+
+def _searched(case: Case, seed: int) -> Outcome:
+    curve = (FAMILIES | HELD_OUT)[case.family]
+    rng = np.random.default_rng([seed, round(case.noise * 10_000), case.number, *case.family.encode()])
+    truth = curve(np.array(LEVELS, float), rng)
+    measured = Measured(truth / truth.max() * 10_000, case.noise, rng)
+    advice, runs, slowest_ms = search(measured)
+    ladder, ladder_runs = _ladder(measured)
+    at = LEVELS.index(advice.best or LEVELS[0])
+    return Outcome(
+        case=case,
+        good=measured.is_good(advice.best),
+        share=float(measured.truth[at] / measured.truth.max()),
+        runs=runs,
+        probability=advice.probability or 0,
+        covered=bool((advice.low or 0) <= measured.truth[at] <= (advice.high or 0)),
+        stopped=advice.stopped,
+        slowest_ms=slowest_ms,
+        grid=measured.is_good(LEVELS[int(np.argmax(measured.runs[0]))]),
+        grid_of_three=measured.is_good(LEVELS[int(np.argmax(measured.runs[:3].mean(axis=0)))]),
+        ladder=measured.is_good(ladder),
+        ladder_runs=ladder_runs,
+    )
+
+
+def search(measured: Callable[[int], float]) -> tuple[Advice, int, float]:
+    """Follow the advice to its end; also the number of runs, and the CPU time of the slowest step but the first."""
+    trials: list[Trial] = []
+    steps_ms = [0.0]
+    while True:
+        start = time.process_time()
+        advice = advise(LEVELS, trials, GOAL)
+        steps_ms.append(1000 * (time.process_time() - start) if trials else 0)
+        if advice.clients is None:
+            return advice, len(trials), max(steps_ms)
+        trials.append(Trial(advice.clients, measured(advice.clients)))
+
+
+def _ladder(measured: Measured) -> tuple[int, int]:
+    """Clients doubled while that brings at least 5%; the best rung seen, and the number of runs."""
+    rungs = [clients for clients in LEVELS if clients & (clients - 1) == 0] + [LEVELS[-1]]
+    shown = [float(measured.runs[0, LEVELS.index(rungs[0])])]
+    for clients in rungs[1:]:
+        shown.append(float(measured.runs[0, LEVELS.index(clients)]))
+        if shown[-1] < GAIN * shown[-2]:
+            break
+    return rungs[int(np.argmax(shown))], len(shown)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

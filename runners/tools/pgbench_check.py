@@ -1,0 +1,110 @@
+"""Custom scripts checked on their driver before anything is run: by pgbench's parser, then by the server's.
+
+pgbench reads all its scripts before it connects, so that it need not find a server. The statements are described by
+psql (\\gdesc), which has the server parse but not execute them; only errors of syntax count, because what a statement
+needs may be made by the one before it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+
+from runners.contract import RunSpec
+from runners.tools.pgbench_parameters import Parameters, version_of
+
+DESCRIBES_SINCE = (11,)
+META_COMMAND = re.compile(r"[ \t\r\f\v]*\\(?:\\[ \t]*\r?\n|[^\n])*")
+BLANK = re.compile(r"\s+|--[^\n]*|/\*.*?\*/", re.DOTALL)
+# What ends a statement, and what may hold a semicolon that does not.
+PIECE = re.compile(
+    r"(?P<blank>--[^\n]*|/\*.*?\*/)"
+    r"|(?P<end>;|\\(?:;|(?:gset|aset)\b[^\n]*))"
+    r"|(?P<text>[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|.)",
+    re.DOTALL,
+)
+VARIABLE = re.compile(r"(?<!:):([A-Za-z_][A-Za-z0-9_]*)")
+
+
+def statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, statement) of a script, lines counted from 1; commands of pgbench and comments are left out."""
+    at = 0
+    while at < len(text):
+        at_line_start = not text[:at].rpartition("\n")[2].strip()
+        if at_line_start and (meta := META_COMMAND.match(text, at)):
+            at = meta.end() + 1
+        elif blank := BLANK.match(text, at):
+            at = blank.end()
+        else:
+            end, statement = _statement(text, at)
+            yield text.count("\n", 0, at) + 1, statement
+            at = end
+
+
+def _statement(text: str, at: int) -> tuple[int, str]:
+    """(where the next one begins, this one on one line)"""
+    pieces: list[str] = []
+    for piece in PIECE.finditer(text, at):
+        if piece["end"]:
+            return piece.end(), _one_line(pieces)
+        pieces.append(" " if piece["blank"] else piece["text"])
+    return len(text), _one_line(pieces)
+
+
+def _one_line(pieces: list[str]) -> str:
+    return "".join(piece if len(piece) > 1 else piece.replace("\n", " ") for piece in pieces).strip()
+
+
+def described(text: str, query_mode: str, variables: Mapping[str, object]) -> str:
+    """The script as psql is to describe it: every statement begins on its own line of the script."""
+    lines: list[str] = []
+    for line, statement in statements(text):
+        lines += [""] * (line - 1 - len(lines))
+        filled = _filled(statement, query_mode, variables)
+        if len(lines) >= line:
+            lines[-1] += f" \\\\ {filled} \\gdesc"
+        else:
+            lines.append(f"{filled} \\gdesc")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _filled(statement: str, query_mode: str, variables: Mapping[str, object]) -> str:
+    """With a value for each variable: what is known of it, or NULL, which fits any type; prepared ones stay open."""
+    if query_mode == "simple":
+        return VARIABLE.sub(lambda found: str(variables.get(found[1], "NULL")), statement)
+    numbers = iter(range(1, statement.count(":") + 1))
+    return VARIABLE.sub(lambda _: f"${next(numbers)}", statement)
+
+
+def check_command(spec: RunSpec, parameters: Parameters) -> str:
+    """sh text that says on stderr what is wrong with the first script that has an error, and then fails.
+
+    The scripts lie in the current folder.
+    """
+    names = [f"script_{number}.sql" for number in range(len(parameters.scripts))]
+    program = shlex.quote(f"{spec.bin_directory.rstrip('/')}/pgbench")
+    files = " ".join(f"-f {name}" for name in names)
+    # A folder that is not there: with the scripts in order, pgbench fails for want of a server.
+    parsed = f'PGHOST="$(pwd)/nowhere" {program} -n -t 1 {files} 2>&1'
+    parts = [f"said=$({parsed} | {_sentence('script', r'')} | head -n 1)"]
+    if version_of(spec.tool_version) >= DESCRIBES_SINCE:
+        parts += [_described_command(spec, parameters, number) for number in range(len(names))]
+    return "\n".join([*parts, '[ -z "$said" ] || { echo "$said" >&2; false; }', ""])
+
+
+def _described_command(spec: RunSpec, parameters: Parameters, number: int) -> str:
+    text = described(parameters.scripts[number].text, parameters.query_mode, parameters.variables or {})
+    psql = shlex.quote(f"{spec.bin_directory.rstrip('/')}/psql")
+    run = f"{psql} -X -q -A -t -w -v VERBOSITY=verbose -f described_{number}.sql 2>&1 > /dev/null"
+    return f"""\
+printf '%s' {shlex.quote(text)} > described_{number}.sql
+[ -n "$said" ] || said=$({run} | {_sentence("described", "ERROR:  42601: ")} | head -n 1)
+rm -f described_{number}.sql"""
+
+
+def _sentence(file: str, kind: str) -> str:
+    """sed that makes 'Script 2, line 7: ...' of a message about a line; script_0 is the first one."""
+    numbers = "".join(f"s/^Script {n},/Script {n + 1},/;" for n in reversed(range(10)))
+    found = rf"s/^.*{file}_\([0-9]*\)\.sql:\([0-9]*\): {kind}\(.*\)$/Script \1, line \2: error: \3/p"
+    return f"sed -n {shlex.quote(found)} | sed {shlex.quote(numbers)}"

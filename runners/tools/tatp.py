@@ -1,0 +1,399 @@
+"""TATP on pgbench: its commands, and what an attempt left read into a result.
+
+MQTh counts by the rule of the original tool: a read that finds nothing counts, an accepted failure (a write that was
+rolled back because a row was missing or there already) does not, neither in throughput nor in response times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_expected, tatp_log, tatp_population
+from runners.tools.histogram import merge, percentile_us
+from runners.tools.pgbench_log import Reduction
+from runners.tools.tatp_expected import Band, State
+from runners.tools.tatp_log import ACCEPTING, REFUSED, Told
+from runners.tools.tatp_parameters import (
+    LONGEST_FORWARDING,
+    TRANSACTIONS,
+    Parameters,
+    check,
+    data_set,
+    read,
+)
+
+PARSER = "tatp/1"
+PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
+DESTINATION, ACCESS = 1, 2
+# Names of measures, before that of a type of transaction in small letters.
+EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
+LOAD_S_PER_SUBSCRIBER = 60e-6
+LIKELY_BY_CHANCE = 1e-6
+RULE = (
+    "MQTh counts by the rule of the original tool: a read that finds nothing counts, a write that is refused "
+    "does not. By the strict rule only what found or changed a row counts."
+)
+WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """What pgbench said at one of its lines of progress: all transactions that ended since the line before."""
+
+    at_s: float
+    took_s: float
+    transactions: float
+    latency_ms: float
+    told: Told
+
+    @property
+    def refused(self) -> int:
+        return sum(self.told.refused)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One type of transaction in the measured part: executions, how many succeeded; None where nothing tells."""
+
+    executions: float
+    succeeded: float | None
+
+    @property
+    def share(self) -> float | None:
+        return None if self.succeeded is None or not self.executions else self.succeeded / self.executions
+
+
+class Tatp:
+    """TATP on pgbench 13 and newer. See `runners.tools.base.Tool` for what each method promises."""
+
+    name = "tatp"
+    program = "pgbench"
+    unit = "MQTh"
+    parser = PARSER
+
+    def check(self, spec: RunSpec) -> None:
+        check(spec)
+
+    def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return data_set(parameters)
+
+    def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
+        return read(parameters).subscribers * LOAD_S_PER_SUBSCRIBER
+
+    def load_command(self, spec: RunSpec) -> str:
+        return tatp_command.load_command(spec)
+
+    def verify_command(self, spec: RunSpec) -> str:
+        return tatp_command.verify_command(spec)
+
+    def warmup_command(self, spec: RunSpec) -> str:
+        """None: the warm-up is the first part of the measured command, and is cut off by time."""
+        del spec
+        return ""
+
+    def measure_command(self, spec: RunSpec) -> str:
+        return tatp_command.measure_command(spec)
+
+    def reduce_command(self, spec: RunSpec) -> str:
+        return tatp_command.reduce_command(spec)
+
+    def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
+        return parse_load(spec, outputs) if spec.kind == "load" else parse_run(spec, outputs)
+
+    def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
+        read(parameters)
+        return tatp_population.FINGERPRINT_SQL
+
+    def age_query(self, parameters: Mapping[str, Any]) -> str:
+        """None: the tables do not count their writes. How far they are from fresh stands with each run."""
+        del parameters
+        return ""
+
+
+def _failed(reason: str) -> RunResult:
+    return RunResult(outcome="failed", reason=reason, parser=PARSER)
+
+
+# --- the load of the data set ---------------------------------------------------------------------------------
+
+
+def parse_load(spec: RunSpec, outputs: Outputs) -> RunResult:
+    """Return whether the population was made, and is distributed as it is defined."""
+    stderr = pgbench_output.text_of(outputs.stderr)
+    if outputs.returncode != 0:
+        said = pgbench_output.last_errors(stderr) or "it said nothing about it"
+        return _failed(f"The load of the population ended with code {outputs.returncode}: {said}.")
+    counted = read_distributions(pgbench_output.text_of(outputs.files[tatp_command.DISTRIBUTIONS_FILE]))
+    unlikely = unlikely_distributions(read(spec.parameters), counted)
+    if unlikely:
+        return _failed(f"The population is not distributed as it is defined: see {', '.join(unlikely)}.")
+    return RunResult(outcome="succeeded", reason="", parser=PARSER)
+
+
+def read_distributions(text: str) -> dict[str, dict[int, int]]:
+    """Counts by distribution and value. Raises ValueError for a line that is none."""
+    counted: dict[str, dict[int, int]] = {}
+    for line in text.splitlines():
+        name, value, count = line.split("|")
+        counted.setdefault(name, {})[int(value)] = int(count)
+    return counted
+
+
+def unlikely_distributions(parameters: Parameters, counted: Mapping[str, Mapping[int, int]]) -> list[str]:
+    """Names of the distributions that chance would make like this less than once in a million populations."""
+    expected = tatp_population.expected_shares(parameters)
+    return [name for name, shares in expected.items() if probability(shares, counted.get(name, {})) < LIKELY_BY_CHANCE]
+
+
+def probability(shares: Mapping[int, float], counts: Mapping[int, int]) -> float:
+    """Probability of counts at least as far from the shares (Pearson's chi-squared); 0 for a value that cannot be.
+
+    The cube root of chi-squared is nearly normal (Wilson and Hilferty), which is close enough to tell one in a million.
+    """
+    total = sum(counts.values())
+    if not total or set(counts) - set(shares):
+        return 0.0
+    statistic = sum((counts.get(value, 0) - total * share) ** 2 / (total * share) for value, share in shares.items())
+    spread = 2 / (9 * (len(shares) - 1))
+    deviations = ((statistic / (len(shares) - 1)) ** (1 / 3) - (1 - spread)) / math.sqrt(spread)
+    return math.erfc(deviations / math.sqrt(2)) / 2
+
+
+# --- a measured run -------------------------------------------------------------------------------------------
+
+
+def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
+    """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
+    messages = pgbench_output.text_of(outputs.files.get(tatp_command.MESSAGES_FILE, outputs.stderr))
+    aborted = pgbench_output.abort_reason(outputs.returncode, messages)
+    if aborted:
+        return _failed(aborted)
+    try:
+        seconds = read_seconds(messages, _text(outputs, tatp_command.TOLD_FILE))
+        before, after = (_state(_text(outputs, name)) for name in (tatp_command.BEFORE_FILE, tatp_command.AFTER_FILE))
+    except (LookupError, ValueError) as error:
+        return _failed(f"What the run of TATP left behind cannot be read: {error}.")
+    measured = [second for second in seconds if second.at_s - second.took_s > spec.warmup_s - 0.5]
+    if not sum(second.transactions for second in measured):
+        return _failed("pgbench said nothing of its progress in the measured part.")
+    return _succeeded(spec, outputs, seconds, measured, (before, after))
+
+
+def _text(outputs: Outputs, name: str) -> str:
+    if name not in outputs.files:
+        raise LookupError(f"there is no {name}")
+    return pgbench_output.text_of(outputs.files[name])
+
+
+def _state(text: str) -> State:
+    rows, outside, facilities, subscribers = (int(number) for number in text.strip().split("|"))
+    return State(rows, outside, facilities, subscribers)
+
+
+def read_seconds(messages: str, told: str) -> list[Second]:
+    """Join pgbench's lines of progress with what was told before each. ValueError where they do not belong together."""
+    found = [line for line in map(pgbench_output.PROGRESS_LINE.match, messages.splitlines()) if line]
+    parts = list(tatp_log.read_told(told))
+    if [float(line["at_s"]) for line in found] != [part.at_s for part in parts]:
+        raise ValueError("lines of progress and outcomes do not belong together")
+    seconds, before_s = [], 0.0
+    for line, part in zip(found, parts, strict=True):
+        took_s = part.at_s - before_s
+        latency_ms = float(line["latency_ms"]) if line["latency_ms"][-1].isdigit() else 0.0
+        seconds.append(Second(part.at_s, took_s, float(line["tps"]) * took_s, latency_ms, part))
+        before_s = part.at_s
+    return seconds
+
+
+def _succeeded(
+    spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second], states: tuple[State, State]
+) -> RunResult:
+    reduction, remarks = _latencies(outputs)
+    histograms = _histograms(reduction, spec.log_sampling_rate)
+    counts = count(measured, reduction)
+    executions = {name: one.executions for name, one in counts.items()}
+    bands = tatp_expected.bands(read(spec.parameters), *states, executions)
+    return RunResult(
+        outcome="succeeded",
+        reason="",
+        parser=PARSER,
+        measures={**rates(measured), **_latency_measures(histograms), **_type_measures(counts, bands)},
+        series=_series(spec, outputs, seconds, measured),
+        histograms=histograms,
+        doubts=(*_share_doubts(counts, bands), *_state_doubts(spec, states), *_log_doubts(reduction)),
+        remarks=(RULE, *remarks, *_sampling_remarks(spec), WHOLE_RUN, _churn_remark(spec, states)),
+    )
+
+
+def rates(measured: Sequence[Second]) -> dict[str, Measure]:
+    """MQTh by the tool's rule and by the strict one, and what it is made of."""
+    taken_s = sum(second.took_s for second in measured)
+    ended = sum(second.transactions for second in measured)
+    refused = sum(second.refused for second in measured)
+    asked = sum(second.told.access_asked + second.told.destination_asked for second in measured)
+    found = sum(second.told.access_found + second.told.destination_found for second in measured)
+    return {
+        "mqth": Measure((ended - refused) / taken_s, "MQTh"),
+        "strict_mqth": Measure((ended - refused - (asked - found)) / taken_s, "MQTh"),
+        "ended_transactions": Measure(float(round(ended)), "transactions"),
+        "refused_transactions": Measure(float(refused), "transactions"),
+        "empty_reads": Measure(float(asked - found), "transactions"),
+        "measured_s": Measure(taken_s, "s"),
+    }
+
+
+def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, Count]:
+    """Executions and successes by type: as told where they are told, otherwise by their share of the log's lines.
+
+    GET_SUBSCRIBER_DATA and UPDATE_LOCATION succeed wherever there is the subscriber, which the run's states tell.
+    """
+    found: dict[str, Count] = {}
+    logged = logged_shares(reduction)
+    ended = sum(second.transactions for second in measured)
+    for number, name in enumerate(TRANSACTIONS):
+        if number in ACCEPTING:
+            at = ACCEPTING.index(number)
+            refused, done = (sum(c[at] for c in each) for each in _told_writes(measured))
+            found[name] = Count(refused + done, done)
+        elif number in (DESTINATION, ACCESS):
+            asked, there = _told_reads(measured, "destination" if number == DESTINATION else "access")
+            found[name] = Count(asked, there)
+        elif logged:
+            found[name] = Count(logged.get(number, 0.0) * ended, logged.get(number, 0.0) * ended)
+    return {name: one for name, one in found.items() if one.executions}
+
+
+def logged_shares(reduction: Reduction | None) -> dict[int, float]:
+    """Share of the log's lines by script, with those that were refused; empty without a log."""
+    if reduction is None or not reduction.transactions:
+        return {}
+    lines: Counter[int] = Counter()
+    for (script, _, _), number in reduction.bins.items():
+        lines[script] += number
+    for script in ACCEPTING:
+        lines[script] += reduction.kinds.get(f"{REFUSED}{script}", 0)
+    return {script: number / lines.total() for script, number in lines.items()}
+
+
+def _told_writes(measured: Sequence[Second]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
+    return [second.told.refused for second in measured], [second.told.done for second in measured]
+
+
+def _told_reads(measured: Sequence[Second], what: str) -> tuple[int, int]:
+    asked, found = (sum(getattr(second.told, f"{what}_{end}") for second in measured) for end in ("asked", "found"))
+    return asked, found
+
+
+def _latencies(outputs: Outputs) -> tuple[Reduction | None, list[str]]:
+    try:
+        return pgbench_log.read_reduction(_text(outputs, tatp_command.LATENCY_FILE)), []
+    except (LookupError, ValueError) as error:
+        said = pgbench_output.text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
+        why = said[-1][:200] if said else str(error)
+        return None, [f"No response times: the log could not be reduced on the driver ({why})."]
+
+
+def _histograms(reduction: Reduction | None, sampling_rate: float) -> tuple[Histogram, ...]:
+    """ "latency" of all that count, then one by the name of each transaction."""
+    if reduction is None or not reduction.scripts:
+        return ()
+    each = [
+        replace(pgbench_log.script_histogram(reduction, script, sampling_rate), name=TRANSACTIONS[script])
+        for script in sorted(reduction.scripts)
+        if script < len(TRANSACTIONS)
+    ]
+    return (merge("latency", each), *each)
+
+
+def _latency_measures(histograms: Sequence[Histogram]) -> dict[str, Measure]:
+    if not histograms:
+        return {}
+    whole = histograms[0]
+    measures = {
+        "logged_transactions": Measure(float(whole.total), "transactions"),
+        "latency_average_ms": Measure(whole.sum_us / whole.total / 1000, "ms"),
+    }
+    for name, share in PERCENTILES.items():
+        if (latency_us := percentile_us(whole, share)) is not None:
+            measures[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
+    return measures
+
+
+def _type_measures(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> dict[str, Measure]:
+    """By type: executions, and the share that succeeded with the lowest and highest that it may be, in percent."""
+    measures = {}
+    for name, one in counts.items():
+        key = name.lower()
+        measures[EXECUTIONS + key] = Measure(float(round(one.executions)), "transactions")
+        if one.share is not None:
+            shares = {SUCCESS: one.share, SUCCESS_LOW: bands[name].low, SUCCESS_HIGH: bands[name].high}
+            measures |= {what + key: Measure(100 * share, "%") for what, share in shares.items()}
+    return measures
+
+
+def _series(
+    spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second]
+) -> tuple[Series, ...]:
+    written = outputs.files.get("started_epoch", b"").strip()
+    started_epoch_s = float(written) if written.isdigit() else 0.0
+    warmup = [second for second in seconds if second not in measured]
+    begun_epoch_s = started_epoch_s + spec.warmup_s
+    series = [
+        _line("throughput", "MQTh", begun_epoch_s, [(s.transactions - s.refused) / s.took_s for s in measured]),
+        _line("refused_writes", "per s", begun_epoch_s, [s.refused / s.took_s for s in measured]),
+        _line("latency_of_all_ms", "ms", begun_epoch_s, [s.latency_ms for s in measured]),
+    ]
+    if warmup:
+        values = [(s.transactions - s.refused) / s.took_s for s in warmup]
+        series.append(_line("throughput_in_warm-up", "MQTh", started_epoch_s, values))
+    return tuple(series)
+
+
+def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float]) -> Series:
+    return Series(metric, unit, start_epoch_s, pgbench_output.PROGRESS_STEP_S, tuple(values))
+
+
+def _share_doubts(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:
+    doubts = []
+    for name, one in counts.items():
+        if one.share is not None and not bands[name].holds(one.share):
+            band = f"{100 * bands[name].low:.2f}% to {100 * bands[name].high:.2f}%"
+            text = f"{100 * one.share:.2f}% of {one.executions:,.0f} {name} succeeded, but {band} must."
+            doubts.append(Doubt("success-share", f"{text} The population or the load is not TATP's."))
+    return doubts
+
+
+def _state_doubts(spec: RunSpec, states: tuple[State, State]) -> list[Doubt]:
+    asked = read(spec.parameters).subscribers
+    if all(state.subscribers == asked for state in states):
+        return []
+    found = " and ".join(f"{state.subscribers:,}" for state in states)
+    return [Doubt("subscribers", f"{asked:,} subscribers were asked for; before and after the run there were {found}.")]
+
+
+def _log_doubts(reduction: Reduction | None) -> list[Doubt]:
+    unreadable = reduction.kinds.get(pgbench_log.UNREADABLE, 0) if reduction else 0
+    if not reduction or not unreadable:
+        return []
+    text = f"{unreadable:,} of the log's {reduction.lines:,} lines cannot be read, so percentiles may be incomplete."
+    return [Doubt("log-unreadable", text)]
+
+
+def _sampling_remarks(spec: RunSpec) -> list[str]:
+    rate = spec.log_sampling_rate
+    if rate == 1:
+        return []
+    return [
+        f"Response times, and how often reads of one row and updates of locations ran, are from 1 of {1 / rate:.4g}."
+    ]
+
+
+def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:
+    longest = LONGEST_FORWARDING[read(spec.parameters).population]
+    first, second = (100 * tatp_expected.replaced_share(state, longest) for state in states)
+    return f"Of the call forwardings {first:.1f}% had been replaced before the run and {second:.1f}% after it."

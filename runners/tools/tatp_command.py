@@ -1,0 +1,196 @@
+"""TATP's commands as POSIX sh text: pgbench, psql and awk do all of it on the driver.
+
+Everything a person may have chosen goes through shlex.quote. No command uses `exit` but in a subshell, so that the
+caller can put further lines after it.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from runners.contract import RunSpec
+from runners.tools import tatp_population as population
+from runners.tools.tatp_log import REDUCE_AWK, SPLIT_AWK
+from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
+from runners.tools.tatp_scripts import scripts
+
+PART_SUBSCRIBERS = 20_000
+MOST_SESSIONS = 8
+KEPT_LOG_CAP_BYTES = 1024 * 1024
+LIVE_EVERY_S = 5
+
+DISTRIBUTIONS_FILE = "tatp.distributions"
+BEFORE_FILE, AFTER_FILE = "tatp.before", "tatp.after"
+MESSAGES_FILE, TOLD_FILE, LATENCY_FILE = "tatp.messages", "tatp.told", "tatp.latency"
+
+
+def load_command(spec: RunSpec) -> str:
+    """Return the command that makes the population in several sessions, then its keys, and checks what it made."""
+    parameters = check(spec)
+    parts = -(-parameters.subscribers // PART_SUBSCRIBERS)
+    keys = "".join(f'{_psql(spec, sql)} & pids="$pids $!"\n' for sql in population.KEYS_SQL.values())
+    foreign_keys = " &&\n".join(_psql(spec, sql) for sql in population.FOREIGN_KEYS_SQL)
+    vacuums = "".join(f'{_psql(spec, f"VACUUM ANALYZE {t}")} & pids="$pids $!"\n' for t in population.TABLES)
+    return f"""\
+all_ended() {{ rc=0; for pid in $pids; do wait "$pid" || rc=$?; done; pids=; return $rc; }}
+populate() {{
+    part=$1
+    while [ "$part" -lt {parts} ]; do
+        first=$((part * {PART_SUBSCRIBERS} + 1)) last=$(((part + 1) * {PART_SUBSCRIBERS}))
+        [ "$last" -le {parameters.subscribers} ] || last={parameters.subscribers}
+        {_psql_file(spec)} -v first="$first" -v last="$last" -f populate.sql || return
+        echo >> parts.loaded
+        echo "progress: $(($(wc -l < parts.loaded))) of {parts} parts of the population are loaded" >&2
+        part=$((part + sessions))
+    done
+}}
+(
+sessions=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
+[ "$sessions" -le {MOST_SESSIONS} ] || sessions={MOST_SESSIONS}
+begun=$(date +%s)
+cat > populate.sql <<'END_OF_SQL' &&
+{population.populate_sql(parameters)}END_OF_SQL
+{_psql_file(spec)} -f - <<'END_OF_SQL' || exit
+{population.CREATE_SQL}END_OF_SQL
+pids=
+session=0
+while [ "$session" -lt "$sessions" ]; do
+    populate "$session" & pids="$pids $!"
+    session=$((session + 1))
+done
+all_ended || exit
+echo 'progress: the primary keys are made' >&2
+{keys}all_ended || exit
+echo 'progress: the foreign keys are made' >&2
+{foreign_keys} || exit
+{vacuums}all_ended || exit
+echo 'progress: the population is checked' >&2
+{_psql(spec, population.distributions_sql())} > {DISTRIBUTIONS_FILE} || exit
+{_psql(spec, f"COMMENT ON TABLE subscriber IS '{population.mark(parameters)}'")} || exit
+echo "loaded in $(($(date +%s) - begun)) s by $sessions sessions" >&2
+)
+code=$?
+rm -f populate.sql parts.loaded
+if [ "$code" -eq 0 ]; then
+(
+{verify_command(spec)})
+else
+(exit "$code")
+fi
+"""
+
+
+def verify_command(spec: RunSpec) -> str:
+    """Return the command that exits 0 if the data set is as asked for, 1 if not, 2 if nobody can tell.
+
+    It leaves tatp.before: the state of call_forwarding.
+    """
+    parameters = check(spec)
+    expected = shlex.quote(population.found(parameters))
+    return f"""\
+rc=0
+found=$({_psql(spec, population.FOUND_SQL)} 2>&1) || rc=$?
+first=$(printf '%s\\n' "$found" | head -n 1)
+case $rc in
+0)  if [ "$found" != {expected} ]; then
+        printf 'The data set is not the one asked for: found "%s", expected "%s".\\n' "$found" {expected} >&2
+        rc=1
+    fi ;;
+1)  printf 'There is no TATP data set: %s\\n' "$first" >&2 ;;
+*)  printf 'The server cannot be asked for its data set: %s\\n' "$first" >&2
+    rc=2 ;;
+esac
+[ "$rc" -ne 0 ] || {_state(spec, parameters)} > {BEFORE_FILE} || rc=$?
+(exit "$rc")
+"""
+
+
+def measure_command(spec: RunSpec) -> str:
+    """Return the command that runs the load for warm-up and measured part together; its exit code is pgbench's.
+
+    What pgbench says goes to a file, for outcomes are told there too; every few seconds its last line of progress
+    goes to the caller's stderr. It leaves started_epoch and log/pgbench_log.*.
+    """
+    parameters = check(spec)
+    return f"""\
+live() {{
+    trap 'kill $pause; exit' TERM
+    while :; do
+        sleep {LIVE_EVERY_S} & pause=$!
+        wait "$pause"
+        tail -c 20000 {MESSAGES_FILE} | grep '^progress: ' | tail -n 1 >&2
+    done
+}}
+rc=0
+{_write_scripts(parameters)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
+live 8>&- 9>&- & teller=$!
+date +%s > started_epoch
+{" ".join(_run_words(spec, parameters))} 2> {MESSAGES_FILE} || rc=$?
+kill "$teller" && wait "$teller" 2> /dev/null
+(exit "$rc")
+"""
+
+
+def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
+    seconds = spec.warmup_s + spec.duration_s
+    words = [_program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
+    words += ["-T", str(seconds), "-P", "1", "-l", "--log-prefix=log/pgbench_log"]
+    words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
+    words += ["-D", "tx=0", "-D", "reads=0"]
+    for number, weight in enumerate(parameters.weighed):
+        words += ["-f", f"script_{number}.sql@{weight}"]
+    return words
+
+
+def _write_scripts(parameters: Parameters) -> str:
+    """Return lines that end in &&: a script that a full disk cut short must not be run."""
+    return "".join(
+        f"printf '%s' {shlex.quote(text)} > script_{number}.sql &&\n" for number, text in enumerate(scripts(parameters))
+    )
+
+
+def reduce_command(spec: RunSpec) -> str:
+    """Return the command that reduces the log and what was told, and looks at call_forwarding again.
+
+    It leaves tatp.messages without what was told, tatp.told and tatp.latency (or tatp.error, why there is none),
+    tatp.after, and log.gz (or log.dropped, the bytes that were too many to keep).
+    """
+    parameters = check(spec)
+    split = f"awk -v marks=marks -v told={TOLD_FILE} {shlex.quote(SPLIT_AWK)}"
+    reduce = f"awk -v marks=marks -v clients={spec.clients} -v threads={spec.threads}"
+    return f"""\
+{_state(spec, parameters)} > {AFTER_FILE}
+mv {MESSAGES_FILE} said
+{split} said > {MESSAGES_FILE} 2> tatp.error
+grep -v '^progress: ' {MESSAGES_FILE} | tail -n 20 >&2
+from=$(($(cat started_epoch) + {spec.warmup_s}))
+logs=$(ls log/pgbench_log.* 2> /dev/null)
+if [ -n "$logs" ]; then
+    if {reduce} -v from="$from" {shlex.quote(REDUCE_AWK)} $logs > latency.part 2>> tatp.error; then
+        mv latency.part {LATENCY_FILE}
+    fi
+    bytes=$(($(cat $logs marks | wc -c)))
+    if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat $logs | gzip > log.gz || ! gzip -c marks > marks.gz; then
+        rm -f log.gz marks.gz
+        echo "$bytes" > log.dropped
+    fi
+fi
+[ -s tatp.error ] || rm -f tatp.error
+rm -rf log marks said latency.part
+"""
+
+
+def _state(spec: RunSpec, parameters: Parameters) -> str:
+    return _psql(spec, population.STATE_SQL.format(longest=LONGEST_FORWARDING[parameters.population]))
+
+
+def _program(spec: RunSpec, name: str) -> str:
+    return shlex.quote(f"{spec.bin_directory.rstrip('/')}/{name}")
+
+
+def _psql_file(spec: RunSpec) -> str:
+    return f"{_program(spec, 'psql')} -X -q -A -t -w -v ON_ERROR_STOP=1"
+
+
+def _psql(spec: RunSpec, statement: str) -> str:
+    return f"{_psql_file(spec)} -c {shlex.quote(statement)}"

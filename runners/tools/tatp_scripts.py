@@ -1,0 +1,156 @@
+"""The seven transactions: their SQL, and the pgbench scripts that send it.
+
+A script counts its client's transactions in :tx, as pgbench's log does, and tells outcomes with debug(), which is
+pgbench's only way to print a value without the server or a shell. Of the three transactions with accepted failures
+each execution is told; of the two reads that may find nothing, only counts, every 64th transaction or so.
+`tatp_marks` reads both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from runners.tools.tatp_parameters import NON_UNIFORM, TRANSACTIONS, Parameters
+from runners.tools.tatp_population import SUBSCRIBER_COLUMNS
+
+# Decimal digits of a mark, from the right: outcome (0 failed, 1 succeeded), script, client (5), transaction.
+MARK_CLIENT, MARK_TRANSACTION = 100, 10_000_000
+# Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
+COUNTS = 2
+ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
+READS_TOLD_EVERY = 64
+
+BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:sub::text, 15, '0')"
+
+SQL: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "GET_SUBSCRIBER_DATA": (f"SELECT {', '.join(SUBSCRIBER_COLUMNS)} FROM subscriber WHERE s_id = :s_id",),
+        "GET_NEW_DESTINATION": (
+            "SELECT cf.numberx FROM special_facility AS sf, call_forwarding AS cf"
+            " WHERE sf.s_id = :s_id AND sf.sf_type = :sf_type AND sf.is_active = 1"
+            " AND cf.s_id = sf.s_id AND cf.sf_type = sf.sf_type"
+            " AND cf.start_time <= :start_time AND :end_time < cf.end_time",
+        ),
+        "GET_ACCESS_DATA": (
+            "SELECT data1, data2, data3, data4 FROM access_info WHERE s_id = :s_id AND ai_type = :ai_type",
+        ),
+        "UPDATE_SUBSCRIBER_DATA": (
+            "UPDATE subscriber SET bit_1 = :bit WHERE s_id = :s_id",
+            "UPDATE special_facility SET data_a = :data_a WHERE s_id = :s_id AND sf_type = :sf_type RETURNING 1 AS ok",
+        ),
+        "UPDATE_LOCATION": (
+            "UPDATE subscriber SET vlr_location = :vlr_location WHERE sub_nbr = lpad(:sub::text, 15, '0')",
+        ),
+        # A plain INSERT that breaks a key would abort pgbench's client, so it is made to insert nothing instead.
+        "INSERT_CALL_FORWARDING": (
+            BY_NUMBER,
+            "SELECT sf_type FROM special_facility WHERE s_id = :s_id",
+            "INSERT INTO call_forwarding (s_id, sf_type, start_time, end_time, numberx)"
+            " SELECT s_id, sf_type, :start_time::smallint, :end_time::smallint, lpad(:numberx::text, 15, '0')"
+            " FROM special_facility WHERE s_id = :s_id AND sf_type = :sf_type"
+            " ON CONFLICT (s_id, sf_type, start_time) DO NOTHING RETURNING 1 AS ok",
+        ),
+        "DELETE_CALL_FORWARDING": (
+            BY_NUMBER,
+            "DELETE FROM call_forwarding WHERE s_id = :s_id AND sf_type = :sf_type AND start_time = :start_time"
+            " RETURNING 1 AS ok",
+        ),
+    }
+)
+
+# What the random values of a transaction are drawn from; "key" is a subscriber by the rule of the parameters.
+DRAWN: Mapping[str, str] = MappingProxyType(
+    {
+        "sf_type": "random(1, 4)",
+        "ai_type": "random(1, 4)",
+        "start_time": "random(0, 2) * 8",
+        "end_time": "random(1, 24)",
+        "bit": "random(0, 1)",
+        "data_a": "random(0, 255)",
+        "vlr_location": "random(1, 2147483647)",
+        "numberx": "random(0, 999999999999999)",
+    }
+)
+VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "GET_SUBSCRIBER_DATA": ("s_id",),
+        "GET_NEW_DESTINATION": ("s_id", "sf_type", "start_time", "end_time"),
+        "GET_ACCESS_DATA": ("s_id", "ai_type"),
+        "UPDATE_SUBSCRIBER_DATA": ("s_id", "sf_type", "bit", "data_a"),
+        "UPDATE_LOCATION": ("sub", "vlr_location"),
+        "INSERT_CALL_FORWARDING": ("sub", "sf_type", "start_time", "end_time", "numberx"),
+        "DELETE_CALL_FORWARDING": ("sub", "sf_type", "start_time"),
+    }
+)
+
+
+def scripts(parameters: Parameters) -> tuple[str, ...]:
+    """Return the text of each transaction's script, in the order of TRANSACTIONS."""
+    return tuple(_script(parameters, number, name) for number, name in enumerate(TRANSACTIONS))
+
+
+def _script(parameters: Parameters, number: int, name: str) -> str:
+    drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
+    return "\n".join(["\\set tx :tx + 1", *drawn, *BODIES[name](number, SQL[name]), ""])
+
+
+def _expression(parameters: Parameters, variable: str) -> str:
+    if variable not in ("s_id", "sub"):
+        return DRAWN[variable]
+    n = parameters.subscribers
+    if parameters.keys == NON_UNIFORM:
+        return f"(random(0, {parameters.or_mask}) | random(1, {n})) % {n} + 1"
+    return f"random(1, {n})"
+
+
+Body = Callable[[int, tuple[str, ...]], list[str]]
+
+
+def _plain(number: int, statements: tuple[str, ...]) -> list[str]:
+    del number
+    return [f"{statement};" for statement in statements]
+
+
+def _read(absent: str, asked: int, found: int) -> Body:
+    """A read that may find nothing: `absent` is a column, which is -1 only then."""
+
+    def body(number: int, statements: tuple[str, ...]) -> list[str]:
+        del number
+        return [
+            f"\\set {absent} -1",
+            f"{statements[0]} \\aset",
+            f"\\set reads :reads + case when :{absent} < 0 then {asked} else {asked + found} end",
+            f"\\if :tx % {READS_TOLD_EVERY} = 0",
+            f"\\set told debug(:reads * 10 + {COUNTS})",
+            "\\set reads 0",
+            "\\endif",
+        ]
+
+    return body
+
+
+def _accepting(*, with_s_id: bool) -> Body:
+    """A write whose last statement may do nothing, which rolls it back. With `with_s_id` the first gives :s_id."""
+
+    def body(number: int, statements: tuple[str, ...]) -> list[str]:
+        first, *between, last = [f"{statement};" for statement in statements]
+        first = first.replace(";", " \\gset") if with_s_id else first
+        told = f":tx * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT} + {10 * number} + :ok"
+        ended = ["\\if :ok", "COMMIT;", "\\else", "ROLLBACK;", "\\endif", f"\\set told debug({told})"]
+        return ["\\set ok 0", "BEGIN;", first, *between, last.replace(";", " \\aset"), *ended]
+
+    return body
+
+
+BODIES: Mapping[str, Body] = MappingProxyType(
+    {
+        "GET_SUBSCRIBER_DATA": _plain,
+        "GET_NEW_DESTINATION": _read("numberx", DESTINATION_ASKED, DESTINATION_FOUND),
+        "GET_ACCESS_DATA": _read("data1", ACCESS_ASKED, ACCESS_FOUND),
+        "UPDATE_SUBSCRIBER_DATA": _accepting(with_s_id=False),
+        "UPDATE_LOCATION": _plain,
+        "INSERT_CALL_FORWARDING": _accepting(with_s_id=True),
+        "DELETE_CALL_FORWARDING": _accepting(with_s_id=True),
+    }
+)

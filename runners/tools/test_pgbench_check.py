@@ -1,0 +1,93 @@
+"""Custom scripts are checked before they run: taken apart here, then on real servers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchhub.embedded.postgres import Cluster
+from runners import tools
+from runners.contract import Outputs, RunSpec
+from runners.tools.pgbench_check import described, statements
+from runners.tools.test_pgbench_target import ask, cluster, load, run, spec
+
+__all__ = ["cluster", "spec"]
+PGBENCH = tools.get("pgbench")
+
+
+def test_statements_are_found_with_the_lines_on_which_they_begin() -> None:
+    text = (
+        "-- first; a comment\n"
+        "\\set aid random(1, \\\n"
+        "  10)\n"
+        "\n"
+        "SELECT ';', \"a;b\", $x$;\n$x$ -- no; end\n"
+        "  FROM t; UPDATE t SET a = E'\\';' \\gset\n"
+        "/* ; */ SELECT 1 \\; SELECT 2;\n"
+        "\\if :aid\n"
+        "SELECT 3"
+    )
+    assert list(statements(text)) == [
+        (5, "SELECT ';', \"a;b\", $x$;\n$x$     FROM t"),
+        (7, "UPDATE t SET a = E'\\';'"),
+        (8, "SELECT 1"),
+        (8, "SELECT 2"),
+        (10, "SELECT 3"),
+    ]
+
+
+def test_a_statement_is_described_on_its_line_with_a_value_for_each_variable() -> None:
+    text = "\\set a 1\nSELECT :a::int,\n :b;\nSELECT 2; SELECT :a;\n"
+    assert described(text, "simple", {"b": 7}) == (
+        "\nSELECT NULL::int,  7 \\gdesc\n\nSELECT 2 \\gdesc \\\\ SELECT NULL \\gdesc\n"
+    )
+    assert described(text, "prepared", {}).splitlines()[1] == "SELECT $1::int,  $2 \\gdesc"
+
+
+def verified(cluster: Cluster, folder: Path, spec: RunSpec, *texts: str, mode: str = "simple") -> Outputs:
+    scripts = [{"text": text} for text in texts]
+    parameters = {"script": "custom", "scale": 1, "scripts": scripts, "query_mode": mode}
+    return run(cluster, folder, PGBENCH.verify_command(replace(spec, parameters=parameters)))
+
+
+GOOD = "\\set aid random(1, 100000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
+
+
+@pytest.mark.target
+def test_errors_of_syntax_are_found_before_anything_is_executed(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path
+) -> None:
+    load(cluster, tmp_path, spec)
+    writes = "BEGIN;\nINSERT INTO pgbench_history (tid) VALUES (:client_id);\nDELETE FROM pgbench_tellers;\nEND;\n"
+    for mode in ("simple", "prepared"):
+        assert verified(cluster, tmp_path, spec, GOOD, writes, mode=mode).returncode == 0
+    unknown = verified(cluster, tmp_path, spec, GOOD, GOOD + "\\sett x 1\n")
+    assert unknown.returncode == 1
+    assert b"Script 2, line 3: error: " in unknown.stderr
+    expression = verified(cluster, tmp_path, spec, "\n\\set x 1 +\n")
+    assert b"Script 1, line 2: error: " in expression.stderr
+    for mode in ("simple", "prepared"):
+        statement = verified(cluster, tmp_path, spec, GOOD, "SELECT 1;\n\nSELEC\n :aid;\n", mode=mode)
+        assert statement.returncode == 1
+        assert b'Script 2, line 3: error: syntax error at or near "SELEC"' in statement.stderr
+    assert (
+        ask(cluster, tmp_path, "SELECT (SELECT count(*) FROM pgbench_history), (SELECT count(*) FROM pgbench_tellers)")
+        == "0|10"
+    )
+
+
+@pytest.mark.target
+def test_an_init_script_belongs_to_the_data_set(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
+    init = "CREATE TABLE own (id int);\nINSERT INTO own VALUES (1)"
+    parameters = {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT id FROM own;"}], "init": init}
+    own = replace(spec, parameters=parameters)
+    load(cluster, tmp_path, spec)
+    refused = run(cluster, tmp_path, PGBENCH.verify_command(own))
+    assert refused.returncode == 1 and b"init none" in refused.stderr
+    load(cluster, tmp_path, own)
+    assert run(cluster, tmp_path, PGBENCH.verify_command(own)).returncode == 0
+    assert ask(cluster, tmp_path, "SELECT count(*) FROM own") == "1"
+    assert run(cluster, tmp_path, PGBENCH.verify_command(spec)).returncode == 1
+    ask(cluster, tmp_path, "DROP TABLE own")

@@ -1,0 +1,153 @@
+"""Reading results of TATP: what pgbench 16 and a server of 100,000 subscribers really gave, over 2 + 6 seconds."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners import tools
+from runners.contract import Outputs, RunResult, RunSpec
+from runners.tools.histogram import percentile_us
+from runners.tools.tatp import probability, unlikely_distributions
+from runners.tools.tatp_parameters import TRANSACTIONS, read
+from runners.tools.test_tatp_parameters import SPEC as ANY_SPEC
+
+TATP = tools.get("tatp")
+RECORDED = Path(__file__).parent / "recorded" / "tatp-16"
+SPEC = replace(ANY_SPEC, clients=4, threads=2, warmup_s=2, duration_s=6)
+
+
+def recorded(**changed: bytes) -> Outputs:
+    files = {path.name: path.read_bytes() for path in RECORDED.iterdir()}
+    files["tatp.latency"] = gzip.decompress(files.pop("tatp.latency.gz"))
+    return Outputs(0, b"", b"", {**files, **{name.replace("_", "."): content for name, content in changed.items()}})
+
+
+def parsed(spec: RunSpec = SPEC, **changed: bytes) -> RunResult:
+    return TATP.parse(spec, recorded(**changed))
+
+
+def values(result: RunResult) -> Mapping[str, float]:
+    assert result.outcome == "succeeded", result.reason
+    return {name: measure.value for name, measure in result.measures.items()}
+
+
+def test_mqth_is_of_the_measured_part_without_what_was_refused() -> None:
+    """Seconds 3 to 8 of tatp.messages, less the refused writes that tatp.told has for them."""
+    ended = 18474.5 + 16685.6 + 23570.8 + 21309.4 + 25891.4 + 17606.9
+    refused = 130 + 113 + 163 + 160 + 200 + 122 + 261 + 257 + 330 + 269 + 352 + 221 + 251 + 235 + 333 + 298 + 364 + 244
+    found = values(parsed())
+    assert found["mqth"] == pytest.approx((ended - refused) / 6)
+    assert found["refused_transactions"] == refused
+    assert found["measured_s"] == 6
+
+
+def test_the_strict_rate_leaves_out_reads_that_found_nothing() -> None:
+    asked = 6225 + 5997 + 8075 + 7357 + 9134 + 6156 + 1796 + 1679 + 2452 + 2077 + 2613 + 1813
+    there = 3971 + 3764 + 5074 + 4721 + 5776 + 3857 + 275 + 256 + 411 + 349 + 390 + 296
+    found = values(parsed())
+    assert found["empty_reads"] == asked - there
+    assert found["mqth"] - found["strict_mqth"] == pytest.approx((asked - there) / 6)
+
+
+def test_each_type_has_its_share_of_success_with_what_it_must_be() -> None:
+    found = values(parsed())
+    done, refused = 250 + 210 + 276 + 254 + 299 + 223, 130 + 113 + 163 + 160 + 200 + 122
+    assert found["executions_update_subscriber_data"] == done + refused
+    assert found["success_update_subscriber_data"] == pytest.approx(100 * done / (done + refused))
+    assert found["success_low_update_subscriber_data"] < 62.5 < found["success_high_update_subscriber_data"]
+    assert found["success_update_location"] == found["success_low_update_location"] == 100
+    assert {name for name in found if name.startswith("executions_")} == {
+        f"executions_{n.lower()}" for n in TRANSACTIONS
+    }
+
+
+def test_response_times_are_kept_by_type_and_as_a_whole() -> None:
+    result = parsed()
+    assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
+    assert result.histograms[0].total == sum(histogram.total for histogram in result.histograms[1:])
+    whole = percentile_us(result.histograms[0], 0.9)
+    assert whole is not None and values(result)["latency_p90_ms"] == whole / 1000
+
+
+def test_the_warm_up_has_a_series_of_its_own() -> None:
+    series = {one.metric: one for one in parsed().series}
+    assert series["throughput_in_warm-up"].values == pytest.approx(
+        (38300.7 - 282 - 510 - 519, 20872.1 - 179 - 326 - 299)
+    )
+    assert series["throughput"].values[0] == pytest.approx(18474.5 - 130 - 261 - 251)
+    assert series["throughput"].start_epoch_s == series["throughput_in_warm-up"].start_epoch_s + 2
+    assert series["throughput"].unit == "MQTh"
+
+
+def test_a_sound_run_says_its_rule_and_leaves_no_doubt() -> None:
+    result = parsed()
+    assert result.doubts == ()
+    assert "rule of the original tool" in result.remarks[0]
+    assert result.remarks[-1] == "Of the call forwardings 0.0% had been replaced before the run and 0.3% after it."
+
+
+def test_a_share_outside_its_band_is_a_doubt_with_the_reason() -> None:
+    """Twice as many deletes refused: the forwardings are not there."""
+    told = (RECORDED / "tatp.told").read_text().replace("251 125", "2510 12")
+    [doubt] = parsed(tatp_told=told.encode()).doubts
+    assert doubt.code == "success-share"
+    assert "DELETE_CALL_FORWARDING succeeded" in doubt.text and "must" in doubt.text
+
+
+def test_other_end_times_than_the_definition_s_are_seen_in_the_share_of_new_destinations() -> None:
+    """This population, said to be that of the original tool: 24.2% would have to find something."""
+    result = parsed(replace(SPEC, parameters={"subscribers": 100_000, "population": "original-tool"}))
+    assert any("GET_NEW_DESTINATION" in doubt.text for doubt in result.doubts)
+
+
+def test_subscribers_that_are_gone_are_a_doubt() -> None:
+    result = parsed(tatp_after=b"375227|744|250071|99999\n")
+    assert [doubt.code for doubt in result.doubts] == ["subscribers"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"tatp_told": b""}, "cut off"),
+        ({"tatp_told": b"1.0 0 0 0 0 0 0 0 0 0 0\nend 0 0 0 0 0 0 0 0 0 0\n"}, "do not belong together"),
+        ({"tatp_before": b""}, "cannot be read"),
+        ({"tatp_messages": b"", "tatp_told": b"end 0 0 0 0 0 0 0 0 0 0\n"}, "nothing of its progress"),
+        ({"tatp_messages": b"pgbench: error: client 0 script 5 aborted in command 9\n"}, "pgbench was aborted"),
+    ],
+)
+def test_what_cannot_be_read_is_a_failed_run_with_no_numbers(changed: dict[str, bytes], reason: str) -> None:
+    result = parsed(**changed)
+    assert result.outcome == "failed" and reason in result.reason
+    assert (result.measures, result.histograms) == ({}, ())
+
+
+def test_without_its_log_a_run_keeps_its_throughput_and_says_what_is_missing() -> None:
+    result = parsed(tatp_latency=b"benchhub-latency 1\n")
+    assert values(result)["mqth"] > 0 and "latency_p90_ms" not in result.measures
+    assert any("No response times" in remark for remark in result.remarks)
+
+
+def test_a_missing_last_second_is_not_counted_as_measured() -> None:
+    messages = (RECORDED / "tatp.messages").read_text().splitlines(keepends=True)[:-1]
+    told = (RECORDED / "tatp.told").read_text().splitlines(keepends=True)
+    found = values(parsed(tatp_messages="".join(messages).encode(), tatp_told="".join(told[:7] + told[8:]).encode()))
+    assert found["measured_s"] == 5
+
+
+def test_chi_squared_is_that_of_the_tables() -> None:
+    """One degree of freedom: 3.84 is left in 5 of 100 cases; nine: 27.88 in 1 of 1,000."""
+    assert probability({0: 0.5, 1: 0.5}, {0: 5098, 1: 4902}) == pytest.approx(0.05, rel=0.1)
+    even = dict.fromkeys(range(10), 0.1)
+    far = {**dict.fromkeys(range(8), 1000), 8: 1000 + 118, 9: 1000 - 118}
+    assert probability(even, far) == pytest.approx(0.001, rel=0.1)
+    assert probability(even, {**far, 10: 1}) == 0
+
+
+def test_a_population_with_another_share_of_active_facilities_is_not_tatp_s() -> None:
+    assert "is_active" in unlikely_distributions(read({}), {"is_active": {0: 60_000, 1: 200_000}})
+    assert "is_active" not in unlikely_distributions(read({}), {"is_active": {0: 37_500, 1: 212_500}})

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runners import tools
+from runners.contract import Endpoint, RunSpec
+from runners.tools.tatp_parameters import MIXES, TRANSACTIONS, read
+
+TATP = tools.get("tatp")
+SPEC = RunSpec(
+    "tatp", "16.14", "/bin", Endpoint("socket", "", 5432, "db", "me"), {"subscribers": 100_000}, duration_s=60
+)
+
+
+def test_every_named_mix_has_seven_weights_that_make_a_hundred() -> None:
+    assert {name: sum(weights) for name, weights in MIXES.items()} == dict.fromkeys(MIXES, 100)
+    assert dict(zip(TRANSACTIONS, read({}).weighed, strict=True))["UPDATE_LOCATION"] == 14
+    assert sum(read({"mix": "R100"}).weighed[3:]) == 0
+
+
+def test_a_custom_mix_weighs_what_it_names_and_nothing_else() -> None:
+    weights = {"UPDATE_LOCATION": 3, "GET_ACCESS_DATA": 1}
+    assert read({"mix": "custom", "weights": weights}).weighed == (0, 0, 1, 0, 3, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("subscribers", "mask"), [(100_000, 65_535), (1_000_000, 65_535), (1_000_001, 1_048_575), (10_000_001, 2_097_151)]
+)
+def test_the_mask_of_the_keys_follows_the_number_of_subscribers(subscribers: int, mask: int) -> None:
+    assert read({"subscribers": subscribers}).or_mask == mask
+
+
+def test_the_recipe_of_a_data_set_leaves_out_defaults_and_the_load() -> None:
+    assert TATP.data_set({"mix": "W100"}) == {"tool": "tatp", "subscribers": 100_000}
+    other = {"subscribers": 2_000_000, "seed": 5, "population": "original-tool", "keys": "uniform"}
+    assert TATP.data_set(other) == {k: v for k, v in other.items() if k != "keys"} | {"tool": "tatp"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"scale": 1}, "TATP has no parameter 'scale'"),
+        ({"subscribers": 10}, "subscribers must be a whole number from 1,000"),
+        ({"subscribers": True}, "subscribers must be a whole number"),
+        ({"mix": "9010"}, "'9010' is no mix of TATP; choose one of: 80/20"),
+        ({"weights": {}}, 'Weights go with the mix "custom"'),
+        ({"mix": "custom"}, 'Weights go with the mix "custom"'),
+        ({"mix": "custom", "weights": {"UPDATE_LOCATION": 0}}, "at least one transaction with a weight above 0"),
+        ({"mix": "custom", "weights": {"NEW_ORDER": 1}}, "no transaction 'NEW_ORDER'"),
+    ],
+)
+def test_what_is_no_workload_is_refused_in_a_sentence(parameters: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        TATP.data_set(parameters)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"tool_version": "12.22"}, "TATP needs pgbench 13 or newer; 12.22 cannot tell"),
+        ({"log_sampling_rate": 0.0}, "TATP needs its log"),
+        ({"threads": 2}, "threads must be between 1 and the clients"),
+        ({"clients": 100_000}, "1 to 99,999 clients"),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused_in_a_sentence(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        TATP.check(replace(SPEC, **changes))
+
+
+def test_pgbench_13_is_new_enough() -> None:
+    TATP.check(replace(SPEC, tool_version="pgbench (PostgreSQL) 13.0"))
