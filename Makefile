@@ -5,7 +5,7 @@ ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
-.PHONY: bench-search bench-decide bench-coverage bench-api
+.PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api
 .PHONY: faults soak pictures openapi
 
 help:
@@ -16,7 +16,7 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, memory, pages, pricing, fleet, search, decide, coverage, api: BenchHub against a peer or a limit"
+	@echo "make bench-...    overhead, memory, pages, pricing, fleet, search, decide, coverage, tatp, api: a peer or a limit"
 	@echo "make openapi      write docs/openapi.yaml anew from the code"
 	@echo "make check        ruff and mypy only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
@@ -33,7 +33,7 @@ test: venv-dev
 	@$(MAKE) check
 	@# There is no database yet, and the check needs none: only the warning about that is silenced.
 	$(RUN) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n 2 --dist loadgroup
 
 bench-overhead: venv
 	@$(RUN) -m benchmarks.overhead
@@ -56,6 +56,9 @@ faults: venv-dev
 soak: venv
 	@$(RUN) -m benchmarks.soak $(if $(SEED),--seed $(SEED))
 
+bench-api: venv
+	@$(RUN) -m benchmarks.api
+
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing
 
@@ -70,14 +73,18 @@ bench-decide: venv
 bench-coverage: venv
 	@$(RUN) -m benchmarks.coverage $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS))
 
+# ROUNDS=40 repeats more often; PARTS="parse variants" runs only these.
+bench-tatp: venv
+	@$(RUN) -m benchmarks.tatp $(PARTS) $(if $(ROUNDS),--rounds $(ROUNDS))
+
 pictures: venv-dev
 	@$(RUN) -m benchmarks.pictures
 
-bench-api: venv
-	@$(RUN) -m benchmarks.shared_page
-
 openapi: venv
 	@SECRET_KEY=none $(RUN) -W ignore::RuntimeWarning manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+bench-api: venv
+	@$(RUN) -m benchmarks.shared_page
 
 check: venv-dev
 	$(RUN) -m ruff check

@@ -239,6 +239,9 @@ class FakeTool:
     unit: str = "TPS"
     parser: str = "fake/1"
 
+    def client(self, tool_version: str) -> str:
+        return f"{self.program} {tool_version}"
+
     def check(self, spec: RunSpec) -> None:
         del spec
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
+from . import outliers
 from .digest import differing_fields, labels
 from .spread import Spread, summarise
 
@@ -76,6 +77,12 @@ class Level:
         """
         known = [latency_ms for latency_ms in _known(run.latency_average_ms for run in self.runs) if latency_ms > 0]
         return summarise(known) if known else None
+
+    @property
+    def outlier(self) -> RunPoint | None:
+        """The repeat that lies far from the others, if one does (outliers.RULE); it stays in every figure."""
+        place = outliers.outlier(self.values)
+        return None if place is None else self.runs[place]
 
     @property
     def worst_p95_ms(self) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
-from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchhub.analysis import digest
 from benchhub.catalog.forms_instances import managed_build
@@ -27,7 +27,6 @@ from .brought import (
     RejectedError,
     by_conditions,
     ended_at,
-    frozen,
     read,
 )
 from .models import (
@@ -96,7 +95,7 @@ def _runs(experiment: Experiment, group: Sequence[Read], places: Places, deliver
     systems = _systems(experiment, group, places)
     protocols = {key: Protocol.of(plan.protocol_form(experiment, system)) for key, system in systems.items()}
     position = experiment.runs.aggregate(last=Max("position"))["last"] or 0
-    repeats = _Repeats(experiment)
+    repeats, now = _Repeats(experiment), timezone.now()  # one value: the rows then go by one short statement
     for number, one in enumerate(group, start=position + 1):
         system, key = systems[one.brought.place], uuid.uuid4()
         yield Run(
@@ -109,10 +108,11 @@ def _runs(experiment: Experiment, group: Sequence[Read], places: Places, deliver
             clients=one.spec.clients,
             threads=one.spec.threads,
             repeat=repeats.take(one.brought, system),
-            spec=frozen(one.spec, key),
+            spec={**one.plan, "application_name": f"benchhub-{key}"},
             protocol=protocols[one.brought.place],
             expected_s=one.spec.expected_s,
             state=State.SUCCEEDED,
+            created_at=now,
             started_at=one.brought.measured_at,
             ended_at=ended_at(one.brought),
         )
@@ -189,7 +189,7 @@ def _attempt(one: Brought, run: Run) -> Attempt:
         ended_at=ended_at(one),
         outcome=State.SUCCEEDED,
         returncode=returncode,
-        acknowledged_at=Now(),
+        acknowledged_at=ended_at(one),
     )
 
 
@@ -221,4 +221,6 @@ def _result(one: Read, run: Run, attempt: Attempt, differences: Sequence[Mapping
     source = one.brought.source
     said = f"Measured elsewhere and brought in by {user} from {source}: BenchHub did not see the run."
     doubts = [Doubt("brought_in", said), *map(ingest.difference_doubt, differences)]
-    return ingest.result_row(run, attempt, one.result, ingest.Observed(), doubts)
+    row = ingest.result_row(run, attempt, one.result, ingest.Observed(), doubts)
+    row.parsed_at = run.created_at
+    return row

@@ -99,6 +99,7 @@ class Read:
     brought: Brought
     spec: RunSpec
     result: RunResult
+    plan: Mapping[str, Any]  # the spec as the warehouse keeps it
 
 
 class Named:
@@ -126,11 +127,11 @@ def _by_name(model: Any, names: set[str]) -> dict[str, Any]:
 
 def read(lines: Sequence[Brought]) -> tuple[list[Read], Named]:
     """Check every line, and have its output parsed. Raises RejectedError with all faults of all lines."""
-    named, found, faults = Named(lines), list[Read](), list[Fault]()
+    named, found, faults, specs = Named(lines), list[Read](), list[Fault](), Specs()
     for one in lines:
         wrong = list(named.faults(one))
         if not wrong:
-            outcome = _read(one, named.workloads[one.conditions.workload])
+            outcome = _read(one, named.workloads[one.conditions.workload], specs)
             wrong = [outcome] if isinstance(outcome, Fault) else []
             found += [outcome] if isinstance(outcome, Read) else []
         faults += wrong
@@ -139,17 +140,32 @@ def read(lines: Sequence[Brought]) -> tuple[list[Read], Named]:
     return found, named
 
 
-def _read(one: Brought, workload: Workload) -> Read | Fault:
+class Specs:
+    """What was asked for, made once for all lines that ask for the same."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Conditions, str, int], tuple[RunSpec, dict[str, Any]]] = {}
+
+    def of(self, one: Brought, workload: Workload) -> tuple[RunSpec, dict[str, Any]]:
+        key = (one.conditions, one.place.path, one.clients)
+        if key not in self.known:
+            spec = _spec(one, workload)
+            self.known[key] = spec, asdict(spec)
+        return self.known[key]
+
+
+def _read(one: Brought, workload: Workload, specs: Specs) -> Read | Fault:
     try:
-        spec = _spec(one, workload)
+        spec, planned = specs.of(one, workload)
     except ValueError as error:
         return Fault(one.line, "/workload", str(error))
     if one.output is None:
-        return _of_numbers(one, spec)
+        result = _of_numbers(one, spec)
+        return result if isinstance(result, Fault) else Read(one, spec, result, planned)
     result = tools.get(workload.tool).parse(spec, one.output)
     if result.outcome != "succeeded":
         return Fault(one.line, "/output", f"It is not the output of a run that ended well. {result.reason}")
-    return _contradiction(one, spec, result) or Read(one, spec, result)
+    return _contradiction(one, spec, result) or Read(one, spec, result, planned)
 
 
 def _spec(one: Brought, workload: Workload) -> RunSpec:
@@ -187,13 +203,13 @@ def _contradiction(one: Brought, spec: RunSpec, result: RunResult) -> Fault | No
     return None
 
 
-def _of_numbers(one: Brought, spec: RunSpec) -> Read | Fault:
+def _of_numbers(one: Brought, spec: RunSpec) -> RunResult | Fault:
     unit, given = tools.get(spec.tool).unit, one.numbers
     if given["unit"] != unit:
         return Fault(one.line, "/numbers/unit", f"{spec.tool} counts in {unit}: write the throughput in that unit.")
     latencies = {name: Measure(given[name], "ms") for name in LATENCIES if given.get(name) is not None}
     measures = {unit.lower(): Measure(given["throughput"], unit), **latencies}
-    return Read(one, spec, RunResult("succeeded", "", NUMBERS, measures))
+    return RunResult("succeeded", "", NUMBERS, measures)
 
 
 # --- rows for what BenchHub never sees ------------------------------------------------------------------------
@@ -242,10 +258,6 @@ def _instance(host: Host, build: PgBuild, configuration: Configuration) -> Insta
 
 def ended_at(one: Brought) -> datetime:
     return one.measured_at + timedelta(seconds=one.conditions.duration_s)
-
-
-def frozen(spec: RunSpec, uuid: Any) -> dict[str, Any]:
-    return {**asdict(spec), "application_name": f"benchhub-{uuid}"}
 
 
 def by_conditions(found: Sequence[Read]) -> dict[Conditions, list[Read]]:

@@ -94,7 +94,7 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "tool": workload.tool,
             "parameters": dict(workload.parameters),
             "data_set": dict(tool.data_set(workload.parameters)),
-            "client": f"{tool.program} {experiment.client_build.version}",
+            "client": tool.client(experiment.client_build.version),
             "duration_s": experiment.duration_s,
             "warmup_s": experiment.warmup_s,
             "vacuum": experiment.vacuum,

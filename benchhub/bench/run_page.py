@@ -362,7 +362,7 @@ def _series_group(figure_id: str, unit: str, series: Sequence[Series]) -> Series
 
 
 def percentiles(of: LatencyHistogram) -> Percentiles:
-    histogram = _plain_histogram(of)
+    histogram = plain_histogram(of)
     found = ((_label(share), percentile_us(histogram, share)) for share in SHARES)
     return Percentiles(
         name=of.name,
@@ -379,7 +379,7 @@ def _label(share: float) -> str:
     return f"p{100 * share:g}"
 
 
-def _plain_histogram(of: LatencyHistogram) -> Histogram:
+def plain_histogram(of: LatencyHistogram) -> Histogram:
     return Histogram(
         name=of.name,
         lower_us=tuple(of.lower_us),

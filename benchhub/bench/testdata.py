@@ -68,9 +68,15 @@ def make_experiment(systems: list[System], **fields: Any) -> Experiment:
     workload, _ = Workload.objects.get_or_create(
         name="select-only", defaults={"tool": "pgbench", "parameters": PARAMETERS}
     )
-    defaults = {"name": "Two builds", "client_levels": [1, 8], "repeats": 2, "duration_s": MINUTE_S}
+    defaults = {
+        "name": "Two builds",
+        "workload": workload,
+        "client_levels": [1, 8],
+        "repeats": 2,
+        "duration_s": MINUTE_S,
+    }
     experiment = Experiment.objects.create(
-        workload=workload, client_build=systems[0].build, client_bin_directory="/opt/pg/bin", **{**defaults, **fields}
+        client_build=systems[0].build, client_bin_directory="/opt/pg/bin", **{**defaults, **fields}
     )
     for position, system in enumerate(systems):
         ExperimentSystem.objects.create(experiment=experiment, system=system, position=position)

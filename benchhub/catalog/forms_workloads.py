@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from django import forms
 
 from runners import tools
-from runners.tools import pgbench_presets, tatp_parameters
+from runners.tools import pgbench_presets, sysbench, tatp_parameters
 from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS, CUSTOM, QUERY_MODES
 from runners.tools.tatp_parameters import CUSTOM_MIX, TRANSACTIONS
 
@@ -191,8 +191,28 @@ class TatpForm(WorkloadForm):
         return found | ({"weights": cleaned["weights"]} if cleaned["weights"] or asked["mix"] == CUSTOM_MIX else {})
 
 
+class SysbenchForm(WorkloadForm):
+    kind, title, tool_name, refused_at = "sysbench", "sysbench", "sysbench", "table_size"
+    script = forms.ChoiceField(
+        choices=[(name, name) for name in sysbench.SCRIPTS],
+        help_text="oltp_read_write sends 14 reads and 4 writes in each transaction; oltp_point_select one read by key.",
+    )
+    tables = forms.IntegerField(min_value=1, initial=4)
+    table_size = forms.IntegerField(
+        min_value=1, initial=50_000, label="Rows of each table", help_text="About 220 bytes."
+    )
+    rand_type = forms.ChoiceField(
+        choices=[(name, name) for name in sysbench.DISTRIBUTIONS],
+        label="How rows are drawn",
+        help_text="special is sysbench's default: 1% of the rows get 75% of the requests.",
+    )
+
+    def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: cleaned[name] for name in ("script", "tables", "table_size", "rand_type")}
+
+
 FORMS: Mapping[str, type[WorkloadForm]] = MappingProxyType(
-    {form.kind: form for form in (BuiltinForm, ScriptsForm, TatpForm)}
+    {form.kind: form for form in (BuiltinForm, ScriptsForm, TatpForm, SysbenchForm)}
 )
 # What a new workload can start from: by its name in the address.
 PRESETS: Mapping[str, Mapping[str, Any]] = pgbench_presets.PRESETS

@@ -97,6 +97,8 @@ class Workload(Revised):
         """How much data, in the load generator's own measure; empty where it has none."""
         if "subscribers" in self.parameters:
             return f"{self.parameters['subscribers']:,} subscribers"
+        if "table_size" in self.parameters:
+            return f"{self.parameters.get('tables', 1):,} x {self.parameters['table_size']:,} rows"
         return f"scale {self.parameters['scale']:,}" if "scale" in self.parameters else ""
 
     @property

@@ -125,3 +125,11 @@ def test_scripts_take_a_right_of_their_own(client, author):
     assert Workload.objects.get() == made
     with pytest.raises(CommandError, match="no account named nobody"):
         call_command("write_scripts", "nobody")
+
+
+def test_a_workload_of_sysbench_is_its_script_on_its_tables(author):
+    typed = {"name": "sb", "tool": "sysbench", "script": "oltp_point_select", "tables": "2", "table_size": "1000"}
+    assertRedirects(author.post(add("sysbench"), {**typed, "rand_type": "uniform"}), reverse("workloads"))
+    made = Workload.objects.get()
+    assert tools.get("sysbench").data_set(made.parameters) == {"tool": "sysbench", "tables": 2, "table_size": 1000}
+    assertContains(author.get(reverse("workloads")), "2 x 1,000 rows")

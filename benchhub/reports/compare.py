@@ -14,9 +14,11 @@ from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Listing
 
 from . import (
+    comparable,
     compare_csv,
     compare_filters,
     compare_found,
+    compare_loads,
     compare_page,
     compare_prices,
     compare_queries,
@@ -147,7 +149,11 @@ def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | No
     }
     groups = compare_page.groups(chosen)
     if len(groups) > 1:
-        return render(request, "reports/compare.html", {**context, **_refusal(groups, state)})
+        declared = comparable.declared(groups)
+        if not declared:
+            return _refused(request, groups, state, context)
+        context |= {"declared": declared, "differing": _differing(groups), "groups": [(group, "") for group in groups]}
+        chosen = comparable.as_one(chosen)
     if not chosen:
         return render(request, "reports/compare.html", context)
     together = _together(chosen, state)
@@ -158,6 +164,19 @@ def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | No
 
 def _others(chosen: Sequence[Chosen], left_out: Chosen) -> list[str]:
     return [one.key for one in chosen if one is not left_out]
+
+
+def _refused(
+    request: HttpRequest, groups: list[list[Chosen]], state: QueryDict, context: dict[str, Any]
+) -> HttpResponse:
+    """The refusal, and the form by which a person may declare the groups comparable all the same."""
+    form = comparable.DeclarationForm(request.POST or None)
+    may_be_declared = comparable.may_be_declared(groups) and request.user.has_perm("reports.change_comparison")
+    if request.method == "POST" and may_be_declared and form.is_valid():
+        comparable.declare(groups, form.cleaned_data["reason"], request.user)
+        return redirect(f"{reverse('compare')}{address(state)}")
+    shown = {**context, **_refusal(groups, state), "form": form if may_be_declared else None}
+    return render(request, "reports/compare.html", shown)
 
 
 def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
@@ -171,10 +190,15 @@ def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
     }
 
 
+def _differing(groups: list[list[Chosen]]) -> list[compare_page.Side]:
+    forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
+    return compare_page.differing(groups, forms)
+
+
 def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     drawn = [one.of for one in chosen]
-    bought = compare_page.hardware(chosen)
+    bought, rows = compare_page.hardware(chosen), compare_page.levels(chosen, baseline)
     return {
         "baseline": baseline,
         "unit": baseline.of.curve.unit,
@@ -183,19 +207,20 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "figure": figures.throughput_figure(drawn),
         "latency": figures.latency_figure(drawn),
         "columns": chosen,
-        "levels": compare_page.levels(chosen, baseline),
+        "levels": rows,
+        "load_panels": [(panel, address(state, csv=[panel.name])) for panel in compare_loads.panels(chosen, rows)],
         **compare_prices.context(chosen, state),
         "is_under_way": any(not run.is_final for one in chosen for run in one.runs),
         "hardware": bought,
         "nothing_asked": compare_page.nothing_asked(bought),
         "differences": compare_page.system_differences(chosen),
         "doubts": compare_page.all_doubts(chosen),
-        **compare_found.context(chosen),
         **findings.context(chosen, baseline, state.get(findings.CEILING, "")),
         "steps_address": f"{reverse('tuning-steps')}{address(QueryDict(), curve=[one.key for one in chosen])}",
         "ceiling_kept": rest(state, (findings.CEILING,)),
+        **compare_found.context(chosen),
         "kept": [(name, value) for name, values in state.lists() if name != "baseline" for value in values],
-        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems", "findings")},
+        "csv": {table: address(state, csv=[table]) for table in ("levels", "prices", "systems", "findings", "law")},
     }
 
 
@@ -203,7 +228,8 @@ def _csv(table: str, shown: dict[str, Any]) -> HttpResponse:
     texts = {
         "levels": lambda: compare_csv.levels(shown["levels"], shown["columns"], shown["baseline"]),
         "prices": lambda: compare_csv.prices(shown["prices"]),
-        **{panel.name: panel.csv for panel, _ in shown["panels"]},
+        **{panel.name: panel.csv for panel, _ in [*shown["load_panels"], *shown["panels"]]},
+        "law": shown["law"].csv,
         "findings": lambda: findings.table(shown["more"], shown["baseline"]),
         "systems": lambda: compare_csv.systems([*shown["hardware"], *shown["differences"]], shown["columns"]),
     }

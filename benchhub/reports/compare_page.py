@@ -170,7 +170,10 @@ def sentences(one: Chosen, baseline: Chosen) -> list[str]:
     said = []
     if at:
         said.append(ratio.sentence(by_level[at], one.label, baseline.label, f"at {_clients(at)}"))
-    if {one.of.curve.peak.level.clients, baseline.of.curve.peak.level.clients} != {at}:
+    peaks_at = {one.of.curve.peak.level.clients, baseline.of.curve.peak.level.clients}
+    if unbiased := peaks.sentence(one.of.curve, baseline.of.curve, one.label, baseline.label):
+        said.append(unbiased)
+    elif peaks_at != {at}:
         said.append(_at_the_peaks(one, baseline))
     if len(by_level) > 1:
         said.append(_over_the_levels(by_level))
@@ -190,8 +193,6 @@ def _best_together(one: Chosen, baseline: Chosen, by_level: Mapping[int, Ratio])
 
 
 def _at_the_peaks(one: Chosen, baseline: Chosen) -> str:
-    if said := peaks.sentence(one.of.curve, baseline.of.curve, one.label, baseline.label):
-        return said
     ours, theirs = one.of.curve.peak.level, baseline.of.curve.peak.level
     unit = one.of.curve.unit
     found = ratio.of(ours.values, theirs.values, unit, baseline.of.curve.unit)

@@ -15,6 +15,7 @@ from .sweeps import Sweep
 COLUMNS = (
     "system", "clients", "n", "median", "mean", "lowest", "highest", "unit", "latency_average_ms",
     "worst_p95_ms", "worst_p99_ms", "runs", "doubts", "protocol_digest", "system_digest",
+    "sd", "low", "high", "low_to_high_is", "outlier_run",
 )  # fmt: skip
 
 OFFERED = (
@@ -68,4 +69,9 @@ def _row(of: SystemCurve, level: Level) -> list[Any]:
         " ".join(level.doubts),
         of.curve.protocol_digest,
         of.curve.system_digest,
+        spread.sd,
+        spread.low if spread.n > 1 else None,
+        spread.high if spread.n > 1 else None,
+        spread.kind if spread.n > 1 else "",
+        level.outlier.run if level.outlier else None,
     ]

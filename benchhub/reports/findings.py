@@ -17,7 +17,7 @@ from benchhub.analysis.ratio import Ratio
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL
 from benchhub.catalog.models import Hardware
 
-from . import noise_queries, peaks
+from . import law, noise_queries, peaks
 from .compare_page import Chosen
 from .exports import harmless
 
@@ -80,7 +80,7 @@ def of(chosen: Sequence[Chosen], baseline: Chosen, ceiling_ms: float | None) -> 
 def _finding(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -> Finding:
     curve, other = one.of.curve, baseline.of.curve
     by_level = ratio.by_level(curve, other)
-    rows = [_tested(f"{clients:,} clients", found) for clients, found in by_level.items() if found.is_tested]
+    rows = [_tested(peaks.clients([clients]), found) for clients, found in by_level.items() if found.is_tested]
     over = over_levels(curve, other)
     at_peak = _at_the_peaks(curve, other)
     sentences = [*_over_sentence(over, one, baseline), *_ceiling_sentence(one, baseline, ceiling_ms)]
@@ -217,7 +217,7 @@ class HostNoise:
 
 def host_noise(chosen: Sequence[Chosen]) -> list[HostNoise]:
     hosts = {one.of.system.instance.host_id: str(one.of.system.instance.host) for one in chosen}
-    digests = {one.of.curve.protocol_digest for one in chosen}
+    digests = {run.protocol_id for one in chosen for run in one.runs}
     groups = noise_queries.repeats([pk for pk in hosts if pk], digests)
     floors = {pk: noise.floor(found) for pk, found in groups.items()}
     return [HostNoise(hosts[pk], floor) for pk, floor in floors.items() if floor]
@@ -231,6 +231,7 @@ def context(chosen: Sequence[Chosen], baseline: Chosen, asked: str) -> dict[str,
         "ceiling_error": error,
         "host_noise": host_noise(chosen),
         "methods": METHODS,
+        "law": law.panel([one.of for one in chosen]),
     }
 
 

@@ -11,9 +11,9 @@ from benchhub.analysis.peak import Levels, PeakRatio, SelectedPeak
 EDGES = {
     "": "",
     "only": "only one level was run, so that this need not be a peak",
-    "lowest": "that is at the lowest level that was run, so that the peak may lie below it",
-    "highest": "that is at the highest level that was run, so that the peak may lie beyond it",
-    "both": "that is the whole sweep, so that the peak may lie beyond either end",
+    "lowest": "the lowest level that was run: the peak may lie below it",
+    "highest": "the highest level that was run: the peak may lie beyond it",
+    "both": "both ends of the sweep among them: the peak may lie beyond either",
 }
 
 
@@ -28,8 +28,7 @@ def of_levels(one: Levels, baseline: Levels, name: str, baseline_name: str, wher
         return ""
     found = _ratio_words(peak.ratio(ours, theirs), name, baseline_name, where)
     repeats = f"{ours.n}" if ours.n == theirs.n else f"{ours.n} and {theirs.n}"
-    places = f"{name}: {place(ours, one)}; {baseline_name}: {place(theirs, baseline)}"
-    return f"{found}, {repeats} repeats. Where they peak: {places}."
+    return f"{found}, {repeats} repeats. {name} peaks {place(ours, one)}, {baseline_name} {place(theirs, baseline)}."
 
 
 def _ratio_words(of: PeakRatio, name: str, baseline_name: str, where: str) -> str:
@@ -42,6 +41,8 @@ def _ratio_words(of: PeakRatio, name: str, baseline_name: str, where: str) -> st
 def place(of: SelectedPeak, levels: Levels) -> str:
     """The levels that could be the peak, and whether they reach an end of what was run."""
     edge = EDGES[peak.edge(levels, of.candidates)]
+    if len(of.candidates) > 1:
+        edge = edge.replace("run: the", "run is among them: the")
     return f"at {clients(of.candidates)}{f' ({edge})' if edge else ''}"
 
 

@@ -82,8 +82,9 @@ def test_tags_are_put_to_an_experiment_as_words_between_commas(client, experimen
     assert experiment.tags.count() == 2
 
 
-def test_who_only_reads_puts_no_tags(reader, experiment):
-    assert reader.post(f"/experiments/{experiment.pk}/tags", {"tags": "x"}).status_code == 403
+def test_who_only_reads_puts_no_tags(client, experiment):
+    client.force_login(make_user("grace", Role.VIEWER))
+    assert client.post(f"/experiments/{experiment.pk}/tags", {"tags": "x"}).status_code == 403
     assert not experiment.tags.exists()
 
 

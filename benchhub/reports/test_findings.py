@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django.asserts import assertContains, assertNotContains
 
+from benchhub.analysis import peak
 from benchhub.bench import testdata
 from benchhub.bench.models import Result, Run
 from benchhub.catalog.models import Hardware
@@ -125,3 +126,22 @@ def test_systems_that_ran_one_after_the_other_are_a_doubt(reader, repeated, syst
     response = reader.get(both(repeated, systems))
     assertContains(response, said)
     assertContains(response, "The repeats of each level were run in a row", count=2)
+
+
+def test_the_peaks_are_said_in_plain_words(reader, repeated, systems):
+    assertContains(
+        reader.get(both(repeated, systems)),
+        "At their peaks PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16, between 1.10 and 1.14, 5 repeats. "
+        "PostgreSQL 18 peaks at 8 clients, PostgreSQL 16 at 8 clients.",
+    )
+
+
+def test_a_peak_at_the_edge_of_the_sweep_is_called_so():
+    levels = {8: (100.0, 101.0, 99.0), 16: (200.0, 201.0, 199.0)}
+    assert peaks.place(peak.selected(levels), levels) == (
+        "at 16 clients (the highest level that was run: the peak may lie beyond it)"
+    )
+    alike = {4: (10.0, 10.1, 9.9), 8: (199.0, 202.0, 200.0), 16: (200.0, 201.0, 199.0)}
+    assert peaks.place(peak.selected(alike), alike) == (
+        "at 8 or 16 clients (the highest level that was run is among them: the peak may lie beyond it)"
+    )

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from .templatetags.shown import duration, figure, measured, moment, percent, significant, size
+from .templatetags.shown import chance, duration, figure, measured, moment, percent, significant, size
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,8 @@ def test_facts_of_any_kind_are_written_as_people_read_them(value, unit, text):
 
 def test_text_from_a_target_is_escaped():
     assert measured("<script>") == "&lt;script&gt;"
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.00001, "&lt; 0.0001"), (0.00123, "0.0012"), (0.347, "0.35"), (None, "–")])
+def test_a_p_value_has_the_digits_that_matter(p, text):
+    assert f">{text}<" in chance(p)

@@ -12,7 +12,7 @@ from benchhub.bench import growth_page
 from benchhub.bench.models import Experiment, Run
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import curves, exports, figures, home_page, queries, runs_list, sweeps
+from . import curves, exports, figures, home_page, notes, queries, runs_list, sweeps, verdicts
 from .models import Tag
 from .prices.queries import known
 from .prices.table import table
@@ -79,7 +79,7 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
 
 def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     rows, systems = queries.runs(shown), queries.systems(shown)
-    runs, asked_terms = list(rows), terms(asked)
+    runs, asked_terms = list(verdicts.with_counts(rows)), terms(asked)
     priced_by = known((system.hardware_id for system in systems), (asked_terms.day, asked_terms.today))
     groups = curves.groups(runs, systems)
     swept = sweeps.sweeps(shown, systems)
@@ -106,6 +106,7 @@ def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
                 "latency": figures.latency_figure(group.curves),
                 "kinds": curves.kinds(group.curves),
                 "aside": sum(len(of.aside) for of in group.curves),
+                "notes": notes.notes(group, runs),
                 "prices": table(group.curves, priced_by, asked_terms),
             }
             for group in groups

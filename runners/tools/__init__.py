@@ -8,6 +8,7 @@ from types import MappingProxyType
 from runners.tools.base import Tool
 from runners.tools.pgbench import Pgbench
 from runners.tools.pgbench_log import choose_sampling_rate
+from runners.tools.sysbench import Sysbench
 from runners.tools.tatp import Tatp
 
 __all__ = ["TOOLS", "Tool", "choose_sampling_rate", "get"]
@@ -16,6 +17,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
     {
         "pgbench": Pgbench(),
         "tatp": Tatp(),
+        "sysbench": Sysbench(),
     }
 )
 

@@ -19,7 +19,7 @@ class Tool(Protocol):
 
     @property
     def program(self) -> str:
-        """The program that makes the load, as a person would call it. It is part of what curves must agree on."""
+        """The program that makes the load, as its command line names it."""
 
     @property
     def unit(self) -> str:
@@ -31,6 +31,9 @@ class Tool(Protocol):
     @property
     def parser(self) -> str:
         """Name and version of the parser, such as "pgbench/1": stored with every result that it made."""
+
+    def client(self, tool_version: str) -> str:
+        """Return the program with its version as far as a plan can know it: curves must agree on it."""
 
     def check(self, spec: RunSpec) -> None:
         """Raise ValueError, with one sentence for the user, when this cannot be run as it was asked for."""

@@ -38,6 +38,9 @@ class Pgbench:
     unit = "TPS"
     parser = PARSER
 
+    def client(self, tool_version: str) -> str:
+        return f"{self.program} {tool_version}"
+
     def check(self, spec: RunSpec) -> None:
         pgbench_parameters.check(spec)
 

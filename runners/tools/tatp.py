@@ -6,14 +6,17 @@ rolled back because a row was missing or there already) does not, neither in thr
 
 from __future__ import annotations
 
+import gzip
+import io
 import math
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
-from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_expected, tatp_log, tatp_population
+from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_expected, tatp_log, tatp_population, tatp_read
 from runners.tools.histogram import merge, percentile_us
 from runners.tools.pgbench_log import Reduction
 from runners.tools.tatp_expected import Band, State
@@ -75,6 +78,9 @@ class Tatp:
     program = "pgbench"
     unit = "MQTh"
     parser = PARSER
+
+    def client(self, tool_version: str) -> str:
+        return f"{self.program} {tool_version}"
 
     def check(self, spec: RunSpec) -> None:
         check(spec)
@@ -213,7 +219,7 @@ def read_seconds(messages: str, told: str) -> list[Second]:
 def _succeeded(
     spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second], states: tuple[State, State]
 ) -> RunResult:
-    reduction, remarks = _latencies(outputs)
+    reduction, remarks = _latencies(spec, outputs)
     histograms = _histograms(reduction, spec.log_sampling_rate)
     counts = count(measured, reduction)
     executions = {name: one.executions for name, one in counts.items()}
@@ -289,13 +295,20 @@ def _told_reads(measured: Sequence[Second], what: str) -> tuple[int, int]:
     return asked, found
 
 
-def _latencies(outputs: Outputs) -> tuple[Reduction | None, list[str]]:
+def _latencies(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[str]]:
+    """What awk made of the log on the driver, or else what can be read from the log that was kept."""
     try:
         return pgbench_log.read_reduction(_text(outputs, tatp_command.LATENCY_FILE)), []
     except (LookupError, ValueError) as error:
         said = pgbench_output.text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
-        why = said[-1][:200] if said else str(error)
-        return None, [f"No response times: the log could not be reduced on the driver ({why})."]
+        why = f"the log could not be reduced on the driver ({said[-1][:200] if said else error})"
+    try:
+        log, marks = (gzip.GzipFile(fileobj=io.BytesIO(outputs.files[name])) for name in ("log.gz", "marks.gz"))
+        measured_from = int(outputs.files["started_epoch"]) + spec.warmup_s
+        found = tatp_read.reduce(tatp_read.chunks(log), tatp_read.chunks(marks), measured_from)
+        return found, [f"Response times are from the kept log: {why}."]
+    except (KeyError, ValueError, OSError, EOFError, zlib.error):
+        return None, [f"No response times: {why}."]
 
 
 def _histograms(reduction: Reduction | None, sampling_rate: float) -> tuple[Histogram, ...]:

@@ -151,3 +151,16 @@ def test_chi_squared_is_that_of_the_tables() -> None:
 def test_a_population_with_another_share_of_active_facilities_is_not_tatp_s() -> None:
     assert "is_active" in unlikely_distributions(read({}), {"is_active": {0: 60_000, 1: 200_000}})
     assert "is_active" not in unlikely_distributions(read({}), {"is_active": {0: 37_500, 1: 212_500}})
+
+
+def test_a_log_that_was_kept_is_read_where_awk_could_not() -> None:
+    outputs = recorded(tatp_latency=b"", tatp_error=b"awk: no memory\n")
+    log = b"0 1 900 0 1795278654 1\n0 2 100 0 1795278655 1\n0 3 200 5 1795278655 1\n0 4 800 5 1795278655 1\n"
+    kept = {"log.gz": gzip.compress(log), "marks.gz": gzip.compress(b"0 3 5 1\n0 4 5 0\n")}
+    result = TATP.parse(SPEC, replace(outputs, files={**outputs.files, **kept}))
+    assert [(one.name, one.sum_us) for one in result.histograms] == [
+        ("latency", 300),
+        ("GET_SUBSCRIBER_DATA", 100),
+        ("INSERT_CALL_FORWARDING", 200),
+    ]
+    assert any("from the kept log" in remark and "no memory" in remark for remark in result.remarks)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import random
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from runners.tools import tatp_read
 from runners.tools.pgbench_log import read_reduction
 from runners.tools.tatp_log import REDUCE_AWK, SPLIT_AWK, Told, read_told
 
@@ -124,3 +126,43 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
     found = reduce(tmp_path, clients, threads, 0)
     assert found["transactions"] == kept
     assert sum(found["kinds"].values()) == refused > 100
+
+
+def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
+    """A log of one thread with its marks, in which latencies reach from 0 to minutes."""
+    chance, number, log, marks = random.Random(5), [0] * 4, [], []
+    for place in range(lines):
+        client = chance.randrange(4)
+        number[client] += 1
+        script, latency_us = chance.randrange(7), chance.choice((0, 7, 1_023, 1_024, 65_535, 65_536, 10**8))
+        log.append(f"{client} {number[client]} {latency_us} {script} {1000 + place // 500} {chance.randrange(10**6)}\n")
+        if script in (3, 5, 6):
+            marks.append(f"{client} {number[client]} {script} {chance.randrange(2)}\n")
+    (folder / "log").mkdir()
+    (folder / "log" / "pgbench_log.9").write_text("".join(log))
+    (folder / "marks").write_text("".join(marks))
+    return "".join(log).encode(), "".join(marks).encode()
+
+
+@pytest.mark.parametrize(("from_epoch_s", "chunk_bytes"), [(0, 1 << 20), (1003, 1 << 20), (1003, 777)])
+def test_numpy_reads_what_awk_reads(tmp_path: Path, from_epoch_s: int, chunk_bytes: int) -> None:
+    log, marks = random_log(tmp_path, 4_000)
+    options = ["-v", "marks=marks", "-v", "clients=4", "-v", "threads=1", "-v", f"from={from_epoch_s}"]
+    done = subprocess.run(
+        ["awk", *options, REDUCE_AWK, "log/pgbench_log.9"], cwd=tmp_path, capture_output=True, text=True
+    )
+    by_awk = read_reduction(done.stdout)
+    found = tatp_read.reduce(
+        tatp_read.chunks(io.BytesIO(log), chunk_bytes), tatp_read.chunks(io.BytesIO(marks), chunk_bytes), from_epoch_s
+    )
+    assert (found.bins, found.scripts, found.kinds) == (by_awk.bins, by_awk.scripts, by_awk.kinds)
+    assert found.lines == by_awk.lines == 4_000
+    assert sum(by_awk.kinds.values()) > 100
+
+
+def test_numpy_leaves_out_lines_that_are_none() -> None:
+    log = b"0 1 100 0 1 1\n0 2 100 0 1\nx\n0 3 200 4 1 1\n0 4 1 9 1 1\n\n0 5 300 0 1 1 7\n0  6 3 0 1\n"
+    found = tatp_read.reduce([log], [])
+    assert {script: totals.sum_us for script, totals in found.scripts.items()} == {0: 100, 4: 200}
+    assert found.kinds == {"unreadable": 6}
+    assert found.lines == 8

@@ -7,11 +7,12 @@ from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import findings
+from benchhub.reports import compare_loads, compare_page, findings
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.findings import Finding, Row
 from benchhub.reports.templatetags.shown import significant
 
+from .comparison_prices import panel_blocks
 from .comparison_results import from_csv
 
 RATIOS = (("At", False), ("Ratio", True), ("From", True), ("To", True), ("p", True), ("p, of several", True))
@@ -25,7 +26,15 @@ def section(said: Mapping[str, Any], baseline: Chosen) -> Node:
     columns = [nodes.column("What"), nodes.column("How it is computed")]
     how = nodes.table("methods", "How these are computed", columns, rows, style="given", is_folded=True)
     too_few = nodes.paragraph("Too few repeats on these hosts to say how noisy they are.", "caption")
-    return nodes.section("statistics", "Intervals, tests and noise", [*blocks, *(noise or [too_few]), how])
+    law = panel_blocks(said["law"], ())
+    return nodes.section("statistics", "Intervals, tests and noise", [*blocks, *(noise or [too_few]), *law, how])
+
+
+def loads(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:
+    """Figures that a load generator's reports have beside the curves; few have any."""
+    panels = compare_loads.panels(chosen, compare_page.levels(chosen, baseline))
+    blocks = [block for panel in panels for block in panel_blocks(panel, ())]
+    return [nodes.section("loads", "At two loads, and by type of transaction", blocks)] if blocks else []
 
 
 def _finding(finding: Finding, baseline: Chosen) -> list[Node]:

@@ -16,6 +16,7 @@ from benchhub.analysis.spread import round_significant
 register = template.Library()
 MISSING = format_html('<span class="missing" title="not known">{}</span>', "–")
 SPELLED_OUT = 12
+SMALLEST_P = 0.0001
 BYTE_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -30,6 +31,15 @@ def figure(value: float | None, digits: int = 3) -> SafeString:
 @register.filter
 def percent(value: float | None) -> SafeString:
     return MISSING if value is None else format_html("{} %", f"{value:.1f}")
+
+
+@register.filter
+def chance(p: float | None) -> SafeString:
+    """A p-value; what is smaller than can matter is said to be small."""
+    if p is None:
+        return MISSING
+    shown = "< 0.0001" if p < SMALLEST_P else f"{p:.4f}" if p < 0.01 else f"{p:.2f}"
+    return format_html('<data value="{}" title="{}">{}</data>', p, f"{p:.3g}", shown)
 
 
 @register.filter

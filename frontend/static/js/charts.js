@@ -97,7 +97,7 @@
 
   // An axis that nobody chose is the one that the figure begins with.
   function press() {
-    const chart = document.querySelector(".chart[data-figure]");
+    const chart = document.querySelector(".chart[data-latency]");
     const first = { show: "throughput", axis: chart && JSON.parse(textOf(chart)).layout.meta?.axis };
     for (const button of switches) {
       const name = button.dataset.switch;
@@ -133,6 +133,11 @@
     if (switches.length) press();
     drawAll(false);
   });
+  // What was drawn while it was folded away has no width of its own yet.
+  document.addEventListener("toggle", (event) => {
+    if (!event.target.open) return;
+    for (const chart of event.target.querySelectorAll(".chart[data-figure]")) draw(chart, textOf(chart));
+  }, true);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(true));
   drawAll(false);
 })();

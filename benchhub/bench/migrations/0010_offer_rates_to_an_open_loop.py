@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("bench", "0007_design_experiments_and_set_runs_aside"),
+        ("bench", "0009_bring_results_in"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,97 @@
+import json
+import re
+
+import pytest
+from pytest_django.asserts import assertContains, assertNotContains
+
+from benchhub.bench import testdata
+from benchhub.bench.models import LatencyHistogram, Protocol, Workload
+
+from .testdata import both, key, rows_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def tatp(systems):
+    """16 has 100 MQTh at 1 and 4 clients and 2,000 at 32; 18 has 360 at 4 and 8,400 at 32."""
+    workload = Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 100_000, "mix": "80/20"})
+    made = testdata.make_experiment(systems, workload=workload, client_levels=[1, 4, 32])
+    measured = ((1, 1, 100.0, 0), (4, 1, 100.0, 0), (32, 1, 2000.0, 0), (4, 1, 360.0, 1), (32, 1, 8400.0, 1))
+    for clients, repeat, mqth, place in measured:
+        run = testdata.make_run(made, systems[place], clients, repeat)
+        testdata.succeeded(run, mqth, unit="MQTh")
+        with_types(run, 1000 if place else 3000)
+    return made
+
+
+def with_types(run, slow_us):
+    """90 of 100 updates of a location take 100 us, the others longer."""
+    for name, latency_us in (("latency", 50), ("UPDATE_LOCATION", slow_us)):
+        edges = {"lower_us": [100, latency_us], "upper_us": [101, latency_us + 1], "counts": [85, 15]}
+        LatencyHistogram.objects.create(run=run, name=name, **edges, sum_us=1, min_us=50, max_us=latency_us)
+
+
+def figure(response, name):
+    return json.loads(re.search(f'<script id="figure-{name}".*?>(.*?)</script>', response.content.decode())[1])
+
+
+def test_throughput_is_set_against_the_baseline_at_the_lowest_and_highest_load_that_all_have(reader, tatp, systems):
+    response = reader.get(both(tatp, systems))
+    first, second = figure(response, "loads")["data"]
+    assert (first["x"], first["y"]) == (["4 clients", "32 clients"], [1.0, 1.0])
+    assert second["y"] == [3.6, 4.2]
+    rows = rows_of(reader.get(both(tatp, systems, csv="loads")))
+    assert [(row["Clients"], row["Times the baseline, with its interval"]) for row in rows][1::2] == [
+        ("4", "3.60x"),
+        ("32", "4.20x"),
+    ]
+
+
+def test_the_90th_percentile_of_each_type_is_that_of_the_highest_load(reader, tatp, systems):
+    response = reader.get(both(tatp, systems))
+    assertContains(response, "90th percentile of response times by type, at 32 clients")
+    first, second = figure(response, "types")["data"]
+    assert (first["x"], first["y"], second["y"]) == (["update<br>location"], [3.0], [1.0])
+    rows = rows_of(reader.get(both(tatp, systems, csv="types")))
+    assert [(row["Type"], row["90th percentile, ms"]) for row in rows] == [
+        ("UPDATE_LOCATION", "3.0"),
+        ("UPDATE_LOCATION", "1.0"),
+    ]
+
+
+def test_of_repeats_the_worst_percentile_counts_and_one_that_is_not_known_leaves_it_out(reader, tatp, systems):
+    again = testdata.make_run(tatp, systems[0], 32, 2)
+    testdata.succeeded(again, 2000.0, unit="MQTh")
+    with_types(again, 5000)
+    assert figure(reader.get(both(tatp, systems)), "types")["data"][0]["y"] == [5.0]
+    again.histograms.filter(name="UPDATE_LOCATION").update(counts=[5, 1])
+    assert figure(reader.get(both(tatp, systems)), "types")["data"][0]["y"] == []
+
+
+def test_curves_without_a_common_load_say_so(reader, tatp, systems):
+    only = testdata.make_experiment(systems[1:], workload=tatp.workload, client_levels=[2])
+    testdata.succeeded(testdata.make_run(only, systems[1], 2, 1), 7.0, unit="MQTh")
+    page = f"/compare/?curve={key(tatp, systems[0])}&curve={key(only, systems[1])}"
+    assertContains(reader.get(page), "There is no number of clients at which each of these was run.")
+
+
+def test_mqth_is_never_drawn_with_tps(reader, tatp, experiment, systems):
+    """Even where the protocols were the same."""
+    assert Protocol.objects.count() == 1
+    page = f"/compare/?curve={key(tatp, systems[0])}&curve={key(experiment, systems[1])}"
+    response = reader.get(page)
+    assertContains(response, "These curves are not compared")
+    assertContains(response, "MQTh and TPS")
+    assertNotContains(response, "figure-compare")
+
+
+def test_curves_in_tps_have_neither_figure(reader, experiment, systems):
+    assertNotContains(reader.get(both(experiment, systems)), "figure-loads")
+
+
+def test_a_price_is_one_of_mqth(reader, tatp, systems, hardware, prices):
+    """5,000 EUR of hardware / 8,400 MQTh = 0.595."""
+    response = reader.get(both(tatp, systems))
+    assertContains(response, "EUR per MQTh")
+    assertContains(response, "0.595")

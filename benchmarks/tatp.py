@@ -1,0 +1,286 @@
+"""TATP under BenchHub: what it adds to the load, whether success shares lie in their bands, how fast logs are read.
+
+    ratio      MQTh at 1, 2, 4 and 8 clients with everything BenchHub adds (outcomes told, log, progress, telemetry,
+               its own processes) against a bare pgbench that sends the same statements; the two take turns.
+               Limit: the lower end of the ratio's 95% interval is at least 0.98.
+    shares     a minute on 4 clients: each transaction's share of success in its band.
+    parse      lines of a log read per second on one core, by numpy and by awk, and the memory for ten times the lines.
+               Limit: 4 million by numpy.
+    variants   how INSERT_CALL_FORWARDING may accept its failures: statements that insert nothing (what BenchHub does),
+               a PL/pgSQL function that catches the error, and SQLSTATE 40001 for pgbench to count (15 and newer).
+    load       seconds to load a population, by its size.
+
+Without names all are run but load. Each prints its numbers; exit code 1 where a limit is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from math import log
+from pathlib import Path
+from typing import Any
+
+from benchmarks.overhead import BenchHub, interval, servers
+from runners.tools import tatp_read
+from runners.tools.tatp_log import REDUCE_AWK
+from runners.tools.tatp_parameters import TRANSACTIONS, Parameters
+from runners.tools.tatp_scripts import READS_TOLD_EVERY, SQL, scripts
+
+LOWEST_RATIO = 0.98
+FEWEST_LINES_PER_S = 4_000_000
+PARSED_LINES = 1_000_000
+PARAMETERS = Parameters(subscribers=100_000)
+TELLING = (r"\set tx ", r"\set reads ", r"\set told ")
+SUBSCRIBER = r"\set sub "
+
+
+def main() -> int:
+    parts = {"ratio": ratio, "shares": shares, "parse": parse, "variants": variants, "load": load}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", help="all but load, unless named")
+    parser.add_argument("--rounds", type=int, default=20, help="of ratio and variants")
+    parser.add_argument("--duration", type=int, default=5, help="seconds of load of a run in ratio and variants")
+    parser.add_argument("--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000], help="subscribers of load")
+    parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
+    options = parser.parse_args()
+    named = options.parts or ["ratio", "shares", "parse", "variants"]
+    is_good = True
+    if "parse" in named:
+        is_good = parse(options)
+    if rest := [name for name in named if name != "parse"]:
+        with servers() as demo:
+            bench = Tatp(demo, options.duration)
+            for name in rest:
+                is_good = parts[name](bench, options) and is_good
+    return 0 if is_good else 1
+
+
+class Tatp(BenchHub):
+    """BenchHub with TATP as its workload, and a bare pgbench beside it on the same server."""
+
+    def __init__(self, demo: Any, duration_s: int) -> None:
+        super().__init__(demo, duration_s)
+        self.folder = Path(tempfile.mkdtemp(prefix="tatp-"))
+        os.environ.update(
+            PGHOST=self.instance["address"],
+            PGPORT=str(self.instance["port"]),
+            PGUSER=self.instance["username"],
+            PGDATABASE=self.instance["database"],
+            PGPASSWORD=self.instance["password"] or "",
+        )
+
+    def measured(self, clients: int, duration_s: int, **parameters: Any) -> Any:
+        """The run, ended well, of an experiment of its own; the population is loaded first where it is missing."""
+        from benchhub.bench import plan
+        from benchhub.bench.models import Experiment, Run
+        from benchhub.catalog.models import Workload
+        from benchhub.celery import wake
+
+        asked = {"subscribers": PARAMETERS.subscribers, **parameters}
+        workload, _ = Workload.objects.get_or_create(
+            name=f"TATP {asked}", defaults={"tool": "tatp", "parameters": asked}
+        )
+        experiment = Experiment(
+            name="TATP",
+            is_demonstration=True,
+            workload=workload,
+            client_build=self.build,
+            client_bin_directory=self.instance["bin_directory"],
+            client_levels=[clients],
+            thread_rule="clients/2" if clients > 1 else "clients",
+            duration_s=duration_s,
+        )
+        plan.queue(experiment, [self.system])
+        wake()
+        time.sleep(duration_s)
+        while experiment.runs.exclude(state__in=["succeeded", "failed", "lost"]).exists():
+            time.sleep(0.5)
+        bad = experiment.runs.exclude(state="succeeded").first()
+        if bad:
+            sys.exit(f"{bad}: {bad.state}. {bad.reason}")
+        return experiment.runs.select_related("result").get(kind=Run.Kind.MEASURE)
+
+    def bare(self, clients: int, duration_s: int, texts: Sequence[str], weights: Sequence[int]) -> float:
+        """TPS of a bare pgbench: no log, no progress, nothing told."""
+        words = [f"{self.instance['bin_directory']}/pgbench", "-n", "-M", "prepared", "-T", str(duration_s)]
+        words += ["-c", str(clients), "-j", str(max(1, clients // 2))]
+        for number, (text, weight) in enumerate(zip(texts, weights, strict=True)):
+            path = self.folder / f"{number}.sql"
+            path.write_text(text)
+            words += ["-f", f"{path}@{weight}"]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        found = re.search(r"^tps = ([0-9.]+)", done.stdout, re.MULTILINE)
+        return float(found[1]) if found else sys.exit(done.stdout)
+
+    def psql(self, sql: str) -> None:
+        command = [f"{self.instance['bin_directory']}/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql]
+        subprocess.run(command, check=True)
+
+
+def untold(script: str) -> str:
+    """The script without what tells outcomes: it sends the same statements."""
+    kept = [line for line in script.splitlines() if not line.startswith(TELLING)]
+    text = "".join(f"{line}\n" for line in kept).replace(f"\\if :tx % {READS_TOLD_EVERY} = 0\n\\endif\n", "")
+    for name in ("GET_ACCESS_DATA", "GET_NEW_DESTINATION"):
+        text = text.replace(f"{SQL[name][0]} \\aset", f"{SQL[name][0]};")
+    return text
+
+
+def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
+    texts = [untold(text) for text in scripts(PARAMETERS)]
+    assert not any("debug" in text or ":tx" in text for text in texts)
+    bench.measured(1, 1)
+    found: dict[int, list[float]] = {level: [] for level in options.levels}
+    for number in range(options.rounds):
+        for place, level in enumerate(options.levels):
+            pair: dict[str, float] = {}
+            for side in ("bare", "ours") if (number + place) % 2 else ("ours", "bare"):
+                pair[side] = one_side(bench, side, level, options.duration, texts)
+            found[level].append(log(pair["ours"] / pair["bare"]))
+        print(f"round {number + 1}: " + ", ".join(f"{level}: {2.718281828 ** v[-1]:.3f}" for level, v in found.items()))
+    for level, values in found.items():
+        print(f"throughput BenchHub / bare pgbench at {level} clients: {interval(values, options.seed)[0]}")
+    means = [statistics.mean(column) for column in zip(*found.values(), strict=True)]
+    text, low, _ = interval(means, options.seed)
+    print(f"over all levels: {text}, {len(means)} rounds (limit: from {LOWEST_RATIO})")
+    return low >= LOWEST_RATIO
+
+
+def one_side(bench: Tatp, side: str, level: int, duration_s: int, texts: Sequence[str]) -> float:
+    """All transactions per second, refused ones too: bare pgbench cannot tell them apart."""
+    if side == "bare":
+        return bench.bare(level, duration_s, texts, PARAMETERS.weighed)
+    measures = bench.measured(level, duration_s).result.measures
+    return float(measures["ended_transactions"]["value"] / measures["measured_s"]["value"])
+
+
+def shares(bench: Tatp, options: argparse.Namespace) -> bool:
+    del options
+    result = bench.measured(4, 60).result
+    value = {name: measure["value"] for name, measure in result.measures.items()}
+    print(f"{result.throughput:,.0f} MQTh, strict {value['strict_mqth']:,.0f}, 4 clients, 60 s")
+    for name in map(str.lower, TRANSACTIONS):
+        low, high = value[f"success_low_{name}"], value[f"success_high_{name}"]
+        print(f"  {name:24} {value[f'success_{name}']:7.3f}% of {value[f'executions_{name}']:>9,.0f}", end="")
+        print(f", must be {low:.3f}% to {high:.3f}%")
+    doubts = [doubt["text"] for doubt in result.doubts if doubt["code"] == "success-share"]
+    print("\n".join(doubts) or "all within their bands")
+    return not doubts
+
+
+# --- reading logs ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Speed:
+    lines_per_s: float
+    peak_bytes: int
+
+
+def parse(options: argparse.Namespace) -> bool:
+    log_text, marks = made_log(PARSED_LINES, options.seed)
+    numpy_read(log_text[: log_text.index(b"\n") + 1], b"")  # numpy is imported before the clock starts
+    once = max((numpy_read(log_text, marks) for _ in range(3)), key=lambda speed: speed.lines_per_s)
+    tenfold = numpy_read(log_text, marks, times=10)
+    print(
+        f"numpy: {once.lines_per_s / 1e6:.2f} million lines per second (limit {FEWEST_LINES_PER_S / 1e6:.0f});", end=" "
+    )
+    print(f"ten times the lines: {tenfold.lines_per_s / 1e6:.2f}, peak memory + {tenfold.peak_bytes / 2**20:.0f} MiB")
+    print(f"awk, on the driver: {awk_read(log_text, marks) / 1e6:.2f} million lines per second")
+    return once.lines_per_s >= FEWEST_LINES_PER_S
+
+
+def made_log(lines: int, seed: int) -> tuple[bytes, bytes]:
+    chance, log_lines, marks = random.Random(seed), [], []
+    chosen = chance.choices(range(7), PARAMETERS.weighed, k=lines)
+    for place, script in enumerate(chosen):
+        client, number = place % 8, place // 8 + 1
+        latency_us = int(chance.lognormvariate(5, 1))
+        log_lines.append(f"{client} {number} {latency_us} {script} {1_700_000_000 + place // 30_000} {place % 10**6}\n")
+        if script in (3, 5, 6):
+            marks.append(f"{client} {number} {script} {chance.randrange(2)}\n")
+    return "".join(log_lines).encode(), "".join(marks).encode()
+
+
+def numpy_read(log_text: bytes, marks: bytes, times: int = 1) -> Speed:
+    """Peak memory is what it grew by while this was read."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begun = time.process_time()
+    streams = (chunk for _ in range(times) for chunk in tatp_read.chunks(BytesIO(log_text)))
+    found = tatp_read.reduce(streams, tatp_read.chunks(BytesIO(marks)), 1_700_000_001)
+    taken_s = time.process_time() - begun
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    return Speed(found.lines / taken_s, grown * 1024)
+
+
+def awk_read(log_text: bytes, marks: bytes) -> float:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pgbench_log.1").write_bytes(log_text)
+        (folder / "marks").write_bytes(marks)
+        words = ["awk", "-v", "marks=marks", "-v", "clients=8", "-v", "threads=1", "-v", "from=0", REDUCE_AWK]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*words, "pgbench_log.1"], cwd=folder, capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return log_text.count(b"\n") / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+# --- how failures may be accepted -----------------------------------------------------------------------------
+
+CATCHES = """
+CREATE OR REPLACE FUNCTION tatp_insert(s int, t int, st int, et int, n text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO call_forwarding VALUES (s, t, st, et, n); RETURN 1;
+EXCEPTION WHEN unique_violation OR foreign_key_violation THEN RETURN 0; END $$;
+CREATE OR REPLACE FUNCTION tatp_raise(s int, t int, st int, et int, n text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO call_forwarding VALUES (s, t, st, et, n); RETURN 1;
+EXCEPTION WHEN unique_violation OR foreign_key_violation THEN RAISE SQLSTATE '40001'; END $$
+"""
+CALL = "SELECT {} (:s_id, :sf_type, :start_time, :end_time, lpad(:numberx::text, 15, '0')) AS ok"
+
+
+def variants(bench: Tatp, options: argparse.Namespace) -> bool:
+    """INSERT_CALL_FORWARDING and DELETE_CALL_FORWARDING in equal number, 4 clients; each variant in turn."""
+    bench.measured(1, 1)
+    bench.psql(CATCHES)
+    texts = [untold(text) for text in scripts(PARAMETERS)]
+    ours, delete = texts[5], texts[6]
+    sent = SQL["INSERT_CALL_FORWARDING"][2]
+    catching = ours.replace(sent, CALL.format("tatp_insert"))
+    raising = ours.replace(sent, CALL.format("tatp_raise"))
+    assert ours != catching != raising
+    sides = {"inserts nothing": ours, "function that catches": catching, "SQLSTATE 40001": raising}
+    found: dict[str, list[float]] = {name: [] for name in sides}
+    for number in range(options.rounds):
+        names = list(sides) if number % 2 else list(reversed(sides))
+        for name in names:
+            found[name].append(bench.bare(4, options.duration, [sides[name], delete], [1, 1]))
+    for name, rates in found.items():
+        ratios = [log(rate / base) for rate, base in zip(rates, found["inserts nothing"], strict=True)]
+        print(f"{name:22} {statistics.median(rates):8,.0f} TPS, ratio {interval(ratios, options.seed)[0]}")
+    print("With SQLSTATE 40001 the TPS leaves out what was refused, and the server logs each.")
+    return True
+
+
+def load(bench: Tatp, options: argparse.Namespace) -> bool:
+    for subscribers in options.sizes:
+        begun = time.monotonic()
+        bench.measured(1, 1, subscribers=subscribers)
+        print(f"{subscribers:>9,} subscribers: {time.monotonic() - begun:.0f} s with a run of 1 s")
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""clients/benchhub.py as a CI job uses it: a process of its own, against a live server."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from django.utils import timezone
+
+from benchhub.accounts import tokens
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
+from benchhub.api.ingest import EXAMPLE
+from benchhub.bench.models import Experiment, Run
+from benchhub.catalog.models import Configuration, Hardware, Workload
+
+CLIENT = Path(__file__).resolve().parent.parent / "clients" / "benchhub.py"
+
+
+@pytest.fixture
+def token(transactional_db):
+    Hardware.objects.create(name="CI machine", sockets=1, cores_per_socket=8)
+    Configuration.objects.create(name="defaults")
+    parameters = {"script": "select-only", "query_mode": "simple", "scale": 10}
+    Workload.objects.create(name="select-only", tool="pgbench", parameters=parameters)
+    expires_at = timezone.now() + timedelta(days=1)
+    return tokens.issue(make_user("ci", Role.RUNNER), "ci", ["read", "ingest", "run"], expires_at)[1]
+
+
+def call(url, token, *words, given=None):
+    # -I: it must do without anything that is installed beside Python.
+    environment = {"BENCHHUB_URL": url, "BENCHHUB_TOKEN": token}
+    command = [sys.executable, "-I", str(CLIENT), *words]
+    return subprocess.run(command, env=environment, input=given, capture_output=True, text=True, timeout=60)
+
+
+def test_results_are_pushed_and_their_curve_is_fetched(live_server, token, tmp_path):
+    pushed = call(live_server.url, token, "push", "-", given=json.dumps(EXAMPLE))
+    assert pushed.returncode == 0, pushed.stderr
+    experiment = Experiment.objects.get()
+    assert pushed.stdout == f"{live_server.url}/api/v1/experiments/{experiment.pk}/\n"
+    (tmp_path / "like.json").write_text(json.dumps({k: v for k, v in EXAMPLE.items() if k != "output"}))
+    printed = tmp_path / "out.log"
+    printed.write_text(EXAMPLE["output"]["stdout"])
+    more = call(live_server.url, token, "pgbench", str(printed), "--like", str(tmp_path / "like.json"))
+    assert more.returncode == 0, more.stderr
+    waited = call(live_server.url, token, "wait", str(experiment.pk))
+    assert (waited.returncode, waited.stderr) == (0, "2 of 2 runs have ended.\n")
+    rows = list(csv.DictReader(io.StringIO(call(live_server.url, token, "curve", str(experiment.pk)).stdout)))
+    assert [(row["clients"], row["n"], float(row["median"])) for row in rows] == [("8", "2", 20004.0)]
+
+
+def test_faults_are_told_by_line_and_nothing_is_stored(live_server, token):
+    lines = "\n".join([json.dumps(EXAMPLE), json.dumps({**EXAMPLE, "clients": 4})])
+    refused = call(live_server.url, token, "push", "-", given=lines)
+    assert refused.returncode == 1
+    assert "line 2, /clients: The output is of 8 clients, not of 4." in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not Run.objects.exists()
+
+
+def test_a_plan_that_cannot_be_is_refused_in_words(live_server, token):
+    refused = call(live_server.url, token, "queue", "-", given='{"name": "x"}')
+    assert refused.returncode == 1 and "/systems: This field is required." in refused.stderr
+    denied = call(live_server.url, "bh_wrong", "curve", "1")
+    assert denied.returncode == 1 and "make a new one" in denied.stderr
+
+
+def test_a_server_in_trouble_is_asked_again_with_the_same_key():
+    seen = []
+
+    class InTrouble(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            seen.append(self.headers["Idempotency-Key"])
+            self.send_response(503 if len(seen) == 1 else 201)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(b'{"experiments": []}')
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), InTrouble)
+    Thread(target=server.serve_forever, daemon=True).start()
+    done = call(f"http://127.0.0.1:{server.server_port}", "bh_x", "push", "-", given="{}")
+    server.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert len(seen) == 2 and seen[0] == seen[1]
