@@ -39,7 +39,7 @@ def test_licences_can_be_left_out_and_other_terms_are_left_aside(reader, experim
 def test_the_terms_keep_the_rest_of_the_address(reader, experiment, systems, prices):
     response = reader.get(both(experiment, systems, baseline=key(experiment, systems[1]), term=5))
     kept = f'<input type="hidden" name="baseline" value="{key(experiment, systems[1])}">'
-    assertContains(response, kept, count=3)
+    assertContains(response, kept, count=4)
     assertContains(response, '<input type="hidden" name="term" value="5">', count=3)
 
 

@@ -69,7 +69,7 @@ def test_the_list_names_the_four_reports_and_how_many_of_their_numbers_agree(rea
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_report_is_marked_as_published_and_asks_no_more_than_who_reads(reader, slug, django_assert_num_queries):
-    with django_assert_num_queries(QUERIES + 3):  # the rights of who reads (2), snapshots
+    with django_assert_num_queries(QUERIES + 1):  # snapshots
         response = page(reader, slug)
     assertContains(response, "Published, not measured here.")
     for title in ("What does not survive", "Hardware, settings and method", "Oddities, kept as they are"):

@@ -6,7 +6,7 @@ from benchhub.bench import testdata
 from benchhub.bench.models import Run
 
 pytestmark = pytest.mark.django_db
-PAGE_QUERIES = 11  # session, user, experiment, systems, runs, licence models, prices, rates, sheets; count, page
+PAGE_QUERIES = 12  # session, user, experiment, tags, systems, runs, licence models, prices, rates, sheets; count, page
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 HOME_QUERIES = 8  # session, user, active, queued, any experiment, sums of the queue, latest results, hosts
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
-# Session, user, its rights (2), experiment, tags, systems, runs, licence models, prices, rates, sheets; count, page
-EXPERIMENT_QUERIES = 14
+# Session, user, experiment, tags, systems, runs, licence models, prices, rates, sheets; count, page
+EXPERIMENT_QUERIES = 12
 
 
 @pytest.fixture
