@@ -44,6 +44,7 @@ PAGES = {
     "experiment-new": None,
     "presets": None,
     "design": "design",
+    "design-cancel": "design",
     "experiment": "experiment",
     "experiment-cancel": "experiment",
     "run": "run",

@@ -272,6 +272,28 @@ def test_a_data_set_that_is_there_is_loaded_again_once_another_part_has_replaced
     assert [part.load_count for part in look({**filled, "scales": "10, 20"}).parts] == [0, 2]
 
 
+def test_a_design_is_cancelled_with_all_its_parts_and_nothing_else_is(planner, filled):
+    planner.post(NEW, {**filled, "scales": "10, 20", "queue": "1"})
+    planner.post(NEW, {**filled, "name": "another", "queue": "1"})
+    address = reverse("design-cancel", args=[Design.objects.get().pk])
+    assertContains(planner.get(address), "28 runs left in all its parts")
+    assert not Run.objects.filter(state="cancelled").exists()
+    assertRedirects(planner.post(address), reverse("design", args=[Design.objects.get().pk]))
+    parts, others = (Run.objects.filter(experiment__design__isnull=alone) for alone in (False, True))
+    assert {run.state for run in parts} == {"cancelled"}
+    assert {run.state for run in others} == {"queued"}
+
+
+def test_the_form_of_a_preset_shows_its_translation_and_keeps_it_when_something_is_wrong(planner, filled):
+    planner.post(reverse("presets"), {"preset": "report-b"})
+    assertContains(planner.get(NEW, {"preset": "report-b"}), r"\setrandom is gone")
+    assertContains(
+        planner.post(NEW, {**filled, "preset": "report-b", "levels": "x", "queue": "1"}), r"\setrandom is gone"
+    )
+    assertNotContains(planner.get(NEW), r"\setrandom is gone")
+    assert planner.get(NEW, {"preset": "none such"}).status_code == 200
+
+
 # --- open loops ----------------------------------------------------------------------------------------------------
 
 

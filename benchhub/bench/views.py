@@ -14,7 +14,7 @@ from benchhub.celery import wake
 
 from . import growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
-from .models import Experiment, Run
+from .models import Design, Experiment, Run
 from .states import FINAL
 
 
@@ -63,7 +63,8 @@ def _started(request: HttpRequest) -> Draft:
 
 
 def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:
-    return render(request, "bench/plan.html", {"draft": draft, "preview": _preview(draft)})
+    preset = presets.PRESETS.get(str(draft.plan["preset"].value() or ""))
+    return render(request, "bench/plan.html", {"draft": draft, "preview": _preview(draft), "preset": preset})
 
 
 def _preview(draft: Draft) -> planning.Preview | None:
@@ -98,6 +99,19 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         growth.stop(experiment)
     return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb, is_growing)
+
+
+def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    design = get_object_or_404(Design, pk=pk)
+    runs = Run.objects.filter(experiment__design=design)
+    crumb = {"title": design.name, "address": reverse("design", args=[pk])}
+    question = {
+        "title": f"Cancel {design.name}?",
+        "consequence": f"{_runs(runs.exclude(state__in=FINAL).count())} left in all its parts: those in the queue will "
+        "not start, one under way is stopped on its host and gives no result. Runs that have ended keep theirs.",
+        "action": "Cancel the design",
+    }
+    return _ask_to_cancel(request, runs, question, crumb)
 
 
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
