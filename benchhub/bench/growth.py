@@ -23,6 +23,7 @@ from .states import FINAL, State
 # Failed so often without a result, a level is not tried again.
 REFUSED_AFTER = 2
 UNFINISHED = Run.objects.filter(experiment=OuterRef("pk")).exclude(state__in=FINAL)
+PREPARATION = Run.objects.filter(experiment=OuterRef("pk")).exclude(kind=Run.Kind.MEASURE)
 
 Found = dict[str, Any]
 
@@ -39,9 +40,14 @@ def grow() -> int:
 
 
 def due() -> QuerySet[Experiment]:
-    """Experiments that grow, have not stopped, and of which no run is left."""
+    """Experiments that grow, have not stopped, and of which no run is left.
+
+    One that stopped as its data set was not loaded goes on when that run was run again and ended well.
+    """
+    bad = PREPARATION.exclude(state=State.SUCCEEDED)
     open_ = Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT)
-    return Experiment.objects.filter(open_, ~Exists(UNFINISHED)).exclude(grows=Experiment.Grows.NOT)
+    mended = Q(growth__stopped=Growth.Stopped.UNPREPARED) & ~Exists(bad)
+    return Experiment.objects.filter(open_ | mended, ~Exists(UNFINISHED)).exclude(grows=Experiment.Grows.NOT)
 
 
 def stop(experiment: Experiment) -> None:
@@ -63,9 +69,9 @@ def _grow(pk: int) -> int:
         _stop(locked, reason)
         return 0
     step, reason, found = STEPPERS[locked.grows](locked, runs)
-    growth.found = found
+    growth.found, growth.stopped = found, Growth.Stopped.NOT
     growth.steps = [*growth.steps, found] if step else growth.steps
-    growth.save(update_fields=["found", "steps"])
+    growth.save(update_fields=["found", "stopped", "steps"])
     if not step:
         _stop(locked, reason)
     return len(_plan(locked, step))

@@ -151,14 +151,22 @@ def test_cancelling_between_two_steps_ends_it_too(planned, client):
     assert experiment.growth.stopped == "cancelled"
 
 
-def test_a_data_set_that_could_not_be_loaded_ends_it(planned, systems):
+def test_a_data_set_that_could_not_be_loaded_stops_it_until_it_is_loaded_again(planned, systems):
     experiment = planned()
     system = systems[0]
     made = plan.run_of(experiment, plan.Step(system, kind=Run.Kind.LOAD), plan.Protocol.of({"path": "socket"}), 1)
     [load] = plan.save_runs([made])
     testdata.ended(load, "failed", "disk full")
     assert growth.grow() == 0
-    assert experiment.growth.stopped == "unprepared"
+    assert experiment.growth.stopped == "unprepared" and not growth.due().exists()
+    queue.run_again(experiment.runs.all())
+    assert growth.grow() == 0
+    load.refresh_from_db()
+    for state in ("reserved", "starting", "running", "collecting", "succeeded"):
+        Run.objects.filter(pk=load.pk).update(state=state)
+    assert growth.grow() == 1
+    experiment.growth.refresh_from_db()
+    assert experiment.growth.stopped == ""
 
 
 def test_pairs_are_planned_until_the_ratio_is_known(planned, systems):
