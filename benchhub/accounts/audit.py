@@ -22,6 +22,8 @@ def is_act(request: HttpRequest, response: HttpResponse) -> bool:
     match = request.resolver_match
     if match is None or match.view_name in ("login", "logout"):  # noted by their signals
         return False
+    if match.view_name.startswith("shared"):  # the password of a link is no act, and its address is a secret
+        return False
     return is_api(request) or response.status_code != 200
 
 

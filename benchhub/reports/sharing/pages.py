@@ -143,7 +143,8 @@ def link_new(request: HttpRequest, pk: int) -> HttpResponse:
         given = form.cleaned_data
         made, token = publish.link(of, given["hidden"], given["password"], request.user, **form.fields_of_link)
         address = request.build_absolute_uri(reverse("shared", args=[token]))
-        return render(request, "sharing/link_made.html", {"link": made, "address": address, "hides": _hides(made)})
+        shown = {"link": made, "address": address, "hides": _hides(made)}
+        return render(request, "sharing/link_made.html", shown, status=201)
     crumb = {"address": reverse("snapshot", args=[pk]), "title": of.title}
     context = {"form": form, "title": "Make a link", "crumb": crumb, "action": "Make the link"}
     return render(request, "form.html", context)

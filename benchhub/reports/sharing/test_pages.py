@@ -6,6 +6,7 @@ from django.contrib.auth import get_user_model
 from django.http import QueryDict
 from django.utils.html import escape
 
+from benchhub.accounts.models import Entry
 from benchhub.bench import testdata
 from benchhub.bench.models import Comparability, Protocol
 from benchhub.catalog.models import ListPrice
@@ -93,9 +94,12 @@ def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(
 
 def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapshot):
     fields = {"name": "The board", "hidden": ["host"], "expires": "7", "password": "", "embedded_by": ""}
-    page = client.post(f"/snapshots/{snapshot.pk}/links/new", fields).content.decode()
+    answer = client.post(f"/snapshots/{snapshot.pk}/links/new", fields)
+    page = answer.content.decode()
     address = re.search(r'value="http://testserver(/s/[^"]+/)"', page)[1]
     assert b"16 or 18 on host A" in client.get(address).content
+    assert answer.status_code == 201
+    assert Entry.objects.filter(action="link new").count() == 1  # an act, which the audit log keeps
     later = client.get(f"/snapshots/{snapshot.pk}/").content.decode()
     assert "The board" in later
     assert address not in later

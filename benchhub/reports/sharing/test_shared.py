@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
+from benchhub.accounts.models import Entry
 from benchhub.analysis.snapshot import canonical
 from benchhub.bench.models import Experiment
 from benchhub.catalog.models import ListPrice
@@ -172,6 +173,12 @@ def test_the_address_that_a_password_gives_is_of_one_link_and_lasts_an_hour(shar
     monkeypatch.setattr(passwords, "OPEN_FOR", timedelta(seconds=-1))
     late = stranger.get(f"{address}k/{key}/")
     assert (late.status_code, b"Type the password again" in late.content) == (403, True)
+
+
+def test_the_password_that_somebody_with_an_account_types_leaves_no_token_in_the_audit_log(share, client):
+    _, address = share(password="correct horse")
+    client.post(address, {"password": "wrong"})
+    assert not Entry.objects.filter(address__contains="/s/").exists()
 
 
 def test_who_guesses_has_to_wait(share, stranger):
