@@ -14,7 +14,7 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Window
+from benchhub.bench.models import Protocol, Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -92,11 +92,11 @@ PAGES = {
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")} | {"run-rerun", "run-log"}
-NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
+NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit", "comparability-withdraw"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.
-TESTED_BELOW = {"published-report"}
+TESTED_BELOW = {"tuning-steps", "published-report"}
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
@@ -224,6 +224,30 @@ def test_a_comparison_has_no_serious_fault(tab, rows):
     open_with_axe(tab, f"{reverse('compare')}?experiment={rows['experiment'].pk}")
     assert tab.locator("main .chart.drawn").count() > 0
     assert faults(tab) == {}
+
+
+def test_a_comparison_of_repeats_its_steps_and_a_refusal_have_no_serious_fault(tab, rows):
+    first = rows["system"]
+    second = testdata.make_system("17", rows["host"], rows["hardware"])
+    made = testdata.make_experiment([first, second], name="Repeated")
+    for system in (first, second):
+        for clients in (1, 2, 4, 8, 16):
+            for repeat, tps in enumerate((990.0, 1000.0, 1012.0), start=1):
+                testdata.succeeded(testdata.make_run(made, system, clients, repeat), tps * clients)
+    other = testdata.make_experiment([second], name="Longer")
+    protocol = Protocol.of({"path": "socket", "duration_s": 300})
+    testdata.succeeded(testdata.make_run(other, second, 8, 1, protocol=protocol), 1.0)
+    curves = f"curve={made.pk}-{first.pk}&curve={made.pk}-{second.pk}"
+    tab.goto("/alive")
+    sign_in(tab)
+    for path, charts in (
+        (f"{reverse('compare')}?{curves}", 2),
+        (f"{reverse('tuning-steps')}?{curves}", 1),
+        (f"{reverse('compare')}?{curves}&curve={other.pk}-{second.pk}", 0),
+    ):
+        open_with_axe(tab, path)
+        assert tab.locator("main .chart.drawn").count() >= charts
+        assert faults(tab) == {}
 
 
 @pytest.mark.parametrize("slug", [report.about["slug"] for report in published_files.reports()])
