@@ -16,7 +16,7 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Design, Run, Window
+from benchhub.bench.models import Design, Protocol, Run, Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -113,11 +113,19 @@ NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "reru
 NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
-NOT_PAGES |= {"shared-open-file", "run-bundle", "published-publish"}
+NOT_PAGES |= {"shared-open-file", "run-bundle", "published-publish", "comparability-withdraw"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.
-TESTED_BELOW = {"published-report", "comparison-new", "shared", "shared-report", "shared-open", "shared-open-report"}
+TESTED_BELOW = {
+    "tuning-steps",
+    "published-report",
+    "comparison-new",
+    "shared",
+    "shared-report",
+    "shared-open",
+    "shared-open-report",
+}
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
@@ -272,6 +280,30 @@ def test_shared_pages_have_no_serious_fault(tab, rows):
     open_with_axe(tab, reverse("shared", args=[token]))
     assert tab.get_by_label("Password").count() == 1
     assert faults(tab) == {}
+
+
+def test_a_comparison_of_repeats_its_steps_and_a_refusal_have_no_serious_fault(tab, rows):
+    first = rows["system"]
+    second = testdata.make_system("17", rows["host"], rows["hardware"])
+    made = testdata.make_experiment([first, second], name="Repeated")
+    for system in (first, second):
+        for clients in (1, 2, 4, 8, 16):
+            for repeat, tps in enumerate((990.0, 1000.0, 1012.0), start=1):
+                testdata.succeeded(testdata.make_run(made, system, clients, repeat), tps * clients)
+    other = testdata.make_experiment([second], name="Longer")
+    protocol = Protocol.of({"path": "socket", "duration_s": 300})
+    testdata.succeeded(testdata.make_run(other, second, 8, 1, protocol=protocol), 1.0)
+    curves = f"curve={made.pk}-{first.pk}&curve={made.pk}-{second.pk}"
+    tab.goto("/alive")
+    sign_in(tab)
+    for path, charts in (
+        (f"{reverse('compare')}?{curves}", 2),
+        (f"{reverse('tuning-steps')}?{curves}", 1),
+        (f"{reverse('compare')}?{curves}&curve={other.pk}-{second.pk}", 0),
+    ):
+        open_with_axe(tab, path)
+        assert tab.locator("main .chart.drawn").count() >= charts
+        assert faults(tab) == {}
 
 
 @pytest.mark.parametrize("slug", [report.about["slug"] for report in published_files.reports()])
