@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import math
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,23 +19,21 @@ from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_expect
 from runners.tools.histogram import merge, percentile_us
 from runners.tools.pgbench_log import Reduction
 from runners.tools.tatp_expected import Band, State
+from runners.tools.tatp_loaded import PARSER, failed, parse_load
 from runners.tools.tatp_log import ACCEPTING, REFUSED, Told
 from runners.tools.tatp_parameters import (
     LONGEST_FORWARDING,
     TRANSACTIONS,
-    Parameters,
     check,
     data_set,
     read,
 )
 
-PARSER = "tatp/1"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 DESTINATION, ACCESS = 1, 2
 # Names of measures, before that of a type of transaction in small letters.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
 LOAD_S_PER_SUBSCRIBER = 60e-6
-LIKELY_BY_CHANCE = 1e-6
 RULE = (
     "MQTh counts by the rule of the original tool: a read that finds nothing counts, a write that is refused "
     "does not. By the strict rule only what found or changed a row counts."
@@ -121,55 +118,6 @@ class Tatp:
         return ""
 
 
-def _failed(reason: str) -> RunResult:
-    return RunResult(outcome="failed", reason=reason, parser=PARSER)
-
-
-# --- the load of the data set ---------------------------------------------------------------------------------
-
-
-def parse_load(spec: RunSpec, outputs: Outputs) -> RunResult:
-    """Return whether the population was made, and is distributed as it is defined."""
-    stderr = pgbench_output.text_of(outputs.stderr)
-    if outputs.returncode != 0:
-        said = pgbench_output.last_errors(stderr) or "it said nothing about it"
-        return _failed(f"The load of the population ended with code {outputs.returncode}: {said}.")
-    counted = read_distributions(pgbench_output.text_of(outputs.files[tatp_command.DISTRIBUTIONS_FILE]))
-    unlikely = unlikely_distributions(read(spec.parameters), counted)
-    if unlikely:
-        return _failed(f"The population is not distributed as it is defined: see {', '.join(unlikely)}.")
-    return RunResult(outcome="succeeded", reason="", parser=PARSER)
-
-
-def read_distributions(text: str) -> dict[str, dict[int, int]]:
-    """Counts by distribution and value. Raises ValueError for a line that is none."""
-    counted: dict[str, dict[int, int]] = {}
-    for line in text.splitlines():
-        name, value, count = line.split("|")
-        counted.setdefault(name, {})[int(value)] = int(count)
-    return counted
-
-
-def unlikely_distributions(parameters: Parameters, counted: Mapping[str, Mapping[int, int]]) -> list[str]:
-    """Names of the distributions that chance would make like this less than once in a million populations."""
-    expected = tatp_population.expected_shares(parameters)
-    return [name for name, shares in expected.items() if probability(shares, counted.get(name, {})) < LIKELY_BY_CHANCE]
-
-
-def probability(shares: Mapping[int, float], counts: Mapping[int, int]) -> float:
-    """Probability of counts at least as far from the shares (Pearson's chi-squared); 0 for a value that cannot be.
-
-    The cube root of chi-squared is nearly normal (Wilson and Hilferty), which is close enough to tell one in a million.
-    """
-    total = sum(counts.values())
-    if not total or set(counts) - set(shares):
-        return 0.0
-    statistic = sum((counts.get(value, 0) - total * share) ** 2 / (total * share) for value, share in shares.items())
-    spread = 2 / (9 * (len(shares) - 1))
-    deviations = ((statistic / (len(shares) - 1)) ** (1 / 3) - (1 - spread)) / math.sqrt(spread)
-    return math.erfc(deviations / math.sqrt(2)) / 2
-
-
 # --- a measured run -------------------------------------------------------------------------------------------
 
 
@@ -178,15 +126,15 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     messages = pgbench_output.text_of(outputs.files.get(tatp_command.MESSAGES_FILE, outputs.stderr))
     aborted = pgbench_output.abort_reason(outputs.returncode, messages)
     if aborted:
-        return _failed(aborted)
+        return failed(aborted)
     try:
         seconds = read_seconds(messages, _text(outputs, tatp_command.TOLD_FILE))
         before, after = (_state(_text(outputs, name)) for name in (tatp_command.BEFORE_FILE, tatp_command.AFTER_FILE))
     except (LookupError, ValueError) as error:
-        return _failed(f"What the run of TATP left behind cannot be read: {error}.")
+        return failed(f"What the run of TATP left behind cannot be read: {error}.")
     measured = [second for second in seconds if second.at_s - second.took_s > spec.warmup_s - 0.5]
     if not sum(second.transactions for second in measured):
-        return _failed("pgbench said nothing of its progress in the measured part.")
+        return failed("pgbench said nothing of its progress in the measured part.")
     return _succeeded(spec, outputs, seconds, measured, (before, after))
 
 

@@ -11,10 +11,15 @@ from benchhub.embedded.postgres import Cluster
 from runners import tools
 from runners.contract import Outputs, RunSpec
 from runners.tools.pgbench_check import described, statements
-from runners.tools.test_pgbench_target import ask, cluster, load, run, spec
+from runners.tools.test_pgbench_target import ask, load, run, spec
 
-__all__ = ["cluster", "spec"]
+__all__ = ["spec"]
 PGBENCH = tools.get("pgbench")
+
+
+@pytest.fixture
+def cluster(cluster18: Cluster) -> Cluster:
+    return cluster18
 
 
 def test_statements_are_found_with_the_lines_on_which_they_begin() -> None:

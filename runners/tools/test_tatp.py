@@ -12,7 +12,7 @@ import pytest
 from runners import tools
 from runners.contract import Outputs, RunResult, RunSpec
 from runners.tools.histogram import percentile_us
-from runners.tools.tatp import probability, unlikely_distributions
+from runners.tools.tatp_loaded import probability, unlikely_distributions
 from runners.tools.tatp_parameters import TRANSACTIONS, read
 from runners.tools.test_tatp_parameters import SPEC as ANY_SPEC
 

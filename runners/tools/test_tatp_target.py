@@ -12,7 +12,7 @@ from benchhub.embedded.postgres import Cluster
 from runners import tools
 from runners.contract import Endpoint, Outputs, RunResult, RunSpec
 from runners.tools import tatp_population
-from runners.tools.tatp import probability, read_distributions
+from runners.tools.tatp_loaded import probability, read_distributions
 from runners.tools.tatp_parameters import TRANSACTIONS, read
 from runners.tools.test_pgbench_target import ask, run
 
