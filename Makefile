@@ -58,6 +58,7 @@ soak: venv
 
 bench-api: venv
 	@$(RUN) -m benchmarks.api
+	@$(RUN) -m benchmarks.shared_page
 
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing
@@ -82,9 +83,6 @@ pictures: venv-dev
 
 openapi: venv
 	@SECRET_KEY=none $(RUN) -W ignore::RuntimeWarning manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
-
-bench-api: venv
-	@$(RUN) -m benchmarks.shared_page
 
 check: venv-dev
 	$(RUN) -m ruff check

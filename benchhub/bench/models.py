@@ -19,11 +19,24 @@ from .models_delivery import Delivery
 from .models_design import Design, Designed, SetAside
 from .models_growth import Grown, Growth
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
+from .models_webhooks import Notice, Webhook
 from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
-__all__ = ["Delivery", "Design", "Growth", "Hold", "LiveLog", "Reservation", "Watch", "Window", "Worker"]
+__all__ = [
+    "Delivery",
+    "Design",
+    "Growth",
+    "Hold",
+    "LiveLog",
+    "Notice",
+    "Reservation",
+    "Watch",
+    "Webhook",
+    "Window",
+    "Worker",
+]
 
 
 class System(models.Model):
