@@ -33,7 +33,7 @@ test: venv-dev
 	@$(MAKE) check
 	@# There is no database yet, and the check needs none: only the warning about that is silenced.
 	$(RUN) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n 2 --dist loadgroup
 
 bench-overhead: venv
 	@$(RUN) -m benchmarks.overhead

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,26 @@ CHROMIUM_FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+
+
+# What lies in the clone, its account and its demonstration, is there once, however many processes run tests.
+OF_THE_CLONE = (CLONE / "tests", CLONE / "benchhub" / "demo")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file stay in one process, as they share what takes long to start; those of the clone as well."""
+    for item in items:
+        is_of_clone = any(item.path.is_relative_to(folder) for folder in OF_THE_CLONE)
+        item.add_marker(pytest.mark.xdist_group("clone" if is_of_clone else str(item.path)))
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One process at a time: accounts and programs are made where they are missing."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +126,8 @@ class Target:
 @pytest.fixture(scope="session")
 def account() -> Account:
     """Who runs the servers: the present user, or as root a user made for it."""
-    return accounts.for_clone(CLONE)
+    with alone():
+        return accounts.for_clone(CLONE)
 
 
 @pytest.fixture(scope="session")
@@ -148,7 +171,8 @@ def broker_url(request: pytest.FixtureRequest) -> str:
         return os.environ["BROKER_URL"]
     processes, folder, account = _place(request)
     broker = Broker(folder / "broker", ports.free_port(), secrets.token_urlsafe(), account)
-    broker.start(processes)
+    with alone():
+        broker.start(processes)
     return broker.url
 
 
@@ -184,7 +208,8 @@ def cluster15(request: pytest.FixtureRequest) -> Cluster:
 def new_cluster(name: str, major: int, request: pytest.FixtureRequest) -> Cluster:
     """A running cluster of the session, with its database `benchhub` and the superuser of that name."""
     processes, folder, account = _place(request)
-    bin_directory = DEBIAN_15 if major == 15 else programs.builds(account)[major]
+    with alone():
+        bin_directory = DEBIAN_15 if major == 15 else programs.builds(account)[major]
     cluster = Cluster(name, folder / name, bin_directory, ports.free_port(), account, is_scratch=True)
     cluster.create(processes)
     cluster.start(processes)

@@ -43,7 +43,6 @@ FEWEST_LINES_PER_S = 4_000_000
 PARSED_LINES = 1_000_000
 PARAMETERS = Parameters(subscribers=100_000)
 TELLING = (r"\set tx ", r"\set reads ", r"\set told ")
-SUBSCRIBER = r"\set sub "
 
 
 def main() -> int:
@@ -75,7 +74,7 @@ class Tatp(BenchHub):
         super().__init__(demo, duration_s)
         self.folder = Path(tempfile.mkdtemp(prefix="tatp-"))
         os.environ.update(
-            PGHOST=self.instance["address"],
+            PGHOST=self.described["address"],
             PGPORT=str(self.instance["port"]),
             PGUSER=self.instance["username"],
             PGDATABASE=self.instance["database"],

@@ -42,6 +42,11 @@ read -r line < /proc/uptime && echo "uptime|$line"
 read -r line < /proc/sys/kernel/random/boot_id && echo "boot_id|$line"
 echo "epoch|$(date +%s.%N)"
 echo "clock_ticks|$(getconf CLK_TCK 2> /dev/null || echo 100)"
+throttled=
+for counter in /sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count; do
+    { read -r line < "$counter"; } 2> /dev/null && throttled=$((${throttled:-0} + line))
+done
+test -z "$throttled" || echo "throttled|$throttled"
 """
 
 # Servers before 15 publish statistics through a file that may be half a second old.
@@ -146,7 +151,8 @@ def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
     """CPU seconds and shares, elapsed seconds and load averages between two host snapshots.
 
     `cpu` has `<group>_s` and `<group>_share` for user (with nice and guests), system (with interrupts), iowait,
-    steal and idle; shares are of all CPUs together. `remarks` says why something is absent.
+    steal and idle; shares are of all CPUs together. `throttle_events` counts how often a hardware thread was slowed
+    down by heat, where the kernel tells. `remarks` says why something is absent.
     """
     if not before or not after:
         return {"remarks": ["The host's counters could not be read."]}
@@ -157,6 +163,7 @@ def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
         "cpu": _cpu(before, after),
         "load_before": before["load"],
         "load_after": after["load"],
+        **_throttled(before, after),
         "remarks": [],
     }
 
@@ -252,6 +259,7 @@ def _host(values: Mapping[str, str]) -> dict[str, Any]:
         "epoch_s": float(values["epoch"]),
         "load": [float(word) for word in values["loadavg"].split()[:3]],
         "cpu_s": {name: ticks[name] / int(values["clock_ticks"]) for name in ticks},
+        **({"throttled": int(values["throttled"])} if "throttled" in values else {}),
     }
 
 
@@ -262,6 +270,12 @@ def _cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float
     total = sum(grouped.values())
     shares = {f"{group}_share": round(value / total, 4) for group, value in grouped.items() if total}
     return {**{f"{group}_s": round(value, 2) for group, value in grouped.items()}, **shares}
+
+
+def _throttled(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
+    if "throttled" not in before or "throttled" not in after:
+        return {}
+    return {"throttle_events": after["throttled"] - before["throttled"]}
 
 
 def _counted(name: str, before: Mapping[str, Any], after: Mapping[str, Any], remarks: list[str]) -> dict[str, Any]:

@@ -91,6 +91,12 @@ def test_a_rebooted_host_gives_no_cpu():
     assert "rebooted" in found["remarks"][0]
 
 
+def test_throttling_is_counted_where_the_kernel_tells():
+    slowed = [host(uptime=uptime) + f"throttled|{count}\n" for uptime, count in ((50.0, 7), (60.0, 9))]
+    assert deltas(snapshot(last=slowed[0]), snapshot(first=slowed[1]))["throttle_events"] == 2
+    assert "throttle_events" not in deltas(snapshot(last=slowed[0]), snapshot(first=host(uptime=60.0)))
+
+
 def test_wal_positions_are_numbers_of_bytes_also_over_a_boundary():
     before = parse_snapshot(b'wal_position|"0/FFFFFFF0"\n')
     after = parse_snapshot(b'wal_position|"1/10"\n')

@@ -146,8 +146,9 @@ def _tps(rate: Rate | None) -> str:
 
 
 def _why(rate: Rate | None) -> str:
-    """What went wrong at the first rate that was not held, in the first run of which that is so."""
+    """What went wrong at a rate that was not held, in the worst of its runs."""
     if rate is None:
         return ""
     [worst, *_] = sorted(rate.failing, key=lambda run: -run.late_share)
-    return f"There, in {len(rate.failing)} of {len(rate.runs)} (run {worst.run}), {worst.failing}."
+    which = f" in {len(rate.failing)} of {len(rate.runs)} runs" if len(rate.runs) > 1 else ""
+    return f"It was not held{which}: in run {worst.run}, {worst.failing}."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from . import estimate
 from .curve import Curve, UnlikeUnitsError, require_comparable
@@ -61,6 +62,12 @@ def of(values: Sequence[float], baseline: Sequence[float], unit: str, baseline_u
     if unit != baseline_unit:
         units = " and ".join(sorted((unit, baseline_unit)))
         raise UnlikeUnitsError(f"There is no ratio of throughput in {units}: the units differ.")
+    return _of(tuple(values), tuple(baseline))
+
+
+# A page asks for the same repeats several times, in its sentences, its table and its expert figures.
+@lru_cache(maxsize=4096)
+def _of(values: tuple[float, ...], baseline: tuple[float, ...]) -> Ratio:
     above, below = summarise(values), summarise(baseline)
     if min(above.n, below.n) >= FEWEST_FOR_INTERVAL:
         difference = estimate.of_repeats(values) - estimate.of_repeats(baseline)

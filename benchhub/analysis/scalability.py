@@ -79,9 +79,17 @@ def fit(levels: Levels) -> Law | None:
     if len(levels) < FEWEST_LEVELS:
         return None
     points = [(clients, value) for clients, values in sorted(levels.items()) for value in values]
-    solved = (_solve(points, used) for used in ((0, 1, 2), (0, 2), (0, 1), (0,)))
-    feasible = [one for one in solved if one is not None and min(one.coefficients) >= 0 and one.coefficients[0] > 0]
+    if (whole := _feasible(points, (0, 1, 2))) is not None:
+        return _law(whole, levels)
+    feasible = [one for used in ((0, 2), (0, 1), (0,)) if (one := _feasible(points, used)) is not None]
     return _law(min(feasible, key=lambda one: one.squares), levels) if feasible else None
+
+
+def _feasible(points: Sequence[tuple[int, float]], used: tuple[int, ...]) -> _Solution | None:
+    solution = _solve(points, used)
+    if solution is None or min(solution.coefficients) < 0 or solution.coefficients[0] <= 0:
+        return None
+    return solution
 
 
 @dataclass(frozen=True, slots=True)

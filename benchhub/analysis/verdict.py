@@ -76,7 +76,7 @@ class RunFacts:
     """What is known of one run; None is not known, and not checked.
 
     `doubts` are those of ingest as (code, text). `driver_busy_share` is of all CPUs of a driver that is not the
-    server's own machine. `throttle_events` counts how often a CPU was slowed down to cool off, or held back by a quota.
+    server's own machine. `throttle_events` counts how often a hardware thread was slowed down by heat.
     `blocks_read` were not found in shared buffers. `covered_s` is how long the series is.
     """
 
@@ -141,7 +141,8 @@ def _unsteady(facts: RunFacts) -> Iterator[Reason]:
 def _throttled(facts: RunFacts) -> Iterator[Reason]:
     if facts.throttle_events:
         times = "once" if facts.throttle_events == 1 else f"{facts.throttle_events:,} times"
-        yield Reason("throttled", f"CPUs were slowed down {times} during the run.", Weight.DOUBTFUL)
+        text = f"CPUs were slowed down by heat {times} during the run, counted by hardware thread."
+        yield Reason("throttled", text, Weight.DOUBTFUL)
 
 
 def _stolen(facts: RunFacts) -> Iterator[Reason]:

@@ -11,6 +11,7 @@ from .models import Attempt, Evidence, Experiment, Run
 from .states import FINAL, State
 
 IDLE_FILE = "idle.txt"
+HOSTS = ("system__driver", "system__hardware", "system__instance__host")
 
 
 def judge() -> None:
@@ -18,7 +19,7 @@ def judge() -> None:
     canaries = Run.objects.filter(experiment=OuterRef("pk"), is_canary=True)
     ended = Experiment.objects.filter(~Exists(canaries.exclude(state__in=FINAL)), canary=Experiment.Canary.WAITS)
     for experiment in ended:
-        _conclude(experiment, verdict(list(experiment.runs.filter(is_canary=True).select_related("system__driver"))))
+        _conclude(experiment, verdict(list(experiment.runs.filter(is_canary=True).select_related(*HOSTS))))
 
 
 def _conclude(experiment: Experiment, reasons: list[str]) -> None:
@@ -37,17 +38,29 @@ def verdict(runs: list[Run]) -> list[str]:
 
 
 def _busy(runs: list[Run]) -> list[str]:
-    """Hosts that were at work before a load started there: by the driver's CPU, and a server's load average."""
+    """Hosts that were at work before a load started there: by the driver's CPU, and another server's load average."""
     newest = Attempt.objects.filter(run__in=runs).order_by("run", "-number").distinct("run")
     attempts = {attempt.run_id: attempt for attempt in newest}
     files = Evidence.objects.filter(attempt__in=attempts.values(), name=IDLE_FILE)
     counted = {file.attempt_id: file.text.splitlines() for file in files}
-    found = []
-    for run in runs:
-        lines = counted.get(attempts[run.pk].pk, []) if run.pk in attempts else []
-        percent = busy_percent(lines[0], lines[1]) if len(lines) == 2 else None
-        if percent is not None and percent > BUSY_PERCENT:
-            found.append(
-                f"Before run {run.pk} {percent:.0f} % of the CPU of {run.system.driver} was busy with other work."
-            )
-    return found
+    had = [(run, attempts[run.pk]) for run in runs if run.pk in attempts]
+    found = [(_driver_busy(run, counted.get(attempt.pk, [])), _server_busy(run, attempt)) for run, attempt in had]
+    return [sentence for both in found for sentence in both if sentence]
+
+
+def _driver_busy(run: Run, lines: list[str]) -> str:
+    percent = busy_percent(lines[0], lines[1]) if len(lines) == 2 else None
+    if percent is None or percent <= BUSY_PERCENT:
+        return ""
+    return f"Before run {run.pk} {percent:.0f} % of the CPU of {run.system.driver} was busy with other work."
+
+
+def _server_busy(run: Run, attempt: Attempt) -> str:
+    """A server on a host of its own is looked at once before the start; its load is of the last minute."""
+    loads = (attempt.host_before or {}).get("load")
+    if run.system.driven_locally or not loads:
+        return ""
+    load, threads = loads[0], run.system.hardware.threads
+    if load <= threads * BUSY_PERCENT / 100:
+        return ""
+    return f"Before run {run.pk} the load average of {run.system.instance.host} was {load:g} on {threads} threads."

@@ -15,7 +15,7 @@ from django.db.models.functions import Cast, Coalesce, Concat, Now
 from benchhub.catalog.models import Host
 
 from .models import QUEUE_ORDER, Hold, Reservation, Run, Window
-from .states import FINAL, State
+from .states import ACTIVE, FINAL, State
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
@@ -83,20 +83,27 @@ def _is_outside() -> Q:
 
 def _waits_for_preparation() -> Q:
     """For loads and warm-ups planned before it; and a load for all that was planned on what it replaces."""
-    before = Run.objects.filter(
-        experiment=OuterRef("experiment"), system=OuterRef("system"), position__lt=OuterRef("position")
-    ).exclude(state__in=FINAL)
-    return Q(Exists(before.exclude(kind=Run.Kind.MEASURE))) | Q(kind=Run.Kind.LOAD) & Q(Exists(before))
+    own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).exclude(state__in=FINAL)
+    before = own.filter(position__lt=OuterRef("position"))
+    # The first is asked once for all runs, and mostly false: only then the database need not look run by run.
+    is_unprepared = Q(Exists(own.exclude(kind=Run.Kind.MEASURE))) & Q(Exists(before.exclude(kind=Run.Kind.MEASURE)))
+    return is_unprepared | Q(kind=Run.Kind.LOAD) & Q(Exists(before))
 
 
-def _waits_for_part() -> Exists:
-    """An earlier part of its design on the same server: they may need different data sets."""
-    earlier = Run.objects.filter(
-        experiment__design=OuterRef("experiment__design"),
-        experiment__lt=OuterRef("experiment"),
-        system__instance=OuterRef("system__instance"),
+def _waits_for_part() -> Q:
+    """An earlier part of its design has runs left on the same server: they may need different data sets."""
+    unfinished = ", ".join(f"'{state}'" for state in (State.QUEUED, *ACTIVE))
+    is_later = Func(
+        F("experiment_id"),
+        F("system__instance_id"),
+        template="((%(expressions)s) IN (SELECT later.id, earlier.instance_id FROM bench_experiment AS later JOIN "
+        "(SELECT DISTINCT of.design_id, of.id, system.instance_id FROM bench_experiment AS of "
+        "JOIN bench_run AS run ON run.experiment_id = of.id JOIN bench_system AS system ON system.id = run.system_id "
+        f"WHERE of.design_id IS NOT NULL AND run.state IN ({unfinished})) AS earlier "
+        "ON earlier.design_id = later.design_id AND earlier.id < later.id))",
+        output_field=BooleanField(),
     )
-    return Exists(earlier.exclude(state__in=FINAL))
+    return Q(experiment__design__isnull=False) & Q(is_later)
 
 
 def hosts(run: Run) -> list[Host]:
@@ -130,7 +137,7 @@ GATES = (
         _untrusted_hosts,
     ),
     Gate("without_data", _waits_for_preparation(), lambda _: "Its data set is not loaded (and warmed up) yet."),
-    Gate("part", Q(_waits_for_part()), lambda _: "An earlier part of its design uses the same server and comes first."),
+    Gate("part", _waits_for_part(), lambda _: "An earlier part of its design uses the same server and comes first."),
     Gate(
         "canary",
         Q(experiment__canary__in=["waits", "failed"], is_canary=False),

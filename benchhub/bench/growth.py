@@ -22,7 +22,6 @@ from .states import FINAL, State
 
 # Failed so often without a result, a level is not tried again.
 REFUSED_AFTER = 2
-CONFIDENCE = 0.95
 UNFINISHED = Run.objects.filter(experiment=OuterRef("pk")).exclude(state__in=FINAL)
 
 Found = dict[str, Any]
@@ -96,7 +95,7 @@ def _search(experiment: Experiment, runs: Sequence[Run]) -> tuple[Step, str, Fou
     from benchhub.analysis.search.advice import Goal, advise
     from benchhub.analysis.search.belief import Trial
 
-    goal = Goal(experiment.most_runs, experiment.noisy_runs, experiment.precision, CONFIDENCE, experiment.ceiling_ms)
+    goal = Goal(experiment.most_runs, experiment.noisy_runs, experiment.precision, ceiling_ms=experiment.ceiling_ms)
     measuring = [run for run in runs if run.kind == Run.Kind.MEASURE]
     counted = set(experiment.runs.measured().values_list("pk", flat=True))
     trials = [Trial(run.clients, run.result.throughput) for run in measuring if run.pk in counted]
@@ -116,7 +115,7 @@ def _refused(measuring: Sequence[Run], counted: set[int]) -> list[int]:
 def _decide(experiment: Experiment, _runs: Sequence[Run]) -> tuple[Step, str, Found]:
     """A pair of runs, in an order of their own. A pair of which a run has no result counts for nothing but its cost."""
     baseline, other = _systems(experiment)
-    question = decide.Question(experiment.most_runs // 2, experiment.precision, CONFIDENCE)
+    question = decide.Question(experiment.most_runs // 2, experiment.precision)
     pairs, spoilt = _pairs(experiment, baseline, other)
     verdict = decide.decide(pairs, question, spoilt=spoilt)
     found = asdict(verdict) | {"spoilt": spoilt, "sentence": verdict.sentence(other.label, baseline.label)}

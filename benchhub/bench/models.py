@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce, Now
 from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
+from .models_comparable import Comparability
 from .models_delivery import Delivery
 from .models_design import Design, Designed, SetAside
 from .models_growth import Grown, Growth
@@ -25,6 +26,7 @@ from .states import ACTIVE, FINAL, State
 
 # Django looks for an app's tables here.
 __all__ = [
+    "Comparability",
     "Delivery",
     "Design",
     "Growth",

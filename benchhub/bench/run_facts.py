@@ -33,6 +33,7 @@ def facts(
         failed_transactions=round(measures.get("failed_transactions", 0)),
         driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
         stolen_share=_stolen(deltas),
+        throttle_events=_throttled(deltas),
         blocks_read=deltas.get("pg_stat_database", {}).get("blks_read"),
         covered_s=len(series[0]) * series[1] if series else None,
         settings_changed=deltas.get("settings_changed", ()),
@@ -47,6 +48,11 @@ def _stolen(deltas: Mapping[str, Any]) -> float | None:
     """Of the host that lost more of it."""
     hosts = (deltas.get("cpu", {}), deltas.get("server_host", {}).get("cpu", {}))
     return max((cpu["steal_share"] for cpu in hosts if "steal_share" in cpu), default=None)
+
+
+def _throttled(deltas: Mapping[str, Any]) -> int | None:
+    hosts = (deltas, deltas.get("server_host", {}))
+    return max((int(host["throttle_events"]) for host in hosts if "throttle_events" in host), default=None)
 
 
 def checkpoints(deltas: Mapping[str, Any]) -> int | None:

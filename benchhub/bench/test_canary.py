@@ -3,7 +3,7 @@ import pytest
 from benchhub.catalog.models import Hardware
 
 from . import canary, gates, queue, testdata
-from .models import Design, Evidence, Experiment, Run
+from .models import Attempt, Design, Evidence, Experiment, Run
 
 pytestmark = pytest.mark.django_db
 IDLE = b"cpu 100 0 0 1000 0 0 0 0 0 0\ncpu 105 0 0 1095 0 0 0 0 0 0\n"  # 5 of 100 ticks
@@ -63,6 +63,19 @@ def test_a_host_that_was_busy_before_the_load_pauses_the_experiment(experiment):
     end(experiment, "succeeded", "succeeded", idle=BUSY)
     assert experiment.canary == "failed"
     assert "40 % of the CPU of box was busy with other work" in experiment.pause_reason
+
+
+def test_a_server_on_a_host_of_its_own_is_judged_by_its_load_before_the_start(experiment, system):
+    other = testdata.make_host("driver", "192.0.2.9")
+    run = experiment.runs.get(clients=8)
+    attempt = Attempt(run=run, host_before={"load": [0.4, 0, 0]})
+    assert canary._server_busy(run, attempt) == ""  # driven from the server's own host, whose CPU was counted
+    run.system.driver = other
+    assert canary._server_busy(run, attempt) == ""  # a tenth of 4 threads
+    attempt.host_before = {"load": [0.5, 0, 0]}
+    assert canary._server_busy(run, attempt) == f"Before run {run.pk} the load average of box was 0.5 on 4 threads."
+    attempt.host_before = None
+    assert canary._server_busy(run, attempt) == ""
 
 
 def test_a_person_may_go_on_in_spite_of_it(experiment):

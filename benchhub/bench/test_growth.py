@@ -16,7 +16,7 @@ from .states import State
 
 pytestmark = pytest.mark.django_db
 LEVELS = list(range(2, 161, 2))
-FIRST = [160, 6, 28, 72, 14]
+FIRST = [104, 28, 8]
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_nothing_but_the_first_level_is_planned_before_there_is_a_result(planned
     assert experiment.runs.count() == 0
     assert growth.grow() == 1
     [run] = waiting(experiment)
-    assert (run.clients, run.repeat, run.position, run.kind) == (160, 1, 1, "measure")
+    assert (run.clients, run.repeat, run.position, run.kind) == (104, 1, 1, "measure")
     assert run.spec["application_name"] == f"benchhub-{run.uuid}"
     assert growth.grow() == 0 and experiment.runs.count() == 1
 
@@ -79,11 +79,11 @@ def test_a_search_grows_to_the_peak_within_its_budget_and_ends(planned):
     steps = followed(experiment, lambda run: curve(run.clients))
     runs = list(experiment.runs.order_by("position"))
     assert steps == len(runs) <= 12
-    assert [run.clients for run in runs[:5]] == FIRST
+    assert [run.clients for run in runs[:3]] == FIRST
     grown = experiment.growth
     assert grown.stopped in (Growth.Stopped.KNOWN, Growth.Stopped.SPENT) and grown.stopped_at
     assert curve(grown.found["best"]) >= 0.99 * max(map(curve, LEVELS))
-    assert len(grown.steps) == steps and grown.steps[0]["clients"] == 160
+    assert len(grown.steps) == steps and grown.steps[0]["clients"] == 104
     assert growth.grow() == 0
 
 
@@ -112,11 +112,11 @@ def test_a_level_that_fails_twice_is_left_out_and_failures_are_paid_for(planned)
     growth.grow()
     for _ in range(2):
         [run] = waiting(experiment)
-        assert run.clients == 160
+        assert run.clients == 104
         testdata.ended(run, "failed", "out of memory")
         growth.grow()
     [run] = waiting(experiment)
-    assert run.clients != 160
+    assert run.clients != 104
     assert experiment.growth.found["runs_left"] == 6 and experiment.growth.found["spoilt"] == 2
 
 
@@ -127,7 +127,7 @@ def test_a_run_that_is_set_aside_no_longer_counts(planned):
     testdata.succeeded(run, 1.0)
     Run.objects.filter(pk=run.pk).update(set_aside_at="2026-01-01T00:00Z", set_aside_reason="a backup ran")
     growth.grow()
-    assert waiting(experiment)[0].clients == 160
+    assert waiting(experiment)[0].clients == 104
     assert experiment.growth.found["n"] == 0 and experiment.growth.found["spoilt"] == 1
 
 
@@ -194,9 +194,9 @@ def test_the_page_says_what_is_tried_next_what_is_believed_and_why_it_ended(plan
     assertContains(client.get(address), "0 of at most 8 runs were planned so far")
     growth.grow()
     page = client.get(address)
-    assertContains(page, "Next: 160 clients.")
+    assertContains(page, "Next: 104 clients.")
     assertNotContains(page, "It has ended")
-    testdata.succeeded(waiting(experiment)[0], curve(160))
+    testdata.succeeded(waiting(experiment)[0], curve(104))
     followed(experiment, lambda run: curve(run.clients))
     page = client.get(address)
     assertContains(page, f"{experiment.growth.found['best']} clients")
@@ -245,5 +245,5 @@ def test_a_search_on_a_real_server_grows_from_tick_to_tick(worker, system, exper
     load, *measuring = of.runs.order_by("position")
     assert [run.state for run in (load, *measuring)] == ["succeeded"] * (1 + len(measuring))
     assert 2 <= len(measuring) <= 4
-    assert [run.clients for run in measuring[:2]] == [3, 1]
+    assert [run.clients for run in measuring[:2]] == [3, 2]
     assert of.growth.stopped == "spent" and of.growth.found["best"] in (1, 2, 3)

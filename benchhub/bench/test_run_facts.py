@@ -22,6 +22,11 @@ def test_stolen_time_is_that_of_the_host_that_lost_more():
     assert of({}).stolen_share is None
 
 
+def test_throttling_is_that_of_the_host_that_was_slowed_down_more():
+    assert of({"throttle_events": 0, "server_host": {"throttle_events": 3}}).throttle_events == 3
+    assert of({}).throttle_events is None
+
+
 def test_the_series_says_how_long_the_run_was_covered():
     assert of({}, series=([1.0] * 40, 1.0)).covered_s == 40
     assert of({}).covered_s is None

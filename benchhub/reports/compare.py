@@ -14,6 +14,7 @@ from benchhub.bench.models import Experiment
 from benchhub.catalog.listing import Column, Listing
 
 from . import (
+    comparable,
     compare_csv,
     compare_filters,
     compare_found,
@@ -148,7 +149,11 @@ def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | No
     }
     groups = compare_page.groups(chosen)
     if len(groups) > 1:
-        return render(request, "reports/compare.html", {**context, **_refusal(groups, state)})
+        declared = comparable.declared(groups)
+        if not declared:
+            return _refused(request, groups, state, context)
+        context |= {"declared": declared, "differing": _differing(groups), "groups": [(group, "") for group in groups]}
+        chosen = comparable.as_one(chosen)
     if not chosen:
         return render(request, "reports/compare.html", context)
     together = _together(chosen, state)
@@ -161,6 +166,19 @@ def _others(chosen: Sequence[Chosen], left_out: Chosen) -> list[str]:
     return [one.key for one in chosen if one is not left_out]
 
 
+def _refused(
+    request: HttpRequest, groups: list[list[Chosen]], state: QueryDict, context: dict[str, Any]
+) -> HttpResponse:
+    """The refusal, and the form by which a person may declare the groups comparable all the same."""
+    form = comparable.DeclarationForm(request.POST or None)
+    may_be_declared = comparable.may_be_declared(groups) and request.user.has_perm("reports.change_comparison")
+    if request.method == "POST" and may_be_declared and form.is_valid():
+        comparable.declare(groups, form.cleaned_data["reason"], request.user)
+        return redirect(f"{reverse('compare')}{address(state)}")
+    shown = {**context, **_refusal(groups, state), "form": form if may_be_declared else None}
+    return render(request, "reports/compare.html", shown)
+
+
 def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
     """Why these curves are not compared, which fields differ, and which of them could be."""
     forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
@@ -170,6 +188,11 @@ def _refusal(groups: list[list[Chosen]], state: QueryDict) -> dict[str, Any]:
         "groups": kept,
         "differing": compare_page.differing(groups, forms),
     }
+
+
+def _differing(groups: list[list[Chosen]]) -> list[compare_page.Side]:
+    forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
+    return compare_page.differing(groups, forms)
 
 
 def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:

@@ -217,7 +217,7 @@ class HostNoise:
 
 def host_noise(chosen: Sequence[Chosen]) -> list[HostNoise]:
     hosts = {one.of.system.instance.host_id: str(one.of.system.instance.host) for one in chosen}
-    digests = {one.of.curve.protocol_digest for one in chosen}
+    digests = {run.protocol_id for one in chosen for run in one.runs}
     groups = noise_queries.repeats([pk for pk in hosts if pk], digests)
     floors = {pk: noise.floor(found) for pk, found in groups.items()}
     return [HostNoise(hosts[pk], floor) for pk, floor in floors.items() if floor]

@@ -18,7 +18,7 @@ from benchhub.analysis import peak, ratio, tuning
 from benchhub.analysis.ratio import Ratio
 from benchhub.analysis.tuning import NoTuningError, Tuning, Way
 
-from . import compare, compare_page, compare_queries
+from . import comparable, compare, compare_page, compare_queries
 from .compare_page import Chosen, Side
 from .exports import harmless
 from .figures import Figure
@@ -87,13 +87,15 @@ def _levels(chosen: Sequence[Chosen]) -> dict[str, list[int]]:
 
 def _series(chosen: Sequence[Chosen], way: Way, clients: str) -> dict[str, Any]:
     groups = compare_page.groups(chosen)
-    if len(groups) > 1:
+    declared = comparable.declared(groups)
+    if len(groups) > 1 and not declared:
         raise NoTuningError("These curves were run under different protocols or in different units.")
     at = int(clients) if re.fullmatch("[0-9]{1,9}", clients) else None
     found = tuning.series([peak.of_curve(one.of.curve) for one in chosen], way, at)
     listed = _steps(chosen, found)
     return {
         "tuning": found,
+        "declared": declared,
         "steps": listed,
         "baseline": chosen[0],
         "sentence": _together(found, chosen[0].label),

@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
 from benchhub.bench.models import Experiment, ExperimentSystem
 from benchhub.catalog.models import Configuration
@@ -71,9 +71,7 @@ def test_the_list_narrows_by_build_configuration_date_and_tag(reader, experiment
 
 
 def test_tags_are_put_to_an_experiment_as_words_between_commas(client, experiment):
-    user = get_user_model().objects.create_user("ada")
-    user.user_permissions.set(Permission.objects.filter(codename="change_tag"))
-    client.force_login(user)
+    client.force_login(make_user("ada", Role.RUNNER))
     path = f"/experiments/{experiment.pk}/tags"
     client.post(path, {"tags": "NVMe, before  the upgrade,, NVMe"})
     client.post(path, {"tags": "NVMe, after"})
@@ -84,8 +82,9 @@ def test_tags_are_put_to_an_experiment_as_words_between_commas(client, experimen
     assert experiment.tags.count() == 2
 
 
-def test_who_only_reads_puts_no_tags(reader, experiment):
-    assert reader.post(f"/experiments/{experiment.pk}/tags", {"tags": "x"}).status_code == 403
+def test_who_only_reads_puts_no_tags(client, experiment):
+    client.force_login(make_user("grace", Role.VIEWER))
+    assert client.post(f"/experiments/{experiment.pk}/tags", {"tags": "x"}).status_code == 403
     assert not experiment.tags.exists()
 
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from .templatetags.shown import chance, duration, figure, measured, moment, percent, significant, size
+from .templatetags.shown import chance, duration, figure, levels, measured, moment, percent, significant, size
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,11 @@ def test_text_from_a_target_is_escaped():
 @pytest.mark.parametrize(("p", "text"), [(0.00001, "&lt; 0.0001"), (0.00123, "0.0012"), (0.347, "0.35"), (None, "–")])
 def test_a_p_value_has_the_digits_that_matter(p, text):
     assert f">{text}<" in chance(p)
+
+
+@pytest.mark.parametrize(
+    ("clients", "text"),
+    [([8], "8"), ([1, 2], "1 and 2"), ([1, 2, 1000], "1, 2 and 1,000"), (list(range(2, 161, 2)), "2..160:2")],
+)
+def test_levels_are_listed_and_many_of_them_spelled_as_ranges(clients, text):
+    assert levels(clients) == text

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import compare, published, steps, tags, views
+from . import comparable, compare, published, steps, tags, views
 from .sharing import pages, shared
 
 urlpatterns = [
@@ -27,6 +27,7 @@ urlpatterns = [
     path("s/<str:token>/k/<str:key>/", shared.page, name="shared-open"),
     path("s/<str:token>/k/<str:key>/report", shared.page, {"as_report": True}, name="shared-open-report"),
     path("s/<str:token>/k/<str:key>/<str:name>", shared.file, name="shared-open-file"),
+    path("compare/declarations/<int:pk>/withdraw", comparable.withdraw, name="comparability-withdraw"),
     path("compare/steps/", steps.steps, name="tuning-steps"),
     path("published/", published.published, name="published"),
     path("published/<slug:slug>/", published.report, name="published-report"),

@@ -19,7 +19,7 @@ from .belief import MOST_TRIALS, Belief, Trial, believe
 from .shapes import Floats
 
 # Where between the lowest and the highest level, by ratio, a search begins.
-LADDER = (1.0, 0.25, 0.6, 0.82, 0.45)
+LADDER = (0.9, 0.6, 0.3)
 # Before so many runs nothing is called known: fewer tell too little of the shape.
 FEWEST = 9
 # Noise is high where it is believed to be above `NOISY` with `SURE`.
@@ -45,7 +45,7 @@ class Goal:
     runs: int
     noisy_runs: int
     precision: float = 0.01
-    confidence: float = 0.95
+    confidence: float = 0.97
     ceiling_ms: float | None = None
 
     def __post_init__(self) -> None:

@@ -77,13 +77,13 @@ def test_the_same_results_give_the_same_step_in_whatever_unit_they_are():
     assert in_thousands.estimate == pytest.approx(once.estimate / 1000)
 
 
-def test_a_search_begins_spread_by_ratio_with_the_highest_level():
-    # 2 x (160 / 2)^0.25 = 5.98, ^0.6 = 27.7, ^0.82 = 72.7, ^0.45 = 14.4
-    assert rungs(LEVELS) == [160, 6, 28, 72, 14]
-    assert rungs([1, 2, 3]) == [3, 1, 2]
+def test_a_search_begins_spread_by_ratio_from_above():
+    # 2 x (160 / 2)^0.9 = 103.2, ^0.6 = 27.7, ^0.3 = 7.4
+    assert rungs(LEVELS) == [104, 28, 8]
+    assert rungs([1, 2, 3]) == [3, 2, 1]
     assert rungs([7]) == [7]
     first = advise(LEVELS, [], GOAL)
-    assert (first.clients, first.stopped, first.runs_left, first.best) == (160, "", 12, None)
+    assert (first.clients, first.stopped, first.runs_left, first.best) == (104, "", 12, None)
 
 
 def test_under_a_ceiling_the_choice_follows_from_littles_law():
@@ -117,8 +117,8 @@ def test_a_level_that_was_refused_is_not_tried_again_and_runs_without_result_are
     wanted = advise(LEVELS, trials, goal).clients
     advice = advise(LEVELS, trials, goal, spoilt=2, refused=[wanted])
     assert advice.clients not in (wanted, None)
-    assert advice.runs_left == 12 - 5 - 2
-    assert advise(LEVELS, trials, goal, spoilt=7).stopped == "spent"
+    assert advice.runs_left == 12 - 3 - 2
+    assert advise(LEVELS, trials, goal, spoilt=9).stopped == "spent"
     assert advise(LEVELS, [], GOAL, spoilt=12).stopped == "spent"
     assert advise([4, 8], [], GOAL, spoilt=4, refused=[4, 8]).stopped == "refused"
 

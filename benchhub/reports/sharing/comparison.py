@@ -10,14 +10,14 @@ from django.http import QueryDict
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import compare_found, compare_page, compare_queries
+from benchhub.reports import comparable, compare_found, compare_page, compare_queries, findings
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.compare_queries import Key
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import terms
 
-from . import bundles, comparison_prices, comparison_results, comparison_systems, names
+from . import bundles, comparison_findings, comparison_prices, comparison_results, comparison_systems, names
 
 
 class NothingToPublishError(Exception):
@@ -26,12 +26,13 @@ class NothingToPublishError(Exception):
 
 def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at: datetime, release: str) -> Node:
     """Raises NothingToPublishError where these curves cannot be compared."""
-    chosen = _chosen(keys)
+    chosen, declared = _chosen(keys)
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     asked = terms(state, at.date())
     hardware = [one.of.system.hardware_id for one in chosen]
     priced = table([one.of for one in chosen], known(hardware, (asked.day, asked.today)), asked)
     found = compare_found.found(chosen)
+    said = findings.context(chosen, baseline, state.get(findings.CEILING, ""))
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -42,14 +43,17 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
         "release": release,
         "unit": baseline.of.curve.unit,
         "sections": [
-            comparison_results.findings(chosen, baseline, priced, remarks),
+            comparison_results.findings(chosen, baseline, priced, said, remarks),
             comparison_results.curves(chosen),
             comparison_results.levels(chosen, baseline),
+            *comparison_findings.loads(chosen, baseline),
+            comparison_findings.section(said, baseline),
             *comparison_prices.sections(priced, state),
-            *comparison_systems.sections(chosen, found),
+            *comparison_systems.sections(chosen, found, declared),
         ],
         "tables": [
             *comparison_results.tables(chosen, baseline),
+            *comparison_findings.tables(said, baseline),
             *comparison_prices.tables(priced),
             *comparison_systems.tables(chosen, found),
         ],
@@ -59,7 +63,8 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
     }
 
 
-def _chosen(keys: Sequence[Key]) -> list[Chosen]:
+def _chosen(keys: Sequence[Key]) -> tuple[list[Chosen], list[Node]]:
+    """The curves, and where their protocols differ, what somebody declared of that."""
     rows = compare_queries.chosen(keys)
     chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
     if problems or len(rows) < len(keys):
@@ -67,10 +72,13 @@ def _chosen(keys: Sequence[Key]) -> list[Chosen]:
     if not chosen:
         raise NothingToPublishError("Choose curves first: there is nothing to publish.")
     groups = compare_page.groups(chosen)
-    if len(groups) > 1:
-        forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
+    if len(groups) < 2:
+        return chosen, []
+    forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
+    if not (found := comparable.declared(groups)):
         raise NothingToPublishError(compare_page.refusal(groups, forms))
-    return chosen
+    differing = compare_page.differing(groups, forms)
+    return comparable.as_one(chosen), comparison_systems.declared([one.reason for one in found], groups, differing)
 
 
 def _summary(chosen: Sequence[Chosen], baseline: Chosen, priced: Table) -> str:

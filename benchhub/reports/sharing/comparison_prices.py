@@ -31,7 +31,7 @@ def sections(priced: Table, state: QueryDict) -> list[Node]:
     found = [nodes.section("prices", f"Price per {priced.unit}", _table(priced))]
     if model := pictures.drawn(state, priced):
         panels = [pictures.bars(priced), pictures.against_clients(priced, model), pictures.split(priced)]
-        blocks = [block for panel in panels for block in _panel(panel, about_discount(priced.terms))]
+        blocks = [block for panel in panels for block in panel_blocks(panel, about_discount(priced.terms))]
         found.append(nodes.section("price-figures", "Prices in figures", blocks))
     return found
 
@@ -104,7 +104,7 @@ def _said(cell: Cell, priced: Table) -> list[str]:
     return said
 
 
-def _panel(panel: Panel, about: Sequence[str]) -> list[Node]:
+def panel_blocks(panel: Panel, about: Sequence[str]) -> list[Node]:
     said = [nodes.paragraph(sentence, "plain", about) for sentence in panel.sentences]
     if panel.refusal or panel.figure is None:
         return [*said, nodes.paragraph(panel.refusal, "note")]

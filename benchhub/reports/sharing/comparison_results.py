@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
+from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
@@ -21,10 +22,17 @@ MARKS = (
     "Each open mark is one run. The line joins the medians; the bar is the spread of the repeats: their range, or from "
     "three on a 95% interval of the mean."
 )
+RATIOS = (
+    "From three repeats on each side the ratio is that of the geometric means, with its 95% interval, and whether it "
+    "tells the two apart is tested, corrected for the number of levels (Welch, Holm). With fewer, it is the ratio of "
+    "medians, and its range sets the worst repeat against the other's best, and the other way round."
+)
 UNDER_WAY = "Runs of this comparison were still to come when it was published."
 
 
-def findings(chosen: Sequence[Chosen], baseline: Chosen, priced: Table, remarks: str) -> Node:
+def findings(chosen: Sequence[Chosen], baseline: Chosen, priced: Table, said: Mapping[str, Any], remarks: str) -> Node:
+    """`said` is what reports.findings has to say."""
+    more = {finding.one.key: finding.sentences for finding in said["more"]}
     blocks = [nodes.paragraph(DEMONSTRATION, "note")] if any(one.experiment.is_demonstration for one in chosen) else []
     if any(not run.is_final for one in chosen for run in one.runs):
         blocks.append(nodes.paragraph(UNDER_WAY, "note"))
@@ -35,7 +43,7 @@ def findings(chosen: Sequence[Chosen], baseline: Chosen, priced: Table, remarks:
         if one is not baseline:
             first, *others = compare_page.sentences(one, baseline)
             blocks.append(nodes.paragraph(first, "lead", series=one.of.series))
-            blocks += [nodes.paragraph(sentence, "caption") for sentence in others]
+            blocks += [nodes.paragraph(sentence, "caption") for sentence in (*others, *more.get(one.key, ()))]
     if priced.lead:
         blocks.append(nodes.paragraph(priced.lead, "lead"))
     return nodes.section("found", "What was found", [*blocks, *_doubts(chosen)])
@@ -43,10 +51,17 @@ def findings(chosen: Sequence[Chosen], baseline: Chosen, priced: Table, remarks:
 
 def _doubts(chosen: Sequence[Chosen]) -> list[Node]:
     doubts = compare_page.all_doubts(chosen)
+    judged = [
+        nodes.paragraph(f"{one.label}: {verdict.words}.", series=one.of.series) for one, verdict in doubts.verdicts
+    ]
     if not doubts.count:
-        return [nodes.paragraph("There are no doubts about these curves that BenchHub knows of.", "caption")]
+        return [*judged, nodes.paragraph("There are no doubts about these curves that BenchHub knows of.", "caption")]
     together = [nodes.listing("Doubts", doubts.together, "doubts")] if doubts.together else []
-    return together + [nodes.listing(f"Doubts about {one.label}", said, "doubts") for one, said in doubts.of_curves]
+    return (
+        judged
+        + together
+        + [nodes.listing(f"Doubts about {one.label}", said, "doubts") for one, said in doubts.of_curves]
+    )
 
 
 def curves(chosen: Sequence[Chosen]) -> Node:
@@ -69,10 +84,7 @@ def curves(chosen: Sequence[Chosen]) -> Node:
 
 def levels(chosen: Sequence[Chosen], baseline: Chosen) -> Node:
     unit = baseline.of.curve.unit
-    said = (
-        f"Median throughput in {unit} and its ratio to {baseline.label}. The range of a ratio sets the worst repeat "
-        "against the other's best, and the other way round; where it holds 1, the repeats do not tell the two apart."
-    )
+    said = f"Median throughput in {unit} and its ratio to {baseline.label}. {RATIOS}"
     columns = [nodes.column("Clients", is_number=True)]
     columns += [nodes.column(f"{one.label}, {unit}", is_number=True, series=one.of.series) for one in chosen]
     rows = [
@@ -92,7 +104,7 @@ def _cell(cell: Cell | None, is_compared: bool) -> Node:
     notes.append(f"{spread.n} run{'s' * (spread.n > 1)}" + (f", {spread_words(cell)}" if spread.n > 1 else ""))
     if count := len(cell.level.doubts):
         notes.append(f"{count} doubt{'s' * (count > 1)}")
-    tags = [*(["best"] if cell.is_best else []), *(["overlap"] if _overlaps(cell) else [])]
+    tags = [*(["best"] if cell.is_best else []), *_unsure(cell)]
     median = significant(spread.median, spread.digits)
     return nodes.cell(median, exact=repr(spread.median), notes=notes, tags=tags, role="strong")
 
@@ -108,8 +120,10 @@ def _ratio(cell: Cell) -> str:
     return cell.times or "not in the baseline"
 
 
-def _overlaps(cell: Cell) -> bool:
-    return not cell.is_baseline and cell.ratio is not None and cell.ratio.overlaps
+def _unsure(cell: Cell) -> list[str]:
+    if cell.is_baseline or cell.ratio is None or not cell.ratio.overlaps:
+        return []
+    return ["not told apart" if cell.ratio.is_tested else "overlap"]
 
 
 def tables(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:

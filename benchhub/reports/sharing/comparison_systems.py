@@ -16,6 +16,8 @@ from benchhub.reports.templatetags.shown import duration
 from .comparison_results import from_csv
 
 VENDOR, HOST = ("vendor",), ("host",)
+DECLARED = "These curves are of different protocols. Somebody declared them comparable all the same:"
+FIRST_PROTOCOL = "The protocol of the first curve; the table above says where that of others differs."
 # Facts that name who made the machine.
 OF_VENDORS = (
     "model",
@@ -30,7 +32,8 @@ OF_VENDORS = (
 )
 
 
-def sections(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
+def sections(chosen: Sequence[Chosen], facts: Facts, declared: Sequence[Node]) -> list[Node]:
+    """`declared` is what makes curves of different protocols comparable; empty for one protocol."""
     return [
         nodes.section(
             "hardware", "Hardware, as bought", [_sides("hardware-table", "Hardware", hardware(chosen), chosen)]
@@ -38,7 +41,7 @@ def sections(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
         nodes.section("environment", "Environment, as found", _environment(chosen, facts)),
         nodes.section("tuning", "Tuning, as asked for", _tuning(chosen)),
         nodes.section("differences", "What differs between the systems", _differences(chosen)),
-        nodes.section("method", "Method", _method(chosen)),
+        nodes.section("method", "Method", [*declared, *_method(chosen, is_one=not declared)]),
         nodes.section("sources", "Where the curves come from", _sources(chosen)),
         nodes.section("settings", "Settings, as found", _settings(chosen, facts)),
     ]
@@ -114,12 +117,23 @@ def _differences(chosen: Sequence[Chosen]) -> list[Node]:
     return [nodes.paragraph(compare_page.nothing_asked(hardware(chosen)))]
 
 
-def _method(chosen: Sequence[Chosen]) -> list[Node]:
+def declared(reasons: Sequence[str], groups: Sequence[Sequence[Chosen]], differing: Sequence[Side]) -> list[Node]:
+    """That protocols differ, in what, and why somebody holds them comparable all the same."""
+    heads = [", ".join(one.label for one in group) for group in groups]
+    columns = [nodes.column("Field"), *map(nodes.column, heads)]
+    shown = nodes.table(
+        "declared-table", "What differs between the protocols", columns, map(_side, differing), style="sides"
+    )
+    said = [nodes.paragraph(f"{DECLARED} {reason}", "note") for reason in reasons]
+    return [*said, shown]
+
+
+def _method(chosen: Sequence[Chosen], *, is_one: bool) -> list[Node]:
     rows = [
         nodes.row([nodes.cell(name, role="head"), nodes.cell(asked)]) for name, asked in compare_found.protocol(chosen)
     ]
     return [
-        nodes.paragraph(compare_found.ONE_PROTOCOL),
+        nodes.paragraph(compare_found.ONE_PROTOCOL if is_one else FIRST_PROTOCOL),
         nodes.table("protocol", "Protocol", [nodes.column("What"), nodes.column("As asked for")], rows, style="given"),
         nodes.paragraph(compare_found.DESIGN),
     ]

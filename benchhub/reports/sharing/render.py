@@ -24,8 +24,8 @@ STYLES = ("css/benchhub.css", "css/shared.css")
 SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js")
 # A report reads from what was tested to what follows; the page begins with what was found.
 REPORT_ORDER = (
-    "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "prices", "price-figures",
-    "found", "sources", "settings",
+    "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "loads", "statistics", "prices",
+    "price-figures", "found", "sources", "settings",
 )  # fmt: skip
 REPORT_TITLES = {"found": "Conclusions, and how sure they are", "settings": "Appendix: settings, as found"}
 PAGES_KEPT = 64

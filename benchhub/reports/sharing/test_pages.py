@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -5,8 +6,10 @@ from django.contrib.auth import get_user_model
 from django.http import QueryDict
 from django.utils.html import escape
 
+from benchhub.bench import testdata
+from benchhub.bench.models import Comparability, Protocol
 from benchhub.catalog.models import ListPrice
-from benchhub.reports import published, published_files, published_page
+from benchhub.reports import compare, published, published_files, published_page
 from benchhub.reports.models import Comparison, Link, Snapshot
 from benchhub.reports.testdata import both, key
 
@@ -67,6 +70,25 @@ def test_curves_of_other_protocols_are_not_published(comparison, experiment, sys
     with pytest.raises(NothingToPublishError, match="are not there any more"):
         publish.comparison_snapshot(comparison, QueryDict("curve=1-2"), [(0, 0), (0, 1)], publisher)
     assert not Snapshot.objects.exists()
+
+
+def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(experiment, systems, publisher):
+    slow = testdata.make_experiment(systems[:1], name="By TLS")
+    testdata.succeeded(testdata.make_run(slow, systems[0], 8, 1, protocol=Protocol.of({"path": "tls"})), 500.0)
+    kept = Comparison.objects.create(
+        title="x", query=f"curve={key(experiment, systems[0])}&curve={key(slow, systems[0])}"
+    )
+    state = QueryDict(kept.query)
+    with pytest.raises(NothingToPublishError, match="not comparable"):
+        publish.comparison_snapshot(kept, state, compare.chosen_keys(state), publisher)
+    digests = sorted(Protocol.of({"path": path}).pk for path in ("socket", "tls"))
+    reason = {"reason": "The network is never the bottleneck here.", "declared_by": publisher}
+    Comparability.objects.create(first_id=digests[0], second_id=digests[1], **reason)
+    made = publish.comparison_snapshot(kept, state, compare.chosen_keys(state), publisher)
+    method = next(one for one in json.loads(bytes(made.content))["sections"] if one["id"] == "method")
+    assert method["blocks"][0]["text"].endswith("all the same: The network is never the bottleneck here.")
+    cells = [[cell["text"] for cell in row["cells"]] for row in method["blocks"][1]["rows"]]
+    assert ["connection path", "socket", "tls"] in cells
 
 
 def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapshot):
@@ -170,5 +192,5 @@ def test_a_price_that_did_not_move_says_so(client, snapshot):
 def test_the_page_of_a_snapshot_takes_few_queries(client, snapshot, share, django_assert_num_queries):
     for _ in range(3):
         share(["host"])
-    with django_assert_num_queries(6):  # session, user, its rights (2), snapshot, links
+    with django_assert_num_queries(7):  # session, user, its rights (3), snapshot, links
         client.get(f"/snapshots/{snapshot.pk}/")

@@ -38,10 +38,10 @@ def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
     found = document(snapshot)
     assert (found["format"], found["version"], found["unit"]) == ("benchhub.snapshot", 1, "TPS")
     assert [section["id"] for section in found["sections"]] == [
-        "found", "curves", "levels", "prices", "price-figures", "hardware", "environment", "tuning", "differences",
-        "method", "sources", "settings",
+        "found", "curves", "levels", "statistics", "prices", "price-figures", "hardware", "environment", "tuning",
+        "differences", "method", "sources", "settings",
     ]  # fmt: skip
-    assert [table["id"] for table in found["tables"]] == ["levels", "prices", "systems", "settings"]
+    assert [table["id"] for table in found["tables"]] == ["levels", "findings", "prices", "systems", "settings"]
 
 
 def test_a_snapshot_and_what_a_link_shows_of_it_are_never_rewritten(snapshot, share):
@@ -253,8 +253,8 @@ def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(sh
     text = stranger.get(f"{address}report").content.decode()
     heads = [part.partition("</h2>")[0].partition(">")[2] for part in text.split("<h2")[1:]]
     assert heads[0] == "1. Hardware, as bought"
-    assert "10. Conclusions, and how sure they are" in heads
-    assert heads[-2] == "12. Appendix: settings, as found"
+    assert "11. Conclusions, and how sure they are" in heads
+    assert heads[-2] == "13. Appendix: settings, as found"
 
 
 def test_a_reader_can_repeat_each_peak_by_files_that_name_no_host(share, stranger):
@@ -272,7 +272,7 @@ def test_an_unknown_file_names_those_there_are(share, stranger):
     _, address = share()
     answer = stranger.get(f"{address}secrets.csv")
     assert answer.status_code == 404
-    assert b"data.json, page.html, report.html, levels.csv, prices.csv" in answer.content
+    assert b"data.json, page.html, report.html, levels.csv, findings.csv, prices.csv" in answer.content
 
 
 def test_where_there_is_no_chromium_the_page_and_the_file_say_so(share, stranger, monkeypatch):

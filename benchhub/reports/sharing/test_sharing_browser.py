@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 from pypdf import PdfReader
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
 from benchhub.reports.models import Link
 from conftest import is_too_wide
 
@@ -21,8 +21,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture
 def signed_in(page):
-    user = get_user_model().objects.create_superuser("ada", password="engine")
-    user.user_permissions.set(Permission.objects.filter(content_type__app_label="reports"))
+    user = make_user("ada", Role.RUNNER)
     client = Client()
     client.force_login(user)
     page.goto("/login/")

@@ -73,7 +73,7 @@ def levels(clients: Sequence[int]) -> str:
     """1, 2 and 4; of many their ranges: 2..160:2."""
     if len(clients) > SPELLED_OUT:
         return spell(clients)
-    *first, last = map(str, clients)
+    *first, last = (f"{level:,}" for level in clients)
     return f"{', '.join(first)} and {last}" if first else last
 
 

@@ -13,7 +13,7 @@ import benchhub.catalog.secret_field
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("bench", "0010_offer_rates_to_an_open_loop"),
+        ("bench", "0011_declare_protocols_comparable"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
