@@ -27,7 +27,7 @@ ENTRIES = (
     ("Users", "users"),
 )
 # Lists that one entry leads to beside its own.
-BESIDE = {"prices": ("price-sheets", "licence-models", "exchange-rates"), "users": ("audit-log",)}
+BESIDE = {"prices": ("price-sheets", "licence-models", "exchange-rates"), "users": ("audit-log", "webhooks")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,8 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 30_000
 
 # HTTPS=1 when people reach BenchHub by https (a proxy in front that sets X-Forwarded-Proto).
 HTTPS = os.environ.get("HTTPS", "0") == "1"
+# WEBHOOK_NETWORKS: networks that webhooks may reach although they are private, such as 10.0.0.0/8,192.168.7.0/24.
+WEBHOOK_NETWORKS = _list("WEBHOOK_NETWORKS")
 # METRICS_TOKEN: lets a machine read /metrics and /health; without it only people who have signed in can.
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS

@@ -178,6 +178,23 @@ def test_periods_block_a_host_and_are_removed(runner, host):
     assert not Reservation.objects.exists()
 
 
+def test_a_webhook_shows_its_secret_once_and_what_it_was_told(admin, viewer, waiting):
+    sent = {"name": "ci", "url": "https://ci.example.org/hook", "events": ["run.ended"]}
+    made = admin.send("post", "webhooks/", sent)
+    assert made.status_code == 201 and len(made.json()["secret"]) > 40, made.content
+    admin.send("post", f"experiments/{waiting.pk}/cancel/")
+    pk = made.json()["id"]
+    shown = admin.send("get", f"webhooks/{pk}/")
+    assert (shown.json()["target"], "secret" in shown.json()) == (sent["url"], False)
+    [told] = admin.send("get", f"webhooks/{pk}/notices/").json()
+    assert (told["event"], told["state"], told["payload"]["run"]["state"]) == ("run.ended", "due", "cancelled")
+    assert viewer.send("get", "webhooks/").status_code == 403
+    assert admin.send("patch", f"webhooks/{pk}/", {"is_active": False}).json()["is_active"] is False
+    private = admin.send("post", "webhooks/", {**sent, "name": "b", "url": "http://127.0.0.1/"})
+    assert private.json()["errors"][0]["pointer"] == "/url"
+    assert admin.send("delete", f"webhooks/{pk}/").status_code == 204
+
+
 def test_runs_are_listed_in_order_with_pages(viewer, experiment):
     page = viewer.send("get", f"runs/?experiment={experiment.pk}&ordering=clients&page_size=3").json()
     seen = [one["clients"] for one in page["results"]]

@@ -31,15 +31,16 @@ DELETE reservations/{id}/ windows/{id}/
 """
 INGEST = "POST deliveries/"
 ADMIN = """
+GET webhooks/ webhooks/{id}/ webhooks/{id}/notices/
 POST hosts/ hosts/{id}/look/ hosts/{id}/approve/ instances/ instances/{id}/retire/ instances/{id}/show-again/
 hardware/ hardware/{id}/revise/ hardware/{id}/retire/ hardware/{id}/show-again/
 configurations/ configurations/{id}/revise/ configurations/{id}/retire/ configurations/{id}/show-again/
 workloads/ workloads/{id}/revise/ workloads/{id}/retire/ workloads/{id}/show-again/
 licence-models/ licence-models/{id}/revise/ licence-models/{id}/retire/ licence-models/{id}/show-again/
 price-sheets/ price-sheets/{id}/revise/ price-sheets/{id}/retire/ price-sheets/{id}/show-again/
-prices/ exchange-rates/
-PATCH hosts/{id}/ instances/{id}/
-DELETE hosts/{id}/ instances/{id}/
+prices/ exchange-rates/ webhooks/
+PATCH hosts/{id}/ instances/{id}/ webhooks/{id}/
+DELETE hosts/{id}/ instances/{id}/ webhooks/{id}/
 """
 # What a runner without a permit is refused, with a body that names the other's host or experiment.
 ON_A_HOST = """

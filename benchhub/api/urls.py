@@ -2,7 +2,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import APIRootView, DefaultRouter
 
-from . import bench, catalogue, comparisons, ingest, licensing, problems, times, workloads
+from . import bench, catalogue, comparisons, ingest, licensing, problems, times, webhooks, workloads
 from .authentication import HasScope
 from .base import View
 
@@ -46,6 +46,7 @@ router.register("experiments", bench.Experiments, "experiment")
 router.register("runs", bench.Runs, "run")
 router.register("reservations", times.Reservations, "reservation")
 router.register("windows", times.Windows, "window")
+router.register("webhooks", webhooks.Webhooks, "webhook")
 router.register("deliveries", ingest.Deliveries, "delivery")
 router.register("comparisons", comparisons.Comparisons, "comparison")
 

@@ -20,6 +20,7 @@ from .models_delivery import Delivery
 from .models_design import Design, Designed, SetAside
 from .models_growth import Grown, Growth
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
+from .models_webhooks import Notice, Webhook
 from .models_workers import Worker
 from .states import ACTIVE, FINAL, State
 
@@ -31,8 +32,10 @@ __all__ = [
     "Growth",
     "Hold",
     "LiveLog",
+    "Notice",
     "Reservation",
     "Watch",
+    "Webhook",
     "Window",
     "Worker",
 ]

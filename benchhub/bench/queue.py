@@ -16,7 +16,7 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from . import canary, gates
+from . import canary, gates, notices
 from .models import Attempt, Event, Experiment, Hold, Run, Watch
 from .states import ACTIVE, FINAL, State, may_move
 
@@ -59,6 +59,8 @@ def move(run: Run, state: State, reason: str = "", fence: int = 0) -> None:
     if state in stamps:
         fields[stamps[state]] = Now()
     Run.objects.filter(pk=run.pk).update(**fields)
+    if state in FINAL:
+        notices.note_end(run)
 
 
 # --- reserving -----------------------------------------------------------------------------------------------

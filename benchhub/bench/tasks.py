@@ -10,7 +10,7 @@ from django.conf import settings
 from benchhub import celery
 from benchhub.celery import app
 
-from . import execution, tidy, timetable, visits, workers
+from . import execution, notices, tidy, timetable, visits, workers
 
 _deciding = threading.Lock()
 _last_s = [float("-inf")]
@@ -29,6 +29,14 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
     execution.tick(celery.wake, run_ids)
     if is_scheduled:
         tidy.tidy()
+        if notices.is_any_due():
+            notify.delay()
+
+
+@app.task(name="bench.notify", ignore_result=True)  # type: ignore[untyped-decorator]  # as above
+def notify() -> None:
+    """Apart from the ticks, which never wait for what people have typed the address of."""
+    notices.send_due()
 
 
 def is_due() -> bool:

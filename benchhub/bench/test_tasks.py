@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings
 
-from benchhub.bench import execution, tasks, tidy, timetable, visits, workers
+from benchhub.bench import execution, notices, tasks, tidy, timetable, visits, workers
 
 
 @pytest.fixture
@@ -13,6 +13,7 @@ def taken(monkeypatch):
     monkeypatch.setattr(workers, "note", lambda: None)
     monkeypatch.setattr(visits, "visit_hosts", lambda: 0)
     monkeypatch.setattr(tidy, "tidy", lambda: 0)
+    monkeypatch.setattr(notices, "is_any_due", lambda: False)
     monkeypatch.setattr(timetable, "expand", lambda: 0)
     monkeypatch.setattr(execution, "tick", lambda _wake, run_ids: taken.append(tuple(run_ids)))
     monkeypatch.setattr(tasks, "_last_s", [float("-inf")])

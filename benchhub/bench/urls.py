@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import aside, control, designs, repeats, times, views, views_bundle, views_vitals
+from . import aside, control, designs, repeats, times, views, views_bundle, views_vitals, webhooks
 
 urlpatterns = [
     path("health", views_vitals.health, name="health"),
@@ -33,6 +33,11 @@ urlpatterns = [
     path("runs/<int:pk>/put-back", aside.run_put_back, name="run-put-back"),
     path("runs/<int:pk>/rerun", control.run_rerun, name="run-rerun"),
     path("runs/<int:pk>/log/<str:stream>", control.run_log, name="run-log"),
+    path("webhooks/", webhooks.webhooks, name="webhooks"),
+    path("webhooks/add", webhooks.add, name="webhook-add"),
+    path("webhooks/<int:pk>/", webhooks.webhook, name="webhook"),
+    path("webhooks/<int:pk>/edit", webhooks.edit, name="webhook-edit"),
+    path("webhooks/<int:pk>/delete", webhooks.delete, name="webhook-delete"),
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/cancel", views.run_cancel, name="run-cancel"),
     path("runs/<int:pk>/bundle.tar.gz", views_bundle.run_bundle, name="run-bundle"),
