@@ -54,12 +54,10 @@ CHROMIUM_FLAGS = (
 OF_THE_CLONE = (CLONE / "tests", CLONE / "benchhub" / "demo")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Tests of one file stay in one process, as they share what takes long to start; those of the clone as well."""
-    for item in items:
-        is_of_clone = any(item.path.is_relative_to(folder) for folder in OF_THE_CLONE)
-        item.add_marker(pytest.mark.xdist_group("clone" if is_of_clone else str(item.path)))
+    is_of_clone = any(item.path.is_relative_to(folder) for folder in OF_THE_CLONE)
+    item.add_marker(pytest.mark.xdist_group("clone" if is_of_clone else item.path.stem))
 
 
 @contextmanager
