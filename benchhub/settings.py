@@ -155,6 +155,8 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    # The page to browse is for people; programs ask for JSON or CSV.
+    "RENDERER_WHITELIST": ["rest_framework.renderers.JSONRenderer", "benchhub.api.renderers.Csv"],
     "POSTPROCESSING_HOOKS": ["benchhub.api.schema.complete"],
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -112,6 +113,7 @@ def flat(detail: Any, pointer: str = "") -> Iterator[dict[str, str]]:
         yield {"pointer": pointer, "detail": str(detail)}
 
 
+@csrf_exempt
 @login_not_required
 def not_found(request: Any, *_: Any, **__: Any) -> JsonResponse:
     """For addresses below /api/ that lead nowhere."""

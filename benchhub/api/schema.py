@@ -110,13 +110,13 @@ def _response(code: int) -> dict[str, Any]:
 
 
 def _complete(address: str, method: str, operation: dict[str, Any]) -> None:
-    codes = [401, 403, 404, 406, 400]
+    codes = [400, 401, 403, 404, 406, 422]
     headers = []
     if method == "get":
         headers.append("IfNoneMatch")
         operation["responses"].setdefault("304", {"description": "It is still what you have."})
     else:
-        codes += [409, 412, 413, 415, 422]
+        codes += [409, 412, 413, 415]
         headers += ["IdempotencyKey"] if method == "post" else ["IfMatch"]
     if address.endswith("/revise/"):
         headers.append("IfMatch")

@@ -13,7 +13,12 @@ REVISED = ("id", "url", "name", "revision", "retired_at")
 
 
 class Host(Shown):
-    interference_group = serializers.CharField(source="interference_group.name", default=None, read_only=True)
+    interference_group = serializers.CharField(
+        source="interference_group.name", default=None, read_only=True, allow_null=True
+    )
+    wanted = serializers.CharField(
+        read_only=True, help_text="What a worker is asked to look for: key, facts or nothing."
+    )
     fingerprint = serializers.SerializerMethodField(help_text="Of the approved key, as ssh-keygen -l prints it.")
     offered_fingerprint = serializers.SerializerMethodField(help_text="Of the key that waits for approval.")
     install_line = serializers.SerializerMethodField(help_text="Shell that lets BenchHub log in there.")

@@ -29,7 +29,7 @@ class Experiment(Shown):
     bad_count = serializers.IntegerField(read_only=True, help_text="Runs that failed or were lost.")
     cancelled_count = serializers.IntegerField(read_only=True)
     is_over = serializers.SerializerMethodField(help_text="Whether all its runs have ended.")
-    created_by = serializers.SlugRelatedField(slug_field="username", read_only=True)
+    created_by = serializers.SlugRelatedField(slug_field="username", read_only=True, allow_null=True)
 
     class Meta:
         model = models.Experiment

@@ -1,5 +1,6 @@
 import pytest
 from django.core.management import call_command
+from django.test import Client
 
 from benchhub.accounts.models import Entry
 from benchhub.bench import testdata
@@ -245,7 +246,10 @@ def test_json_that_cannot_be_read_and_other_media_types_are_problems(admin):
     broken = admin.post("/api/v1/hardware/", "{", content_type="application/json")
     assert (broken.status_code, broken.json()["title"]) == (400, "The request cannot be read")
     assert admin.post("/api/v1/hardware/", "x", content_type="text/plain").status_code == 415
-    assert admin.send("get", "nowhere/").json()["type"] == "/api/v1/problems/not-found"
+    for method in ("get", "post", "delete"):
+        nowhere = Client(enforce_csrf_checks=True)
+        answer = getattr(nowhere, method)("/api/v1/hosts/0.5/probe/")
+        assert (answer.status_code, answer.json()["type"]) == (404, "/api/v1/problems/not-found")
 
 
 def test_what_a_program_did_stands_in_the_audit_log_with_its_token(admin):

@@ -139,7 +139,7 @@ def _outcome(notice: Notice, error: str) -> dict[str, Any]:
 
 def wait(attempts: int) -> timedelta:
     """30 s after the first attempt, then three times as long each time."""
-    return FIRST_WAIT * 3 ** (attempts - 1)
+    return FIRST_WAIT * int(3 ** (attempts - 1))
 
 
 def headers(notice: Notice, body: bytes, at_s: int | None = None) -> dict[str, str]:
