@@ -16,7 +16,7 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
 from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Design, Protocol, Run, Window
+from benchhub.bench.models import Design, Notice, Protocol, Run, Webhook, Window
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -105,12 +105,25 @@ PAGES = {
     "workload-add": None,
     "workload-revise": "workload",
     "workload-retire": "workload",
+    "account": None,
+    "password-change": None,
+    "token-add": None,
+    "users": None,
+    "user-add": None,
+    "user-edit": "colleague",
+    "audit-log": None,
+    "webhooks": None,
+    "webhook-add": None,
+    "webhook": "webhook",
+    "webhook-edit": "webhook",
+    "webhook-delete": "webhook",
 }
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
 NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
+NOT_PAGES |= {"token-revoke"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
 NOT_PAGES |= {"shared-open-file", "run-bundle", "published-publish", "comparability-withdraw"}
@@ -169,7 +182,14 @@ def rows():
     state = QueryDict(kept.query)
     snapshot = publish.comparison_snapshot(kept, state, compare.chosen_keys(state), AnonymousUser())
     link, _ = publish.link(snapshot, ["host"], "correct horse", None, name="A reader")
+    colleague = get_user_model().objects.create_user("grace")
+    webhook = Webhook.objects.create(
+        name="Chat", url="https://example.org/hook", events=["run.ended"], secret="s", created_by=colleague
+    )
+    Notice.objects.create(webhook=webhook, event="run.ended", experiment=experiment, run=run)
     return {
+        "colleague": colleague,
+        "webhook": webhook,
         "comparison": kept,
         "snapshot": snapshot,
         "link": link,
@@ -346,7 +366,8 @@ def test_a_fault_would_be_found(tab):
 def names(resolver):
     for pattern in resolver.url_patterns:
         if isinstance(pattern, URLResolver):
-            yield from names(pattern)
+            # The API's names are those of what it answers in JSON.
+            yield from names(pattern) if pattern.namespace is None else ()
         elif pattern.name:
             yield pattern.name
 
