@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
-from django.db import DataError, transaction
+from django.db import DataError, models, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
-from django_filters.rest_framework import DjangoFilterBackend
+from django_filters.fields import IsoDateTimeField
+from django_filters.rest_framework import DjangoFilterBackend, FilterSet, IsoDateTimeFilter
 from rest_framework import filters, mixins, pagination, renderers, serializers, status, viewsets
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import NotFound
@@ -47,8 +48,29 @@ class Pages(pagination.CursorPagination):
             raise NotFound("This cursor leads nowhere: start again without one.") from error
 
 
+class Utc(IsoDateTimeField):
+    """In UTC: Python knows offsets of 20 hours, and PostgreSQL refuses them."""
+
+    def clean(self, value: Any) -> Any:
+        read = super().clean(value)
+        try:
+            return read.astimezone(UTC) if read else read
+        except OverflowError as error:
+            raise ValidationError("Write a time of this calendar.") from error
+
+
+class UtcFilter(IsoDateTimeFilter):
+    field_class = Utc
+
+
+class Lookups(FilterSet):
+    FILTER_DEFAULTS = {**FilterSet.FILTER_DEFAULTS, models.DateTimeField: {"filter_class": UtcFilter}}
+
+
 class Filters(DjangoFilterBackend):
     """Refuses parameters that nothing reads: a misspelt filter would otherwise let everything through."""
+
+    filterset_base = Lookups
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         filterset = self.get_filterset_class(view, queryset)

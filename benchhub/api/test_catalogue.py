@@ -215,6 +215,9 @@ def test_a_filter_that_does_not_exist_and_a_bent_cursor_are_refused(admin, hardw
     assert (misspelt.status_code, pointers(misspelt)) == (400, ["?nmae"])
     assert admin.send("get", "hardware/?cursor=cD14JTAw&ordering=name").status_code == 404
     assert admin.send("get", "prices/?priced_on__gte=soon").status_code == 422
+    far = {"at__gte": "2026-01-01T00:00:00+20:00"}
+    assert admin.get("/api/v1/deliveries/", far).status_code == 200
+    assert admin.get("/api/v1/deliveries/", {"at__gte": "0001-01-01T00:00:00+20:00"}).status_code == 422
 
 
 def test_what_has_not_changed_is_not_sent_again(admin, hardware):
