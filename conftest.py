@@ -50,14 +50,9 @@ CHROMIUM_FLAGS = (
 )
 
 
-# What lies in the clone, its account and its demonstration, is there once, however many processes run tests.
-OF_THE_CLONE = (CLONE / "tests", CLONE / "benchhub" / "demo")
-
-
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Tests of one file stay in one process, as they share what takes long to start; those of the clone as well."""
-    is_of_clone = any(item.path.is_relative_to(folder) for folder in OF_THE_CLONE)
-    item.add_marker(pytest.mark.xdist_group("clone" if is_of_clone else item.path.stem))
+    """Tests of one file stay in one process, as they share what takes long to start."""
+    item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(CLONE).with_suffix(""))))
 
 
 @contextmanager
