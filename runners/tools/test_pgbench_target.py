@@ -85,7 +85,9 @@ def test_a_data_set_is_loaded_verified_warmed_up_and_measured(cluster: Cluster, 
     assert measures["logged_transactions"] == measures["transactions"] > 0
     assert measures["logged_latency_average_ms"] == pytest.approx(measures["latency_average_ms"], abs=0.001)
     assert measures["latency_p50_ms"] <= measures["latency_p99_ms"]
-    assert {one.metric for one in result.series} == {"tps", "warmup_tps", "latency_ms", "latency_stddev_ms", "failed"}
+    # A warm-up of one second may end before pgbench reports its first.
+    metrics = {one.metric for one in result.series} - {"warmup_tps"}
+    assert metrics == {"tps", "latency_ms", "latency_stddev_ms", "failed"}
     assert result.doubts == ()
 
 

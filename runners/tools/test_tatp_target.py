@@ -107,7 +107,7 @@ def _assert_refused_are_not_in_response_times(value: dict[str, float], result: R
     for name in ("UPDATE_SUBSCRIBER_DATA", "INSERT_CALL_FORWARDING", "DELETE_CALL_FORWARDING"):
         key = name.lower()
         succeeded = value[f"executions_{key}"] * value[f"success_{key}"] / 100
-        assert logged[name] == pytest.approx(succeeded, rel=0.2)
+        assert logged[name] == pytest.approx(succeeded, rel=0.35)
     assert logged["latency"] == pytest.approx(value["mqth"] * value["measured_s"], rel=0.2)
 
 
