@@ -28,7 +28,8 @@ POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/re
 experiments/{id}/pause/ experiments/{id}/resume/ experiments/{id}/move/ runs/{id}/cancel/ runs/{id}/rerun/
 hosts/{id}/probe/ hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
 kept-comparisons/ kept-comparisons/{id}/publish/ snapshots/{id}/links/ links/{id}/pause/ links/{id}/resume/
-links/{id}/revoke/ published-reports/{id}/publish/
+links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id}/put-back/ experiments/{id}/repeats/
+PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/
 DELETE reservations/{id}/ windows/{id}/
 """
@@ -49,7 +50,8 @@ DELETE hosts/{id}/ instances/{id}/ webhooks/{id}/
 ON_A_HOST = """
 POST experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/ experiments/{id}/pause/
 experiments/{id}/resume/ experiments/{id}/move/ runs/{id}/cancel/ runs/{id}/rerun/ hosts/{id}/probe/
-hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
+hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/ runs/{id}/set-aside/ runs/{id}/put-back/
+experiments/{id}/repeats/
 PATCH experiments/{id}/
 """
 BODIES = {
