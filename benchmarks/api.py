@@ -1,9 +1,8 @@
 """How many results a second come in over HTTP, and how quickly a shared page is answered from cache.
 
 A web process of its own (gunicorn, as in production) with a warehouse of its own takes bulk requests of 1,000 results
-each over the loopback: parsed numbers, and the output that pgbench printed. Limit: 1,000 results a second. Beside it,
-where it can be installed from PyPI, another site for benchmark results (codespeed) takes the same number of results
-through its own bulk address. Client, server and database share the machine.
+each over the loopback: parsed numbers, and the output that pgbench printed. Limit: 1,000 results a second.
+Client, server and database share the machine.
 """
 
 from __future__ import annotations

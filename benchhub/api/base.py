@@ -91,13 +91,14 @@ class View(viewsets.GenericViewSet):
     post: Callable[..., Response]  # a viewset gets it from its route
     write_scope = "admin"
     scopes: ClassVar[dict[str, str]] = {}
+    told_once: ClassVar[tuple[str, ...]] = ()  # secrets in an answer; one that is repeated has null in their place
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self._hold_body(request)
         super().initial(request, *args, **kwargs)
         if request.method == "POST" and (key := request.headers.get("Idempotency-Key")):
             handle: Any = getattr(self, "post", self.http_method_not_allowed)
-            self.post = lambda *a, **k: once(request, key, lambda: handle(*a, **k))
+            self.post = lambda *a, **k: once(request, key, lambda: handle(*a, **k), self.told_once)
 
     @staticmethod
     def _hold_body(request: Request) -> None:
@@ -149,7 +150,7 @@ def _conditional(request: Request, response: Response) -> Response:
     return response
 
 
-def once(request: Request, key: str, handle: Callable[[], Response]) -> Response:
+def once(request: Request, key: str, handle: Callable[[], Response], told_once: tuple[str, ...] = ()) -> Response:
     """Carry a request out unless its key was used: then answer as the first time.
 
     Everything is one transaction: two that come at once wait for each other, and one that fails is forgotten.
@@ -167,10 +168,19 @@ def once(request: Request, key: str, handle: Callable[[], Response]) -> Response
         if kept.status is not None:
             return _again(kept, digest)
         response = handle()
-        kept.status, kept.body = response.status_code, renderers.JSONRenderer().render(response.data)
+        kept.status, kept.body = response.status_code, _body(response, told_once)
         kept.headers = {name: response[name] for name in ("Location",) if response.has_header(name)}
         kept.save()
     return response
+
+
+def _body(response: Response, told_once: tuple[str, ...]) -> bytes:
+    """What is kept of an answer: no secrets."""
+    data = response.data
+    if told_once and isinstance(data, dict):
+        data = {**data, **{name: None for name in told_once if name in data}}
+    rendered: bytes = renderers.JSONRenderer().render(data)
+    return rendered
 
 
 def _again(kept: Answer, digest: str) -> Response:

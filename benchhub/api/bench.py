@@ -16,11 +16,11 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import control, forms, live_log, models, permits, plan, planning, queue
+from benchhub.bench import aside, control, forms, live_log, models, permits, plan, planning, queue, repeats
 from benchhub.bench.forms_policy import PolicyForm
 from benchhub.bench.models import Experiment, LiveLog, Run
 from benchhub.celery import wake
-from benchhub.reports import curves, exports, queries
+from benchhub.reports import curves, exports, queries, tags
 
 from . import json_forms, problems
 from . import serializers_bench as serializers
@@ -41,10 +41,18 @@ PLAN = serializer_of(
     "ExperimentRequest",
     usual=planning.DEFAULTS,
     workload=KEY,
+    more_workloads=drf.ListField(
+        child=drf.IntegerField(min_value=1, max_value=2**63 - 1), required=False, help_text="Each makes a part."
+    ),
     client=drf.CharField(required=False, allow_blank=True, help_text="Its folder; left out: the newest on the driver."),
     systems=SYSTEM(many=True, min_length=1, max_length=forms.MOST_SYSTEMS),
 )
 POLICY = serializer_of(PolicyForm, "PolicyRequest")
+ASIDE = serializer_of(aside.AsideForm, "AsideRequest")
+REPEATS = serializer_of(repeats.RepeatsForm, "RepeatsRequest")
+TAGS = inline_serializer(
+    "TagsRequest", {"tags": drf.ListField(child=drf.CharField(max_length=tags.LONGEST), max_length=tags.MOST)}
+)
 MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(control.DIRECTIONS))})
 
 
@@ -86,7 +94,7 @@ class Experiments(Read):
     search_fields = ("name", "remark")
 
     def get_queryset(self) -> QuerySet[Experiment]:
-        return queries.experiments().select_related("created_by").prefetch_related("systems")
+        return queries.experiments().select_related("created_by").prefetch_related("systems", "tags")
 
     @extend_schema(request=PLAN, responses={202: serializers.Experiment})
     def create(self, request: Request) -> Response:
@@ -136,6 +144,33 @@ class Experiments(Read):
         if retired := planning.retired_instances(row):
             raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
         return self._shown(plan.again(row, request.user))
+
+    @extend_schema(request=REPEATS, responses={202: serializers.Count})
+    @action(detail=True, methods=["post"])
+    def repeats(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Queue more repeats at these levels: of each system that has runs there."""
+        row = self._permitted()
+        if retired := planning.retired_instances(row):
+            raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
+        sent = json_forms.checked(REPEATS, request.data)
+        blank = repeats.RepeatsForm(experiment=row)
+        form = repeats.RepeatsForm({**json_forms.present(blank), **json_forms.texts(sent)}, experiment=row)
+        if not form.is_valid():
+            raise problems.invalid(problems.of_form(form))
+        return self._counted(row, len(repeats.add(row, form.cleaned_data["levels"], form.cleaned_data["repeats"])))
+
+    @extend_schema(request=TAGS)
+    @action(detail=True, methods=["put"])
+    def tags(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """These take the place of the tags that it has."""
+        row, sent = self.get_object(), json_forms.checked(type(TAGS), request.data)
+        if wrong := [word for word in sent["tags"] if "," in word]:
+            raise problems.invalid([{"pointer": "/tags", "detail": f"'{wrong[0]}' has a comma: name tags one by one."}])
+        form = tags.TagsForm({"tags": ", ".join(sent["tags"])})
+        if not form.is_valid():
+            raise problems.invalid(problems.of_form(form))
+        tags.replace(row, form.cleaned_data["tags"])
+        return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
@@ -224,6 +259,27 @@ class Runs(Read):
         if not queue.run_again(Run.objects.filter(pk=row.pk), f"To be run again, as {request.user} asked."):
             raise problems.Problem(409, "Only a run that failed or was lost is run again.")
         return self.accepted(self.get_object())
+
+    @extend_schema(request=ASIDE)
+    @action(detail=True, methods=["post"], url_path="set-aside")
+    def set_aside(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """It stays in every table, but leaves every figure, mean and price until it is put back."""
+        row = self._permitted()
+        sent = json_forms.checked(ASIDE, request.data)
+        form = aside.AsideForm(json_forms.texts(sent))
+        if not form.is_valid():
+            raise problems.invalid(problems.of_form(form))
+        if not aside.set_aside(row, request.user, form.cleaned_data["reason"]):
+            raise problems.Problem(409, "The run gives no point, or is set aside already.")
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"], url_path="put-back")
+    def put_back(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Let it count again; its history says that it was set aside."""
+        if not aside.put_back(self._permitted(), request.user):
+            raise problems.Problem(409, "The run was not set aside.")
+        return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(responses=serializers.SeriesOfRun)
     @action(detail=True, pagination_class=None, filter_backends=[])

@@ -11,7 +11,7 @@ from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.reports import compare, compare_page, compare_queries
+from benchhub.reports import comparable, compare, compare_page, compare_queries
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Cell, Row, Table, table
@@ -91,10 +91,19 @@ class Prices(drf.Serializer):
     rows = PriceOfCurve(many=True)
 
 
+class Word(drf.Serializer):
+    """By whom different protocols were declared comparable, and why."""
+
+    id = drf.IntegerField()
+    by = drf.CharField()
+    reason = drf.CharField()
+
+
 class Comparison(drf.Serializer):
     """`refusal` says why the curves are not compared; then there are no ratios and no prices."""
 
     refusal = drf.CharField(allow_blank=True)
+    declared = Word(many=True, help_text="Words of people on which unlike protocols are compared all the same.")
     problems = drf.ListField(child=drf.CharField(), help_text="Curves that are left out, and why.")
     baseline = drf.CharField(allow_null=True)
     unit = drf.CharField(allow_null=True)
@@ -135,10 +144,19 @@ def _compared(keys: Sequence[tuple[int, int]], baseline: str | None, by: Terms) 
     told += [f"There is no curve {one[0]}-{one[1]}." for one in keys if one not in there]
     groups = compare_page.groups(chosen)
     refusal = ""
-    if len(groups) > 1:
+    declared = comparable.declared(groups)
+    if declared:
+        chosen = comparable.as_one(chosen)
+    elif len(groups) > 1:
         forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
         refusal = compare_page.refusal(groups, forms)
-    shown = {"refusal": refusal, "problems": told, "curves": [curve_of(one.key, one.of) for one in chosen]}
+    words = [{"id": one.pk, "by": str(one.declared_by), "reason": one.reason} for one in declared]
+    shown = {
+        "refusal": refusal,
+        "declared": words,
+        "problems": told,
+        "curves": [curve_of(one.key, one.of) for one in chosen],
+    }
     nothing: dict[str, Any] = {"baseline": None, "unit": None, "findings": [], "ratios": [], "prices": None}
     if refusal or not chosen:
         return {**nothing, **shown}

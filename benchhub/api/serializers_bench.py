@@ -24,6 +24,7 @@ class System(Shown):
 
 class Experiment(Shown):
     systems = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
+    tags = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
     run_count = serializers.IntegerField(read_only=True)
     ended_count = serializers.IntegerField(read_only=True)
     bad_count = serializers.IntegerField(read_only=True, help_text="Runs that failed or were lost.")
@@ -34,11 +35,11 @@ class Experiment(Shown):
     class Meta:
         model = models.Experiment
         fields = (
-            "id", "url", "name", "remark", "is_demonstration", "is_brought_in", "workload", "systems", "client_build",
-            "client_bin_directory", "client_levels", "thread_rule", "repeats", "duration_s", "warmup_s", "rest_s",
-            "vacuum", "checkpoint", "priority", "failure_policy", "failure_limit", "attempts_if_lost", "paused_at",
-            "pause_reason", "created_by", "created_at", "run_count", "ended_count", "bad_count", "cancelled_count",
-            "is_over",
+            "id", "url", "name", "remark", "tags", "is_demonstration", "is_brought_in", "workload", "systems",
+            "client_build", "client_bin_directory", "client_levels", "thread_rule", "repeats", "duration_s",
+            "warmup_s", "rest_s", "vacuum", "checkpoint", "priority", "failure_policy", "failure_limit",
+            "attempts_if_lost", "paused_at", "pause_reason", "created_by", "created_at", "run_count", "ended_count",
+            "bad_count", "cancelled_count", "is_over",
         )  # fmt: skip
 
     def get_is_over(self, row: Any) -> bool:
@@ -65,7 +66,7 @@ class Run(Shown):
         fields = (
             "id", "url", "uuid", "experiment", "system", "kind", "position", "clients", "threads", "repeat", "spec",
             "protocol_digest", "expected_s", "state", "reason", "cancel_asked_at", "created_at", "started_at",
-            "ended_at", "delivery", "source", "result",
+            "ended_at", "delivery", "source", "set_aside_at", "set_aside_reason", "result",
         )  # fmt: skip
 
 

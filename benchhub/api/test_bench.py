@@ -91,6 +91,37 @@ def test_a_run_has_its_result_and_a_failed_one_has_none(viewer, experiment, syst
     assert [one["id"] for one in found] == [failed.pk]
 
 
+def test_a_run_is_set_aside_with_a_reason_and_put_back(runner, experiment):
+    run = experiment.runs.filter(clients=8).first()
+    assert runner.send("post", f"runs/{run.pk}/put-back/").status_code == 409
+    assert runner.send("post", f"runs/{run.pk}/set-aside/", {"reason": ""}).status_code == 422
+    shown = runner.send("post", f"runs/{run.pk}/set-aside/", {"reason": "A backup ran."}).json()
+    assert (shown["set_aside_reason"], shown["state"]) == ("A backup ran.", "succeeded")
+    [group] = runner.send("get", f"experiments/{experiment.pk}/curves/").json()
+    assert [one["n"] for one in group["curves"][0]["levels"]] == [2, 1]  # it was one of two at 8 clients
+    assert runner.send("post", f"runs/{run.pk}/set-aside/", {"reason": "Again."}).status_code == 409
+    assert runner.send("post", f"runs/{run.pk}/put-back/").json()["set_aside_at"] is None
+
+
+def test_repeats_are_added_at_levels_that_the_experiment_has(runner, experiment):
+    before = experiment.runs.count()
+    Experiment.objects.filter(pk=experiment.pk).update(client_levels=[1, 8])
+    other = runner.send("post", f"experiments/{experiment.pk}/repeats/", {"levels": "3", "repeats": 1})
+    assert (other.status_code, other.json()["errors"][0]["pointer"]) == (422, "/levels")
+    added = runner.send("post", f"experiments/{experiment.pk}/repeats/", {"levels": "8", "repeats": 1})
+    assert added.status_code == 202, added.content
+    assert experiment.runs.filter(clients=8, repeat=3).count() == 2  # one of each system
+    assert experiment.runs.count() == before + added.json()["count"]
+
+
+def test_tags_take_the_place_of_those_that_were_there(runner, experiment):
+    address = f"experiments/{experiment.pk}/tags/"
+    assert runner.send("put", address, {"tags": ["NVMe", "before  18"]}).json()["tags"] == ["NVMe", "before 18"]
+    assert runner.send("put", address, {"tags": ["a,b"]}).json()["errors"][0]["pointer"] == "/tags"
+    assert runner.send("put", address, {"tags": ["NVMe"]}).json()["tags"] == ["NVMe"]
+    assert runner.send("put", address, {"tags": []}).json()["tags"] == []
+
+
 def test_everything_that_belongs_to_a_run_is_there(viewer, experiment):
     run = experiment.runs.filter(clients=8).first()
     assert viewer.send("get", f"runs/{run.pk}/found/").status_code == 404

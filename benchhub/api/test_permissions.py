@@ -20,13 +20,17 @@ configurations/{id}/ workloads/ workloads/{id}/ licence-models/ licence-models/{
 prices/ prices/{id}/ exchange-rates/ exchange-rates/{id}/ systems/ systems/{id}/ experiments/ experiments/{id}/
 experiments/{id}/curves/ runs/ runs/{id}/ runs/{id}/series/ runs/{id}/found/ runs/{id}/events/ runs/{id}/evidence/
 runs/{id}/log/{stream}/ reservations/ reservations/{id}/ windows/ windows/{id}/ comparisons/
-deliveries/ deliveries/{id}/
+deliveries/ deliveries/{id}/ kept-comparisons/ kept-comparisons/{id}/ snapshots/ snapshots/{id}/
+snapshots/{id}/document/ snapshots/{id}/today/ links/ links/{id}/ published-reports/ published-reports/{id}/
 """
 RUN = """
 POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/
 experiments/{id}/pause/ experiments/{id}/resume/ experiments/{id}/move/ runs/{id}/cancel/ runs/{id}/rerun/
 hosts/{id}/probe/ hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
-PATCH experiments/{id}/
+kept-comparisons/ kept-comparisons/{id}/publish/ snapshots/{id}/links/ links/{id}/pause/ links/{id}/resume/
+links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id}/put-back/ experiments/{id}/repeats/
+PUT experiments/{id}/tags/
+PATCH experiments/{id}/ kept-comparisons/{id}/
 DELETE reservations/{id}/ windows/{id}/
 """
 INGEST = "POST deliveries/"
@@ -46,7 +50,8 @@ DELETE hosts/{id}/ instances/{id}/ webhooks/{id}/
 ON_A_HOST = """
 POST experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/ experiments/{id}/pause/
 experiments/{id}/resume/ experiments/{id}/move/ runs/{id}/cancel/ runs/{id}/rerun/ hosts/{id}/probe/
-hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
+hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/ runs/{id}/set-aside/ runs/{id}/put-back/
+experiments/{id}/repeats/
 PATCH experiments/{id}/
 """
 BODIES = {

@@ -2,7 +2,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import APIRootView, DefaultRouter
 
-from . import bench, catalogue, comparisons, ingest, licensing, problems, times, webhooks, workloads
+from . import bench, catalogue, comparisons, ingest, licensing, problems, sharing, times, webhooks, workloads
 from .authentication import HasScope
 from .base import View
 
@@ -48,7 +48,11 @@ router.register("reservations", times.Reservations, "reservation")
 router.register("windows", times.Windows, "window")
 router.register("webhooks", webhooks.Webhooks, "webhook")
 router.register("deliveries", ingest.Deliveries, "delivery")
-router.register("comparisons", comparisons.Comparisons, "comparison")
+router.register("comparisons", comparisons.Comparisons, "compared")
+router.register("kept-comparisons", sharing.KeptComparisons, "comparison")
+router.register("snapshots", sharing.Snapshots, "snapshot")
+router.register("links", sharing.Links, "link")
+router.register("published-reports", sharing.PublishedReports, "published")
 
 urlpatterns = [
     *router.urls,

@@ -33,7 +33,9 @@ class WebhookShown(Shown):
 
 
 class WebhookMade(WebhookShown):
-    secret = drf.CharField(read_only=True, help_text="Signs what is sent; shown this once.")
+    secret = drf.CharField(
+        read_only=True, allow_null=True, help_text="Signs what is sent; shown this once, and null in a repeated answer."
+    )
 
     class Meta(WebhookShown.Meta):
         fields: Any = (*WebhookShown.Meta.fields, "secret")
@@ -54,6 +56,7 @@ class Webhooks(Added):
     form_class = WebhookForm
     takes = serializer_of(WebhookForm, "WebhookRequest")
     read_scope = "admin"
+    told_once = ("secret",)
     filterset_fields: ClassVar[Any] = {"name": ["exact"], "is_active": ["exact"]}
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:

@@ -39,14 +39,15 @@ def tags(request: HttpRequest, pk: int) -> HttpResponse:
     present = Tag.objects.filter(experiment=experiment).values_list("name", flat=True)
     form = TagsForm(request.POST or None, initial={"tags": ", ".join(present)})
     if request.method == "POST" and form.is_valid():
-        _replace(experiment, form.cleaned_data["tags"])
+        replace(experiment, form.cleaned_data["tags"])
         return redirect("experiment", pk)
     crumb = {"address": reverse("experiment", args=[pk]), "title": experiment.name}
     return render(request, "form.html", {"form": form, "title": "Tags", "crumb": crumb})
 
 
 @transaction.atomic
-def _replace(experiment: Experiment, names: list[str]) -> None:
+def replace(experiment: Experiment, names: list[str]) -> None:
+    """These take the place of the tags that it has."""
     own = Tag.objects.filter(experiment=experiment)
     own.exclude(name__in=names).delete()
     Tag.objects.bulk_create([Tag(experiment=experiment, name=name) for name in names], ignore_conflicts=True)

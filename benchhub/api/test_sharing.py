@@ -1,0 +1,119 @@
+"""Keep a comparison, publish it, share it and take it back, as a program does."""
+
+import hashlib
+
+import pytest
+
+from benchhub.accounts.models import Answer
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
+from benchhub.bench import testdata
+from benchhub.bench.models import Comparability, Protocol
+from benchhub.reports.models import Comparison, Link, Snapshot
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def query(experiment, systems):
+    return "&".join(f"curve={experiment.pk}-{system.pk}" for system in systems)
+
+
+@pytest.fixture
+def snapshot(runner, query):
+    kept = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": query}).json()
+    return runner.send("post", f"kept-comparisons/{kept['id']}/publish/").json()
+
+
+def pointers(answer):
+    assert answer.status_code == 422, answer.content
+    return [one["pointer"] for one in answer.json()["errors"]]
+
+
+def test_a_comparison_is_kept_changed_and_published(runner, viewer, query):
+    made = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": f"{query}&term=5"})
+    assert made.status_code == 201, made.content
+    assert (made.json()["query"], made.json()["created_by"]) == (f"{query}&term=5", "rosa")
+    changed = runner.send("patch", made.json()["url"].partition("/v1/")[2], {"title": "Upgrade"})
+    assert (changed.json()["title"], changed.json()["query"]) == ("Upgrade", f"{query}&term=5"), changed.content
+    assert changed.json()["changed_at"] > made.json()["changed_at"]
+    taken = runner.send("post", f"kept-comparisons/{made.json()['id']}/publish/")
+    assert (taken.status_code, taken.json()["title"], taken.json()["taken_by"]) == (201, "Upgrade", "rosa")
+    shown = viewer.send("get", f"snapshots/{taken.json()['id']}/document/")
+    assert shown["Content-Type"] == "application/json" and shown.json()["title"] == "Upgrade"
+    runner.send("patch", f"kept-comparisons/{made.json()['id']}/", {"title": "Later"})
+    assert viewer.send("get", f"snapshots/{taken.json()['id']}/").json()["title"] == "Upgrade"
+
+
+def test_the_document_has_the_bytes_that_its_digest_is_of(viewer, snapshot):
+    shown = viewer.send("get", f"snapshots/{snapshot['id']}/document/")
+    row = Snapshot.objects.get()
+    assert hashlib.sha256(bytes(row.content)).hexdigest() == snapshot["sha256"]
+    assert shown.json()["unit"] == "TPS"
+    assert viewer.send("get", f"snapshots/{snapshot['id']}/today/").json() == []  # nothing of it has a price
+
+
+@pytest.mark.parametrize("wrong", ["", "term=3", "curve=a-b", "curve=1-1&colour=red", "curve=1-1&term=9"])
+def test_a_comparison_without_curves_or_with_terms_nobody_reads_is_not_kept(runner, wrong):
+    assert pointers(runner.send("post", "kept-comparisons/", {"title": "x", "query": wrong})) == ["/query"]
+    assert not Comparison.objects.exists()
+
+
+def test_curves_that_cannot_be_compared_are_not_published(runner):
+    kept = runner.send("post", "kept-comparisons/", {"title": "x", "query": "curve=999-999"})
+    refused = runner.send("post", f"kept-comparisons/{kept.json()['id']}/publish/")
+    assert refused.status_code == 409 and refused.json()["detail"].startswith("Not published.")
+    assert not Snapshot.objects.exists()
+
+
+def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(runner, client, snapshot):
+    made = runner.send("post", f"snapshots/{snapshot['id']}/links/", {"name": "Board"})
+    assert made.status_code == 201, made.content
+    address, pk = made.json()["address"], made.json()["id"]
+    assert made.json()["hidden"] == ["host", "address", "discount"]  # as the page has ticked
+    assert client.get(address).status_code == 200
+    assert "address" not in runner.send("get", f"links/{pk}/").json()
+    for act, state, status in (("pause", "paused", 403), ("resume", "open", 200), ("revoke", "revoked", 410)):
+        assert runner.send("post", f"links/{pk}/{act}/").json()["state"] == state
+        assert client.get(address).status_code == status, act
+    assert runner.send("post", f"links/{pk}/resume/").status_code == 409
+    assert client.get(address).status_code == 410
+
+
+def test_the_address_of_a_link_is_not_kept_for_a_repeated_request(runner, snapshot):
+    sent = {"data": {"name": "Board"}, "headers": {"Idempotency-Key": "1"}}
+    first, again = (runner.send("post", f"snapshots/{snapshot['id']}/links/", **sent).json() for _ in range(2))
+    assert first["address"] and again == {**first, "address": None}
+    assert Link.objects.count() == 1
+    assert first["address"].split("/")[-2] not in bytes(Answer.objects.get().body).decode()
+
+
+def test_a_password_is_checked_by_the_form_and_never_shown(runner, snapshot):
+    sent = {"name": "Board", "password": "short", "expires": "", "hidden": []}
+    assert pointers(runner.send("post", f"snapshots/{snapshot['id']}/links/", sent)) == ["/password"]
+    made = runner.send("post", f"snapshots/{snapshot['id']}/links/", {**sent, "password": "long enough"}).json()
+    assert (made["has_password"], made["expires_at"], made["hidden"]) == (True, None, [])
+    assert "password" not in made
+
+
+def test_published_reports_are_listed_and_frozen(runner, viewer):
+    first = viewer.send("get", "published-reports/").json()[0]
+    assert viewer.send("get", f"published-reports/{first['id']}/").json() == first
+    assert viewer.send("get", "published-reports/nothing/").status_code == 404
+    taken = runner.send("post", f"published-reports/{first['id']}/publish/")
+    assert (taken.status_code, taken.json()["published"]) == (201, first["id"]), taken.content
+    assert viewer.send("get", f"snapshots/{taken.json()['id']}/document/").json()["title"] == first["title"]
+
+
+def test_protocols_that_were_declared_comparable_are_compared_with_the_word_beside(viewer, experiment, systems):
+    other = testdata.make_experiment(systems[1:], name="Other")
+    run = testdata.make_run(other, systems[1], 1, 1, protocol=Protocol.of({"path": "network"}))
+    testdata.succeeded(run, 100.0)
+    keys = f"curve={experiment.pk}-{systems[0].pk}&curve={other.pk}-{systems[1].pk}"
+    assert viewer.send("get", f"comparisons/?{keys}").json()["refusal"]
+    first, second = sorted({one.protocol_id for one in (run, experiment.runs.first())})
+    by = make_user("dora", Role.RUNNER)
+    Comparability.objects.create(first_id=first, second_id=second, reason="The same but for the path.", declared_by=by)
+    found = viewer.send("get", f"comparisons/?{keys}").json()
+    assert found["refusal"] == "" and found["declared"][0]["reason"] == "The same but for the path."
+    assert found["ratios"]
