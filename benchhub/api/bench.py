@@ -16,7 +16,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import aside, control, forms, live_log, models, permits, plan, planning, queue, repeats
+from benchhub.bench import aside, control, forms, growth, live_log, models, permits, plan, planning, queue, repeats
 from benchhub.bench.forms_policy import PolicyForm
 from benchhub.bench.models import Experiment, LiveLog, Run
 from benchhub.celery import wake
@@ -89,12 +89,13 @@ class Experiments(Read):
     filterset_fields: ClassVar[Any] = {
         "name": ["exact", "icontains"], "workload": ["exact"], "systems": ["exact"], "is_demonstration": ["exact"],
         "created_by__username": ["exact"], "created_at": ["gte", "lte"], "paused_at": ["isnull"],
+        "design": ["exact"], "tags__name": ["exact"],
     }  # fmt: skip
     ordering_fields: ClassVar[Any] = ("id", "name", "created_at", "priority")
     search_fields = ("name", "remark")
 
     def get_queryset(self) -> QuerySet[Experiment]:
-        return queries.experiments().select_related("created_by").prefetch_related("systems", "tags")
+        return queries.experiments().select_related("created_by", "growth").prefetch_related("systems", "tags")
 
     @extend_schema(request=PLAN, responses={202: serializers.Experiment})
     def create(self, request: Request) -> Response:
@@ -127,6 +128,7 @@ class Experiments(Read):
     def cancel(self, request: Request, pk: str) -> Response:  # noqa: ARG002
         """Cancel what waits, and stop what is under way."""
         row = self._permitted()
+        growth.stop(row)
         return self._counted(row, queue.ask_to_cancel(Run.objects.filter(experiment=row)))
 
     @extend_schema(request=None, responses={202: serializers.Count})
@@ -238,7 +240,7 @@ class Runs(Read):
     filterset_fields: ClassVar[Any] = {
         "experiment": ["exact"], "system": ["exact"], "kind": ["exact"], "state": ["exact", "in"],
         "clients": ["exact", "gte", "lte"], "repeat": ["exact"], "protocol": ["exact"],
-        "created_at": ["gte", "lte"], "ended_at": ["gte", "lte", "isnull"],
+        "created_at": ["gte", "lte"], "ended_at": ["gte", "lte", "isnull"], "set_aside_at": ["isnull"],
     }  # fmt: skip
     ordering_fields: ClassVar[Any] = ("id", "created_at", "position", "clients")
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from django.db.models.functions import Now
+from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers as drf
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.bench.models import Comparability
 from benchhub.reports import comparable, compare, compare_page, compare_queries
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Cell, Row, Table, table
 from benchhub.reports.prices.terms import NAMES, Terms, terms
 
-from . import problems
-from .base import View
+from . import json_forms, problems
+from .base import Read, Shown, View
 from .bench import curve_of
+from .json_forms import Strict
 from .serializers_bench import Curve
 
 WORDS = {
@@ -40,6 +45,26 @@ PARAMETERS = [
     OpenApiParameter("baseline", OpenApiTypes.STR, description="One of the curves; left out: the first."),
     *(OpenApiParameter(name, OpenApiTypes.STR, many=name == "licence", description=WORDS[name]) for name in NAMES),
 ]
+
+
+class DeclarationRequest(Strict):
+    curves = drf.ListField(
+        child=drf.CharField(max_length=40), min_length=2, max_length=compare.MOST, help_text="Each experiment-system."
+    )
+    reason = json_forms.json_field(comparable.DeclarationForm.base_fields["reason"])
+
+
+class Declaration(Shown):
+    """A person's word that two protocols may be compared. `first` and `second` are their digests."""
+
+    declared_by = drf.SlugRelatedField(slug_field="username", read_only=True)
+    withdrawn_by = drf.SlugRelatedField(slug_field="username", read_only=True, allow_null=True)
+
+    class Meta:
+        model = Comparability
+        fields = (
+            "id", "url", "first", "second", "reason", "declared_by", "declared_at", "withdrawn_by", "withdrawn_at",
+        )  # fmt: skip
 
 
 class Finding(drf.Serializer):
@@ -243,3 +268,50 @@ def _no_price(key: str, row: Row, model: Any, why: str = "") -> dict[str, Any]:
 def _named(key: str, row: Row, model: Any) -> dict[str, Any]:
     clients = row.at.level.clients if row.at else None
     return {"key": key, "licence_model": model.pk, "licence": str(model), "clients": clients}
+
+
+class Declarations(Read):
+    queryset = Comparability.objects.select_related("declared_by", "withdrawn_by").order_by("pk")
+    serializer_class = Declaration
+    write_scope = "run"
+    filterset_fields: ClassVar[Any] = {"withdrawn_at": ["isnull"], "declared_at": ["gte", "lte"]}
+
+    @extend_schema(request=DeclarationRequest, responses={201: Declaration(many=True)})
+    def create(self, request: Request) -> Response:
+        """Declare the protocols of these curves comparable, with a reason that stands wherever they are compared."""
+        sent = json_forms.checked(DeclarationRequest, request.data)
+        form = comparable.DeclarationForm(json_forms.texts({"reason": sent["reason"]}))
+        if not form.is_valid():
+            raise problems.invalid(problems.of_form(form))
+        groups = _unlike(sent["curves"])
+        comparable.declare(groups, form.cleaned_data["reason"], request.user)
+        rows = Comparability.objects.among({group[0].of.curve.protocol_digest for group in groups})
+        return Response(self.get_serializer(rows, many=True).data, status=201)
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"])
+    def withdraw(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+        """The curves that it held together are refused again; what was declared stays on record."""
+        standing = Comparability.objects.standing().filter(pk=self.get_object().pk)
+        if not standing.update(withdrawn_at=Now(), withdrawn_by=request.user.pk):
+            raise problems.Problem(409, "It was withdrawn already.")
+        return Response(self.get_serializer(self.get_object()).data)
+
+
+def _unlike(curves: Sequence[str]) -> list[list[Chosen]]:
+    """The curves by their protocols. Raises a problem where there is nothing to declare, or where nothing may be."""
+    asked = QueryDict(mutable=True)
+    asked.setlist("curve", list(curves))
+    keys = compare.chosen_keys(asked)
+    chosen: list[Chosen] = []
+    if len(keys) == len(curves):
+        chosen, _ = compare_page.choose(compare_queries.chosen(keys), compare_queries.runs(keys))
+    if len(chosen) < len(curves):
+        sentence = "One of them is not there, has no result or is named twice: name each as experiment-system."
+        raise problems.invalid([{"pointer": "/curves", "detail": sentence}])
+    groups = compare_page.groups(chosen)
+    if len(groups) < 2:
+        raise problems.Problem(409, "They have the same protocol: they are compared as they are.")
+    if not comparable.may_be_declared(groups):
+        raise problems.Problem(409, "Unlike units are never compared, whatever anybody declares.")
+    return groups

@@ -29,13 +29,13 @@ class Experiment(Shown):
     ended_count = serializers.IntegerField(read_only=True)
     bad_count = serializers.IntegerField(read_only=True, help_text="Runs that failed or were lost.")
     cancelled_count = serializers.IntegerField(read_only=True)
-    is_over = serializers.SerializerMethodField(help_text="Whether all its runs have ended.")
+    is_over = serializers.SerializerMethodField(help_text="Whether all its runs have ended, and no more are to come.")
     created_by = serializers.SlugRelatedField(slug_field="username", read_only=True, allow_null=True)
 
     class Meta:
         model = models.Experiment
         fields = (
-            "id", "url", "name", "remark", "tags", "is_demonstration", "is_brought_in", "workload", "systems",
+            "id", "url", "name", "remark", "tags", "is_demonstration", "is_brought_in", "workload", "systems", "design",
             "client_build", "client_bin_directory", "client_levels", "thread_rule", "repeats", "duration_s",
             "warmup_s", "rest_s", "vacuum", "checkpoint", "priority", "failure_policy", "failure_limit",
             "attempts_if_lost", "paused_at", "pause_reason", "created_by", "created_at", "run_count", "ended_count",
@@ -43,7 +43,9 @@ class Experiment(Shown):
         )  # fmt: skip
 
     def get_is_over(self, row: Any) -> bool:
-        return bool(row.run_count == row.ended_count)
+        grown = getattr(row, "growth", None)
+        goes_on = row.grows and not (grown and grown.stopped)
+        return bool(row.run_count == row.ended_count and not goes_on)
 
 
 class Result(serializers.ModelSerializer):

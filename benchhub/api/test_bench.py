@@ -3,10 +3,14 @@ import io
 
 import pytest
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
 from benchhub.bench.models import Experiment, LiveLog, Reservation, Run
 from benchhub.catalog.models import Host, LicenceModel
 from benchhub.reports.testdata import list_price
+
+from .conftest import program
 
 pytestmark = pytest.mark.django_db
 FACTS = {
@@ -114,11 +118,43 @@ def test_repeats_are_added_at_levels_that_the_experiment_has(runner, experiment)
     assert experiment.runs.count() == before + added.json()["count"]
 
 
+def test_an_experiment_that_grows_is_over_only_once_no_more_is_planned(runner, waiting):
+    Experiment.objects.filter(pk=waiting.pk).update(grows="peak", most_runs=12)
+    runner.send("post", f"runs/{waiting.runs.get().pk}/cancel/")
+    shown = runner.send("get", f"experiments/{waiting.pk}/").json()
+    assert (shown["run_count"], shown["ended_count"], shown["is_over"]) == (1, 1, False)
+    assert runner.send("post", f"experiments/{waiting.pk}/cancel/").status_code == 202
+    waiting.refresh_from_db()
+    assert waiting.growth.stopped == "cancelled"
+    assert runner.send("get", f"experiments/{waiting.pk}/").json()["is_over"] is True
+
+
+def test_a_plan_starts_from_a_published_method_and_its_design_is_cancelled(runner, plan, host):
+    named = [one["id"] for one in runner.send("get", "presets/").json()]
+    assert named == ["report-a", "report-b"]
+    values = runner.send("post", "presets/report-b/plan/").json()
+    assert not Experiment.objects.filter(name=values["name"]).exists()
+    queued = runner.send("post", "experiments/", {**values, "systems": plan["systems"]})
+    assert queued.status_code == 202, queued.content
+    design = runner.send("get", f"designs/{queued.json()['design']}/").json()
+    assert (design["preset"], len(design["experiments"])) == ("report-b", 2)
+    of_design = Run.objects.filter(experiment__in=design["experiments"])
+    assert of_design.filter(kind=Run.Kind.MEASURE).count() == 2 * 9 * 5  # workloads x levels x trials
+    stranger = program(make_user("otto", Role.RUNNER), "run")
+    assert stranger.send("post", f"designs/{design['id']}/cancel/").status_code == 403
+    assert not of_design.filter(state="cancelled").exists()
+    assert runner.send("post", f"designs/{design['id']}/cancel/").status_code == 202
+    assert set(of_design.values_list("state", flat=True)) == {"cancelled"}
+
+
 def test_tags_take_the_place_of_those_that_were_there(runner, experiment):
     address = f"experiments/{experiment.pk}/tags/"
     assert runner.send("put", address, {"tags": ["NVMe", "before  18"]}).json()["tags"] == ["NVMe", "before 18"]
     assert runner.send("put", address, {"tags": ["a,b"]}).json()["errors"][0]["pointer"] == "/tags"
     assert runner.send("put", address, {"tags": ["NVMe"]}).json()["tags"] == ["NVMe"]
+    found = runner.send("get", "experiments/?tags__name=NVMe").json()["results"]
+    assert [one["id"] for one in found] == [experiment.pk]
+    assert runner.send("get", "experiments/?tags__name=before").json()["results"] == []
     assert runner.send("put", address, {"tags": []}).json()["tags"] == []
 
 

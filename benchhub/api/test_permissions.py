@@ -22,6 +22,7 @@ experiments/{id}/curves/ runs/ runs/{id}/ runs/{id}/series/ runs/{id}/found/ run
 runs/{id}/log/{stream}/ reservations/ reservations/{id}/ windows/ windows/{id}/ comparisons/
 deliveries/ deliveries/{id}/ kept-comparisons/ kept-comparisons/{id}/ snapshots/ snapshots/{id}/
 snapshots/{id}/document/ snapshots/{id}/today/ links/ links/{id}/ published-reports/ published-reports/{id}/
+declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 """
 RUN = """
 POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/
@@ -29,6 +30,7 @@ experiments/{id}/pause/ experiments/{id}/resume/ experiments/{id}/move/ runs/{id
 hosts/{id}/probe/ hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
 kept-comparisons/ kept-comparisons/{id}/publish/ snapshots/{id}/links/ links/{id}/pause/ links/{id}/resume/
 links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id}/put-back/ experiments/{id}/repeats/
+declarations/ declarations/{id}/withdraw/ presets/{id}/plan/ designs/{id}/cancel/
 PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/
 DELETE reservations/{id}/ windows/{id}/

@@ -5,8 +5,6 @@ import hashlib
 import pytest
 
 from benchhub.accounts.models import Answer
-from benchhub.accounts.rights import Role
-from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
 from benchhub.bench.models import Comparability, Protocol
 from benchhub.reports.models import Comparison, Link, Snapshot
@@ -105,15 +103,28 @@ def test_published_reports_are_listed_and_frozen(runner, viewer):
     assert viewer.send("get", f"snapshots/{taken.json()['id']}/document/").json()["title"] == first["title"]
 
 
-def test_protocols_that_were_declared_comparable_are_compared_with_the_word_beside(viewer, experiment, systems):
+def test_protocols_that_were_declared_comparable_are_compared_until_the_word_is_withdrawn(runner, experiment, systems):
     other = testdata.make_experiment(systems[1:], name="Other")
     run = testdata.make_run(other, systems[1], 1, 1, protocol=Protocol.of({"path": "network"}))
     testdata.succeeded(run, 100.0)
-    keys = f"curve={experiment.pk}-{systems[0].pk}&curve={other.pk}-{systems[1].pk}"
-    assert viewer.send("get", f"comparisons/?{keys}").json()["refusal"]
-    first, second = sorted({one.protocol_id for one in (run, experiment.runs.first())})
-    by = make_user("dora", Role.RUNNER)
-    Comparability.objects.create(first_id=first, second_id=second, reason="The same but for the path.", declared_by=by)
-    found = viewer.send("get", f"comparisons/?{keys}").json()
-    assert found["refusal"] == "" and found["declared"][0]["reason"] == "The same but for the path."
-    assert found["ratios"]
+    keys = [f"{experiment.pk}-{systems[0].pk}", f"{other.pk}-{systems[1].pk}"]
+    address = f"comparisons/?curve={keys[0]}&curve={keys[1]}"
+    assert runner.send("get", address).json()["refusal"]
+    sent = {"curves": keys, "reason": "The path is not what limits either of them."}
+    assert pointers(runner.send("post", "declarations/", {**sent, "reason": "Fine."})) == ["/reason"]
+    made = runner.send("post", "declarations/", sent)
+    assert made.status_code == 201, made.content
+    [word] = made.json()
+    found = runner.send("get", address).json()
+    assert found["declared"] == [{"id": word["id"], "by": "rosa", "reason": sent["reason"]}]
+    assert found["refusal"] == "" and found["ratios"]
+    assert runner.send("post", f"declarations/{word['id']}/withdraw/").json()["withdrawn_by"] == "rosa"
+    assert runner.send("post", f"declarations/{word['id']}/withdraw/").status_code == 409
+    assert runner.send("get", address).json()["refusal"]
+
+
+def test_curves_of_one_protocol_or_that_are_not_there_need_no_declaration(runner, experiment, systems):
+    sent = {"curves": [f"{experiment.pk}-{system.pk}" for system in systems], "reason": "They are alike in all."}
+    assert runner.send("post", "declarations/", sent).status_code == 409
+    assert pointers(runner.send("post", "declarations/", {**sent, "curves": ["1-0", "2-0"]})) == ["/curves"]
+    assert not Comparability.objects.exists()

@@ -2,7 +2,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import APIRootView, DefaultRouter
 
-from . import bench, catalogue, comparisons, ingest, licensing, problems, sharing, times, webhooks, workloads
+from . import bench, catalogue, comparisons, designs, ingest, licensing, problems, sharing, times, webhooks, workloads
 from .authentication import HasScope
 from .base import View
 
@@ -44,11 +44,14 @@ router.register("exchange-rates", catalogue.Rates, "exchangerate")
 router.register("systems", bench.Systems, "system")
 router.register("experiments", bench.Experiments, "experiment")
 router.register("runs", bench.Runs, "run")
+router.register("presets", designs.Presets, "preset")
+router.register("designs", designs.Designs, "design")
 router.register("reservations", times.Reservations, "reservation")
 router.register("windows", times.Windows, "window")
 router.register("webhooks", webhooks.Webhooks, "webhook")
 router.register("deliveries", ingest.Deliveries, "delivery")
 router.register("comparisons", comparisons.Comparisons, "compared")
+router.register("declarations", comparisons.Declarations, "comparability")
 router.register("kept-comparisons", sharing.KeptComparisons, "comparison")
 router.register("snapshots", sharing.Snapshots, "snapshot")
 router.register("links", sharing.Links, "link")

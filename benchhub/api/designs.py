@@ -1,0 +1,103 @@
+"""Published methods that a plan can start from, and designs: the experiments that were planned at once."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers as drf
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.bench import growth, models, permits, presets, queue
+from benchhub.bench.models import Run
+
+from .base import Read, Shown, View
+
+NAME = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Its name: report-a.")
+
+
+class Translated(drf.Serializer):
+    """What the report did, and what is done here in its place."""
+
+    published = drf.CharField()
+    here = drf.CharField()
+
+
+class Preset(drf.Serializer):
+    id = drf.CharField(source="name")
+    title = drf.CharField()
+    document = drf.CharField()
+    counted = drf.CharField(help_text="What the method comes to on the report's own number of systems.")
+    systems = drf.IntegerField(help_text="How many the report has.")
+    remark = drf.CharField(allow_blank=True)
+    translation = Translated(many=True)
+
+
+class Design(Shown):
+    experiments = drf.PrimaryKeyRelatedField(many=True, read_only=True)
+    created_by = drf.SlugRelatedField(slug_field="username", read_only=True, allow_null=True)
+
+    class Meta:
+        model = models.Design
+        fields = ("id", "url", "name", "remark", "preset", "experiments", "created_by", "created_at")
+
+
+class Presets(View):
+    pagination_class = None
+    filter_backends = ()
+    serializer_class = Preset
+    write_scope = "run"
+    lookup_value_regex = "[a-z0-9-]+"
+
+    @extend_schema(responses=Preset(many=True))
+    def list(self, request: Request) -> Response:  # noqa: ARG002  # DRF's signature
+        return Response(self.get_serializer(presets.PRESETS.values(), many=True).data)
+
+    @extend_schema(parameters=[NAME])
+    def retrieve(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        return Response(self.get_serializer(_preset(pk)).data)
+
+    @extend_schema(parameters=[NAME], request=None, responses={200: OpenApiTypes.OBJECT})
+    @action(detail=True, methods=["post"])
+    def plan(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """What to send to experiments/ once you have added `systems`.
+
+        Workloads that it needs are added to the catalogue where they are missing. Nothing is queued.
+        """
+        chosen = _preset(pk)
+        presets.prepared(chosen)
+        values, _ = presets.initial(chosen)
+        return Response(values)
+
+
+def _preset(name: str) -> presets.Preset:
+    """Raises Http404."""
+    if name not in presets.PRESETS:
+        raise Http404
+    return presets.PRESETS[name]
+
+
+class Designs(Read):
+    queryset = models.Design.objects.select_related("created_by").prefetch_related("experiments").order_by("pk")
+    serializer_class = Design
+    write_scope = "run"
+    filterset_fields: ClassVar[Any] = {
+        "name": ["exact", "icontains"], "preset": ["exact"], "created_at": ["gte", "lte"],
+    }  # fmt: skip
+    ordering_fields: ClassVar[Any] = ("id", "name", "created_at")
+
+    @extend_schema(request=None, responses={202: Design})
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Cancel what waits in all its experiments, and stop what is under way."""
+        row = self.get_object()
+        for experiment in row.experiments.all():
+            permits.require_experiment(request.user, experiment)
+        for experiment in row.experiments.all():
+            growth.stop(experiment)
+        queue.ask_to_cancel(Run.objects.filter(experiment__design=row))
+        return self.accepted(self.get_object())
