@@ -103,10 +103,12 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     design = get_object_or_404(Design, pk=pk)
-    for experiment in design.experiments.all():
-        permits.require_experiment(request.user, experiment)
-        if request.method == "POST":
-            growth.stop(experiment)
+    parts = list(design.experiments.all())
+    for part in parts:
+        permits.require_experiment(request.user, part)
+    if request.method == "POST":
+        for part in parts:
+            growth.stop(part)
     runs = Run.objects.filter(experiment__design=design)
     crumb = {"title": design.name, "address": reverse("design", args=[pk])}
     question = {
