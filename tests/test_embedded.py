@@ -365,13 +365,18 @@ def test_a_host_key_other_than_the_pinned_one_is_refused(any_target: Target) -> 
         asyncio.run(run_on(any_target, "true", host_key=new_key_pair()[1]))
 
 
+def _is_alone_and_asleep(marker: str) -> bool:
+    """Whether setsid has become the program that it was asked to start, and nothing else is left."""
+    return [proc.command_line(one.pid)[:1] for one in proc.marked(MARKER, marker)] == [["sleep"]]
+
+
 def test_a_detached_child_outlives_its_connection_and_is_found_by_its_mark(
     any_target: Target, own_processes: Processes
 ) -> None:
     asyncio.run(run_on(any_target, "setsid sleep 60 </dev/null >/dev/null 2>&1 & echo"))
     marker = f"{own_processes.marker}-target"
     deadline = time.monotonic() + 5
-    while len(proc.marked(MARKER, marker)) > 1 and time.monotonic() < deadline:
+    while not _is_alone_and_asleep(marker) and time.monotonic() < deadline:
         time.sleep(0.05)
     (detached,) = proc.marked(MARKER, marker)
     assert proc.command_line(detached.pid)[:2] == ["sleep", "60"]
