@@ -76,6 +76,7 @@ def test_no_runs_make_no_curve():
 def test_curves_of_two_systems_under_one_protocol_may_be_compared():
     one, other = curve.build([run(1, 1, 10.0)]), curve.build([run(2, 1, 20.0, system_digest="t")])
     curve.require_comparable([one, other])
+    assert one.system_digest != other.system_digest
 
 
 def test_curves_under_two_protocols_or_in_two_units_may_not():

@@ -66,6 +66,7 @@ def test_the_watchman_sees_a_secret_on_a_command_line():
     with subprocess.Popen(["sh", "-c", "sleep 3; : open-sesame"]) as careless, Watchman(["open-sesame"]) as watchman:
         until(lambda: watchman.found)
         careless.kill()
+    assert watchman.found
 
 
 def test_no_secret_is_in_a_process_list_a_log_or_what_is_stored_of_runs_good_and_bad(
