@@ -3,6 +3,8 @@
 (function () {
   "use strict";
   const SERIES_COLOURS = 7;
+  const LABEL_PX = 30;
+  const MARGINS_PX = 90;
   const drawn = new Map();
   const switches = document.querySelectorAll("button[data-switch]");
   const chosen = {};
@@ -36,10 +38,22 @@
     };
   }
 
-  function layout(given, colour, traces) {
+  // Levels that lie close together: only as many are named as have room, from the left.
+  function named(given, width) {
+    if (given.type !== "log" || !given.tickvals?.length) return given;
+    const place = (value) => Math.log2(value / given.tickvals[0]);
+    const needed = (LABEL_PX * place(given.tickvals.at(-1))) / (width - MARGINS_PX);
+    let last = -Infinity;
+    const kept = given.tickvals.map((value) => place(value) - last >= needed && ((last = place(value)), true));
+    const only = (values) => values.filter((_, i) => kept[i]);
+    return { ...given, tickvals: only(given.tickvals), ticktext: only(given.ticktext), tickangle: 0 };
+  }
+
+  function layout(given, colour, traces, width) {
+    const levels = { ...given.xaxis, ...given.meta?.axes?.[chosen.axis] };
     return {
       ...given,
-      xaxis: axis({ ...given.xaxis, ...given.meta?.axes?.[chosen.axis] }, colour),
+      xaxis: axis(given.meta?.axes ? named(levels, width) : levels, colour),
       yaxis: axis(given.yaxis, colour),
       font: { family: colour("text"), size: 13, color: colour("ink") },
       paper_bgcolor: "rgba(0,0,0,0)",
@@ -77,7 +91,7 @@
       displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"],
       showSendToCloud: false, plotlyServerURL: "",
     };
-    await Plotly.react(chart, traces, layout(figure.layout, colour, traces), config);
+    await Plotly.react(chart, traces, layout(figure.layout, colour, traces, chart.clientWidth), config);
     chart.classList.add("drawn");
     if (!chart.dataset.clickable) openRunOnClick(chart);
     chart.dataset.clickable = "yes";
