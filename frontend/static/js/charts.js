@@ -38,11 +38,12 @@
     };
   }
 
-  // Levels that lie close together: only as many are named as have room, from the left.
-  function named(given, width) {
+  // Where named values lie close together, only as many are named as have room, from the left.
+  function named(given, traces, width) {
     if (given.type !== "log" || !given.tickvals?.length) return given;
     const place = (value) => Math.log2(value / given.tickvals[0]);
-    const needed = (LABEL_PX * place(given.tickvals.at(-1))) / (width - MARGINS_PX);
+    const places = traces.flatMap((trace) => trace.x || []).map(place).filter(Number.isFinite);
+    const needed = (LABEL_PX * (Math.max(...places) - Math.min(...places))) / (width - MARGINS_PX);
     let last = -Infinity;
     const kept = given.tickvals.map((value) => place(value) - last >= needed && ((last = place(value)), true));
     const only = (values) => values.filter((_, i) => kept[i]);
@@ -53,7 +54,7 @@
     const levels = { ...given.xaxis, ...given.meta?.axes?.[chosen.axis] };
     return {
       ...given,
-      xaxis: axis(given.meta?.axes ? named(levels, width) : levels, colour),
+      xaxis: axis(named(levels, traces, width), colour),
       yaxis: axis(given.yaxis, colour),
       font: { family: colour("text"), size: 13, color: colour("ink") },
       paper_bgcolor: "rgba(0,0,0,0)",
@@ -76,14 +77,18 @@
     });
   }
 
+  function mostLines(traces) {
+    return Math.max(...traces.flatMap((trace) => trace.y || []).map((name) => String(name).split("<br>").length));
+  }
+
   async function draw(chart, text) {
     const figure = JSON.parse(text);
     drawn.set(chart, text);
     chart.hidden = figure.data.length === 0;
     if (chart.hidden) return;
-    // Bars that lie are as many as there are choices: the figure grows with them.
+    // Bars that lie are as many as there are choices, each with a name of some lines: the figure grows with them.
     const bars = figure.layout.meta?.bars;
-    if (bars) chart.style.height = 7 + 3.7 * bars + "rem";
+    if (bars) chart.style.height = 7 + Math.max(3.7, 1.1 * mostLines(figure.data)) * bars + "rem";
     const colour = theme();
     const traces = figure.data.map((trace) => coloured(trace, colour));
     // Nothing leaves for another host: plotly's own button would upload the chart.
