@@ -69,7 +69,7 @@ def context(page: str | None) -> dict[str, Any]:
     found = forecast(queued, _free_at(active, now), times(queued, now), now)
     lanes = _lanes(active, found)
     return {
-        "experiments": list(Experiment.objects.with_host_keys().waiting().select_related("workload")),
+        "experiments": list(Experiment.objects.waiting().select_related("workload")),
         "lanes": Paginator(lanes, HOSTS_PER_PAGE).get_page(page),
         "now": now,
         "is_cut": len(queued) == LOOKED_AT,
