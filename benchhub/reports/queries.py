@@ -38,7 +38,7 @@ def _system_labels() -> Subquery:
 
 
 def runs_left() -> bool:
-    return Run.objects.exclude(state__in=FINAL).exists()
+    return Run.objects.unfinished().exists()
 
 
 def experiment(pk: int) -> QuerySet[Experiment]:
