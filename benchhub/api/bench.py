@@ -20,7 +20,7 @@ from benchhub.bench import aside, control, forms, growth, live_log, models, perm
 from benchhub.bench.forms_policy import PolicyForm
 from benchhub.bench.models import Experiment, LiveLog, Run
 from benchhub.celery import wake
-from benchhub.reports import curves, exports, queries, tags
+from benchhub.reports import curves, exports, latencies, queries, tags
 
 from . import json_forms, problems
 from . import serializers_bench as serializers
@@ -201,7 +201,8 @@ class Experiments(Read):
     def curves(self, request: Request, pk: str) -> Response:  # noqa: ARG002
         """Its curves, one group for each protocol; as CSV with Accept: text/csv."""
         row = self.get_object()
-        groups = curves.groups(list(queries.runs(row)), queries.systems(row))
+        runs = list(queries.runs(row))
+        groups = curves.groups(runs, queries.systems(row), latencies.of_runs(run.pk for run in runs))
         if request.accepted_renderer.format == "csv":
             return Response(exports.curves_csv(groups))
         return Response([group_of(row.pk, group) for group in groups])
@@ -229,7 +230,7 @@ def curve_of(key: str, of: curves.SystemCurve) -> dict[str, Any]:
     peak = of.curve.peak
     named = {"key": key, "system": of.system.pk, "label": of.system.label, "unit": of.curve.unit}
     digests = {"protocol_digest": of.curve.protocol_digest, "system_digest": of.curve.system_digest}
-    at = {"peak_clients": peak.level.clients, "peak_remark": peak.sentence}
+    at = {"peak_clients": peak.level.clients, "peak_remark": peak.sentence, "withheld": of.curve.withheld}
     return {**named, **digests, **at, "levels": serializers.Level(of.curve.levels, many=True).data}
 
 

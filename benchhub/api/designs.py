@@ -12,9 +12,10 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import growth, models, permits, presets, queue
+from benchhub.bench import growth, models, permits, plan, planning, presets, queue
 from benchhub.bench.models import Run
 
+from . import problems
 from .base import Read, Shown, View
 
 NAME = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Its name: report-a.")
@@ -89,6 +90,20 @@ class Designs(Read):
         "name": ["exact", "icontains"], "preset": ["exact"], "created_at": ["gte", "lte"],
     }  # fmt: skip
     ordering_fields: ClassVar[Any] = ("id", "name", "created_at")
+
+    @extend_schema(request=None, responses={202: Design})
+    @action(detail=True, methods=["post"])
+    def again(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Queue all its experiments once more, as a design of its own beside this one."""
+        row = self.get_object()
+        for experiment in row.experiments.all():
+            permits.require_experiment(request.user, experiment)
+            if retired := planning.retired_instances(experiment):
+                raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
+        if not row.experiments.exists():
+            raise problems.Problem(409, "It has no experiment to be run again.")
+        copy = plan.design_again(row, request.user)
+        return self.accepted(self.get_queryset().get(pk=copy.pk))
 
     @extend_schema(request=None, responses={202: Design})
     @action(detail=True, methods=["post"])

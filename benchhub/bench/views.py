@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import growth, permits, plan, planning, presets, queue, run_page
+from . import designs_like, growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
 from .models import Design, Experiment, Run, RunQuerySet
 
@@ -45,18 +45,25 @@ def experiment_plan(request: HttpRequest) -> HttpResponse:
 
 
 def _started(request: HttpRequest) -> Draft:
-    """An empty form, or one like an experiment's (?like=), of a preset, or with an instance chosen (?instance=)."""
+    """An empty form, or one like an experiment's (?like=) or a whole design's (?design=), of a preset, or with an
+    instance chosen (?instance=).
+    """
     if preset := presets.PRESETS.get(request.GET.get("preset", "")):
         values, systems = presets.initial(preset)
         return Draft(initial={**planning.DEFAULTS, **values}, systems=systems)
-    pk = request.GET.get("like", "")
-    if pk.isdecimal():
+    if (pk := request.GET.get("design", "")).isdecimal():
+        design = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
+        return _like(request, design.experiments.order_by("pk")[0], *designs_like.like(design))
+    if (pk := request.GET.get("like", "")).isdecimal():
         experiment = get_object_or_404(Experiment, pk=pk)
-        values, systems = planning.like(experiment)
-        if retired := planning.retired_instances(experiment):
-            messages.info(request, f"Retired since, so that another has to be chosen: {', '.join(retired)}.")
-        return Draft(initial=values, systems=systems)
+        return _like(request, experiment, *planning.like(experiment))
     return Draft(initial=planning.DEFAULTS, systems=[{"instance": request.GET.get("instance", "")}])
+
+
+def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], systems: list[dict[str, Any]]) -> Draft:
+    if retired := planning.retired_instances(experiment):
+        messages.info(request, f"Retired since, so that another has to be chosen: {', '.join(retired)}.")
+    return Draft(initial=values, systems=systems)
 
 
 def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:

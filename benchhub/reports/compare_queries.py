@@ -61,7 +61,7 @@ def chosen(keys: Sequence[Key]) -> list[ExperimentSystem]:
 
 def runs(keys: Sequence[Key]) -> list[Run]:
     """The measuring runs of these curves, whatever became of them, each with the digest of the facts found."""
-    rows = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE).select_related("system", "result")
+    rows = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE).select_related("system__instance", "result")
     without = ("spec", "system__description", "result__measures", "result__remarks")
     return list(with_counts(rows).defer(*without).order_by("experiment", "position"))
 

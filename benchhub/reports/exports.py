@@ -14,7 +14,7 @@ from .sweeps import Sweep
 
 COLUMNS = (
     "system", "clients", "n", "median", "mean", "lowest", "highest", "unit", "latency_average_ms",
-    "worst_p95_ms", "worst_p99_ms", "runs", "doubts", "protocol_digest", "system_digest",
+    "latency_p95_ms", "latency_p99_ms", "latency_samples", "runs", "doubts", "protocol_digest", "system_digest",
     "sd", "low", "high", "low_to_high_is", "outlier_run",
 )  # fmt: skip
 
@@ -63,8 +63,9 @@ def _row(of: SystemCurve, level: Level) -> list[Any]:
         spread.highest,
         of.curve.unit,
         level.latency_average_ms,
-        level.worst_p95_ms,
-        level.worst_p99_ms,
+        level.latency_p95_ms,
+        level.latency_p99_ms,
+        level.latencies.samples if level.latencies else None,
         " ".join(str(run.run) for run in level.runs),
         " ".join(level.doubts),
         of.curve.protocol_digest,

@@ -22,8 +22,8 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-# Session, user, curves, runs, facts, protocol, repeats on the host, licence models, and three of prices
-QUERIES = 11
+# Session, user, curves, runs, latencies, facts, protocol, repeats on the host, licence models, and three of prices
+QUERIES = 12
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 

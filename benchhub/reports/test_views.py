@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 HOME_QUERIES = 8  # session, user, active, queued, any experiment, sums of the queue, latest results, hosts
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
-# Session, user, experiment, tags, systems, runs, licence models, prices, rates, sheets; count, page
-EXPERIMENT_QUERIES = 12
+# Session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page
+EXPERIMENT_QUERIES = 13
 
 
 @pytest.fixture
@@ -264,7 +264,7 @@ def test_the_csv_holds_exact_values(reader, experiment):
     assert len(rows) == 4
     assert (rows[1]["system"], rows[1]["clients"], rows[1]["n"]) == ("PostgreSQL 16", "8", "2")
     assert (rows[1]["median"], rows[1]["lowest"], rows[1]["highest"]) == ("1000.0", "990.0", "1010.0")
-    assert rows[1]["worst_p99_ms"] == ""
+    assert (rows[1]["latency_p99_ms"], rows[1]["latency_samples"]) == ("", "")
 
 
 def test_a_page_has_no_inline_script_but_data(reader, experiment):

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
 from benchhub.analysis.student import t_quantile, t_within
+from benchhub.analysis.turns import NOT_IN_TURNS
 
 from .quote import Quote, require_alike
 
 SAME_RUNS = "same runs on both sides"
+WITHHELD = "withheld"
 WELCH = "95% interval of the ratio"
 PERCENT = 100
 
@@ -52,6 +54,8 @@ class PriceRatio:
 
     @property
     def has_spread(self) -> bool:
+        if self.kind == WITHHELD:
+            return False
         return self.low < self.high or self.kind == SAME_RUNS or max(self.n, self.other_n) > 1
 
     @property
@@ -62,6 +66,8 @@ class PriceRatio:
     @property
     def sentence(self) -> str:
         verdict = f"The price is {self.value:.3g}x the other"
+        if self.kind == WITHHELD:
+            return f"{verdict}, but nothing says how sure this is: {NOT_IN_TURNS}."
         if not self.has_spread:
             return f"{verdict}; single runs show no spread, so nothing says how sure this is."
         if self.kind == SAME_RUNS:
@@ -83,6 +89,8 @@ def interval(of: Quote) -> PriceInterval:
     if not throughput.repeats:
         return PriceInterval(of.total / throughput.highest, of.total / throughput.lowest, RANGE, 0)
     spread = summarise(throughput.repeats)
+    if not throughput.has_interval:
+        spread = replace(spread, interval=None)
     low, high = Decimal(str(spread.low)), Decimal(str(spread.high))
     return PriceInterval(of.total / high, of.total / low, spread.kind, spread.n)
 
@@ -106,6 +114,11 @@ def ratio(one: Quote, other: Quote) -> PriceRatio:
         high = _quotient(one.total * other.throughput.highest, other.total * one.throughput.lowest)
         return PriceRatio(value, low, high, RANGE, *sizes)
     return _welch(one, other, value)
+
+
+def without_bounds(found: PriceRatio) -> PriceRatio:
+    """The ratio of two prices whose systems were run one after the other: the repeats say nothing of how sure it is."""
+    return PriceRatio(found.value, found.value, found.value, WITHHELD, found.n, found.other_n)
 
 
 def _quotient(dividend: Decimal, divisor: Decimal) -> float:

@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import comparable, compare_found, compare_page, compare_queries, findings
+from benchhub.reports import comparable, compare_found, compare_page, compare_queries, findings, latencies
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.compare_queries import Key
 from benchhub.reports.prices.queries import known
@@ -66,7 +66,8 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
 def _chosen(keys: Sequence[Key]) -> tuple[list[Chosen], list[Node]]:
     """The curves, and where their protocols differ, what somebody declared of that."""
     rows = compare_queries.chosen(keys)
-    chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
+    runs = compare_queries.runs(keys)
+    chosen, problems = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
     if problems or len(rows) < len(keys):
         raise NothingToPublishError(" ".join(problems) or "Some of these curves are not there any more.")
     if not chosen:

@@ -31,10 +31,10 @@ def section(said: Mapping[str, Any], baseline: Chosen) -> Node:
 
 
 def loads(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:
-    """Figures that a load generator's reports have beside the curves; few have any."""
+    """Percentiles of latency where they are known, and figures that a load generator's reports have."""
     panels = compare_loads.panels(chosen, compare_page.levels(chosen, baseline))
     blocks = [block for panel in panels for block in panel_blocks(panel, ())]
-    return [nodes.section("loads", "At two loads, and by type of transaction", blocks)] if blocks else []
+    return [nodes.section("loads", "Loads and latencies", blocks)] if blocks else []
 
 
 def _finding(finding: Finding, baseline: Chosen) -> list[Node]:
