@@ -189,9 +189,7 @@ def _compared(keys: Sequence[tuple[int, int]], baseline: str | None, by: Terms) 
 
 
 def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms) -> dict[str, Any]:
-    found = table(
-        [one.of for one in chosen], known([one.of.system.hardware_id for one in chosen], (by.day, by.today)), by
-    )
+    found = table([one.of for one in chosen], known([one.of.system.hardware for one in chosen], (by.day, by.today)), by)
     return {
         "baseline": baseline.key,
         "unit": baseline.of.curve.unit,
