@@ -213,9 +213,7 @@ def _compared(
 
 def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms, ceiling_ms: float | None) -> dict[str, Any]:
     more = {one.one.key: one for one in findings.of(chosen, baseline, ceiling_ms)}
-    found = table(
-        [one.of for one in chosen], known([one.of.system.hardware_id for one in chosen], (by.day, by.today)), by
-    )
+    found = table([one.of for one in chosen], known([one.of.system.hardware for one in chosen], (by.day, by.today)), by)
     return {
         "baseline": baseline.key,
         "unit": baseline.of.curve.unit,

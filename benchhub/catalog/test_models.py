@@ -108,3 +108,26 @@ def test_a_secret_stored_with_an_older_key_is_still_read_and_one_without_its_key
 
 def test_a_pinned_host_must_have_a_key():
     refused(lambda: Host.objects.create(name="x", address="x", username="u", trust="pinned"), "host_pinned_has_key")
+
+
+BOUGHT = {"name": "Box", "sockets": 2, "cores_per_socket": 10, "processor": "POWER8", "memory_bytes": 2**38}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_same"),
+    [
+        ({"revision": 2, "remark": "In rack 7", "vm_vcpus": 160, "disabled_cores_per_socket": 2}, True),
+        ({"clock_ghz": Decimal("3.42"), "disks": "4 x 300 GB"}, True),  # filled in since
+        ({"processor": "", "memory_bytes": None}, True),
+        ({"sockets": 4}, False),
+        ({"processor": "POWER9"}, False),
+        ({"memory_bytes": 2**39}, False),
+        ({"name": "Other box"}, False),
+    ],
+)
+def test_a_revision_is_of_the_same_machine_while_its_parts_are_alike(changes, is_same):
+    one, other = Hardware(pk=1, **BOUGHT), Hardware(pk=2, **{**BOUGHT, **changes})
+    assert one.is_same_thing(other) is is_same
+    assert other.is_same_thing(one) is is_same
+    price = ListPrice(hardware=one, amount=Decimal(5))
+    assert price.counts_for(other) is is_same

@@ -85,7 +85,7 @@ def _groups(runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group
 def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     rows, systems = queries.runs(shown), queries.systems(shown)
     runs, asked_terms = list(verdicts.with_counts(rows)), terms(asked)
-    priced_by = known((system.hardware_id for system in systems), (asked_terms.day, asked_terms.today))
+    priced_by = known((system.hardware for system in systems), (asked_terms.day, asked_terms.today))
     groups = _groups(runs, systems)
     swept = sweeps.sweeps(shown, systems)
     compared = asked.copy()

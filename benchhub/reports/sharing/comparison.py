@@ -29,7 +29,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
     chosen, declared = _chosen(keys)
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     asked = terms(state, at.date())
-    hardware = [one.of.system.hardware_id for one in chosen]
+    hardware = [one.of.system.hardware for one in chosen]
     priced = table([one.of for one in chosen], known(hardware, (asked.day, asked.today)), asked)
     found = compare_found.found(chosen)
     said = findings.context(chosen, baseline, state.get(findings.CEILING, ""))
