@@ -116,12 +116,8 @@ def users(request: HttpRequest) -> HttpResponse:
     listing = Listing(request.GET, rows, USER_COLUMNS, search=("username",), default="name")
     for user in listing.page:
         names = {group.name for group in user.groups.all()}
-        user.role = Role.ADMINISTRATOR if user.is_superuser else _highest(names)  # type: ignore[attr-defined]
+        user.role = Role.ADMINISTRATOR if user.is_superuser else rights.highest(names)  # type: ignore[attr-defined]
     return render(request, "accounts/users.html", {"listing": listing})
-
-
-def _highest(names: set[str]) -> Role:
-    return max((one for one in Role if one.label in names), default=Role.VIEWER)
 
 
 def user_add(request: HttpRequest) -> HttpResponse:

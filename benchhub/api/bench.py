@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers as drf
@@ -16,15 +16,30 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import aside, control, forms, growth, live_log, models, permits, plan, planning, queue, repeats
+from benchhub.bench import (
+    aside,
+    control,
+    forms,
+    growth,
+    live_log,
+    models,
+    permits,
+    plan,
+    planning,
+    queue,
+    repeats,
+    run_page,
+    views_bundle,
+)
+from benchhub.bench.bundle import NoBundleError
 from benchhub.bench.forms_policy import PolicyForm
 from benchhub.bench.models import Experiment, LiveLog, Run
 from benchhub.celery import wake
-from benchhub.reports import curves, exports, latencies, queries, tags
+from benchhub.reports import curves, exports, latencies, queries, sweeps, tags
 
 from . import json_forms, problems
 from . import serializers_bench as serializers
-from .base import Read
+from .base import FILE, Read
 from .json_forms import serializer_of
 from .renderers import Csv, Page
 
@@ -201,10 +216,10 @@ class Experiments(Read):
     def curves(self, request: Request, pk: str) -> Response:  # noqa: ARG002
         """Its curves, one group for each protocol; as CSV with Accept: text/csv."""
         row = self.get_object()
-        runs = list(queries.runs(row))
-        groups = curves.groups(runs, queries.systems(row), latencies.of_runs(run.pk for run in runs))
+        runs, systems = list(queries.runs(row)), queries.systems(row)
+        groups = curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs))
         if request.accepted_renderer.format == "csv":
-            return Response(exports.curves_csv(groups))
+            return Response(exports.experiment_csv(sweeps.sweeps(row, systems), groups))
         return Response([group_of(row.pk, group) for group in groups])
 
     def _permitted(self) -> Experiment:
@@ -283,6 +298,18 @@ class Runs(Read):
         if not aside.put_back(self._permitted(), request.user):
             raise problems.Problem(409, "The run was not set aside.")
         return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(responses={(200, "application/gzip"): OpenApiTypes.BINARY})
+    @action(detail=True, **FILE)
+    def bundle(self, request: Request, pk: str) -> HttpResponse:  # noqa: ARG002
+        """A tar.gz of shell commands, settings and data set, by which it is repeated without BenchHub."""
+        row = run_page.run(self.get_object().pk).exclude(kind=Run.Kind.LOAD).first()
+        if row is None:
+            raise problems.Problem(409, "It loads a data set, and measures nothing that could be repeated.")
+        try:
+            return views_bundle.download(row)
+        except NoBundleError as error:
+            raise problems.Problem(409, str(error)) from error
 
     @extend_schema(responses=serializers.SeriesOfRun)
     @action(detail=True, pagination_class=None, filter_backends=[])

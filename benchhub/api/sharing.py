@@ -19,15 +19,24 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.reports import compare, models, published
 from benchhub.reports.prices.terms import terms
 from benchhub.reports.published_files import Report, reports
-from benchhub.reports.sharing import exports, publish, today
+from benchhub.reports.sharing import exports, pdf, publish, today
 from benchhub.reports.sharing.comparison import NothingToPublishError
 from benchhub.reports.sharing.forms import ComparisonForm, LinkForm
 
 from . import json_forms, problems
-from .base import Added, Read, Shown, View
+from .base import FILE, Added, Read, Shown, View
 from .json_forms import serializer_of
 
 DOCUMENT = {(200, "application/json"): OpenApiTypes.OBJECT}
+TYPES = {name.partition(";")[0] for name in exports.TYPES.values()}
+FILES = {(200, name): OpenApiTypes.OBJECT if name == "application/json" else OpenApiTypes.BINARY for name in TYPES}
+NAME = OpenApiParameter(
+    "name",
+    OpenApiTypes.STR,
+    OpenApiParameter.PATH,
+    description="data.json, page.html, report.html (offline), page.pdf, report.pdf, the id of a table with .csv, or of "
+    "a bundle with .tar.gz. Another name is answered with those there are.",
+)
 SLUG = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Its name in addresses.")
 BY = {"slug_field": "username", "read_only": True, "allow_null": True}
 
@@ -185,10 +194,21 @@ class Snapshots(Read):
     search_fields = ("title",)
 
     @extend_schema(responses=DOCUMENT)
-    @action(detail=True, pagination_class=None, filter_backends=[])
+    @action(detail=True, **FILE)
     def document(self, request: Request, pk: str) -> HttpResponse:  # noqa: ARG002
         """All of it, as docs/snapshots.md describes: the bytes of the page's data.json."""
-        return exports.file(publish.projection(self.get_object(), ()), exports.JSON_FILE)
+        return exports.made(publish.projection(self.get_object(), ()), exports.JSON_FILE).response
+
+    @extend_schema(parameters=[NAME], responses=FILES)
+    @action(detail=True, url_path=r"files/(?P<name>[^/]{1,80})", **FILE)
+    def files(self, request: Request, pk: str, name: str) -> HttpResponse:  # noqa: ARG002
+        """It as a file: offline HTML, PDF, CSV of a table, JSON, or what repeats a run without BenchHub."""
+        try:
+            return exports.made(publish.projection(self.get_object(), ()), name).response
+        except exports.NoFileError as error:
+            raise problems.Problem(404, str(error)) from error
+        except pdf.NoPdfError as error:
+            raise problems.Problem(501, str(error), remedy="Take page.html and print it from a browser.") from error
 
     @extend_schema(responses=Difference(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
@@ -259,6 +279,12 @@ class PublishedReports(View):
     @extend_schema(parameters=[SLUG])
     def retrieve(self, request: Request, pk: str) -> Response:  # noqa: ARG002
         return Response(self.get_serializer(_report(pk)).data)
+
+    @extend_schema(parameters=[SLUG], responses=DOCUMENT)
+    @action(detail=True, **FILE)
+    def document(self, request: Request, pk: str) -> HttpResponse:  # noqa: ARG002
+        """All that its page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
+        return HttpResponse(publish.published_now(_report(pk)), content_type="application/json")
 
     @extend_schema(parameters=[SLUG], request=None, responses={201: Snapshot})
     @action(detail=True, methods=["post"])

@@ -62,14 +62,18 @@ class Times:
 
 
 def context(page: str | None) -> dict[str, Any]:
-    now = timezone.now()
+    shown = whole(timezone.now())
+    return {**shown, "lanes": Paginator(shown["lanes"], HOSTS_PER_PAGE).get_page(page)}
+
+
+def whole(now: datetime) -> dict[str, Any]:
+    """All hosts at once, in `lanes`."""
     active = list(_with_hosts(Run.objects.active()).select_related("watch").order_by("started_at", "pk"))
     queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
     found = forecast(queued, _free_at(active, now), times(queued, now), now)
-    lanes = _lanes(active, found)
     return {
         "experiments": list(Experiment.objects.waiting().select_related("workload")),
-        "lanes": Paginator(lanes, HOSTS_PER_PAGE).get_page(page),
+        "lanes": _lanes(active, found),
         "now": now,
         "is_cut": len(queued) == LOOKED_AT,
     }

@@ -72,7 +72,11 @@ def sheet(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def csv_file(_: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(PriceSheet.objects.whole(), pk=pk)
+    return download(get_object_or_404(PriceSheet.objects.whole(), pk=pk))
+
+
+def download(row: PriceSheet) -> HttpResponse:
+    """The sheet as CSV, with the name of its hardware."""
     texts = sheet_texts.of(row)
     texts.sheet["hardware"] = row.hardware.name if row.hardware else ""
     response = HttpResponse(sheet_csv.write(texts), content_type="text/csv; charset=utf-8")

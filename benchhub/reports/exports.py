@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import Any
 
@@ -22,6 +22,11 @@ OFFERED = (
     "run", "offered_tps", "achieved_tps", "transactions", "late", "skipped", "late_share", "latency_average_ms",
     "latency_p95_ms", "latency_p99_ms", "lag_average_ms",
 )  # fmt: skip
+
+
+def experiment_csv(swept: Sequence[Sweep], groups: Iterable[Group]) -> str:
+    """The runs of an open loop where there are any, otherwise the curves."""
+    return sweeps_csv(swept) if swept else curves_csv(groups)
 
 
 def curves_csv(groups: Iterable[Group]) -> str:

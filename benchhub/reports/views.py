@@ -72,7 +72,7 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     shown = get_object_or_404(queries.experiment(pk))
     systems = queries.systems(shown)
     swept = sweeps.sweeps(shown, systems)
-    text = exports.sweeps_csv(swept) if swept else exports.curves_csv(_groups(list(queries.runs(shown)), systems))
+    text = exports.experiment_csv(swept, _groups(list(queries.runs(shown)), systems))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
     return response
