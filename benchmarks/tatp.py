@@ -14,7 +14,7 @@
     load       seconds to load a population, by its size.
 
 Turns during which the hypervisor took CPU time are taken again (benchmarks/machine.py). Checkpoints and autovacuum come
-when they like, so the server here has none during turns, and is vacuumed before each pair or round of them.
+when they like, so the server here has none during turns, and is vacuumed before each.
 Without names all are run but costs and load. Each prints its numbers; exit code 1 where a limit is missed.
 """
 
@@ -61,7 +61,7 @@ def main() -> int:
     parts = {"ratio": ratio, "costs": costs, "shares": shares, "variants": variants, "load": load}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="part", help="all but costs and load, unless named")
-    parser.add_argument("--rounds", type=int, default=20, help="of ratio, costs and variants")
+    parser.add_argument("--rounds", type=int, default=15, help="of ratio (45 s each), costs and variants")
     parser.add_argument("--duration", type=int, default=5, help="seconds of load of a turn")
     parser.add_argument("--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000], help="subscribers of load")
@@ -206,8 +206,11 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
     order = list(reversed(sides)) if number % 2 else list(sides)
 
     def turns() -> dict[str, float]:
-        bench.tidy()
-        return {side: sides[side]() for side in order}
+        rates = {}
+        for side in order:
+            bench.tidy()
+            rates[side] = sides[side]()
+        return rates
 
     return undisturbed(turns, name)
 
