@@ -126,7 +126,7 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         label="It may",
-        error_messages={"required": "Choose one at least."},
+        error_messages={"required": "Choose at least one."},
     )
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
 

@@ -85,7 +85,7 @@ def token_add(request: HttpRequest) -> HttpResponse:
     shown = {
         "title": "Make an API token",
         "action": "Make the token",
-        "intro": "A program sends it as 'Authorization: Bearer ...'. It never may more than you may at that moment.",
+        "intro": "A program sends it as 'Authorization: Bearer ...'. It can never do more than you can at that moment.",
         "crumb": {"address": reverse("account"), "title": "Your account"},
     }
     return render(request, "form.html", {"form": form, **shown})

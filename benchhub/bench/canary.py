@@ -52,7 +52,7 @@ def _driver_busy(run: Run, lines: list[str]) -> str:
     percent = busy_percent(lines[0], lines[1]) if len(lines) == 2 else None
     if percent is None or percent <= BUSY_PERCENT:
         return ""
-    return f"Before run {run.pk} {percent:.0f} % of the CPU of {run.system.driver} was busy with other work."
+    return f"Before run {run.pk} {percent:.0f}% of the CPU of {run.system.driver} was busy with other work."
 
 
 def _server_busy(run: Run, attempt: Attempt) -> str:

@@ -187,7 +187,9 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields):
     vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
     checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
     is_paused = forms.BooleanField(
-        required=False, label="Queue it paused", help_text="To give it times first: it starts when you resume it."
+        required=False,
+        label="Queue it paused",
+        help_text="So that you can set its times first. It starts when you resume it.",
     )
 
     def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from django.conf import settings
+from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q, Sum
@@ -80,6 +81,11 @@ class System(models.Model):
     def driven_locally(self) -> bool:
         return self.instance.host_id == self.driver_id
 
+    @property
+    def host_keys(self) -> set[int | None]:
+        """Of the driver and of the server; None for a managed one."""
+        return {self.driver_id, self.instance.host_id}
+
 
 class Protocol(models.Model):
     """What two curves must agree on to be compared, in its canonical form; the key is the form's digest."""
@@ -96,6 +102,11 @@ class Protocol(models.Model):
 
 
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
+    def with_host_keys(self) -> Self:
+        """Each with the `host_keys` of all drivers and servers that its runs need."""
+        of = Q(system__experiments=OuterRef("pk")) | Q(instances__system__experiments=OuterRef("pk"))
+        return self.annotate(host_keys=ArraySubquery(Host.objects.filter(of).order_by("pk").values("pk").distinct()))
+
     def waiting(self) -> Self:
         """Those with runs in the queue, next one first, each with their number and the seconds they ask for."""
         queued = Q(runs__state=State.QUEUED)

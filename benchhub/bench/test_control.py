@@ -281,7 +281,7 @@ def test_an_experiment_is_confined_to_nights_and_shows_them_at_once(ada, experim
 def test_a_window_without_a_day_is_refused_and_keeps_its_times(ada, experiment):
     address = reverse("experiment-times-weekly", args=[experiment.pk])
     response = ada.post(address, {"starts_at": "20:15", "ends_at": "late", "zone": "UTC"})
-    assertContains(response, "Choose one day at least.")
+    assertContains(response, "Choose at least one day.")
     assertContains(response, 'value="20:15"')
     assert not Window.objects.exists()
 

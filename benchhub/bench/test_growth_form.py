@@ -67,7 +67,7 @@ def test_a_decision_takes_two_systems_and_one_level(planner, instances, workload
         ({"grows": "peak", "levels": "2..160:2", "canary": "on"}, 1, "has no canary"),
         ({"grows": "peak", "levels": "2..160:2", "scales": "1, 10"}, 1, "one workload, one scale"),
         ({"grows": "peak", "levels": "2..160:2", "precision_percent": "0"}, 1, "Precision"),
-        ({"grows": "all"}, 1, "What is run of the levels"),
+        ({"grows": "all"}, 1, "Which levels are run"),
     ],
 )
 def test_what_cannot_grow_is_refused_beside_its_field_and_nothing_is_lost(

@@ -47,7 +47,7 @@ class HostForm(CatalogForm):
         r"^(/[^\s*?\[]+)( +/[^\s*?\[]+)*$",
         max_length=600,
         required=False,
-        label="PostgreSQL lies in",
+        label="PostgreSQL is installed in",
         help_text="Directories of programs that a probe would not find by itself, several apart by a space.",
         error_messages={"invalid": "Write absolute paths, apart by a space: /opt/pg18/bin /opt/pg16/bin."},
     )

@@ -117,7 +117,9 @@ class TrialForm(forms.Form):
     standbys = forms.IntegerField(min_value=0, max_value=1000, required=False, help_text="Machines of the same kind.")
     users = forms.IntegerField(min_value=0, max_value=10_000_000, required=False, label="Named users")
     price = forms.DecimalField(min_value=Decimal(0), max_digits=16, decimal_places=4, required=False)
-    currency = forms.RegexField(r"^[A-Za-z]{3}$", required=False, error_messages={"invalid": "Write EUR, USD or so."})
+    currency = forms.RegexField(
+        r"^[A-Za-z]{3}$", required=False, error_messages={"invalid": "Write a currency code such as EUR or USD."}
+    )
     years = forms.IntegerField(min_value=1, max_value=20, required=False, label="Term, years")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -31,6 +31,7 @@ COLUMNS = (
     Column("lines", "Lines", ("line_count", "name"), is_number=True),
     Column("total", "Total", is_number=True),
     Column("currency", "Currency", ("currency", "name")),
+    Column("file", "Download"),
     Column("actions", "Change"),
 )
 SEARCH = ("name", "source", "remark", "hardware__name", "currency")

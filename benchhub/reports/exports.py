@@ -8,6 +8,7 @@ from io import StringIO
 from typing import Any
 
 from benchhub.analysis.curve import Level
+from benchhub.bench.cells import harmless as harmless  # for all that writes CSV here
 
 from .curves import Group, SystemCurve
 from .sweeps import Sweep
@@ -49,11 +50,6 @@ def sweeps_csv(of: Iterable[Sweep]) -> str:
             row = (one.system.label, one.limit_ms, not run.failing, *(getattr(run, name) for name in OFFERED))
             writer.writerow(map(harmless, row))
     return text.getvalue()
-
-
-def harmless(cell: Any) -> Any:
-    """A name that a spreadsheet would take for a formula is kept as text."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
 
 
 def _row(of: SystemCurve, level: Level) -> list[Any]:

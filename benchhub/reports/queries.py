@@ -42,7 +42,8 @@ def runs_left() -> bool:
 
 
 def experiment(pk: int) -> QuerySet[Experiment]:
-    return Experiment.objects.filter(pk=pk).select_related("workload", "client_build", "design")
+    """With all that its page says of it, and the keys of its hosts."""
+    return Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
 
 
 def systems(of: Experiment) -> list[System]:
