@@ -20,6 +20,7 @@ WIDTH, HEIGHT = 1200, 630  # what readers of Open Graph crop least
 FINER = 2  # drawn so many times as large, and made smaller: Pillow's lines have steps
 MARGIN = 60
 KEPT = 64
+COLOURS_KEPT = 128
 PAGE, INK, MUTED, RULE, ACCENT = "#ffffff", "#16212b", "#56636f", "#d9e0e6", "#14506b"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568f", "#c98500", "#3f97cf", "#4a4a4a")
 # Corners and turn of a curve's mark, so that nothing hangs on colour alone; no corners is a circle.
@@ -45,6 +46,7 @@ class Card:
     title: str
     summary: str
     axis: str = ""
+    across: str = ""
     curves: tuple[Curve, ...] = ()
 
 
@@ -59,7 +61,8 @@ def card(document: Node) -> Card:
     figures = [block for section in document["sections"] for block in section["blocks"] if block["kind"] == "figure"]
     for figure in figures:
         if curves := tuple(_curves(figure["plotly"])):
-            return Card(document["title"], document["summary"], figure["title"], curves[:MOST_CURVES])
+            across = figure["plotly"]["layout"].get("xaxis", {}).get("title", {}).get("text", "")
+            return Card(document["title"], document["summary"], figure["title"], across, curves[:MOST_CURVES])
     return Card(document["title"], document["summary"])
 
 
@@ -94,7 +97,7 @@ def drawn(of: Card) -> bytes:
         _chart(pen, of)
     pen.text(MARGIN, HEIGHT - 42, "BenchHub", 22, ACCENT)
     found = io.BytesIO()
-    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).save(found, "PNG", optimize=True)
+    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).quantize(COLOURS_KEPT).save(found, "PNG", optimize=True)
     return found.getvalue()
 
 
@@ -116,6 +119,7 @@ def _chart(pen: _Pen, of: Card) -> None:
     for x in _spread_out(sorted({x for x, _ in points}), lambda x: place((x, 0))[0]):
         pen.text(place((x, 0))[0], BOTTOM + 8, f"{x:,.10g}", 20, MUTED, anchor="ma")
     pen.text(LEFT, TOP - 34, of.axis, 20, MUTED)
+    pen.text(RIGHT + 14, BOTTOM, of.across, 20, MUTED, anchor="lm")
     for number, curve in enumerate(of.curves):
         pen.curve([place(point) for point in curve.points], curve.series)
         pen.mark(RIGHT + 40, TOP + 14 + 32 * number, curve.series)

@@ -31,7 +31,7 @@ def shown(content):
 
 def test_a_card_has_the_curves_of_the_first_figure_and_neither_repeats_nor_other_figures(snapshot):
     found = card.card(canonical.from_bytes(bytes(snapshot.content)))
-    assert (found.title, found.axis) == ("16 or 18 on quokka", "Throughput, TPS")
+    assert (found.title, found.axis, found.across) == ("16 or 18 on quokka", "Throughput, TPS", "clients")
     # 300 and 310 at 1 client; 980 and 1,020, and 1,100 and 1,140 at 8
     assert [(one.name, one.points) for one in found.curves] == [
         ("PostgreSQL 16", ((1.0, 305.0), (8.0, 1000.0))),
@@ -98,8 +98,8 @@ def test_ticks_are_round_and_about_four(highest, step):
     "of",
     [
         card.Card("測試 " * 40, "word" * 200),
-        card.Card("", "", "TPS", (card.Curve("一" * 30, 8, ((4.0, 0.0), (4.0, 0.0))),)),
-        card.Card("x " * 300, "y " * 900, "TPS", (card.Curve("long " * 30, 1, ((1.0, 1e12), (1e6, 2.0))),)),
+        card.Card("", "", "TPS", "", (card.Curve("一" * 30, 8, ((4.0, 0.0), (4.0, 0.0))),)),
+        card.Card("x " * 300, "y " * 900, "TPS", "clients", (card.Curve("long " * 30, 1, ((1.0, 1e12), (1e6, 2.0))),)),
     ],
     ids=["letters that the font has not", "one level and nothing measured", "far too much"],
 )
