@@ -56,6 +56,18 @@ def test_a_sheet_is_saved_with_its_lines_and_discounts_and_its_page_shows_every_
     assertContains(page, "Discount: Shop, 10% of 200 USD prices of source a shop is 20 USD")
 
 
+def test_the_page_divides_by_a_reported_metric_and_rounds_as_it_is_asked_to(engineer):
+    save(engineer)
+    page = reverse("price-sheet", args=[PriceSheet.objects.get().pk])
+    asked = {"metric": "900", "unit": "tpmC", "decimals": "2", "rounding": "up"}
+    up = engineer.get(page, asked)
+    assertContains(up, "<dd>2.47 USD</dd>")  # 2,217.40 / 900 = 2.463777...
+    assertContains(up, "2,217.40 USD / 900 tpmC = 2.463778 USD per tpmC")
+    assertContains(engineer.get(page, {**asked, "rounding": "nearest", "decimals": "3"}), "<dd>2.464 USD</dd>")
+    assertContains(engineer.get(page, {**asked, "metric": "0"}), "greater than or equal to")
+    assertNotContains(engineer.get(page), "Price per tpmC")
+
+
 def test_a_blank_row_counts_for_nothing_and_a_total_is_never_taken_from_what_was_sent(engineer):
     save(engineer, lines=[LINES[0], {"quantity": "1", "kind": "hardware"}], discounts=[], total="1")
     made = PriceSheet.objects.whole().get()
