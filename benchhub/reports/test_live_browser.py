@@ -163,11 +163,13 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(chromium, live_server
 def test_a_run_that_ends_shows_its_results_without_a_reload(page, experiment):
     run = experiment.runs.get(state="queued")
     sign_in(page)
+    page.clock.install()
     page.goto(reverse("run", args=[run.pk]))
     page.get_by_text("queued").first.wait_for()
     page.evaluate("window.isSamePage = true")
     testdata.succeeded(run, 310.0)
     testdata.with_everything(run)
+    look_again(page)
     expect(page.locator(".chart.drawn")).to_have_count(3, timeout=NEXT_LOOK_MS)
     assert page.get_by_role("heading", name="What was measured").is_visible()
     assert page.evaluate("window.isSamePage")
