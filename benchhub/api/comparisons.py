@@ -357,7 +357,7 @@ class Declarations(Read):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def withdraw(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def withdraw(self, request: Request, pk: str) -> Response:
         """The curves that it held together are refused again; what was declared stays on record."""
         standing = Comparability.objects.standing().filter(pk=self.get_object().pk)
         if not standing.update(withdrawn_at=Now(), withdrawn_by=request.user.pk):

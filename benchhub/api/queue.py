@@ -51,6 +51,6 @@ class QueueShown(View):
     serializer_class = Queue
 
     @extend_schema(responses=Queue)
-    def list(self, request: Request) -> Response:  # noqa: ARG002  # DRF's signature
+    def list(self, request: Request) -> Response:  # DRF's signature
         """What comes next, and when. Expected starts are estimates."""
         return Response(Queue(queue_page.whole(timezone.now())).data)

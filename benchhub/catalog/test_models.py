@@ -42,6 +42,7 @@ def test_hardware_cannot_be_edited_in_place_and_an_edit_makes_a_revision():
 def test_two_current_revisions_of_one_name_are_refused():
     machine()
     refused(lambda: machine(revision=2), "hardware_one_current")
+    assert Hardware.objects.get().revision == 1
 
 
 def test_a_price_is_append_only():
@@ -57,6 +58,7 @@ def test_a_price_is_of_one_thing_in_a_named_currency_and_not_negative():
     refused(lambda: price(hardware, licence_model=licence), "list_price_of_one_thing")
     refused(lambda: price(hardware, currency="eur"), "list_price_currency")
     refused(lambda: price(hardware, amount=Decimal("-1")), "list_price_not_negative")
+    assert not ListPrice.objects.exists()
 
 
 def test_what_a_result_cites_cannot_be_deleted():
@@ -73,6 +75,8 @@ def test_a_system_stays_what_it_was_when_it_was_measured():
     system = testdata.make_system("18", testdata.make_host(), machine())
     system.label = "something better"
     refused(system.save, "cited as it stands")
+    system.refresh_from_db()
+    assert system.label == "PostgreSQL 18"
 
 
 def test_a_private_key_is_unreadable_in_the_database_and_never_in_the_public_half():
@@ -108,6 +112,7 @@ def test_a_secret_stored_with_an_older_key_is_still_read_and_one_without_its_key
 
 def test_a_pinned_host_must_have_a_key():
     refused(lambda: Host.objects.create(name="x", address="x", username="u", trust="pinned"), "host_pinned_has_key")
+    assert not Host.objects.exists()
 
 
 BOUGHT = {"name": "Box", "sockets": 2, "cores_per_socket": 10, "processor": "POWER8", "memory_bytes": 2**38}

@@ -88,6 +88,8 @@ def test_the_database_refuses_what_no_sheet_may_hold():
         lambda: ExchangeRate.objects.create(base="EUR", quoted="EUR", value=1, priced_on=DAY, source="s"),
         "exchange_rate_of_two_currencies",
     )
+    assert (PriceSheet.objects.get(), one.lines.count(), one.discounts.count()) == (one, 0, 0)
+    assert not ExchangeRate.objects.exists()
 
 
 @pytest.mark.django_db
