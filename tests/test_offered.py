@@ -8,7 +8,8 @@ from django.contrib.auth import get_user_model
 from django.urls import Resolver404, resolve, reverse
 
 from benchhub.accounts import policy
-from benchhub.accounts.rights import Hosts, Role
+from benchhub.accounts.host_rights import Hosts
+from benchhub.accounts.rights import Role
 from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
 from tests.test_pages_axe import PAGES, rows  # noqa: F401  # a fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from functools import cached_property
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -67,29 +66,6 @@ def script_writers() -> set[int]:
     """Keys of the accounts that have the right, also of those that may not sign in now."""
     manager: Any = get_user_model().objects
     return set(manager.with_perm(WRITE_SCRIPTS, is_active=None).values_list("pk", flat=True))
-
-
-class Hosts:
-    """The hosts on which a user may run, for pages: `in` takes a host's key, or several; None is no host."""
-
-    def __init__(self, user: Any) -> None:
-        self._user = user
-
-    def __contains__(self, asked: object) -> bool:
-        keys = set(asked) if isinstance(asked, list | tuple | set) else {asked}
-        found = role(self._user)
-        return found == Role.ADMINISTRATOR or (found == Role.RUNNER and self._covers(keys - {None}))
-
-    def _covers(self, keys: set[Any]) -> bool:
-        return bool(self._permit and self._permit.is_on_all_hosts) or keys <= self._keys
-
-    @cached_property
-    def _permit(self) -> Permit | None:
-        return Permit.objects.filter(user=self._user).first()
-
-    @cached_property
-    def _keys(self) -> set[int]:
-        return set(self._permit.hosts.values_list("pk", flat=True)) if self._permit else set()
 
 
 def denied_hosts(user: Any, hosts: Iterable[int | None]) -> set[int]:

@@ -88,7 +88,7 @@ def _level(clients: int, runs: list[int], low: float, high: float) -> dict[str, 
     return {
         "clients": clients, "n": 2, "median": middle, "mean": middle, "lowest": low, "highest": high,
         "sd": round((high - low) / 2**0.5, 2), "latency_average_ms": 1000 * clients / middle, "latency_p95_ms": None,
-        "latency_p99_ms": None, "latency_samples": None, "low": low, "high": high, "low_to_high_is": "range",
+        "latency_p99_ms": None, "latency_samples": None, "low": low, "high": high, "low_to_high_is": "range of repeats",
         "runs": runs, "doubts": [],
     }  # fmt: skip
 
@@ -148,10 +148,12 @@ ANSWERS: Mapping[str, Any] = {
         "refusal": "", "declared": [], "problems": [], "baseline": "12-7", "unit": "TPS", "curves": [CURVE],
         "findings": [
             {
-                "key": "12-8", "sentences": ["PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16."], "doubts": [],
+                "key": "12-8", "sentences": ["PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16."],
+                "doubts": [],
                 "rows": [
                     {
-                        "where": "8 clients", "ratio": 1.12, "low": 1.08, "high": 1.16, "p": 0.002, "p_of_several": 0.004,
+                        "where": "8 clients", "ratio": 1.12, "low": 1.08, "high": 1.16, "p": 0.002,
+                        "p_of_several": 0.004,
                         "verdict": "more",
                     }
                 ],

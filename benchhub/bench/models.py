@@ -110,7 +110,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
     def waiting(self) -> Self:
         """Those with runs in the queue, next one first, each with their number and the seconds they ask for."""
         queued = Q(runs__state=State.QUEUED)
-        counted = self.annotate(
+        counted = self.with_host_keys().annotate(
             queued_count=Count("runs", filter=queued), queued_s=Sum("runs__expected_s", filter=queued)
         )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())

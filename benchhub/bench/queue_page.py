@@ -72,7 +72,7 @@ def whole(now: datetime) -> dict[str, Any]:
     queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
     found = forecast(queued, _free_at(active, now), times(queued, now), now)
     return {
-        "experiments": list(Experiment.objects.with_host_keys().waiting().select_related("workload")),
+        "experiments": list(Experiment.objects.waiting().select_related("workload")),
         "lanes": _lanes(active, found),
         "now": now,
         "is_cut": len(queued) == LOOKED_AT,

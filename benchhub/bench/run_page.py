@@ -323,7 +323,7 @@ def _plain(value: Any) -> Any:
 
 def _words(name: str) -> str:
     """wal_bytes -> WAL bytes."""
-    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.split("_"))
+    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.replace("_", " ").split())
 
 
 def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:

@@ -49,7 +49,7 @@ def test_hardware_is_typed_with_its_memory_in_gib(engineer):
     assertRedirects(engineer.post(reverse("hardware-add"), BOX), reverse("hardware-list"))
     made = Hardware.objects.get()
     assert (made.sockets, made.cores, made.memory_bytes, made.clock_ghz) == (2, 20, 256 * 2**30, Decimal("3.42"))
-    assertContains(engineer.get(reverse("hardware-list")), '<td class="n">256</td>', html=True)
+    assertContains(engineer.get(reverse("hardware-list")), '<td class="n" data-label="GiB">256</td>', html=True)
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_the_list_is_searched_filtered_and_sorted_and_shows_totals(engineer):
     assert names(of="hardware") == ["b"]
     assert names(q="leaflet") == ["a"]
     assert names(q="rack") == ["b"]
-    assertContains(engineer.get(reverse("price-sheets")), '<td class="n">100.00')
+    assertContains(engineer.get(reverse("price-sheets")), '<td class="n" data-label="Total">100.00')
 
 
 def test_an_empty_list_says_what_to_do_first(engineer):
