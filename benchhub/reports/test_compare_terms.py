@@ -78,7 +78,7 @@ def test_prices_of_hardware_outlive_its_revisions_while_it_is_of_the_same_parts(
     earlier = reader.get(both(experiment, systems, term=1, day="2026-02-01"))
     assertContains(earlier, ">5.00</span>")
     assertNotContains(earlier, ">6.00</span>")
-    later = variant(systems[0], hardware=grown, label="grown")
+    later = variant(systems[0], hardware_id=grown.pk, label="grown")
     run = testdata.make_experiment([later], name="Grown")
     testdata.succeeded(testdata.make_run(run, later, 8, 1), 1000.0)
     assertContains(reader.get(address(key(run, later), term=1)), ">9.00</span>")
@@ -87,7 +87,7 @@ def test_prices_of_hardware_outlive_its_revisions_while_it_is_of_the_same_parts(
 
 def test_a_sheet_of_hardware_outlives_its_revisions_too(reader, experiment, systems, prices, sheet, hardware):
     noted = hardware.revise(remark="In rack 7")
-    run = testdata.make_experiment([variant(systems[0], hardware=noted, label="noted")], name="Noted")
+    run = testdata.make_experiment([variant(systems[0], hardware_id=noted.pk, label="noted")], name="Noted")
     system = run.systems.get()
     testdata.succeeded(testdata.make_run(run, system, 8, 1), 1000.0)
     assertContains(reader.get(address(key(run, system), term=1)), "Price sheet: Box and disks says")

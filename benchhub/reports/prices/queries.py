@@ -46,6 +46,11 @@ class Known:
         """Sentences of steps that were written already, by identity: a sheet's lines stand under each licence."""
         return {}
 
+    @cached_property
+    def places(self) -> dict[int, str]:
+        """Where on the page the lines of a sheet are derived already, by the identity of the first step."""
+        return {}
+
     def later(self, model: LicenceModel) -> LicenceModel | None:
         """What has become of a licence model by the last day; None where it is not on offer any more."""
         return self.revised.get(model.pk, model)
