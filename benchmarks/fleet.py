@@ -18,7 +18,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -96,8 +96,7 @@ def main() -> int:
         until_settled(options.targets, options.seconds)
         begun = time.time()
         seen = observed({**children, "warehouse": warehouse_child(rig)}, options.seconds * options.periods)
-        gaps_s = idle_s(work, begun)
-        return report(seen, gaps_s, options)
+        return report(seen, idle_s(work, begun), options)
 
 
 def arguments() -> argparse.Namespace:
@@ -261,14 +260,17 @@ def warehouse_child(rig: Rig) -> Child:
     return rig.processes._children["warehouse"]
 
 
-def idle_s(work: Path, begun: float) -> list[float]:
-    """Seconds between an attempt's exit code and the next attempt's start, on each target, since `begun`."""
+def idle_s(work: Path, begun: float) -> list[tuple[float, str]]:
+    """Seconds between an attempt's exit code and the next attempt's start, on each target, since `begun`.
+
+    Each with the UUID of the run that it came before.
+    """
     gaps = []
     for target in work.iterdir():
         attempts = sorted(target.glob("runs/*/*"), key=lambda folder: modified(folder / "started"))
         for earlier, later in pairwise(attempts):
             if (earlier / "rc").exists() and modified(later / "started") > begun:
-                gaps.append(modified(later / "started") - modified(earlier / "rc"))
+                gaps.append((modified(later / "started") - modified(earlier / "rc"), later.parent.name))
     return gaps
 
 
@@ -281,8 +283,16 @@ def quantile(values: Iterable[float], share: float) -> float:
     return ascending[min(len(ascending) - 1, int(share * len(ascending)))] if ascending else float("nan")
 
 
-def report(seen: Seen, gaps_s: list[float], options: argparse.Namespace) -> int:
-    own = ("worker", "ticker", "broker")
+def story(run: str) -> Iterator[str]:
+    """What BenchHub wrote of a run until it was at work, a line each."""
+    from benchhub.bench.models import Event
+
+    for event in Event.objects.filter(run__uuid=run).order_by("pk")[:5]:
+        yield f"    {event.at:%H:%M:%S.%f}"[:-3] + f" {event} {event.reason}"
+
+
+def report(seen: Seen, gaps: list[tuple[float, str]], options: argparse.Namespace) -> int:
+    own, gaps_s = ("worker", "ticker", "broker"), [gap_s for gap_s, _ in gaps]
     cpu = {name: used / seen.seconds for name, used in seen.cpu_s.items()}
     total_cpu, total_mb = sum(cpu[name] for name in own), sum(seen.memory_mb[name] for name in own)
     contact_s, between_s = quantile(seen.contact_ages_s, 0.95), quantile(gaps_s, 0.95)
@@ -294,6 +304,8 @@ def report(seen: Seen, gaps_s: list[float], options: argparse.Namespace) -> int:
     print(f"p95 age of contact    {contact_s:8.1f} s (limit {LIMIT_CONTACT_S:g}), {len(seen.contact_ages_s)} samples")
     print(f"p95 idle between runs {between_s:8.2f} s (limit {LIMIT_IDLE_S:g}), {len(gaps_s)} gaps, median", end=" ")
     print(f"{quantile(gaps_s, 0.5):.2f} s, longest {max(gaps_s, default=float('nan')):.2f} s")
+    if gaps and max(gaps_s) > LIMIT_IDLE_S:
+        print("  the run after the longest:", *story(max(gaps)[1]), sep="\n")
     pairs = ((total_cpu, LIMIT_CPU), (total_mb, LIMIT_MB), (contact_s, LIMIT_CONTACT_S), (between_s, LIMIT_IDLE_S))
     well = all(value <= limit for value, limit in pairs)
     print("within the limits" if well else "NOT within the limits")

@@ -174,7 +174,7 @@ class BenchHub:
         )
         plan.queue(experiment, [self.system])
         wake()
-        time.sleep(duration_s)
+        time.sleep(duration_s + POLL_S)
         while experiment.runs.exclude(state__in=["succeeded", "failed", "lost"]).exists():
             time.sleep(POLL_S)
         run = experiment.runs.select_related("result", "experiment").get(kind=Run.Kind.MEASURE)

@@ -20,6 +20,8 @@ SIZE_FILE = "size_bytes.txt"
 AGE_FILE = "age.txt"
 IDLE_FILE = "idle.txt"
 CONNECT_TIMEOUT_S = 10
+# Meanwhile the start is written down. A target may share its CPUs with BenchHub, and a load of 3 s would notice.
+START_WRITTEN_S = 0.3
 DROP_CACHES = """\
 sync
 if [ -w /proc/sys/vm/drop_caches ]; then echo 3 > /proc/sys/vm/drop_caches
@@ -86,6 +88,8 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
         parts.append(f"step settle\nsleep {spec.settle_s}\n")
     if spec.warmup_s and (warmup := tool.warmup_command(spec)):
         parts.append(_warmup(warmup))
+    if not (spec.settle_s or spec.warmup_s):
+        parts.append(_pause())
     parts += [_snapshot("before", BEFORE_FILE), _main("measure", tool.measure_command(spec))]
     parts.append(_snapshot("after", AFTER_FILE))
     if reduce := tool.reduce_command(spec):
@@ -136,6 +140,11 @@ def _connection(endpoint: Endpoint) -> dict[str, str]:
 def _psql(spec: RunSpec, query: str) -> str:
     program = shlex.quote(f"{spec.bin_directory}/psql")
     return f"{program} -X -q -A -t -w -v ON_ERROR_STOP=1 -c {shlex.quote(query)}"
+
+
+def _pause() -> str:
+    """POSIX knows whole seconds only."""
+    return f"step pause\nsleep {START_WRITTEN_S} 2> /dev/null || sleep 1\n"
 
 
 def _snapshot_function(spec: RunSpec) -> str:

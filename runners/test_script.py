@@ -67,7 +67,7 @@ def test_the_snapshot_before_comes_after_all_preparation_and_the_exit_code_is_th
 
 def test_what_was_not_asked_for_is_not_done(folder):
     folder.run(command_script(folder.spec(), FakeTool()))
-    assert folder.steps() == ["verify", "before", "measure", "after"]
+    assert folder.steps() == ["verify", "pause", "before", "measure", "after"]
     assert not (folder.path / "age.txt").exists()
 
 
@@ -188,6 +188,12 @@ def test_settling_comes_after_all_other_preparation_and_before_the_warm_up(folde
     assert folder.steps()[:4] == ["verify", "checkpoint", "settle", "warmup"]
     settled, warmed = (float(line.split()[1]) for line in (folder.path / "step").read_text().splitlines()[2:4])
     assert warmed - settled >= 0.9
+
+
+def test_a_load_waits_until_its_start_was_written_down_unless_something_comes_before_it(folder):
+    assert "step pause" in command_script(folder.spec(), FakeTool(measure="true"))
+    for before in ({"settle_s": 1}, {"warmup_s": 1}):
+        assert "step pause" not in command_script(folder.spec(**before), FakeTool(measure="true", warmup="true"))
 
 
 PG_CTL = """\

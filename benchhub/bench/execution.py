@@ -37,7 +37,10 @@ RENEW_S = queue.LEASE.total_seconds() / 4  # leases are renewed while a step tak
 FACTS_LAST = timedelta(hours=1)
 LOOK_EVERY = queue.LEASE / 6
 RETRY_AFTER = queue.LEASE / 4
+# What fails once is mostly over soon, and a host that could be at work stands idle until then.
+FIRST_RETRY_AFTER = min(timedelta(seconds=2), RETRY_AFTER)
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
+BUSY = "Another job still runs on the host; the run starts when it has ended."
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
 
@@ -259,7 +262,8 @@ def _unreached(job_: Job, error: Unreachable | TimeoutError) -> None:
     sentence = str(error) or "The host did not answer in time."
     since = Coalesce(F("unreachable_since"), Now())
     place = getattr(error, "target", None) or job_.target
-    if queue.look_again(job_.claim, RETRY_AFTER, contact_error=sentence, unreachable_since=since):
+    after = RETRY_AFTER if job_.away else FIRST_RETRY_AFTER
+    if queue.look_again(job_.claim, after, contact_error=sentence, unreachable_since=since):
         visits.note_unreached([key for key, target in job_.hosts.items() if target == place], sentence)
 
 
@@ -271,8 +275,8 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
             queue.finish(run, job_.claim, State.CANCELLED, "Its attempt was cancelled on the host.")
             return
         if answer.outcome is job.StartOutcome.BUSY:
-            reason = "Another job still runs on the host; the run starts when it has ended."
-            queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=reason)
+            after = RETRY_AFTER if run.watch.contact_error == BUSY else FIRST_RETRY_AFTER
+            queue.look_again(job_.claim, after, **CONTACT, contact_error=BUSY)
             return
         Attempt.objects.filter(run=run, ended_at=None).update(host_before=answer.host_before)
         queue.move(run, State.RUNNING, fence=job_.claim.fence)

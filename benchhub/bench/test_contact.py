@@ -1,6 +1,7 @@
 """What is known of a run while it runs, and what is not done where it cannot be known: real SSH and pgbench."""
 
 import base64
+import fcntl
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db.models import F
 from django.db.models.functions import Now
 from django.urls import reverse
 from pytest_django.asserts import assertContains
@@ -99,6 +101,11 @@ def reader(client):
     return client
 
 
+def next_look_in(run):
+    found = Watch.objects.annotate(wait=F("next_look_at") - Now()).get(run=run)
+    return found.wait
+
+
 def due(*runs):
     Watch.objects.update(next_look_at=Now(), lease_until=None)
 
@@ -178,8 +185,10 @@ def test_a_host_that_is_away_says_since_when_and_its_run_goes_on(
     assert first is not None
     host = Host.objects.get()
     assert host.unreachable_since is not None
+    assert next_look_in(run) <= execution.FIRST_RETRY_AFTER
     due()
     worker.tick()
+    assert execution.FIRST_RETRY_AFTER < next_look_in(run) <= execution.RETRY_AFTER
     run.refresh_from_db()
     watch = Watch.objects.get(run=run)
     assert (run.state, watch.unreachable_since) == (State.RUNNING, first)
@@ -194,6 +203,24 @@ def test_a_host_that_is_away_says_since_when_and_its_run_goes_on(
     assert Host.objects.get().contact_error == ""
     [ended] = worker.finish(planned)
     assert (ended.state, ended.attempts.count()) == (State.SUCCEEDED, 1)
+
+
+def test_a_host_that_another_job_holds_is_asked_again_soon_and_then_less_often(
+    worker, system, experiment, cluster16, target
+):
+    planned = experiment(system(cluster16))
+    target.work_directory.mkdir(exist_ok=True)
+    with (target.work_directory / "host.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        worker.tick()
+        run = planned.runs.first()
+        assert (run.state, run.watch.contact_error) == (State.STARTING, execution.BUSY)
+        assert next_look_in(run) <= execution.FIRST_RETRY_AFTER
+        due()
+        worker.tick()
+        assert execution.FIRST_RETRY_AFTER < next_look_in(run) <= execution.RETRY_AFTER
+    due()
+    assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
 
 
 def test_the_log_of_a_run_is_read_on_while_it_runs_and_gives_way_to_its_evidence(
