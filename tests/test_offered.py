@@ -21,8 +21,9 @@ SENT_TO_ITSELF = re.compile(r'<form(?![^>]*\saction=)[^>]*method="post"')
 ANYWHERE = {"experiment-new", "experiment-plan", "experiment-tags", "published-publish", "comparability-withdraw"}
 ANYWHERE |= {name for name in policy.RUNNERS if name.startswith(("comparison-", "link-"))}
 ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST
-# They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused.
-SOMEWHERE_ELSE = {"run-put-back", "run-rerun", "host-pause", "experiment-resume", "again", "time-remove"}
+# They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused, an ended design.
+SOMEWHERE_ELSE = {"run-put-back", "run-rerun", "host-pause", "experiment-resume", "again", "design-again"}
+SOMEWHERE_ELSE |= {"time-remove"}
 CATALOGUE = {f"{kind}-add" for kind in ("host", "instance", "hardware", "price", "licence-model", "workload")}
 
 

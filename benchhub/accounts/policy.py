@@ -22,7 +22,7 @@ RUNNERS = frozenset({
     "experiment-move", "experiment-policy", "experiment-rerun", "experiment-times-once", "experiment-times-weekly",
     "experiment-repeats", "run-cancel", "run-rerun", "run-set-aside", "run-put-back", "time-remove", "window-remove",
     "comparison-new", "comparison-edit", "comparison-keep", "comparison-publish", "link-new", "link-pause",
-    "link-resume", "link-revoke", "experiment-tags", "published-publish", "design-cancel",
+    "link-resume", "link-revoke", "experiment-tags", "published-publish", "design-cancel", "design-again",
     "comparability-withdraw",
 })  # fmt: skip
 # Runners with a permit for the host whose key the address has.

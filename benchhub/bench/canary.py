@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from benchhub.analysis.quiet import BUSY_PERCENT, busy_percent
 
 from .models import Attempt, Evidence, Experiment, Run
-from .states import FINAL, State
+from .states import State
 
 IDLE_FILE = "idle.txt"
 HOSTS = ("system__driver", "system__hardware", "system__instance__host")
@@ -17,7 +17,7 @@ HOSTS = ("system__driver", "system__hardware", "system__instance__host")
 def judge() -> None:
     """Release the rest of the experiments whose canary has ended well; pause the others, with the reason."""
     canaries = Run.objects.filter(experiment=OuterRef("pk"), is_canary=True)
-    ended = Experiment.objects.filter(~Exists(canaries.exclude(state__in=FINAL)), canary=Experiment.Canary.WAITS)
+    ended = Experiment.objects.filter(~Exists(canaries.unfinished()), canary=Experiment.Canary.WAITS)
     for experiment in ended:
         _conclude(experiment, verdict(list(experiment.runs.filter(is_canary=True).select_related(*HOSTS))))
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.views.decorators.http import require_POST
 
-from . import permits, presets
+from benchhub.celery import wake
+
+from . import permits, plan, planning, presets
 from .models import Design, Experiment, Run
 from .states import FINAL
 
@@ -37,6 +42,20 @@ def design(request: HttpRequest, pk: int) -> HttpResponse:
         "load_s": sum(row.planned_count * row.duration_s for row in rows),
     }
     return render(request, "bench/design.html", context)
+
+
+@require_POST
+def design_again(request: HttpRequest, pk: int) -> HttpResponse:
+    """Queue all its parts once more, as a design of its own."""
+    shown = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
+    for part in shown.experiments.all():
+        permits.require_experiment(request.user, part)
+        if retired := planning.retired_instances(part):
+            messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
+            return redirect("design", pk)
+    copy = plan.design_again(shown, request.user)
+    transaction.on_commit(wake)
+    return redirect("design", copy.pk)
 
 
 def parts(of: Design) -> QuerySet[Experiment, Experiment]:

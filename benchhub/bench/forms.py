@@ -163,7 +163,13 @@ def guessed_path(instance: Instance, driver: Host | None) -> str:
 
 
 SystemFormSet = forms.formset_factory(
-    SystemForm, extra=0, min_num=1, max_num=MOST_SYSTEMS, validate_min=True, validate_max=True
+    SystemForm,
+    extra=0,
+    min_num=1,
+    max_num=MOST_SYSTEMS,
+    absolute_max=MOST_SYSTEMS + 1,  # so many are made, however many somebody says there are
+    validate_min=True,
+    validate_max=True,
 )
 
 

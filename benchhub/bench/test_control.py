@@ -374,7 +374,7 @@ def test_the_page_of_a_run_says_how_old_the_last_contact_is(ada, running):
 
 def test_a_lost_run_still_shows_what_was_seen_of_its_log(ada, running):
     live_log.keep(running, "err", 0, b"the last words\n")
-    queue.reserve_ready()
+    queue.reserve()
     Run.objects.filter(pk=running.pk).update(state="lost")
     response = ada.get(reverse("run", args=[running.pk]))
     assertContains(response, "Last seen of its log")

@@ -9,6 +9,7 @@ urlpatterns = [
     path("experiments/plan", views.experiment_plan, name="experiment-plan"),
     path("experiments/presets", designs.presets_shown, name="presets"),
     path("designs/<int:pk>/", designs.design, name="design"),
+    path("designs/<int:pk>/again", designs.design_again, name="design-again"),
     path("designs/<int:pk>/cancel", views.design_cancel, name="design-cancel"),
     path("experiments/<int:pk>/again", views.again, name="again"),
     path("experiments/<int:pk>/cancel", views.experiment_cancel, name="experiment-cancel"),

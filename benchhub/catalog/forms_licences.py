@@ -21,7 +21,7 @@ from benchhub.analysis.pricing.topology import Deployment, Node
 from benchhub.analysis.pricing.units import Count, NotEligible, count
 
 from . import row_set, rules_words
-from .forms import RevisedForm
+from .forms import RevisedForm, offer_rows
 from .licence_fields import FACTOR, GROUPS, LABELS, TIER, WORDS_OF_CHOICES
 from .models import Hardware, LicenceModel
 from .row_set import RowSet
@@ -125,7 +125,7 @@ class TrialForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.fields["hardware"].queryset = Hardware.objects.current().order_by("name")  # type: ignore[attr-defined]
+        offer_rows(self, "hardware", Hardware.objects.current().order_by("name"))
 
     def deployment(self) -> Deployment | None:
         values = self.cleaned_data
