@@ -208,7 +208,7 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields):
             choices=[(key, str(row)) for key, row in known.workloads.items()],
             coerce=partial(_row, known.workloads),
             required=False,
-            label="More workloads (optional)",
+            label="Others as well (optional)",
             help_text="Each makes a part of the design. In conditions the one above is workload 1.",
         )
         clients = [("", "the newest pgbench on the driver"), *known.clients()]
