@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
+from drf_spectacular.helpers import forced_singular_serializer
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as drf
 from rest_framework.decorators import action
@@ -79,7 +80,7 @@ class Account(View):
     filter_backends = ()
     serializer_class = AccountShown
 
-    @extend_schema(responses=AccountShown)
+    @extend_schema(responses=forced_singular_serializer(AccountShown))
     def list(self, request: Request) -> Response:
         """Who asks, and what that opens."""
         user: Any = request.user
