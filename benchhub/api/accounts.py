@@ -107,7 +107,7 @@ class Users(Added):
     def blank(self, instance: Any = None) -> Any:
         return UserForm(instance=instance, initial={"role": Role.VIEWER.value}, editor=self.request.user)
 
-    def partial_update(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def partial_update(self, request: Request, pk: str) -> Response:  # named by the address
         """What is left out stays; accounts are shut by `is_active`, and not deleted."""
         row = self.get_object()
         self.require_unchanged(row)
@@ -137,7 +137,7 @@ class Tokens(Read):
 
     @extend_schema(request=None, responses=TokenShown)
     @action(detail=True, methods=["post"])
-    def revoke(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def revoke(self, request: Request, pk: str) -> Response:
         """Whatever uses it is refused from now on. It cannot be made good again."""
         row = self.get_object()
         tokens.revoke(row)

@@ -87,14 +87,15 @@ def _level(clients: int, runs: list[int], low: float, high: float) -> dict[str, 
     middle = (low + high) / 2
     return {
         "clients": clients, "n": 2, "median": middle, "mean": middle, "lowest": low, "highest": high,
-        "latency_average_ms": 1000 * clients / middle, "worst_p95_ms": None, "worst_p99_ms": None, "runs": runs,
-        "doubts": [],
+        "sd": round((high - low) / 2**0.5, 2), "latency_average_ms": 1000 * clients / middle, "latency_p95_ms": None,
+        "latency_p99_ms": None, "latency_samples": None, "low": low, "high": high, "low_to_high_is": "range of repeats",
+        "runs": runs, "doubts": [],
     }  # fmt: skip
 
 
 CURVE = {
     "key": "12-8", "system": 8, "label": "PostgreSQL 18", "unit": "TPS", "protocol_digest": DIGEST,
-    "system_digest": DIGEST, "peak_clients": 8, "peak_remark": "",
+    "system_digest": DIGEST, "peak_clients": 8, "peak_remark": "", "withheld": "",
     "levels": [_level(1, [101, 104], 300.0, 310.0), _level(8, [102, 105], 1100.0, 1140.0)],
 }  # fmt: skip
 RUN = {
@@ -146,10 +147,23 @@ ANSWERS: Mapping[str, Any] = {
     "Comparison": {
         "refusal": "", "declared": [], "problems": [], "baseline": "12-7", "unit": "TPS", "curves": [CURVE],
         "findings": [
-            {"key": "12-8", "sentences": ["PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16."], "doubts": []}
+            {
+                "key": "12-8", "sentences": ["PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16."],
+                "doubts": [],
+                "rows": [
+                    {
+                        "where": "8 clients", "ratio": 1.12, "low": 1.08, "high": 1.16, "p": 0.002,
+                        "p_of_several": 0.004,
+                        "verdict": "more",
+                    }
+                ],
+            }
         ],
         "ratios": [
-            {"key": "12-8", "clients": 8, "ratio": 1.12, "lowest": 1.08, "highest": 1.16, "is_best": True}
+            {
+                "key": "12-8", "clients": 8, "ratio": 1.12, "lowest": 1.08, "highest": 1.16, "verdict": "more",
+                "withheld": "", "is_best": True,
+            }
         ],
         "prices": {
             "terms": "3 years, rounded to nearest", "load": "at the peak", "unit": "TPS", "lead": "", "remark": "",

@@ -175,7 +175,7 @@ class Sheets(Revised):
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     @action(detail=True, **FILE)
-    def csv(self, request: Request, pk: str) -> HttpResponse:  # noqa: ARG002  # named by the address
+    def csv(self, request: Request, pk: str) -> HttpResponse:  # named by the address
         """With the name of its hardware, as the page reads it in again (docs/price-sheets.md)."""
         return sheets.download(self.get_object())
 

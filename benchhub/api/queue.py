@@ -52,6 +52,6 @@ class QueueShown(View):
     serializer_class = Queue
 
     @extend_schema(responses=forced_singular_serializer(Queue))
-    def list(self, request: Request) -> Response:  # noqa: ARG002  # DRF's signature
+    def list(self, request: Request) -> Response:  # DRF's signature
         """What comes next, and when. Expected starts are estimates."""
         return Response(Queue(queue_page.whole(timezone.now())).data)

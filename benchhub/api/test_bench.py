@@ -10,7 +10,7 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
 from benchhub.bench.models import Experiment, LiveLog, Reservation, Run, Webhook
-from benchhub.catalog.models import Host, LicenceModel
+from benchhub.catalog.models import Host, Instance, LicenceModel
 from benchhub.reports.testdata import list_price
 
 from .conftest import program
@@ -148,6 +148,21 @@ def test_a_plan_starts_from_a_published_method_and_its_design_is_cancelled(runne
     assert not of_design.filter(state="cancelled").exists()
     assert runner.send("post", f"designs/{design['id']}/cancel/").status_code == 202
     assert set(of_design.values_list("state", flat=True)) == {"cancelled"}
+
+
+def test_conditions_cross_systems_with_the_parts_of_a_design_and_all_parts_are_run_again(runner, plan):
+    both = {**plan, "systems": [{"instance": one.pk} for one in Instance.objects.order_by("pk")], "scales": "10, 20"}
+    crossed = {**both, "kept_only": "system=2; scale=20; clients=1"}
+    assert runner.send("post", "experiments/", crossed).status_code == 202
+    [part] = Experiment.objects.filter(name=plan["name"])
+    assert (part.design_id, part.workload.parameters["scale"], part.kept_only) == (None, 20, ["system=2; clients=1"])
+    ran = part.runs.values_list("system__instance__name", "kind", "clients").order_by("position")
+    assert list(ran) == [("pg18", "load", 0), ("pg18", "measure", 1), ("pg18", "measure", 1)]
+    whole = runner.send("post", "experiments/", {**both, "left_out": "scale=10; system=1"})
+    design = Experiment.objects.get(pk=whole.json()["id"]).design
+    answer = runner.send("post", f"designs/{design.pk}/again/")
+    assert (answer.status_code, len(answer.json()["experiments"])) == (202, 2)
+    assert answer.json()["id"] != design.pk
 
 
 def test_tags_take_the_place_of_those_that_were_there(runner, experiment):

@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import comparable, compare_found, compare_page, compare_queries, findings
+from benchhub.reports import comparable, compare_found, compare_page, compare_queries, findings, latencies
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.compare_queries import Key
 from benchhub.reports.prices.queries import known
@@ -29,7 +29,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
     chosen, declared = _chosen(keys)
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     asked = terms(state, at.date())
-    hardware = [one.of.system.hardware_id for one in chosen]
+    hardware = [one.of.system.hardware for one in chosen]
     priced = table([one.of for one in chosen], known(hardware, (asked.day, asked.today)), asked)
     found = compare_found.found(chosen)
     said = findings.context(chosen, baseline, state.get(findings.CEILING, ""))
@@ -69,7 +69,8 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
 def _chosen(keys: Sequence[Key]) -> tuple[list[Chosen], list[Node]]:
     """The curves, and where their protocols differ, what somebody declared of that."""
     rows = compare_queries.chosen(keys)
-    chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
+    runs = compare_queries.runs(keys)
+    chosen, problems = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
     if problems or len(rows) < len(keys):
         raise NothingToPublishError(" ".join(problems) or "Some of these curves are not there any more.")
     if not chosen:

@@ -34,9 +34,9 @@ def section(said: Mapping[str, Any], baseline: Chosen) -> Node:
 
 
 def loads(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:
-    """Figures that a load generator's reports have beside the curves; few have any."""
+    """Percentiles of latency where they are known, and figures that a load generator's reports have."""
     blocks = [block for panel in load_panels(chosen, baseline) for block in panel_blocks(panel, ())]
-    return [nodes.section("loads", "At two loads, and by type of transaction", blocks)] if blocks else []
+    return [nodes.section("loads", "Loads and latencies", blocks)] if blocks else []
 
 
 def load_panels(chosen: Sequence[Chosen], baseline: Chosen) -> list[Panel]:

@@ -2,22 +2,24 @@ import csv
 import io
 import json
 import tarfile
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone
 
 from benchhub.accounts.models import Entry
 from benchhub.analysis.snapshot import canonical
-from benchhub.bench.models import Experiment
+from benchhub.bench.models import Experiment, LatencyHistogram, Run
 from benchhub.catalog.models import ListPrice
 from benchhub.release import release
+from benchhub.reports import compare
 from benchhub.reports.models import Link, Projection, Snapshot
 
-from . import passwords, pdf, render
+from . import passwords, pdf, publish, render
 from .conftest import SECRETS
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +48,30 @@ def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
         "levels", "findings", "prices", "systems", "settings", "bars", "clients", "split", "sensitivity", "standbys",
         "pareto",
     ]  # fmt: skip
+
+
+def test_what_has_no_verdict_and_no_percentile_on_the_page_has_none_in_a_snapshot(comparison, publisher, systems):
+    """One system after the other, a minute each; of one run 1,000 latencies of 3 ms are known, of its fellow none."""
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    runs = list(Run.objects.order_by("system", "position"))
+    for place, run in enumerate(runs):
+        Run.objects.filter(pk=run.pk).update(started_at=noon + place * timedelta(minutes=1))
+    bins = {"lower_us": [3000], "upper_us": [3001], "counts": [1000], "sum_us": 1, "min_us": 3000, "max_us": 3000}
+    for run in runs[:3]:
+        LatencyHistogram.objects.create(run=run, name="latency", **bins)
+    state = QueryDict(comparison.query)
+    found = document(publish.comparison_snapshot(comparison, state, compare.chosen_keys(state), publisher))
+    levels = next(table for table in found["tables"] if table["id"] == "levels")
+    names = [column["name"] for column in levels["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in levels["rows"]]
+    assert [(row["ratio_lowest"], row["ratio_verdict"]) for row in rows][1::2] == [("", "withheld")] * 2
+    # 1 client of 16: both runs; 8 clients: one of two, so that the other may be the worse one.
+    told = {(row["curve"], row["clients"]): (row["latency_p99_ms"], row["latency_samples"]) for row in rows}
+    assert told["PostgreSQL 16", "1"] == ("3.0", "2000")
+    assert told["PostgreSQL 16", "8"] == ("", "")
+    [panel] = [section for section in found["sections"] if section["id"] == "loads"]
+    assert [block["kind"] for block in panel["blocks"]] == ["figure", "paragraph", "paragraph", "table"]
+    assert "no verdict" in json.dumps(found["sections"])
 
 
 def test_a_snapshot_and_what_a_link_shows_of_it_are_never_rewritten(snapshot, share):
