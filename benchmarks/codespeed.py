@@ -23,6 +23,8 @@ VERSION = "0.13.0"
 # The newest that it allows, and what these need. Left out is matplotlib, which has no wheel of the old release that it
 # wants, and which draws pictures for feeds alone.
 BESIDE = ("Django==2.1.15", "pytz==2026.6", "isodate==0.7.2", "psycopg2-binary==2.9.13", "gunicorn==27.0.1")
+# Its requirement 'django>=1.11<2.2' is none by today's rules: these are the last that still read it.
+TOOLS = ("pip<24.1", "setuptools<66", "wheel==0.37.1")
 SETTINGS = """
 import sys, types
 from codespeed.settings import *
@@ -70,7 +72,7 @@ def _installed(folder: Path) -> Path:
     _run([sys.executable, "-m", "venv", str(folder / "venv")], folder)
     python = folder / "venv" / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation"]
-    _run([*pip, "setuptools<81", "wheel", *BESIDE], folder)
+    _run([*pip, *TOOLS, *BESIDE], folder)
     # Its setup turns the README into another format by a function that pypandoc does not have any more.
     packages = next((folder / "venv" / "lib").glob("python3*/site-packages"))
     (packages / "pypandoc.py").write_text('def convert(*_, **__):\n    return ""\n')
@@ -81,7 +83,7 @@ def _installed(folder: Path) -> Path:
 def _run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        told = [line.strip() for line in done.stderr.splitlines() if "Error" in line]
+        told = [line.strip() for line in done.stderr.splitlines() if "Error:" in line or "Invalid" in line]
         raise NotHereError(told[-1] if told else f"{' '.join(command[:4])} ended with {done.returncode}.")
 
 
