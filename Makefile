@@ -62,6 +62,7 @@ bench-api: venv
 
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing
+	@$(RUN) -m benchmarks.compared
 
 # One process per core, so one thread in each. CURVES=1000 and SEED=123 choose others.
 bench-search: venv
@@ -74,7 +75,7 @@ bench-decide: venv
 bench-coverage: venv
 	@$(RUN) -m benchmarks.coverage $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS))
 
-# ROUNDS=40 repeats more often; PARTS="parse variants" runs only these.
+# PARTS="ratio parse" runs only these; ROUNDS=40 repeats more often. PARTS=ratio takes 12 minutes with its 15 rounds.
 bench-tatp: venv
 	@$(RUN) -m benchmarks.tatp $(PARTS) $(if $(ROUNDS),--rounds $(ROUNDS))
 

@@ -1,16 +1,21 @@
 """TATP under BenchHub: what it adds to the load, whether success shares lie in their bands, how fast logs are read.
 
-    ratio      MQTh at 1, 2, 4 and 8 clients with everything BenchHub adds (outcomes told, log, progress, telemetry,
-               its own processes) against a bare pgbench that sends the same statements; the two take turns.
-               Limit: the lower end of the ratio's 95% interval is at least 0.98.
+    ratio      throughput at 1, 2, 4 and 8 clients with everything BenchHub adds (outcomes told, log, progress,
+               telemetry, its own processes) against a bare pgbench that sends the same statements. As refused writes
+               are the same share of both, it is the ratio of their MQTh. The two take turns level by level, and who
+               goes first alternates. Limit: the lower end of the ratio's 95% interval is at least 0.98.
+    costs      which of these costs what: a bare pgbench that sends the same statements with each by itself.
     shares     a minute on 4 clients: each transaction's share of success in its band.
-    parse      lines of a log read per second on one core, by numpy and by awk, and the memory for ten times the lines.
-               Limit: 4 million by numpy.
+    parse      lines of a log read per second on one core. numpy reads kept logs, where BenchHub is: limit 4 million,
+               with memory for ten times the lines. awk reduces the log where it was written, on the driver, after the
+               run: no limit, it is for information.
     variants   how INSERT_CALL_FORWARDING may accept its failures: statements that insert nothing (what BenchHub does),
                a PL/pgSQL function that catches the error, and SQLSTATE 40001 for pgbench to count (15 and newer).
     load       seconds to load a population, by its size.
 
-Without names all are run but load. Each prints its numbers; exit code 1 where a limit is missed.
+Turns during which the hypervisor took CPU time are taken again (benchmarks/machine.py). Checkpoints and autovacuum come
+when they like, so the server here has none during turns, and is vacuumed before each.
+Without names all are run but costs and load. Each prints its numbers; exit code 1 where a limit is missed.
 """
 
 from __future__ import annotations
@@ -25,32 +30,39 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
-from math import log
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import undisturbed
 from benchmarks.overhead import BenchHub, interval, servers
 from runners.tools import tatp_read
 from runners.tools.tatp_log import REDUCE_AWK
 from runners.tools.tatp_parameters import TRANSACTIONS, Parameters
+from runners.tools.tatp_population import TABLES
 from runners.tools.tatp_scripts import READS_TOLD_EVERY, SQL, scripts
 
 LOWEST_RATIO = 0.98
 FEWEST_LINES_PER_S = 4_000_000
 PARSED_LINES = 1_000_000
 PARAMETERS = Parameters(subscribers=100_000)
+CLIENTS = 4  # of costs and variants
+# What BenchHub passes for a fast load.
+LOGGED = ("-l", "--log-prefix={folder}/log", "--sampling-rate=0.1")
+AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
 TELLING = (r"\set tx ", r"\set reads ", r"\set told ")
 
 
 def main() -> int:
-    parts = {"ratio": ratio, "shares": shares, "parse": parse, "variants": variants, "load": load}
+    parts = {"ratio": ratio, "costs": costs, "shares": shares, "variants": variants, "load": load}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="part", help="all but load, unless named")
-    parser.add_argument("--rounds", type=int, default=20, help="of ratio and variants")
-    parser.add_argument("--duration", type=int, default=5, help="seconds of load of a run in ratio and variants")
+    parser.add_argument("parts", nargs="*", metavar="part", help="all but costs and load, unless named")
+    parser.add_argument("--rounds", type=int, default=15, help="of ratio (45 s each), costs and variants")
+    parser.add_argument("--duration", type=int, default=5, help="seconds of load of a turn")
     parser.add_argument("--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000], help="subscribers of load")
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
@@ -80,6 +92,17 @@ class Tatp(BenchHub):
             PGDATABASE=self.instance["database"],
             PGPASSWORD=self.instance["password"] or "",
         )
+        for name, value in AT_ITS_OWN_TIME.items():
+            self.psql(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.psql("SELECT pg_reload_conf()")
+
+    def load(self) -> None:
+        """Load the population before anything is compared, and write out what that left to be written."""
+        self.measured(1, 1)
+        self.psql("CHECKPOINT")
+
+    def tidy(self) -> None:
+        self.psql("VACUUM " + ", ".join(TABLES))
 
     def measured(self, clients: int, duration_s: int, **parameters: Any) -> Any:
         """The run, ended well, of an experiment of its own; the population is loaded first where it is missing."""
@@ -112,21 +135,33 @@ class Tatp(BenchHub):
             sys.exit(f"{bad}: {bad.state}. {bad.reason}")
         return experiment.runs.select_related("result").get(kind=Run.Kind.MEASURE)
 
-    def bare(self, clients: int, duration_s: int, texts: Sequence[str], weights: Sequence[int]) -> float:
-        """TPS of a bare pgbench: no log, no progress, nothing told."""
+    def tps(self, clients: int, duration_s: int) -> float:
+        """TPS of a run under BenchHub, as its pgbench sums it up: that of a bare one is computed the same way."""
+        from benchhub.bench.models import Evidence
+
+        run = self.measured(clients, duration_s)
+        return summed_up(Evidence.objects.get(attempt__run=run, name="out.log").text)
+
+    def bare(
+        self, clients: int, duration_s: int, texts: Sequence[str], weights: Sequence[int], options: Sequence[str] = ()
+    ) -> float:
+        """TPS of a bare pgbench: no log, no progress, nothing told, unless by the options and texts."""
         words = [f"{self.instance['bin_directory']}/pgbench", "-n", "-M", "prepared", "-T", str(duration_s)]
         words += ["-c", str(clients), "-j", str(max(1, clients // 2))]
+        words += [option.format(folder=self.folder) for option in options]
         for number, (text, weight) in enumerate(zip(texts, weights, strict=True)):
             path = self.folder / f"{number}.sql"
             path.write_text(text)
             words += ["-f", f"{path}@{weight}"]
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
-        found = re.search(r"^tps = ([0-9.]+)", done.stdout, re.MULTILINE)
-        return float(found[1]) if found else sys.exit(done.stdout)
+        with (self.folder / "said").open("wb") as said:
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=said, text=True, check=True)
+        for path in self.folder.glob("log.*"):
+            path.unlink()
+        return summed_up(done.stdout)
 
     def psql(self, sql: str) -> None:
         command = [f"{self.instance['bin_directory']}/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql]
-        subprocess.run(command, check=True)
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
 
 
 def untold(script: str) -> str:
@@ -138,18 +173,26 @@ def untold(script: str) -> str:
     return text
 
 
+def summed_up(stdout: str) -> float:
+    found = re.search(r"^tps = ([0-9.]+)", stdout, re.MULTILINE)
+    return float(found[1]) if found else sys.exit(stdout)
+
+
 def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
     texts = [untold(text) for text in scripts(PARAMETERS)]
     assert not any("debug" in text or ":tx" in text for text in texts)
-    bench.measured(1, 1)
+    bench.load()
     found: dict[int, list[float]] = {level: [] for level in options.levels}
     for number in range(options.rounds):
         for place, level in enumerate(options.levels):
-            pair: dict[str, float] = {}
-            for side in ("bare", "ours") if (number + place) % 2 else ("ours", "bare"):
-                pair[side] = one_side(bench, side, level, options.duration, texts)
-            found[level].append(log(pair["ours"] / pair["bare"]))
-        print(f"round {number + 1}: " + ", ".join(f"{level}: {2.718281828 ** v[-1]:.3f}" for level, v in found.items()))
+            sides: dict[str, Callable[[], float]] = {
+                "bare": partial(bench.bare, level, options.duration, texts, PARAMETERS.weighed),
+                "ours": partial(bench.tps, level, options.duration),
+            }
+            rates = in_turn(bench, sides, number + place, f"{level} clients")
+            found[level].append(log(rates["ours"] / rates["bare"]))
+        told = ", ".join(f"{level}: {exp(values[-1]):.3f}" for level, values in found.items())
+        print(f"round {number + 1}/{options.rounds}: {told}", flush=True)
     for level, values in found.items():
         print(f"throughput BenchHub / bare pgbench at {level} clients: {interval(values, options.seed)[0]}")
     means = [statistics.mean(column) for column in zip(*found.values(), strict=True)]
@@ -158,12 +201,49 @@ def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
     return low >= LOWEST_RATIO
 
 
-def one_side(bench: Tatp, side: str, level: int, duration_s: int, texts: Sequence[str]) -> float:
-    """All transactions per second, refused ones too: bare pgbench cannot tell them apart."""
-    if side == "bare":
-        return bench.bare(level, duration_s, texts, PARAMETERS.weighed)
-    measures = bench.measured(level, duration_s).result.measures
-    return float(measures["ended_transactions"]["value"] / measures["measured_s"]["value"])
+def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, name: str) -> dict[str, float]:
+    """TPS of each side, which take turns in the order given, or back to front where the number is odd."""
+    order = list(reversed(sides)) if number % 2 else list(sides)
+
+    def turns() -> dict[str, float]:
+        rates = {}
+        for side in order:
+            bench.tidy()
+            rates[side] = sides[side]()
+        return rates
+
+    return undisturbed(turns, name)
+
+
+def costs(bench: Tatp, options: argparse.Namespace) -> bool:
+    told = scripts(PARAMETERS)
+    texts = [untold(text) for text in told]
+
+    def side(texts: Sequence[str], *words: str) -> Callable[[], float]:
+        return partial(bench.bare, CLIENTS, options.duration, texts, PARAMETERS.weighed, words)
+
+    ready = ("-D", "tx=0", "-D", "reads=0")
+    sides = {
+        "bare": side(texts),
+        "bare again": side(texts),
+        "progress, -P 1": side(texts, "-P", "1"),
+        "sampled log": side(texts, *LOGGED),
+        "outcomes told": side(told, *ready),
+        "all three": side(told, *ready, "-P", "1", *LOGGED),
+    }
+    bench.load()
+    compare(bench, sides, options)
+    return True
+
+
+def compare(bench: Tatp, sides: Mapping[str, Callable[[], float]], options: argparse.Namespace) -> None:
+    """Print the throughput of each side, and its ratio to that of the first."""
+    rounds = [in_turn(bench, sides, number, f"round {number + 1}") for number in range(options.rounds)]
+    first = next(iter(sides))
+    for name in sides:
+        ratios = [log(rates[name] / rates[first]) for rates in rounds]
+        median = statistics.median(rates[name] for rates in rounds)
+        print(f"{name:24} {median:8,.0f} TPS, ratio {interval(ratios, options.seed)[0]}")
 
 
 def shares(bench: Tatp, options: argparse.Namespace) -> bool:
@@ -194,11 +274,11 @@ def parse(options: argparse.Namespace) -> bool:
     numpy_read(log_text[: log_text.index(b"\n") + 1], b"")  # numpy is imported before the clock starts
     once = max((numpy_read(log_text, marks) for _ in range(3)), key=lambda speed: speed.lines_per_s)
     tenfold = numpy_read(log_text, marks, times=10)
-    print(
-        f"numpy: {once.lines_per_s / 1e6:.2f} million lines per second (limit {FEWEST_LINES_PER_S / 1e6:.0f});", end=" "
-    )
+    limit = f"limit: from {FEWEST_LINES_PER_S / 1e6:.0f}"
+    print(f"kept logs, read by numpy: {once.lines_per_s / 1e6:.2f} million lines/s of one core ({limit});", end=" ")
     print(f"ten times the lines: {tenfold.lines_per_s / 1e6:.2f}, peak memory + {tenfold.peak_bytes / 2**20:.0f} MiB")
-    print(f"awk, on the driver: {awk_read(log_text, marks) / 1e6:.2f} million lines per second")
+    awk = awk_read(log_text, marks) / 1e6
+    print(f"every log, reduced by awk on the driver after the run: {awk:.2f} million lines/s of one core (no limit)")
     return once.lines_per_s >= FEWEST_LINES_PER_S
 
 
@@ -251,8 +331,8 @@ CALL = "SELECT {} (:s_id, :sf_type, :start_time, :end_time, lpad(:numberx::text,
 
 
 def variants(bench: Tatp, options: argparse.Namespace) -> bool:
-    """INSERT_CALL_FORWARDING and DELETE_CALL_FORWARDING in equal number, 4 clients; each variant in turn."""
-    bench.measured(1, 1)
+    """INSERT_CALL_FORWARDING and DELETE_CALL_FORWARDING in equal number; each variant in turn."""
+    bench.load()
     bench.psql(CATCHES)
     texts = [untold(text) for text in scripts(PARAMETERS)]
     ours, delete = texts[5], texts[6]
@@ -260,15 +340,12 @@ def variants(bench: Tatp, options: argparse.Namespace) -> bool:
     catching = ours.replace(sent, CALL.format("tatp_insert"))
     raising = ours.replace(sent, CALL.format("tatp_raise"))
     assert ours != catching != raising
-    sides = {"inserts nothing": ours, "function that catches": catching, "SQLSTATE 40001": raising}
-    found: dict[str, list[float]] = {name: [] for name in sides}
-    for number in range(options.rounds):
-        names = list(sides) if number % 2 else list(reversed(sides))
-        for name in names:
-            found[name].append(bench.bare(4, options.duration, [sides[name], delete], [1, 1]))
-    for name, rates in found.items():
-        ratios = [log(rate / base) for rate, base in zip(rates, found["inserts nothing"], strict=True)]
-        print(f"{name:22} {statistics.median(rates):8,.0f} TPS, ratio {interval(ratios, options.seed)[0]}")
+    inserts = {"inserts nothing": ours, "function that catches": catching, "SQLSTATE 40001": raising}
+    sides = {
+        name: partial(bench.bare, CLIENTS, options.duration, (insert, delete), (1, 1))
+        for name, insert in inserts.items()
+    }
+    compare(bench, sides, options)
     print("With SQLSTATE 40001 the TPS leaves out what was refused, and the server logs each.")
     return True
 
@@ -277,7 +354,7 @@ def load(bench: Tatp, options: argparse.Namespace) -> bool:
     for subscribers in options.sizes:
         begun = time.monotonic()
         bench.measured(1, 1, subscribers=subscribers)
-        print(f"{subscribers:>9,} subscribers: {time.monotonic() - begun:.0f} s with a run of 1 s")
+        print(f"{subscribers:>9,} subscribers: {time.monotonic() - begun:.0f} s with a run of 1 s", flush=True)
     return True
 
 

@@ -31,7 +31,8 @@ def is_api(request: HttpRequest) -> bool:
     return request.path.startswith("/api/")
 
 
-def note_request(request: HttpRequest, status: int) -> None:
+def note_request(request: HttpRequest, status: int, action: str = "") -> None:
+    """Note what was asked for; without `action` it is called by the name of the page."""
     match = request.resolver_match
     token = getattr(request, "auth", None)
     Entry.objects.create(
@@ -39,7 +40,7 @@ def note_request(request: HttpRequest, status: int) -> None:
         username=request.user.get_username(),
         token=str(token or "")[:80],
         way=Entry.Way.API if is_api(request) else Entry.Way.WEB,
-        action=(match.view_name if match else "").removeprefix("api:").replace("-", " ")[:80],
+        action=(action or (match.view_name if match else "").removeprefix("api:").replace("-", " "))[:80],
         address=f"{request.method} {request.path}"[:300],
         status=status,
         origin=origin(request),

@@ -9,7 +9,7 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 
-from benchhub.catalog.forms import CatalogForm
+from benchhub.catalog.forms import CatalogForm, offer, offer_rows
 from benchhub.catalog.models import Host
 
 from . import rights, throttle, tokens
@@ -18,6 +18,7 @@ from .rights import MEANING, Role
 
 DAYS = ((7, "a week"), (30, "30 days"), (90, "90 days"), (365, "a year"))
 MOST_TOKENS = 50
+ONLY_WITH_THE_ROLE = "Only an administrator edits workloads: choose that role, or clear this."
 
 
 class SignInForm(AuthenticationForm):
@@ -45,6 +46,11 @@ class UserForm(CatalogForm):
         widget=forms.CheckboxSelectMultiple,
         label="A runner on these hosts only",
     )
+    may_write_scripts = forms.BooleanField(
+        required=False,
+        label="May write custom scripts",
+        help_text="With the role of an administrator. Such scripts run on servers as they are written.",
+    )
     password = forms.CharField(
         required=False,
         strip=False,
@@ -59,12 +65,12 @@ class UserForm(CatalogForm):
         help_texts = {"username": "", "is_active": "Accounts are not deleted: what they did stays theirs."}
         error_messages = {"username": {"unique": "There is already a user of this name: choose another one."}}
 
-    field_order = ("username", "role", "is_on_all_hosts", "hosts", "password", "is_active")
+    field_order = ("username", "role", "is_on_all_hosts", "hosts", "may_write_scripts", "password", "is_active")
 
     def __init__(self, *args: Any, editor: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.editor = editor
-        self.fields["hosts"].queryset = Host.objects.defer("private_key", "facts").order_by("name")  # type: ignore[attr-defined]
+        offer_rows(self, "hosts", Host.objects.defer("private_key", "facts").order_by("name"))
         if self.instance.pk:
             self._show_stored()
         else:
@@ -73,6 +79,10 @@ class UserForm(CatalogForm):
 
     def _show_stored(self) -> None:
         self.initial["role"] = rights.role(self.instance).value
+        self.initial["may_write_scripts"] = self.instance.pk in rights.script_writers()
+        if self.instance.is_superuser:
+            self.fields["may_write_scripts"].disabled = True
+            self.fields["may_write_scripts"].help_text = "A superuser may do everything."
         self.fields["password"].help_text = "Empty keeps the one there is."
         if permit := Permit.objects.filter(user=self.instance).first():
             self.initial.update(is_on_all_hosts=permit.is_on_all_hosts, hosts=permit.hosts.all())
@@ -85,6 +95,9 @@ class UserForm(CatalogForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        is_given = cleaned.get("may_write_scripts") and not self.instance.is_superuser
+        if is_given and cleaned.get("role") not in (None, Role.ADMINISTRATOR):
+            self.add_error("may_write_scripts", ONLY_WITH_THE_ROLE)
         if self.instance.pk == self.editor.pk:
             if cleaned.get("role") not in (None, Role.ADMINISTRATOR):
                 self.add_error("role", "You cannot take this role from yourself: let another administrator do it.")
@@ -96,9 +109,11 @@ class UserForm(CatalogForm):
         user, values = self.instance, self.cleaned_data
         if values["password"]:
             user.set_password(values["password"])
+        may_write_scripts = values["may_write_scripts"] and not user.is_superuser
         user.is_superuser = user.is_superuser and values["role"] == Role.ADMINISTRATOR
         user.save()
         rights.give_role(user, values["role"])
+        rights.let_write_scripts(user, may_write_scripts)
         permit, _ = Permit.objects.update_or_create(user=user, defaults={"is_on_all_hosts": values["is_on_all_hosts"]})
         permit.hosts.set(values["hosts"])
         return user
@@ -111,7 +126,7 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         label="It may",
-        error_messages={"required": "Choose one at least."},
+        error_messages={"required": "Choose at least one."},
     )
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
 
@@ -119,7 +134,7 @@ class TokenForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.label_suffix, self.owner = "", owner
         offered = [(name, f"{name}: {tokens.SCOPES[name][1]}") for name in tokens.scopes_of(owner)]
-        self.fields["scopes"].choices = offered  # type: ignore[attr-defined]
+        offer(self, "scopes", offered)
         self.initial.setdefault("scopes", ["read"])
 
     def clean(self) -> dict[str, Any]:

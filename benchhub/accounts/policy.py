@@ -11,8 +11,8 @@ from .rights import Role
 VIEWERS = frozenset({
     "home", "experiments", "experiment", "experiment-curve", "experiment-times", "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
-    "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle", "hosts", "host", "host-times",
-    "instances", "hardware-list", "prices", "price-sheets",
+    "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle",
+    "run-series", "run-latency", "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads",
     "account", "password-change", "token-add", "token-revoke", "logout",
 })  # fmt: skip

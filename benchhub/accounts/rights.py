@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from django.contrib.auth.models import Group
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group, Permission
 from django.db import models
 
 from .models import Permit
@@ -24,6 +25,8 @@ MEANING = {
     Role.RUNNER: "also plans, runs and cancels on the hosts of the permit, and brings in results",
     Role.ADMINISTRATOR: "also edits hosts, the catalogue and accounts, and runs everywhere",
 }
+# Custom scripts reach servers as they are written: no role brings this right. Superusers have every right.
+WRITE_SCRIPTS = "catalog.write_scripts"
 
 
 def role(user: Any) -> Role:
@@ -32,9 +35,14 @@ def role(user: Any) -> Role:
         return Role.ADMINISTRATOR
     if not hasattr(user, "_role"):
         names = set(user.groups.values_list("name", flat=True))
-        user._role = max((one for one in Role if one.label in names), default=Role.VIEWER)
+        user._role = highest(names)
     found: Role = user._role
     return found
+
+
+def highest(groups: Collection[str]) -> Role:
+    """That of an account in these groups."""
+    return max((one for one in Role if one.label in groups), default=Role.VIEWER)
 
 
 def give_role(user: Any, new: Role) -> None:
@@ -46,6 +54,18 @@ def give_role(user: Any, new: Role) -> None:
 
 def is_at_least(user: Any, least: Role) -> bool:
     return role(user) >= least
+
+
+def let_write_scripts(user: Any, may: bool) -> None:
+    app, codename = WRITE_SCRIPTS.split(".")
+    right = Permission.objects.get(content_type__app_label=app, codename=codename)
+    (user.user_permissions.add if may else user.user_permissions.remove)(right)
+
+
+def script_writers() -> set[int]:
+    """Keys of the accounts that have the right, also of those that may not sign in now."""
+    manager: Any = get_user_model().objects
+    return set(manager.with_perm(WRITE_SCRIPTS, is_active=None).values_list("pk", flat=True))
 
 
 def denied_hosts(user: Any, hosts: Iterable[int | None]) -> set[int]:

@@ -94,6 +94,42 @@ def test_a_user_is_added_with_role_and_permit_and_can_sign_in(admin, client, hos
     assert client.login(username="rosa", password=PASSWORD)
 
 
+def test_an_administrator_lets_another_write_scripts_and_the_audit_log_says_so(admin):
+    rosa = make_user("rosa", Role.ADMINISTRATOR)
+    address, form = reverse("user-edit", args=[rosa.pk]), {"username": "rosa", "role": "3", "is_active": "on"}
+    assert "writes scripts" not in said(admin.get(reverse("users")))
+    assert admin.post(address, {**form, "may_write_scripts": "on"}).status_code == 302
+    assert get_user_model().objects.get(pk=rosa.pk).has_perm("catalog.write_scripts")
+    assert not get_user_model().objects.get(username="ada").has_perm("catalog.write_scripts")
+    assert "administrator writes scripts" in said(admin.get(reverse("users")))
+    admin.post(address, {**form, "may_write_scripts": "on"})
+    admin.post(address, form)
+    assert not get_user_model().objects.get(pk=rosa.pk).has_perm("catalog.write_scripts")
+    told = list(Entry.objects.filter(action__startswith="right").order_by("pk").values_list("action", flat=True))
+    assert told == ["right to write scripts given to rosa", "right to write scripts withdrawn from rosa"]
+
+
+def test_the_right_to_write_scripts_survives_a_lock_and_is_refused_to_who_edits_no_workloads(admin):
+    rosa = make_user("rosa", Role.ADMINISTRATOR)
+    rights.let_write_scripts(rosa, True)
+    address = reverse("user-edit", args=[rosa.pk])
+    admin.post(address, {"username": "rosa", "role": "3", "may_write_scripts": "on"})
+    assert admin.get(address).context["form"]["may_write_scripts"].value() is True
+    answer = admin.post(address, {"username": "rosa", "role": "2", "may_write_scripts": "on", "is_active": "on"})
+    assert "choose that role, or clear this" in said(answer)
+    assert rights.role(get_user_model().objects.get(pk=rosa.pk)) == Role.ADMINISTRATOR
+
+
+def test_a_superuser_has_every_right_and_loses_them_with_the_role(admin):
+    root = get_user_model().objects.create_superuser("root")
+    address = reverse("user-edit", args=[root.pk])
+    assert "A superuser may do everything." in said(admin.get(address))
+    assert admin.post(address, {"username": "root", "role": "3", "is_active": "on"}).status_code == 302
+    assert get_user_model().objects.get(pk=root.pk).is_superuser
+    assert admin.post(address, {"username": "root", "role": "1", "is_active": "on"}).status_code == 302
+    assert not get_user_model().objects.get(pk=root.pk).has_perm("catalog.write_scripts")
+
+
 def test_a_weak_password_is_refused_beside_its_field(admin):
     form = {"username": "rosa", "role": "1", "password": "12345", "is_active": "on"}
     answer = admin.post(reverse("user-add"), form)

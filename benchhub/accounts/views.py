@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -15,7 +16,7 @@ from django.views.decorators.cache import never_cache
 
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import rights, tokens
+from . import audit, rights, tokens
 from .forms import SignInForm, TokenForm, UserForm
 from .models import Entry, Permit, Token
 from .rights import MEANING, Role
@@ -84,7 +85,7 @@ def token_add(request: HttpRequest) -> HttpResponse:
     shown = {
         "title": "Make an API token",
         "action": "Make the token",
-        "intro": "A program sends it as 'Authorization: Bearer ...'. It never may more than you may at that moment.",
+        "intro": "A program sends it as 'Authorization: Bearer ...'. It can never do more than you can at that moment.",
         "crumb": {"address": reverse("account"), "title": "Your account"},
     }
     return render(request, "form.html", {"form": form, **shown})
@@ -114,14 +115,12 @@ def users(request: HttpRequest) -> HttpResponse:
     rows = get_user_model().objects.annotate(token_used_at=Max("tokens__used_at"))
     rows = rows.prefetch_related("groups", "permit__hosts")
     listing = Listing(request.GET, rows, USER_COLUMNS, search=("username",), default="name")
+    writers = rights.script_writers()
     for user in listing.page:
+        user.may_write_scripts = user.pk in writers  # type: ignore[attr-defined]
         names = {group.name for group in user.groups.all()}
-        user.role = Role.ADMINISTRATOR if user.is_superuser else _highest(names)  # type: ignore[attr-defined]
+        user.role = Role.ADMINISTRATOR if user.is_superuser else rights.highest(names)  # type: ignore[attr-defined]
     return render(request, "accounts/users.html", {"listing": listing})
-
-
-def _highest(names: set[str]) -> Role:
-    return max((one for one in Role if one.label in names), default=Role.VIEWER)
 
 
 def user_add(request: HttpRequest) -> HttpResponse:
@@ -139,10 +138,17 @@ def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _user_form(request: HttpRequest, form: UserForm, **shown: Any) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        _note_right_to_write(request, form, saved)
         messages.success(request, f"{saved.get_username()} is saved.")
         return redirect("users")
     crumb = {"address": reverse("users"), "title": "Users"}
     return render(request, "accounts/user_form.html", {"form": form, "crumb": crumb, **shown})
+
+
+def _note_right_to_write(request: HttpRequest, form: UserForm, user: Any) -> None:
+    if "may_write_scripts" in form.changed_data:
+        change = "given to" if form.cleaned_data["may_write_scripts"] else "withdrawn from"
+        audit.note_request(request, HTTPStatus.FOUND, f"right to write scripts {change} {user.get_username()}")
 
 
 def log(request: HttpRequest) -> HttpResponse:

@@ -47,7 +47,7 @@ class Offered:
     def failing(self) -> str:
         """Why the rate was not held, in words; empty where it was."""
         if self.late_share > SHARE_LATE:
-            return f"{100 * self.late_share:.3g} % were late or skipped"
+            return f"{100 * self.late_share:.3g}% were late or skipped"
         by_chance = DEVIATIONS * sqrt(self.offered_tps / self.duration_s)
         if self.achieved_tps < self.offered_tps * (1 - SHARE_BEHIND) - by_chance:
             return f"only {self.achieved_tps:,.4g} TPS were done"
@@ -110,7 +110,7 @@ class Capacity:
 
     def sentence(self, limit_ms: float) -> str:
         """What was found, at 99% of the transactions within the limit."""
-        said = f"With 99 % of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
+        said = f"With 99% of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
         if self.held_beyond:
             beyond = ", ".join(f"{rate:,}" for rate in self.held_beyond)
             said += f" Higher rates that were held all the same ({beyond} TPS) are not counted: one below them was not."

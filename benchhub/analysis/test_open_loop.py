@@ -24,8 +24,8 @@ def test_the_capacity_lies_between_the_last_rate_held_and_the_first_that_was_not
     found = of(run(1000), run(2000), run(3000, number=7, sent=297_000, skipped=3001))
     assert (found.holds.offered_tps, found.fails.offered_tps) == (2000, 3000)
     assert found.sentence(5) == (
-        "With 99 % of the transactions within 5 ms of when they were due, the capacity lies between 2,000 TPS, held in "
-        "one run, and 3,000 TPS. It was not held: in run 7, 1 % were late or skipped."
+        "With 99% of the transactions within 5 ms of when they were due, the capacity lies between 2,000 TPS, held in "
+        "one run, and 3,000 TPS. It was not held: in run 7, 1% were late or skipped."
     )
 
 
@@ -38,7 +38,7 @@ def test_one_repeat_that_fails_is_a_rate_not_held():
     found = of(run(1000), run(1000), run(2000, number=3), run(2000, number=4, late=50_000))
     assert (found.holds.offered_tps, found.fails.offered_tps) == (1000, 2000)
     assert "held in each of 2 runs" in found.sentence(5)
-    assert "It was not held in 1 of 2 runs: in run 4, 25 % were late or skipped." in found.sentence(5)
+    assert "It was not held in 1 of 2 runs: in run 4, 25% were late or skipped." in found.sentence(5)
 
 
 def test_a_server_that_falls_behind_without_being_late_yet_does_not_hold_the_rate():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, ClassVar
 
 from django.db.models.functions import Now
-from django.http import QueryDict
+from django.http import HttpResponse, QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers as drf
@@ -20,9 +20,11 @@ from benchhub.reports.compare_page import Chosen
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Cell, Row, Table, table
 from benchhub.reports.prices.terms import NAMES, Terms, terms
+from benchhub.reports.sharing import publish
+from benchhub.reports.sharing.comparison import NothingToPublishError
 
 from . import json_forms, problems
-from .base import Read, Shown, View
+from .base import FILE, Read, Shown, View
 from .bench import curve_of
 from .json_forms import Strict
 from .serializers_bench import Curve
@@ -48,6 +50,17 @@ PARAMETERS = [
     ),
     *(OpenApiParameter(name, OpenApiTypes.STR, many=name == "licence", description=WORDS[name]) for name in NAMES),
 ]
+
+ABOUT = [
+    OpenApiParameter(findings.CEILING, OpenApiTypes.STR, description="Latency ceiling of the findings in ms."),
+    OpenApiParameter("drawn", OpenApiTypes.STR, description="The licence model of the figures, and of what if."),
+    OpenApiParameter("subject", OpenApiTypes.STR, description="The curve that what if is about."),
+    OpenApiParameter("one", OpenApiTypes.STR, description="The licence models whose break-even is sought: one"),
+    OpenApiParameter("other", OpenApiTypes.STR, description="and the other."),
+    OpenApiParameter("show", OpenApiTypes.STR, description="Of the page's chart; changes nothing here."),
+    OpenApiParameter("axis", OpenApiTypes.STR, description="Likewise."),
+]
+WHOLE = {(200, "application/json"): OpenApiTypes.OBJECT}
 
 
 class DeclarationRequest(Strict):
@@ -165,18 +178,48 @@ class Comparisons(View):
     def list(self, request: Request) -> Response:
         """Compare curves, and price them by terms. Like the page, it has its whole state in the address."""
         asked = request._request.GET
-        if unknown := set(asked) - {"curve", "baseline", "format", findings.CEILING, *NAMES}:
-            raise _wrong(dict.fromkeys(sorted(unknown), "There is no such parameter."))
-        keys, by = compare.chosen_keys(asked), terms(asked)
-        if not keys or len(keys) < len(set(asked.getlist("curve"))):
-            raise _wrong({"curve": f"Name 1 to {compare.MOST} curves, each as experiment-system: 3-7."})
-        ceiling_ms, wrong = findings.ceiling(asked.get(findings.CEILING, ""))
-        if by.problems or wrong:
-            raise _wrong({**by.problems, **({findings.CEILING: wrong} if wrong else {})})
-        return Response(_compared(keys, asked.get("baseline"), by, ceiling_ms))
+        keys, by = keys_of(asked, {"baseline", findings.CEILING, *NAMES}), _terms(asked)
+        return Response(_compared(keys, asked.get("baseline"), by, _ceiling(asked)))
+
+    @extend_schema(parameters=[*PARAMETERS, *ABOUT], responses=WHOLE)
+    @action(detail=False, **FILE)
+    def document(self, request: Request) -> HttpResponse:
+        """All that the page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
+        asked = request._request.GET
+        keys = keys_of(asked, set(compare.STATE))
+        _terms(asked)
+        try:
+            whole = publish.comparison_now(compare.state_of(asked), keys)
+        except NothingToPublishError as error:
+            raise problems.Problem(409, str(error)) from error
+        return HttpResponse(whole, content_type="application/json")
 
 
-def _wrong(found: dict[str, str]) -> problems.Problem:
+def keys_of(asked: QueryDict, known: Container[str]) -> list[tuple[int, int]]:
+    """The curves of an address. Raises a problem where it names none, or a parameter that is not known."""
+    if unknown := [name for name in asked if name not in known and name not in ("curve", "format")]:
+        raise wrong(dict.fromkeys(sorted(unknown), "There is no such parameter."))
+    keys = compare.chosen_keys(asked)
+    if not keys or len(keys) < len(set(asked.getlist("curve"))):
+        raise wrong({"curve": f"Name 1 to {compare.MOST} curves, each as experiment-system: 3-7."})
+    return keys
+
+
+def _terms(asked: QueryDict) -> Terms:
+    by = terms(asked)
+    if by.problems:
+        raise wrong(dict(by.problems))
+    return by
+
+
+def _ceiling(asked: QueryDict) -> float | None:
+    ceiling_ms, sentence = findings.ceiling(asked.get(findings.CEILING, ""))
+    if sentence:
+        raise wrong({findings.CEILING: sentence})
+    return ceiling_ms
+
+
+def wrong(found: dict[str, str]) -> problems.Problem:
     errors = [{"pointer": f"?{name}", "detail": sentence} for name, sentence in found.items()]
     return problems.Problem(400, " ".join(found.values()), errors)
 
@@ -213,9 +256,7 @@ def _compared(
 
 def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms, ceiling_ms: float | None) -> dict[str, Any]:
     more = {one.one.key: one for one in findings.of(chosen, baseline, ceiling_ms)}
-    found = table(
-        [one.of for one in chosen], known([one.of.system.hardware_id for one in chosen], (by.day, by.today)), by
-    )
+    found = table([one.of for one in chosen], known([one.of.system.hardware for one in chosen], (by.day, by.today)), by)
     return {
         "baseline": baseline.key,
         "unit": baseline.of.curve.unit,
@@ -316,7 +357,7 @@ class Declarations(Read):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def withdraw(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def withdraw(self, request: Request, pk: str) -> Response:
         """The curves that it held together are refused again; what was declared stays on record."""
         standing = Comparability.objects.standing().filter(pk=self.get_object().pk)
         if not standing.update(withdrawn_at=Now(), withdrawn_by=request.user.pk):

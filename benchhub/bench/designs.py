@@ -22,6 +22,7 @@ from .states import FINAL
 def presets_shown(request: HttpRequest) -> HttpResponse:
     """GET shows the published methods and their translation; POST starts a plan from one of them."""
     if preset := presets.PRESETS.get(request.POST.get("preset", "")):
+        permits.require_runner(request.user)
         presets.prepared(preset)
         return redirect(f"{reverse('experiment-new')}?preset={preset.name}")
     return render(request, "bench/presets.html", {"presets": presets.PRESETS.values()})
@@ -37,6 +38,7 @@ def design(request: HttpRequest, pk: int) -> HttpResponse:
         "planned": sum(row.planned_count for row in rows),
         "ended": sum(row.ended_count for row in rows),
         "loads": sum(row.load_count for row in rows),
+        "host_keys": {key for row in rows for key in row.host_keys},
         "load_s": sum(row.planned_count * row.duration_s for row in rows),
     }
     return render(request, "bench/design.html", context)
@@ -60,7 +62,8 @@ def parts(of: Design) -> QuerySet[Experiment, Experiment]:
     """The experiments of a design in their order, each with the numbers of its runs, in one query."""
     measuring = Q(runs__kind=Run.Kind.MEASURE)
     return (
-        Experiment.objects.filter(design=of)
+        Experiment.objects.with_host_keys()
+        .filter(design=of)
         .select_related("workload")
         .annotate(
             planned_count=Count("runs", filter=measuring),

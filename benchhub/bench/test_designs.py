@@ -2,41 +2,29 @@ from collections import Counter
 from urllib.parse import urlencode
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
+from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
 from . import plan, planning, testdata
 from .forms import Draft
 from .models import Design, Experiment, Run
-from .test_planning import NEW, PLAN, build, form_of, make_instance
+from .test_planning import NEW, PLAN, form_of
 
 pytestmark = pytest.mark.django_db
 PART_QUERIES = 3  # session, user; the design; its parts
 
 
 @pytest.fixture
-def planner(client):
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    return client
-
-
-@pytest.fixture
 def host():
-    made = testdata.make_host()
-    made.facts, made.facts_at = {"builds": [build("16.4"), build("18.1")]}, timezone.now()
-    made.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
-    made.save()
-    return made
+    return testdata.probed_host("16.4", "18.1")
 
 
 @pytest.fixture
 def instances(host):
-    return [make_instance(host, version) for version in ("16.4", "18.1")]
+    return [testdata.make_instance(host, version) for version in ("16.4", "18.1")]
 
 
 @pytest.fixture

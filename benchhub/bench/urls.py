@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import aside, control, designs, repeats, times, views, views_bundle, views_vitals, webhooks
+from . import aside, control, designs, repeats, times, views, views_bundle, views_csv, views_vitals, webhooks
 
 urlpatterns = [
     path("health", views_vitals.health, name="health"),
@@ -42,5 +42,7 @@ urlpatterns = [
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/cancel", views.run_cancel, name="run-cancel"),
     path("runs/<int:pk>/bundle.tar.gz", views_bundle.run_bundle, name="run-bundle"),
+    path("runs/<int:pk>/series.csv", views_csv.run_series, name="run-series"),
+    path("runs/<int:pk>/latency.csv", views_csv.run_latency, name="run-latency"),
     path("runs/<int:pk>/evidence/<path:name>", views.evidence, name="evidence"),
 ]

@@ -14,8 +14,7 @@ from benchhub.celery import wake
 
 from . import designs_like, growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
-from .models import Design, Experiment, Run
-from .states import FINAL
+from .models import Design, Experiment, Run, RunQuerySet
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
@@ -95,7 +94,7 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
     permits.require_experiment(request.user, experiment)
     crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
-    left = experiment.runs.exclude(state__in=FINAL).count()
+    left = experiment.runs.unfinished().count()
     question = {
         "title": f"Cancel {experiment.name}?",
         "consequence": f"{_runs(left)} left: those in the queue will not start, one under way is stopped on its host "
@@ -120,7 +119,7 @@ def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     crumb = {"title": design.name, "address": reverse("design", args=[pk])}
     question = {
         "title": f"Cancel {design.name}?",
-        "consequence": f"{_runs(runs.exclude(state__in=FINAL).count())} left in all its parts: those in the queue will "
+        "consequence": f"{_runs(runs.unfinished().count())} left in all its parts: those in the queue will "
         "not start, one under way is stopped on its host and gives no result. Runs that have ended keep theirs.",
         "action": "Cancel the design",
     }
@@ -140,10 +139,10 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _ask_to_cancel(
-    request: HttpRequest, runs: Any, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
+    request: HttpRequest, runs: RunQuerySet, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
 ) -> HttpResponse:
     """GET asks, POST does; where nothing is left to cancel, neither."""
-    if not is_growing and not runs.exclude(state__in=FINAL).exists():
+    if not is_growing and not runs.unfinished().exists():
         messages.info(request, "Nothing was left to cancel: it has ended already.")
         return redirect(crumb["address"])
     if request.method != "POST":

@@ -11,7 +11,6 @@ from django.db.models import Aggregate, Count, Exists, FloatField, OuterRef, Q, 
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
-from benchhub.bench.states import FINAL
 
 from .verdicts import with_counts
 
@@ -39,7 +38,7 @@ def with_results() -> QuerySet[ExperimentSystem]:
 
 def finished() -> QuerySet[ExperimentSystem]:
     own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system"))
-    return with_results().exclude(Exists(own.exclude(state__in=FINAL)))
+    return with_results().exclude(Exists(own.unfinished()))
 
 
 def _count(runs: QuerySet[Run]) -> Coalesce:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import Any
 
 from benchhub.analysis.curve import Level
+from benchhub.bench.cells import harmless as harmless  # for all that writes CSV here
 
 from .curves import Group, SystemCurve
 from .sweeps import Sweep
@@ -22,6 +23,11 @@ OFFERED = (
     "run", "offered_tps", "achieved_tps", "transactions", "late", "skipped", "late_share", "latency_average_ms",
     "latency_p95_ms", "latency_p99_ms", "lag_average_ms",
 )  # fmt: skip
+
+
+def experiment_csv(swept: Sequence[Sweep], groups: Iterable[Group]) -> str:
+    """The runs of an open loop where there are any, otherwise the curves."""
+    return sweeps_csv(swept) if swept else curves_csv(groups)
 
 
 def curves_csv(groups: Iterable[Group]) -> str:
@@ -44,11 +50,6 @@ def sweeps_csv(of: Iterable[Sweep]) -> str:
             row = (one.system.label, one.limit_ms, not run.failing, *(getattr(run, name) for name in OFFERED))
             writer.writerow(map(harmless, row))
     return text.getvalue()
-
-
-def harmless(cell: Any) -> Any:
-    """A name that a spreadsheet would take for a formula is kept as text."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
 
 
 def _row(of: SystemCurve, level: Level) -> list[Any]:

@@ -166,7 +166,7 @@ def _normalised(one: Chosen, baseline: Chosen, at_peak: Row) -> Iterator[Normali
     tops = [peak.selected(peak.of_curve(of.of.curve)) for of in (one, baseline)]
     if at_peak.low is None or at_peak.high is None:
         return
-    for per in ours.keys() & theirs.keys() if all(tops) else ():
+    for per in (one for one in ours if one in theirs and all(tops)):
         factor = theirs[per] / ours[per]
         low, high, value = at_peak.low * factor, at_peak.high * factor, at_peak.value * factor
         verdict = "not distinguishable" if low <= 1 <= high else "more" if value > 1 else "less"

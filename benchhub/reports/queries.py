@@ -38,11 +38,12 @@ def _system_labels() -> Subquery:
 
 
 def runs_left() -> bool:
-    return Run.objects.exclude(state__in=FINAL).exists()
+    return Run.objects.unfinished().exists()
 
 
 def experiment(pk: int) -> QuerySet[Experiment]:
-    return Experiment.objects.filter(pk=pk).select_related("workload", "client_build", "design")
+    """With all that its page says of it, and the keys of its hosts."""
+    return Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
 
 
 def systems(of: Experiment) -> list[System]:

@@ -61,7 +61,7 @@ def steps(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "chosen": chosen,
         "problems": problems,
-        "way": _way(request.GET),
+        "way": way_of(request.GET),
         "ways": WAYS,
         "clients": request.GET.get("clients", ""),
         "kept": [("curve", one.key) for one in chosen],
@@ -70,13 +70,13 @@ def steps(request: HttpRequest) -> HttpResponse:
         **_levels(chosen),
     }
     try:
-        context |= _series(chosen, context["way"], context["clients"])
+        context |= series(chosen, context["way"], context["clients"])
     except NoTuningError as error:
         return render(request, "reports/steps.html", {**context, "refusal": str(error)})
     return _csv(context["steps"]) if request.GET.get("csv") else render(request, "reports/steps.html", context)
 
 
-def _way(asked: QueryDict) -> Way:
+def way_of(asked: QueryDict) -> Way:
     return cast(Way, asked["way"]) if asked.get("way") in WAYS else "cumulative"
 
 
@@ -85,7 +85,8 @@ def _levels(chosen: Sequence[Chosen]) -> dict[str, list[int]]:
     return {"levels": sorted(set.intersection(*common)) if common else []}
 
 
-def _series(chosen: Sequence[Chosen], way: Way, clients: str) -> dict[str, Any]:
+def series(chosen: Sequence[Chosen], way: Way, clients: str) -> dict[str, Any]:
+    """What the page shows of the steps. Raises NoTuningError."""
     groups = compare_page.groups(chosen)
     declared = comparable.declared(groups)
     if len(groups) > 1 and not declared:

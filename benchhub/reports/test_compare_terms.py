@@ -65,6 +65,35 @@ def test_what_was_priced_on_a_day_is_priced_again_by_what_stood_then(reader, exp
     assertNotContains(response, "Price sheet:")
 
 
+def test_prices_of_hardware_outlive_its_revisions_while_it_is_of_the_same_parts(
+    reader, experiment, systems, prices, hardware
+):
+    """The runs cite revision 1: a price of the same machine counts, whichever revision it was added to."""
+    noted = hardware.revise(remark="In rack 7", memory_bytes=2**38)
+    newer = {"currency": "EUR", "source": "another quote", "description": "Box"}
+    ListPrice.objects.create(hardware=noted, amount=Decimal(6000), priced_on=date(2026, 3, 1), **newer)
+    grown = noted.revise(sockets=4)
+    ListPrice.objects.create(hardware=grown, amount=Decimal(9000), priced_on=date(2026, 4, 1), **newer)
+    assertContains(reader.get(both(experiment, systems, term=1)), ">6.00</span>")
+    earlier = reader.get(both(experiment, systems, term=1, day="2026-02-01"))
+    assertContains(earlier, ">5.00</span>")
+    assertNotContains(earlier, ">6.00</span>")
+    later = variant(systems[0], hardware_id=grown.pk, label="grown")
+    run = testdata.make_experiment([later], name="Grown")
+    testdata.succeeded(testdata.make_run(run, later, 8, 1), 1000.0)
+    assertContains(reader.get(address(key(run, later), term=1)), ">9.00</span>")
+    assertContains(reader.get(address(key(run, later), term=1, day="2026-03-01")), "no list price for the hardware")
+
+
+def test_a_sheet_of_hardware_outlives_its_revisions_too(reader, experiment, systems, prices, sheet, hardware):
+    noted = hardware.revise(remark="In rack 7")
+    run = testdata.make_experiment([variant(systems[0], hardware_id=noted.pk, label="noted")], name="Noted")
+    system = run.systems.get()
+    testdata.succeeded(testdata.make_run(run, system, 8, 1), 1000.0)
+    assertContains(reader.get(address(key(run, system), term=1)), "Price sheet: Box and disks says")
+    assertNotContains(reader.get(address(key(run, system), term=1, day="2026-02-01")), "Price sheet:")
+
+
 def test_a_licence_model_that_was_revised_since_prices_an_earlier_day_as_it_stood(
     reader, experiment, systems, prices, hardware
 ):

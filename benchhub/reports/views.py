@@ -72,7 +72,7 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     shown = get_object_or_404(queries.experiment(pk))
     systems = queries.systems(shown)
     swept = sweeps.sweeps(shown, systems)
-    text = exports.sweeps_csv(swept) if swept else exports.curves_csv(_groups(list(queries.runs(shown)), systems))
+    text = exports.experiment_csv(swept, _groups(list(queries.runs(shown)), systems))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
     return response
@@ -85,7 +85,7 @@ def _groups(runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group
 def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     rows, systems = queries.runs(shown), queries.systems(shown)
     runs, asked_terms = list(verdicts.with_counts(rows)), terms(asked)
-    priced_by = known((system.hardware_id for system in systems), (asked_terms.day, asked_terms.today))
+    priced_by = known((system.hardware for system in systems), (asked_terms.day, asked_terms.today))
     groups = _groups(runs, systems)
     swept = sweeps.sweeps(shown, systems)
     compared = asked.copy()

@@ -7,6 +7,7 @@ caller can put further lines after it.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 
 from runners.contract import RunSpec
 from runners.tools import tatp_population as population
@@ -19,6 +20,12 @@ MOST_SESSIONS = 8
 KEPT_LOG_CAP_BYTES = 1024 * 1024
 LIVE_EVERY_S = 5
 
+# Waits for the processes in $pids and empties it; fails as the last that failed.
+ALL_ENDED = """\
+pids=
+all_ended() { rc=0; for pid in $pids; do wait "$pid" || rc=$?; done; pids=; return $rc; }
+"""
+
 DISTRIBUTIONS_FILE = "tatp.distributions"
 BEFORE_FILE, AFTER_FILE = "tatp.before", "tatp.after"
 MESSAGES_FILE, TOLD_FILE, LATENCY_FILE = "tatp.messages", "tatp.told", "tatp.latency"
@@ -27,12 +34,39 @@ MESSAGES_FILE, TOLD_FILE, LATENCY_FILE = "tatp.messages", "tatp.told", "tatp.lat
 def load_command(spec: RunSpec) -> str:
     """Return the command that makes the population in several sessions, then its keys, and checks what it made."""
     parameters = check(spec)
-    parts = -(-parameters.subscribers // PART_SUBSCRIBERS)
-    keys = "".join(f'{_psql(spec, sql)} & pids="$pids $!"\n' for sql in population.KEYS_SQL.values())
-    foreign_keys = " &&\n".join(_psql(spec, sql) for sql in population.FOREIGN_KEYS_SQL)
-    vacuums = "".join(f'{_psql(spec, f"VACUUM ANALYZE {t}")} & pids="$pids $!"\n' for t in population.TABLES)
+    steps = (_tables(spec), _rows(spec, parameters), _keys(spec), _vacuumed(spec), _marked(spec, parameters))
     return f"""\
-all_ended() {{ rc=0; for pid in $pids; do wait "$pid" || rc=$?; done; pids=; return $rc; }}
+(
+begun=$(date +%s)
+{ALL_ENDED}{"".join(steps)}echo "loaded in $(($(date +%s) - begun)) s by $sessions sessions" >&2
+)
+code=$?
+rm -f populate.sql parts.loaded
+if [ "$code" -eq 0 ]; then
+(
+{verify_command(spec)})
+else
+(exit "$code")
+fi
+"""
+
+
+# The steps of a load: lines that leave the subshell around them where something failed, and go on in it otherwise.
+
+
+def _tables(spec: RunSpec) -> str:
+    return f"""\
+{_psql_file(spec)} -f - <<'END_OF_SQL' || exit
+{population.CREATE_SQL}END_OF_SQL
+"""
+
+
+def _rows(spec: RunSpec, parameters: Parameters) -> str:
+    """Parts of the population, each in a transaction of its own. They are dealt out to sessions, one for each core."""
+    parts = -(-parameters.subscribers // PART_SUBSCRIBERS)
+    return f"""\
+cat > populate.sql <<'END_OF_SQL' || exit
+{population.populate_sql(parameters)}END_OF_SQL
 populate() {{
     part=$1
     while [ "$part" -lt {parts} ]; do
@@ -44,40 +78,50 @@ populate() {{
         part=$((part + sessions))
     done
 }}
-(
 sessions=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
 [ "$sessions" -le {MOST_SESSIONS} ] || sessions={MOST_SESSIONS}
-begun=$(date +%s)
-cat > populate.sql <<'END_OF_SQL' &&
-{population.populate_sql(parameters)}END_OF_SQL
-{_psql_file(spec)} -f - <<'END_OF_SQL' || exit
-{population.CREATE_SQL}END_OF_SQL
-pids=
 session=0
 while [ "$session" -lt "$sessions" ]; do
     populate "$session" & pids="$pids $!"
     session=$((session + 1))
 done
 all_ended || exit
-echo 'progress: the primary keys are made' >&2
-{keys}all_ended || exit
-echo 'progress: the foreign keys are made' >&2
-{foreign_keys} || exit
-{vacuums}all_ended || exit
-echo 'progress: the population is checked' >&2
-{_psql(spec, population.distributions_sql())} > {DISTRIBUTIONS_FILE} || exit
-{_psql(spec, f"COMMENT ON TABLE subscriber IS '{population.mark(parameters)}'")} || exit
-echo "loaded in $(($(date +%s) - begun)) s by $sessions sessions" >&2
-)
-code=$?
-rm -f populate.sql parts.loaded
-if [ "$code" -eq 0 ]; then
-(
-{verify_command(spec)})
-else
-(exit "$code")
-fi
 """
+
+
+def _keys(spec: RunSpec) -> str:
+    """Primary keys side by side, then the foreign keys that rest on them, each of which locks two tables."""
+    foreign_keys = "".join(f"{_psql(spec, sql)} || exit\n" for sql in population.FOREIGN_KEYS_SQL)
+    return "".join(
+        (
+            _progress("the primary keys are made"),
+            _side_by_side(spec, population.KEYS_SQL.values()),
+            _progress("the foreign keys are made"),
+            foreign_keys,
+        )
+    )
+
+
+def _vacuumed(spec: RunSpec) -> str:
+    return _side_by_side(spec, [f"VACUUM ANALYZE {table}" for table in population.TABLES])
+
+
+def _marked(spec: RunSpec, parameters: Parameters) -> str:
+    """Count what the parser holds against the definition, and only then mark the population as complete."""
+    marked = f"COMMENT ON TABLE subscriber IS '{population.mark(parameters)}'"
+    return f"""\
+{_progress("the population is checked")}\
+{_psql(spec, population.distributions_sql())} > {DISTRIBUTIONS_FILE} || exit
+{_psql(spec, marked)} || exit
+"""
+
+
+def _side_by_side(spec: RunSpec, statements: Iterable[str]) -> str:
+    return "".join(f'{_psql(spec, sql)} & pids="$pids $!"\n' for sql in statements) + "all_ended || exit\n"
+
+
+def _progress(what: str) -> str:
+    return f"echo 'progress: {what}' >&2\n"
 
 
 def verify_command(spec: RunSpec) -> str:

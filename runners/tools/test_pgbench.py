@@ -1,4 +1,4 @@
-"""Reading results: hand-made output of old versions, then what pgbench 15, 16 and 18 really printed."""
+"""Reading results: hand-made output of old versions, then what pgbench 13 to 16 and 18 really printed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from runners.tools.test_pgbench_parameters import SPEC
 
 PGBENCH = tools.get("pgbench")
 RECORDED = Path(__file__).parent / "recorded"
-VERSIONS = ("15", "16", "18")
+VERSIONS = ("13", "14", "15", "16", "18")
+# Those that count failures and try again.
+RETRYING = VERSIONS[2:]
 UNLOGGED = replace(SPEC, log_sampling_rate=0.0)
 
 
@@ -137,9 +139,10 @@ def test_recorded_runs_obey_the_arithmetic(version: str, case: str) -> None:
     outputs = recorded(version, case)
     measures = numbers(PGBENCH.parse(UNLOGGED, outputs))
     duration_s = 3 if case == "progress" else 1
-    loaded_s = duration_s - measures["initial_connection_time_ms"] / 1000
+    assert ("initial_connection_time_ms" in measures) is (version != "13")
+    loaded_s = duration_s - measures.get("initial_connection_time_ms", 0) / 1000
     assert measures["tps"] == pytest.approx(measures["transactions"] / loaded_s, rel=0.02)
-    assert measures["failed_transactions"] == 0
+    assert measures.get("failed_transactions") == (0 if version in RETRYING else None)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -149,7 +152,7 @@ def test_recorded_progress_is_a_series_that_agrees_with_the_summary(version: str
     assert {(one.start_epoch_s, one.step_s) for one in result.series} == {(1_700_000_000, 1.0)}
     tps = series(result)["tps"]
     assert sum(tps) / len(tps) == pytest.approx(numbers(result)["tps"], rel=0.1)
-    assert series(result)["failed"] == (0,) * len(tps)
+    assert series(result).get("failed") == ((0,) * len(tps) if version in RETRYING else None)
     assert any("timed them one by one" in remark for remark in result.remarks)
 
 
@@ -164,7 +167,7 @@ def test_recorded_rate_limited_runs_have_lag_and_skipped(version: str) -> None:
     assert any("skipped" in remark for remark in result.remarks)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", RETRYING)
 def test_recorded_failures_are_counted_and_left_out_of_percentiles(version: str) -> None:
     spec = replace(with_parameters(max_tries=3, failures_detailed=True), log_sampling_rate=1.0)
     result = PGBENCH.parse(spec, recorded(version, "failures"))

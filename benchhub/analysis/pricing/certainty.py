@@ -11,12 +11,13 @@ import statistics
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
 from benchhub.analysis.student import t_quantile, t_within
 from benchhub.analysis.turns import NOT_IN_TURNS
 
-from .quote import Quote, require_alike
+from .quote import Quote, Throughput, require_alike
 
 SAME_RUNS = "same runs on both sides"
 WITHHELD = "withheld"
@@ -105,15 +106,21 @@ def ratio(one: Quote, other: Quote) -> PriceRatio:
     runs share their doubt: it cancels out.
     """
     require_alike([one, other])
-    value = _quotient(one.total * other.throughput.value, other.total * one.throughput.value)
-    sizes = len(one.throughput.repeats), len(other.throughput.repeats)
-    if _is_same_measurement(one, other):
+    return _compared(one.total, one.throughput, other.total, other.throughput)
+
+
+# A page holds every price against the lowest of its column and of all, and again each time that a term changes.
+@lru_cache(maxsize=8192)
+def _compared(total: Decimal, by: Throughput, other_total: Decimal, other_by: Throughput) -> PriceRatio:
+    value = _quotient(total * other_by.value, other_total * by.value)
+    sizes = len(by.repeats), len(other_by.repeats)
+    if by.evidence and by == other_by:
         return PriceRatio(value, value, value, SAME_RUNS, *sizes)
     if min(sizes) < FEWEST_FOR_INTERVAL:
-        low = _quotient(one.total * other.throughput.lowest, other.total * one.throughput.highest)
-        high = _quotient(one.total * other.throughput.highest, other.total * one.throughput.lowest)
+        low = _quotient(total * other_by.lowest, other_total * by.highest)
+        high = _quotient(total * other_by.highest, other_total * by.lowest)
         return PriceRatio(value, low, high, RANGE, *sizes)
-    return _welch(one, other, value)
+    return _welch(_quotient(total, other_total), by.repeats, other_by.repeats, value)
 
 
 def without_bounds(found: PriceRatio) -> PriceRatio:
@@ -125,17 +132,19 @@ def _quotient(dividend: Decimal, divisor: Decimal) -> float:
     return float(Fraction(dividend) / Fraction(divisor)) if divisor else math.inf
 
 
-def _is_same_measurement(one: Quote, other: Quote) -> bool:
-    return bool(one.throughput.evidence) and one.throughput == other.throughput
+@lru_cache(maxsize=4096)
+def _of_logs(repeats: tuple[float, ...]) -> tuple[float, float]:
+    """Mean of the logarithms, and the variance of that mean."""
+    logs = [math.log(repeat) for repeat in repeats]
+    return statistics.fmean(logs), statistics.variance(logs) / len(logs)
 
 
-def _welch(one: Quote, other: Quote, value: float) -> PriceRatio:
-    logs = [[math.log(repeat) for repeat in side.throughput.repeats] for side in (one, other)]
-    means = [statistics.fmean(side) for side in logs]
-    variances = [statistics.variance(side) / len(side) for side in logs]
-    centre = math.log(_quotient(one.total, other.total)) - means[0] + means[1]
+def _welch(of_totals: float, repeats: tuple[float, ...], other: tuple[float, ...], value: float) -> PriceRatio:
+    (mean, variance), (other_mean, other_variance) = _of_logs(repeats), _of_logs(other)
+    variances = [variance, other_variance]
+    centre = math.log(of_totals) - mean + other_mean
     error = math.sqrt(sum(variances))
-    sizes = len(logs[0]), len(logs[1])
+    sizes = len(repeats), len(other)
     if not error:  # repeats that do not differ at all
         exact = math.exp(centre)
         return PriceRatio(value, exact, exact, WELCH, *sizes, 1.0 if centre < 0 else 0.5 if centre == 0 else 0.0)

@@ -41,10 +41,13 @@ def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
     found = document(snapshot)
     assert (found["format"], found["version"], found["unit"]) == ("benchhub.snapshot", 1, "TPS")
     assert [section["id"] for section in found["sections"]] == [
-        "found", "curves", "levels", "statistics", "prices", "price-figures", "hardware", "environment", "tuning",
-        "differences", "method", "sources", "settings",
+        "found", "curves", "levels", "statistics", "prices", "price-figures", "what-if", "hardware", "environment",
+        "tuning", "differences", "method", "sources", "settings",
     ]  # fmt: skip
-    assert [table["id"] for table in found["tables"]] == ["levels", "findings", "prices", "systems", "settings"]
+    assert [table["id"] for table in found["tables"]] == [
+        "levels", "findings", "prices", "systems", "settings", "bars", "clients", "split", "sensitivity", "standbys",
+        "pareto",
+    ]  # fmt: skip
 
 
 def test_what_has_no_verdict_and_no_percentile_on_the_page_has_none_in_a_snapshot(comparison, publisher, systems):
@@ -286,8 +289,8 @@ def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(sh
     text = stranger.get(f"{address}report").content.decode()
     heads = [part.partition("</h2>")[0].partition(">")[2] for part in text.split("<h2")[1:]]
     assert heads[0] == "1. Hardware, as bought"
-    assert "11. Conclusions, and how sure they are" in heads
-    assert heads[-2] == "13. Appendix: settings, as found"
+    assert "12. Conclusions, and how sure they are" in heads
+    assert heads[-2] == "14. Appendix: settings, as found"
 
 
 def test_a_reader_can_repeat_each_peak_by_files_that_name_no_host(share, stranger):
@@ -305,7 +308,8 @@ def test_an_unknown_file_names_those_there_are(share, stranger):
     _, address = share()
     answer = stranger.get(f"{address}secrets.csv")
     assert answer.status_code == 404
-    assert b"data.json, page.html, report.html, levels.csv, findings.csv, prices.csv" in answer.content
+    assert b"data.json, page.html, report.html, " in answer.content
+    assert b"levels.csv, findings.csv, prices.csv" in answer.content
 
 
 def test_where_there_is_no_chromium_the_page_and_the_file_say_so(share, stranger, monkeypatch):
@@ -338,3 +342,24 @@ def test_a_shared_page_takes_no_more_than_two_queries_once_it_was_made(share, st
     stranger.get(address)
     with django_assert_num_queries(2):  # the link, and its count of views
         stranger.get(address)
+
+
+def test_what_if_is_frozen_with_the_subject_and_the_numbers_of_the_page(snapshot):
+    found = document(snapshot)
+    section = next(one for one in found["sections"] if one["id"] == "what-if")
+    assert section["blocks"][0]["text"].startswith("These answers are about PostgreSQL 16 under Hardware only,")
+    names = [block["id"] for block in section["blocks"] if block["kind"] == "figure"]
+    assert names == ["sensitivity", "standbys", "pareto"]  # one licence costs something: there is no break-even
+    table = next(one for one in found["tables"] if one["id"] == "standbys")
+    # no standby: 5,000 less 12.5% = 4,375; one: the hardware again
+    totals = [row[[column["name"] for column in table["columns"]].index("Total, EUR")] for row in table["rows"]]
+    assert totals[:2] == ["4375.00", "8750.00"]
+
+
+def test_what_moves_the_price_tells_a_discount_and_goes_with_it(share, stranger):
+    _, told = share()
+    _, hidden = share(["discount"])
+    assert stranger.get(f"{told}sensitivity.csv").status_code == 200
+    assert stranger.get(f"{hidden}sensitivity.csv").status_code == 404
+    text = stranger.get(f"{hidden}data.json").content.decode()
+    assert "Discount on everything" not in text and '"id":"standbys"' in text

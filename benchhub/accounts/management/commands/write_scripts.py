@@ -6,8 +6,9 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.core.management.base import BaseCommand, CommandError
+
+from benchhub.accounts import rights
 
 
 class Command(BaseCommand):
@@ -21,8 +22,6 @@ class Command(BaseCommand):
         user = get_user_model().objects.filter(username=options["name"]).first()
         if user is None:
             raise CommandError(f"There is no account named {options['name']}.")
-        right = Permission.objects.get(content_type__app_label="catalog", codename="write_scripts")
-        change = user.user_permissions.remove if options["withdraw"] else user.user_permissions.add
-        change(right)
+        rights.let_write_scripts(user, not options["withdraw"])
         may = "may no longer" if options["withdraw"] else "may now"
         self.stdout.write(f"{user} {may} write custom scripts.")
