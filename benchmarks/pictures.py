@@ -40,6 +40,7 @@ def _take(browser: Browser, demo: Demonstration, scheme: Scheme, width: int) -> 
     context = browser.new_context(
         viewport={"width": width, "height": NARROW_HEIGHT},
         color_scheme=scheme,
+        locale="en-GB",
         timezone_id="UTC",
         reduced_motion="reduce",
     )
