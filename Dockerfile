@@ -3,6 +3,15 @@
 FROM python:3.11-slim-bookworm AS app
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 STATIC_ROOT=/srv/static
 WORKDIR /srv/benchhub
+# Shared pages are printed to PDF by Chromium: some 400 MB, which --build-arg PDF=0 leaves out.
+ARG PDF=1
+RUN if [ "$PDF" = 1 ]; then \
+        apt-get update \
+        && apt-get install --yes --no-install-recommends chromium fonts-dejavu-core \
+        && rm -rf /var/lib/apt/lists/*; \
+    fi
+# A container without privileges cannot give Chromium a sandbox of its own: it is the sandbox.
+ENV CHROMIUM_SANDBOX=0
 COPY requirements.txt .
 RUN pip install --no-cache-dir --only-binary :all: -r requirements.txt
 COPY . .

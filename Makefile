@@ -62,6 +62,7 @@ bench-api: venv
 
 bench-pricing: venv
 	@$(RUN) -m benchmarks.pricing
+	@$(RUN) -m benchmarks.compared
 
 # One process per core, so one thread in each. CURVES=1000 and SEED=123 choose others.
 bench-search: venv

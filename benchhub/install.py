@@ -68,7 +68,7 @@ def _venv_works() -> bool:
 
 def _make_venv() -> None:
     try:
-        import ensurepip  # noqa: F401
+        import ensurepip  # noqa: F401  # Debian has venv without it
         import venv
     except ImportError:
         sys.exit(

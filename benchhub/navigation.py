@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
 from benchhub.accounts import policy
+from benchhub.accounts.host_rights import Hosts
 from benchhub.accounts.rights import Role, is_at_least
 
 ENTRIES = (
@@ -38,12 +39,19 @@ class Entry:
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """The entries that the user may open; `may` says to templates what else the user's role allows."""
+    """The entries that the user may open; `may` says to templates what else the user's role and permit allow.
+
+    `may.run`, `may.administer`, and `key in may.hosts` for what runs on hosts: nothing is offered that is refused.
+    """
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"navigation": [], "may": {}}
     shown = [(title, name) for title, name in ENTRIES if _exists(name) and not policy.refusal(user, name, {})]
-    may = {"run": is_at_least(user, Role.RUNNER), "administer": is_at_least(user, Role.ADMINISTRATOR)}
+    may = {
+        "run": is_at_least(user, Role.RUNNER),
+        "administer": is_at_least(user, Role.ADMINISTRATOR),
+        "hosts": Hosts(user),
+    }
     return {"navigation": [_entry(request, title, name) for title, name in shown], "may": may}
 
 

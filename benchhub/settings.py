@@ -108,6 +108,10 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 30_000
 HTTPS = os.environ.get("HTTPS", "0") == "1"
 # WEBHOOK_NETWORKS: networks that webhooks may reach although they are private, such as 10.0.0.0/8,192.168.7.0/24.
 WEBHOOK_NETWORKS = _list("WEBHOOK_NETWORKS")
+# WEBHOOK_CA_FILE: certificates (PEM) of authorities that webhooks trust beside those of the system.
+WEBHOOK_CA_FILE = os.environ.get("WEBHOOK_CA_FILE", "")
+# CHROMIUM_SANDBOX=0 where the process that prints PDF may make no namespaces, as in a container.
+CHROMIUM_SANDBOX = os.environ.get("CHROMIUM_SANDBOX", "1") == "1"
 # METRICS_TOKEN: lets a machine read /metrics and /health; without it only people who have signed in can.
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS

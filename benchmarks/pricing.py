@@ -72,7 +72,9 @@ def sample() -> Order:
 
 
 def sentences(order: Order) -> list[str]:
-    return [str(step) for step in quote(order, THROUGHPUT, TERMS).steps]  # type: ignore[union-attr]
+    quoted = quote(order, THROUGHPUT, TERMS)
+    assert isinstance(quoted, Quote)
+    return [str(step) for step in quoted.steps]
 
 
 def quotient(total: Decimal) -> Decimal:

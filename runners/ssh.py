@@ -51,13 +51,13 @@ class Target:
         return f"{self.username}@{self.address}:{self.port}"
 
 
-class Unreachable(Exception):  # noqa: N818
+class Unreachable(Exception):  # noqa: N818  # how things stand, and no error of ours
     """No connection, or it was lost. Says nothing about what goes on at the target, which `target` names if known."""
 
     target: Target | None = None
 
 
-class HostKeyChanged(Exception):  # noqa: N818
+class HostKeyChanged(Exception):  # noqa: N818  # likewise
     """The host offered another key than the pinned one; no credential and no command was sent."""
 
     def __init__(self, target: Target, offered: str) -> None:
@@ -71,7 +71,7 @@ class HostKeyChanged(Exception):  # noqa: N818
         )
 
 
-class RemoteFailure(Exception):  # noqa: N818
+class RemoteFailure(Exception):  # noqa: N818  # likewise
     """The target answered, but the command failed. `stdout` and `stderr` hold the last bytes of each."""
 
     def __init__(self, sentence: str, returncode: int | None, stdout: bytes = b"", stderr: bytes = b"") -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
+import signal
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from benchhub.embedded import ports
 from benchhub.embedded.sshd import SshTarget
+from conftest import new_cluster
 from runners import job, script, telemetry, tools
 from runners.contract import Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
@@ -58,6 +62,15 @@ class Driver:
         return await job.collect(*place, cap_bytes=1 << 24)
 
 
+@pytest.fixture(scope="module")
+def restarted_cluster(request):
+    """A server that its account starts anew, as a run asks for it; stopped by its own number at the end."""
+    cluster = new_cluster("restarted", 18, request)
+    yield cluster
+    [number, *_] = (cluster.data_directory / "postmaster.pid").read_text().split()
+    os.kill(int(number), signal.SIGQUIT)
+
+
 @pytest.mark.parametrize("major", [15, 16, 18])
 async def test_a_run_of_pgbench_is_counted_by_the_server_as_it_was_counted_by_pgbench(
     connections, target, daemon, request, major
@@ -98,6 +111,68 @@ def _assert_plausible(before, found, major, result):
     assert before.settings["shared_buffers"]["unit"] == "8kB"
     assert before.settings["data_checksums"]["setting"] == "on"
     assert before.system_identifier.isdigit()
+
+
+async def test_a_run_restarts_its_server_and_the_server_outlives_the_run(
+    connections, target, daemon, restarted_cluster
+):
+    driver = Driver(connections, target, daemon, restarted_cluster)
+    assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0
+    directories = {
+        "restart_directory": str(restarted_cluster.data_directory),
+        "restart_bin_directory": str(restarted_cluster.bin_directory),
+    }
+    starts = []
+    for restart in ({}, directories, directories, {}):
+        spec = await driver.spec(duration_s=1, **restart)
+        outputs = (await driver.run(spec)).outputs
+        assert tools.get("pgbench").parse(spec, outputs).outcome == "succeeded", outputs.stderr
+        assert (b"restart" in outputs.files["step"]) == bool(restart)
+        before, after = (telemetry.parse_snapshot(outputs.files[n]) for n in (script.BEFORE_FILE, script.AFTER_FILE))
+        assert telemetry.deltas(before, after)["restarted"] is False  # it was before the load, not during it
+        starts.append(before.server["postmaster_start_epoch_s"])
+    assert starts[0] < starts[1] < starts[2] == starts[3]
+    with psycopg.connect(restarted_cluster.url) as connection:
+        query = "SELECT extract(epoch FROM pg_postmaster_start_time())::float8"
+        assert connection.execute(query).fetchone() == (pytest.approx(starts[2]),)
+
+
+async def test_a_restart_is_refused_where_the_data_directory_is_another_accounts(
+    connections, target, daemon, restarted_cluster
+):
+    driver = Driver(connections, target, daemon, restarted_cluster)
+    assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0
+    bin_directory = str(restarted_cluster.bin_directory)
+    spec = await driver.spec(duration_s=1, restart_directory="/proc/1", restart_bin_directory=bin_directory)
+    outputs = (await driver.run(spec)).outputs
+    assert outputs.returncode == script.PREPARATION_FAILED
+    assert b"The data directory is not of the account that drives the load." in outputs.stderr
+    assert tools.get("pgbench").parse(spec, outputs).outcome == "failed"
+    with psycopg.connect(restarted_cluster.url) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def dropped() -> int:
+    """How often the kernel has dropped its page cache since it started."""
+    [line] = [line for line in Path("/proc/vmstat").read_text().splitlines() if line.startswith("drop_pagecache")]
+    return int(line.split()[1])
+
+
+async def test_caches_are_dropped_before_a_run_where_the_account_may_and_the_run_fails_plainly_where_not(
+    connections, target, daemon, cluster18
+):
+    driver = Driver(connections, target, daemon, cluster18)
+    assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0
+    spec, before = await driver.spec(duration_s=1, drop_caches=True), dropped()
+    outputs = (await driver.run(spec)).outputs
+    result = tools.get("pgbench").parse(spec, outputs)
+    if outputs.returncode:
+        assert outputs.returncode == script.PREPARATION_FAILED
+        assert outputs.stderr.endswith(b"The caches could not be dropped.\n")
+        assert (result.outcome, dropped()) == ("failed", before)
+        assert "caches could not be dropped" in result.reason
+    else:
+        assert (result.outcome, dropped() > before) == ("succeeded", True)
 
 
 async def test_cancelling_ends_the_backends_of_the_load(connections, target, daemon, cluster16):

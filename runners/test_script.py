@@ -1,5 +1,6 @@
 """command.sh is run by a real shell; psql is a script that notes how it was called."""
 
+import os
 import shlex
 import subprocess
 from dataclasses import replace
@@ -228,6 +229,19 @@ def test_a_restart_that_fails_ends_the_run_with_its_reason_and_without_a_load(fo
     done = folder.run(command_script(spec, FakeTool(measure="echo load")))
     assert (done.returncode, done.stdout) == (96, "")
     assert done.stderr.endswith("could not stop\nThe restart of the server failed.\n")
+
+
+def test_the_kernel_drops_its_caches_where_they_may_be_dropped_and_the_run_ends_plainly_where_not(folder):
+    counter = Path("/proc/vmstat")
+    before = [line for line in counter.read_text().splitlines() if line.startswith("drop_pagecache")]
+    done = folder.run(command_script(folder.spec(drop_caches=True), FakeTool(measure="echo load")))
+    after = [line for line in counter.read_text().splitlines() if line.startswith("drop_pagecache")]
+    if os.access("/proc/sys/vm/drop_caches", os.W_OK):
+        assert (done.returncode, done.stdout) == (0, "load\n"), done.stderr
+        assert after != before
+    elif done.returncode:
+        assert (done.returncode, done.stdout, after) == (96, "", before)
+        assert done.stderr.endswith("The caches could not be dropped.\n")
 
 
 def test_without_being_asked_nothing_is_restarted_dropped_settled_or_watched(folder):

@@ -22,6 +22,7 @@ from benchhub.embedded import ports
 from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.processes import PLAIN_ENVIRONMENT, Child, Processes
+from benchhub.reports.sharing import pdf
 from conftest import CLONE, new_cluster, new_key_pair
 
 FILE = CLONE / "docker-compose.yml"
@@ -254,3 +255,12 @@ def test_the_image_holds_no_secret_and_does_not_run_as_root() -> None:
     assert [re.findall(r"^USER (\w+)$", stage, re.M)[-1] for stage in stages] == ["benchhub", "postgres"]
     assert "*" in ignored.splitlines(), "only what is named goes into the image"
     assert not re.search(r"^!.*(\.env|var|\.git)", ignored, re.M)
+
+
+def test_the_image_has_what_prints_pdf_unless_it_is_built_without() -> None:
+    dockerfile = (CLONE / "Dockerfile").read_text()
+    conditional = re.search(r'if \[ "\$PDF" = 1 \]; then(.*?)fi$', dockerfile, re.S | re.M)
+    assert conditional
+    assert any(f" {program} " in conditional[1] for program in pdf.PROGRAMS)
+    for told, built in (({}, "1"), ({"PDF": "0"}, "0")):
+        assert interpolated(yaml.safe_load(FILE.read_text())["x-app"]["build"]["args"], told) == {"PDF": built}

@@ -131,7 +131,7 @@ def read_the_finished_curve(chromium: Any, url: str, username: str, password: st
 
 
 @pytest.mark.browser
-def test_the_demonstration_measures_serves_and_leaves_nothing_running(clone: Path, chromium: Any) -> None:
+def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_running(clone: Path, chromium: Any) -> None:
     first = run_demo(clone, "up", "--once")
     assert first.returncode == 0, first.stdout
     assert "Traceback" not in first.stdout
@@ -163,12 +163,26 @@ def test_the_demonstration_measures_serves_and_leaves_nothing_running(clone: Pat
         assert run_demo(clone, "up", "--once").returncode == 1
         assert demo.poll() is None and page.visit(url, words[1], words[3]).status == 200
 
+        check_that_web_is_started_again(clone, demo, url)
         demo.send_signal(signal.SIGINT)
         assert demo.wait(60) == 0
     assert left_running(clone) == []
 
 
-def test_a_demonstration_that_was_killed_is_cleared_away_by_the_next(clone: Path) -> None:
+def check_that_web_is_started_again(clone: Path, demo: subprocess.Popen[str], url: str) -> None:
+    note = json.loads((clone / "var/run/web.child.json").read_text())
+    os.kill(note["identity"]["pid"], signal.SIGKILL)
+    assert demo.stdout is not None
+    told = list(iter(demo.stdout.readline, "Starting web again (1 of 3).\n"))
+    assert any(line.startswith("web has ended by itself (exit code -9)") for line in told)
+    alive = url.partition("/experiments")[0] + "/alive"
+    deadline = time.monotonic() + 30
+    while not page.answers(alive) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert page.answers(alive)
+
+
+def test_what_a_killed_demonstration_left_is_cleared_away(clone: Path) -> None:
     with serving(clone) as (demo, _lines):
         demo.kill()
         demo.wait()
@@ -177,24 +191,6 @@ def test_a_demonstration_that_was_killed_is_cleared_away_by_the_next(clone: Path
     assert (stopped.returncode, stopped.stdout) == (0, "Stopped.\n")
     assert left_running(clone) == []
     assert run_demo(clone, "stop").stdout == "Nothing of this clone runs.\n"
-
-
-def test_a_server_that_ends_by_itself_is_named_and_started_again(clone: Path) -> None:
-    with serving(clone) as (demo, lines):
-        url = next(line.strip() for line in lines if line.strip().startswith("http://"))
-        note = json.loads((clone / "var/run/web.child.json").read_text())
-        os.kill(note["identity"]["pid"], signal.SIGKILL)
-        assert demo.stdout is not None
-        told = list(iter(demo.stdout.readline, "Starting web again (1 of 3).\n"))
-        assert any(line.startswith("web has ended by itself (exit code -9)") for line in told)
-        alive = url.partition("/experiments")[0] + "/alive"
-        deadline = time.monotonic() + 30
-        while not page.answers(alive) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert page.answers(alive)
-        demo.send_signal(signal.SIGTERM)
-        assert demo.wait(60) == 0
-    assert left_running(clone) == []
 
 
 def test_a_web_port_that_is_taken_is_replaced_and_named(clone: Path) -> None:

@@ -9,7 +9,7 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 
-from benchhub.catalog.forms import CatalogForm
+from benchhub.catalog.forms import CatalogForm, offer, offer_rows
 from benchhub.catalog.models import Host
 
 from . import rights, throttle, tokens
@@ -70,7 +70,7 @@ class UserForm(CatalogForm):
     def __init__(self, *args: Any, editor: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.editor = editor
-        self.fields["hosts"].queryset = Host.objects.defer("private_key", "facts").order_by("name")  # type: ignore[attr-defined]
+        offer_rows(self, "hosts", Host.objects.defer("private_key", "facts").order_by("name"))
         if self.instance.pk:
             self._show_stored()
         else:
@@ -126,7 +126,7 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         label="It may",
-        error_messages={"required": "Choose one at least."},
+        error_messages={"required": "Choose at least one."},
     )
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
 
@@ -134,7 +134,7 @@ class TokenForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.label_suffix, self.owner = "", owner
         offered = [(name, f"{name}: {tokens.SCOPES[name][1]}") for name in tokens.scopes_of(owner)]
-        self.fields["scopes"].choices = offered  # type: ignore[attr-defined]
+        offer(self, "scopes", offered)
         self.initial.setdefault("scopes", ["read"])
 
     def clean(self) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from .rights import Role
 VIEWERS = frozenset({
     "home", "experiments", "experiment", "experiment-curve", "experiment-times", "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
-    "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle", "hosts", "host", "host-times",
-    "instances", "hardware-list", "prices", "price-sheets",
+    "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle",
+    "run-series", "run-latency", "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads",
     "account", "password-change", "token-add", "token-revoke", "logout",
 })  # fmt: skip
@@ -22,7 +22,7 @@ RUNNERS = frozenset({
     "experiment-move", "experiment-policy", "experiment-rerun", "experiment-times-once", "experiment-times-weekly",
     "experiment-repeats", "run-cancel", "run-rerun", "run-set-aside", "run-put-back", "time-remove", "window-remove",
     "comparison-new", "comparison-edit", "comparison-keep", "comparison-publish", "link-new", "link-pause",
-    "link-resume", "link-revoke", "experiment-tags", "published-publish", "design-cancel",
+    "link-resume", "link-revoke", "experiment-tags", "published-publish", "design-cancel", "design-again",
     "comparability-withdraw",
 })  # fmt: skip
 # Runners with a permit for the host whose key the address has.

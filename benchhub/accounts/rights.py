@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -35,9 +35,14 @@ def role(user: Any) -> Role:
         return Role.ADMINISTRATOR
     if not hasattr(user, "_role"):
         names = set(user.groups.values_list("name", flat=True))
-        user._role = max((one for one in Role if one.label in names), default=Role.VIEWER)
+        user._role = highest(names)
     found: Role = user._role
     return found
+
+
+def highest(groups: Collection[str]) -> Role:
+    """That of an account in these groups."""
+    return max((one for one in Role if one.label in groups), default=Role.VIEWER)
 
 
 def give_role(user: Any, new: Role) -> None:

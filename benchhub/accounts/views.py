@@ -85,7 +85,7 @@ def token_add(request: HttpRequest) -> HttpResponse:
     shown = {
         "title": "Make an API token",
         "action": "Make the token",
-        "intro": "A program sends it as 'Authorization: Bearer ...'. It never may more than you may at that moment.",
+        "intro": "A program sends it as 'Authorization: Bearer ...'. It can never do more than you can at that moment.",
         "crumb": {"address": reverse("account"), "title": "Your account"},
     }
     return render(request, "form.html", {"form": form, **shown})
@@ -119,12 +119,8 @@ def users(request: HttpRequest) -> HttpResponse:
     for user in listing.page:
         user.may_write_scripts = user.pk in writers  # type: ignore[attr-defined]
         names = {group.name for group in user.groups.all()}
-        user.role = Role.ADMINISTRATOR if user.is_superuser else _highest(names)  # type: ignore[attr-defined]
+        user.role = Role.ADMINISTRATOR if user.is_superuser else rights.highest(names)  # type: ignore[attr-defined]
     return render(request, "accounts/users.html", {"listing": listing})
-
-
-def _highest(names: set[str]) -> Role:
-    return max((one for one in Role if one.label in names), default=Role.VIEWER)
 
 
 def user_add(request: HttpRequest) -> HttpResponse:

@@ -6,13 +6,15 @@ Nothing unlike is ever joined: units, protocols and systems are checked, and a r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
 
-from . import outliers
+from . import latencies, outliers, turns
 from .digest import differing_fields, labels
+from .latencies import Histogram, Latencies
 from .spread import Spread, summarise
+from .turns import Start
 
 
 class UnlikeRunsError(ValueError):
@@ -38,7 +40,10 @@ class DifferentProtocolsError(UnlikeRunsError):
 
 @dataclass(frozen=True, slots=True)
 class RunPoint:
-    """One measured run. `run` is its number in the warehouse; latencies are in milliseconds, None where unknown."""
+    """One measured run. `run` is its number in the warehouse; latencies are in milliseconds, None where unknown.
+
+    `start` is None where nothing says when it ran; `place` names the server's host, whose drift its runs share.
+    """
 
     run: int
     clients: int
@@ -50,15 +55,19 @@ class RunPoint:
     latency_p95_ms: float | None = None
     latency_p99_ms: float | None = None
     doubts: tuple[str, ...] = ()
+    histogram: Histogram | None = None
+    start: Start | None = None
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """All repeats at one number of clients, in the order they were given."""
+    """All repeats at one number of clients, in the order they were given; their latencies together, where known."""
 
     clients: int
     runs: tuple[RunPoint, ...]
     throughput: Spread
+    latencies: Latencies | None = None
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -85,16 +94,17 @@ class Level:
         return None if place is None else self.runs[place]
 
     @property
-    def worst_p95_ms(self) -> float | None:
-        """Highest of the repeats' percentiles: percentiles are never averaged. None where one repeat's is not known,
-        which may be the worst of all: a stall leaves too few transactions for a percentile.
-        """
-        return _highest([run.latency_p95_ms for run in self.runs])
+    def latency_p95_ms(self) -> float | None:
+        """Of all transactions of the repeats; of a single run without a histogram, what its program printed."""
+        return self.latencies.p95_ms if self.latencies else self._alone(self.runs[0].latency_p95_ms)
 
     @property
-    def worst_p99_ms(self) -> float | None:
-        """As the 95th, of the 99th percentile."""
-        return _highest([run.latency_p99_ms for run in self.runs])
+    def latency_p99_ms(self) -> float | None:
+        """As the 95th percentile."""
+        return self.latencies.p99_ms if self.latencies else self._alone(self.runs[0].latency_p99_ms)
+
+    def _alone(self, latency_ms: float | None) -> float | None:
+        return latency_ms if len(self.runs) == 1 and self.runs[0].histogram is None else None
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -121,12 +131,21 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Levels in rising order of clients; never empty."""
+    """Levels in rising order of clients; never empty. `withheld` says why its repeats have no intervals."""
 
     unit: str
     protocol_digest: str
     system_digest: str
     levels: tuple[Level, ...]
+    withheld: str = ""
+
+    @property
+    def place(self) -> str:
+        return self.levels[0].runs[0].place
+
+    @property
+    def starts(self) -> list[Start]:
+        return [run.start for level in self.levels for run in level.runs if run.start]
 
     @property
     def peak(self) -> Peak:
@@ -157,7 +176,21 @@ def build(points: Iterable[RunPoint], protocols: Protocols | None = None) -> Cur
     _require_one_protocol({run.protocol_digest for run in runs}, protocols or {})
     if len({run.system_digest for run in runs}) > 1:
         raise MixedSystemsError("Runs of different systems do not make one curve.")
-    return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, _levels(runs))
+    levels = _levels(runs)
+    why = turns.IN_A_ROW if turns.repeats_in_a_row([run.start for run in runs if run.start]) else ""
+    if why:
+        levels = tuple(replace(level, throughput=replace(level.throughput, interval=None)) for level in levels)
+    return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, levels, why)
+
+
+def why_withheld(one: Curve, other: Curve) -> str:
+    """Why neither interval nor verdict is given for the ratio of two curves; empty where they are.
+
+    Two hosts do not drift together: there the scatter of each one's repeats is all that turns could show.
+    """
+    if one.place != other.place or not turns.one_after_the_other(one.starts, other.starts):
+        return ""
+    return turns.NOT_IN_TURNS
 
 
 def require_comparable(curves: Sequence[Curve], protocols: Protocols | None = None) -> None:
@@ -170,7 +203,8 @@ def _levels(runs: Sequence[RunPoint]) -> tuple[Level, ...]:
     levels = []
     for clients, group in groupby(runs, key=lambda run: run.clients):
         repeats = tuple(group)
-        levels.append(Level(clients, repeats, summarise([run.throughput for run in repeats])))
+        together = latencies.of_repeats(run.histogram for run in repeats)
+        levels.append(Level(clients, repeats, summarise([run.throughput for run in repeats]), together))
     return tuple(levels)
 
 
@@ -185,11 +219,6 @@ def _require_one_protocol(digests: set[str], protocols: Protocols) -> None:
     first, *others = [protocols.get(digest) for digest in sorted(digests)]
     fields = {name for other in others if first and other for name in differing_fields(first, other)}
     raise DifferentProtocolsError(sorted(fields))
-
-
-def _highest(values: Sequence[float | None]) -> float | None:
-    known = _known(values)
-    return max(known) if known and len(known) == len(values) else None
 
 
 def _known(values: Iterable[float | None]) -> list[float]:

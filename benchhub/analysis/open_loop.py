@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import sqrt
 
+from .latencies import Histogram, Latencies, of_repeats
 from .spread import Spread, summarise
 
 SHARE_LATE = 0.01  # 99 of 100 transactions are kept
@@ -35,6 +36,7 @@ class Offered:
     latency_p99_ms: float | None = None
     lag_average_ms: float | None = None
     doubts: tuple[str, ...] = ()
+    histogram: Histogram | None = None
 
     @property
     def late_share(self) -> float:
@@ -45,7 +47,7 @@ class Offered:
     def failing(self) -> str:
         """Why the rate was not held, in words; empty where it was."""
         if self.late_share > SHARE_LATE:
-            return f"{100 * self.late_share:.3g} % were late or skipped"
+            return f"{100 * self.late_share:.3g}% were late or skipped"
         by_chance = DEVIATIONS * sqrt(self.offered_tps / self.duration_s)
         if self.achieved_tps < self.offered_tps * (1 - SHARE_BEHIND) - by_chance:
             return f"only {self.achieved_tps:,.4g} TPS were done"
@@ -69,10 +71,14 @@ class Rate:
         return 100 * max(run.late_share for run in self.runs)
 
     @property
-    def worst_p99_ms(self) -> float | None:
-        """Highest of the repeats' percentiles; None where one is not known."""
-        known = [run.latency_p99_ms for run in self.runs if run.latency_p99_ms is not None]
-        return max(known) if len(known) == len(self.runs) else None
+    def latencies(self) -> Latencies | None:
+        """Of all transactions of the repeats, schedule lag included; None where those of one repeat are not known."""
+        return of_repeats(run.histogram for run in self.runs)
+
+    @property
+    def latency_p99_ms(self) -> float | None:
+        """Of all transactions of the repeats together."""
+        return self.latencies.p99_ms if self.latencies else None
 
     @property
     def latency_average_ms(self) -> float | None:
@@ -104,7 +110,7 @@ class Capacity:
 
     def sentence(self, limit_ms: float) -> str:
         """What was found, at 99% of the transactions within the limit."""
-        said = f"With 99 % of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
+        said = f"With 99% of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
         if self.held_beyond:
             beyond = ", ".join(f"{rate:,}" for rate in self.held_beyond)
             said += f" Higher rates that were held all the same ({beyond} TPS) are not counted: one below them was not."

@@ -1,7 +1,8 @@
 """How many times the throughput of a baseline something gives, and whether the repeats tell the two apart.
 
 From three repeats on each side: ratio of geometric means with its 95% interval and Welch's test, corrected for the
-number of levels. With fewer: ratio of medians, and a range by the extreme repeats.
+number of levels. With fewer: ratio of medians, and a range by the extreme repeats. Where the order of the runs cannot
+tell a drift of the host from a difference, the ratio alone, without interval, range and verdict.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from . import estimate
-from .curve import Curve, UnlikeUnitsError, require_comparable
+from .curve import Curve, UnlikeUnitsError, require_comparable, why_withheld
 from .estimate import Estimate
 from .spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
+from .turns import REMEDY
 
 INTERVAL = "95% interval"
+WITHHELD = "withheld"
 ALPHA = 0.05
 
 
@@ -25,27 +28,46 @@ class Ratio:
 
     Of an interval `lowest` and `highest` are its ends, and `p` is the chance of a ratio as far from 1 between equals;
     `adjusted_p` the same where it is one of several levels. Of a range, `lowest` sets the worst repeat against the
-    baseline's best, `highest` the other way round, and there is no `p`.
+    baseline's best, `highest` the other way round, and there is no `p`. `withheld` says why there is none of these.
     """
 
     value: float
-    lowest: float
-    highest: float
+    lowest: float | None
+    highest: float | None
     n: int
     baseline_n: int
     kind: str = RANGE
     p: float | None = None
     adjusted_p: float | None = None
+    withheld: str = ""
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Where there are ends to show: not of single runs, and not of what is withheld."""
+        if self.lowest is None or self.highest is None or not self.has_spread:
+            return None
+        return self.lowest, self.highest
 
     @property
     def overlaps(self) -> bool:
         """Whether the repeats do not tell the two sides apart: by the test where there is one, else by their ranges."""
         p = self.p if self.adjusted_p is None else self.adjusted_p
-        return self.lowest <= 1 <= self.highest if p is None else p >= ALPHA
+        return self._holds_1 if p is None else p >= ALPHA
+
+    @property
+    def _holds_1(self) -> bool:
+        return self.lowest is None or self.highest is None or self.lowest <= 1 <= self.highest
 
     @property
     def has_spread(self) -> bool:
-        return self.n > 1 or self.baseline_n > 1
+        return not self.withheld and (self.n > 1 or self.baseline_n > 1)
+
+    @property
+    def verdict(self) -> str:
+        """What a table says of it."""
+        if self.withheld:
+            return WITHHELD
+        return "not distinguishable" if self.overlaps else "more" if self.value > 1 else "less"
 
     @property
     def is_tested(self) -> bool:
@@ -54,7 +76,7 @@ class Ratio:
     @property
     def is_lost_to_many(self) -> bool:
         """Whether its interval leaves out 1, but no more than some interval does by chance where there are several."""
-        return self.is_tested and self.overlaps and not self.lowest <= 1 <= self.highest
+        return self.is_tested and self.overlaps and not self._holds_1
 
 
 def of(values: Sequence[float], baseline: Sequence[float], unit: str, baseline_unit: str) -> Ratio:
@@ -88,6 +110,13 @@ def tested(difference: Estimate, n: int, baseline_n: int) -> Ratio:
     return Ratio(difference.ratio, lowest, highest, n, baseline_n, INTERVAL, difference.p)
 
 
+def without_bounds(found: Ratio, why: str) -> Ratio:
+    """The ratio without all that rests on independent repeats; as it is where there is no reason against it."""
+    if not why:
+        return found
+    return Ratio(found.value, None, None, found.n, found.baseline_n, WITHHELD, withheld=why)
+
+
 def by_level(curve: Curve, baseline: Curve) -> dict[int, Ratio]:
     """Clients -> ratio, at the levels that both curves have, each p corrected for their number (Holm).
 
@@ -100,7 +129,8 @@ def by_level(curve: Curve, baseline: Curve) -> dict[int, Ratio]:
         for level in curve.levels
         if level.clients in known
     }
-    return _corrected(ratios)
+    why = why_withheld(curve, baseline)
+    return {clients: without_bounds(found, why) for clients, found in _corrected(ratios).items()}
 
 
 def _corrected(ratios: dict[int, Ratio]) -> dict[int, Ratio]:
@@ -114,19 +144,30 @@ def sentence(ratio: Ratio, name: str, baseline_name: str, where: str) -> str:
     if ratio.is_tested:
         return _tested_sentence(ratio, name, baseline_name, where)
     found = f"{name} gives {times(ratio.value)} the throughput of {baseline_name} {where}"
-    if not ratio.has_spread:
+    if ratio.withheld:
+        return f"{found} ({_repeats(ratio)}), but nothing says how sure this is: {ratio.withheld}. {REMEDY}"
+    if not ratio.bounds:
         return f"{found} (1 run each): a single run shows no spread, so nothing says how sure this is."
-    bounds = f"{ratio.kind} {number(ratio.lowest)} to {number(ratio.highest)}, {_repeats(ratio)}"
+    bounds = f"{ratio.kind} {between(ratio.bounds, ' to ')}, {_repeats(ratio)}"
     return f"{found} ({bounds}){_caution(ratio)}."
 
 
 def _tested_sentence(ratio: Ratio, name: str, baseline_name: str, where: str) -> str:
-    bounds = f"between {number(ratio.lowest)} and {number(ratio.highest)}, {_repeats(ratio)}"
+    bounds = f"{in_bounds(ratio)}, {_repeats(ratio)}"
     if not ratio.overlaps:
         return f"{name} gives {times(ratio.value)} the throughput of {baseline_name} {where}, {bounds}."
     found = f"{name} and {baseline_name} are not distinguishable {where}: {times(ratio.value)}, {bounds}"
     by_chance = "; the interval leaves out 1, but of several levels one does so by chance"
     return f"{found}{by_chance if ratio.is_lost_to_many else ''}."
+
+
+def in_bounds(of: Ratio) -> str:
+    """between 1.08 and 1.16; 'not known how sure' where nothing is to be shown."""
+    return f"between {between(of.bounds, ' and ')}" if of.bounds else "not known how sure"
+
+
+def between(bounds: tuple[float, float], word: str) -> str:
+    return word.join(map(number, bounds))
 
 
 def times(value: float) -> str:
@@ -143,7 +184,7 @@ def number(value: float) -> str:
 
 def _repeats(ratio: Ratio) -> str:
     if ratio.n == ratio.baseline_n:
-        return f"{ratio.n} repeats each"
+        return f"{ratio.n} repeats each" if ratio.n > 1 else "1 run each"
     return f"{ratio.n} and {ratio.baseline_n} repeats"
 
 

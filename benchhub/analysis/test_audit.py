@@ -123,7 +123,7 @@ def test_the_printed_average_is_given_the_room_of_its_rounding() -> None:
 
 @pytest.mark.parametrize("open_loop", [{"rate_limited": True}, {"connect_each": True}, {"failed_transactions": 700}])
 def test_littles_law_is_silent_where_clients_do_other_things(open_loop: dict[str, int]) -> None:
-    loop = replace(SOUND, logged_latency_average_ms=3.0, latency_average_ms=3.0, **open_loop)  # type: ignore[arg-type]
+    loop = replace(SOUND, logged_latency_average_ms=3.0, latency_average_ms=3.0, **open_loop)
     assert codes(loop) == []
 
 

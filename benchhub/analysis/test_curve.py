@@ -6,6 +6,9 @@ from hypothesis import strategies as st
 
 from benchhub.analysis import curve
 from benchhub.analysis.curve import RunPoint
+from benchhub.analysis.latencies import Histogram
+from benchhub.analysis.spread import RANGE
+from benchhub.analysis.turns import Start
 
 PROTOCOLS = {
     "p": {"version": 1, "duration_s": 3, "path": "socket"},
@@ -89,18 +92,48 @@ def test_curves_under_two_protocols_or_in_two_units_may_not():
         curve.require_comparable([one, nopm])
 
 
-def test_percentiles_of_repeats_are_never_averaged_and_unknown_ones_are_not_zero():
-    level = curve.build(
-        [run(1, 1, 10.0, latency_p95_ms=2.0, latency_average_ms=1.0), run(2, 1, 11.0, latency_p95_ms=4.0)]
-    ).levels[0]
-    assert level.worst_p95_ms == 4.0
-    assert level.worst_p99_ms is None
+def latencies_of(latency_us, count):
+    return Histogram([latency_us], [latency_us + 1], [count], latency_us, latency_us)
+
+
+def test_percentiles_of_repeats_are_never_put_together_but_their_histograms_are():
+    repeats = [
+        run(1, 1, 10.0, latency_p95_ms=1.0, latency_average_ms=1.0, histogram=latencies_of(1000, 970)),
+        run(2, 1, 11.0, latency_p95_ms=4.0, histogram=latencies_of(4000, 30)),
+    ]
+    level = curve.build(repeats).levels[0]
+    assert (level.latency_p95_ms, level.latency_p99_ms) == (1.0, 4.0)  # 97% of the 1,000 take 1 ms
+    assert (level.latencies.repeats, level.latencies.samples) == (2, 1000)
     assert level.latency_average_ms == 1.0
 
 
-def test_the_worst_percentile_is_unknown_where_that_of_one_repeat_is():
-    repeats = [run(1, 1, 10.0, latency_p95_ms=2.0), run(2, 1, 1.0, latency_p95_ms=None)]
-    assert curve.build(repeats).levels[0].worst_p95_ms is None
+def test_percentiles_are_unknown_where_the_latencies_of_one_repeat_are():
+    repeats = [run(1, 1, 10.0, latency_p95_ms=2.0, histogram=latencies_of(2000, 999)), run(2, 1, 1.0)]
+    level = curve.build(repeats).levels[0]
+    assert (level.latencies, level.latency_p95_ms) == (None, None)
+
+
+def test_a_single_run_without_a_histogram_has_the_percentile_that_its_program_printed():
+    assert curve.build([run(1, 1, 10.0, latency_p95_ms=2.0)]).levels[0].latency_p95_ms == 2.0
+    printed_twice = [run(1, 1, 10.0, latency_p95_ms=2.0), run(2, 1, 10.0, latency_p95_ms=2.0)]
+    assert curve.build(printed_twice).levels[0].latency_p95_ms is None
+    few = run(1, 1, 10.0, latency_p95_ms=2.0, histogram=latencies_of(2000, 20))
+    assert curve.build([few]).levels[0].latency_p95_ms is None
+
+
+def started(number, at_s, clients, tps):
+    return run(number, clients, tps, start=Start(at_s, 60.0, clients, tps))
+
+
+def test_repeats_that_were_run_in_a_row_have_no_interval_and_the_curve_says_why():
+    """1, 1, 1, then 8, 8, 8: three repeats a minute apart share what the host was like just then."""
+    in_a_row = [started(n, 60.0 * n, clients, 10.0 + n) for n, clients in enumerate([1, 1, 1, 8, 8, 8])]
+    built = curve.build(in_a_row)
+    assert built.withheld.startswith("the repeats of each level were run in a row")
+    assert [(level.throughput.interval, level.throughput.kind) for level in built.levels] == [(None, RANGE)] * 2
+    in_turns = [started(n, 60.0 * n, clients, 10.0 + n) for n, clients in enumerate([1, 8, 1, 8, 1, 8])]
+    assert curve.build(in_turns).withheld == ""
+    assert all(level.throughput.interval for level in curve.build(in_turns).levels)
 
 
 def test_latencies_have_a_spread_of_their_own_of_those_that_are_known():

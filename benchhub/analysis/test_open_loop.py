@@ -1,5 +1,6 @@
 import pytest
 
+from benchhub.analysis.latencies import Histogram
 from benchhub.analysis.open_loop import Offered, capacity, rates
 
 
@@ -23,8 +24,8 @@ def test_the_capacity_lies_between_the_last_rate_held_and_the_first_that_was_not
     found = of(run(1000), run(2000), run(3000, number=7, sent=297_000, skipped=3001))
     assert (found.holds.offered_tps, found.fails.offered_tps) == (2000, 3000)
     assert found.sentence(5) == (
-        "With 99 % of the transactions within 5 ms of when they were due, the capacity lies between 2,000 TPS, held in "
-        "one run, and 3,000 TPS. It was not held: in run 7, 1 % were late or skipped."
+        "With 99% of the transactions within 5 ms of when they were due, the capacity lies between 2,000 TPS, held in "
+        "one run, and 3,000 TPS. It was not held: in run 7, 1% were late or skipped."
     )
 
 
@@ -37,7 +38,7 @@ def test_one_repeat_that_fails_is_a_rate_not_held():
     found = of(run(1000), run(1000), run(2000, number=3), run(2000, number=4, late=50_000))
     assert (found.holds.offered_tps, found.fails.offered_tps) == (1000, 2000)
     assert "held in each of 2 runs" in found.sentence(5)
-    assert "It was not held in 1 of 2 runs: in run 4, 25 % were late or skipped." in found.sentence(5)
+    assert "It was not held in 1 of 2 runs: in run 4, 25% were late or skipped." in found.sentence(5)
 
 
 def test_a_server_that_falls_behind_without_being_late_yet_does_not_hold_the_rate():
@@ -61,13 +62,20 @@ def test_a_rate_held_above_one_that_was_not_is_named_and_not_counted():
     assert "Higher rates that were held all the same (3,000 TPS) are not counted" in found.sentence(5)
 
 
-def test_percentiles_and_lag_are_the_worst_of_the_repeats_and_unknown_where_one_is():
-    known = {"latency_p99_ms": 4.0, "latency_average_ms": 1.0, "lag_average_ms": 0.5}
-    worse = {"latency_p99_ms": 9.0, "latency_average_ms": 2.0, "lag_average_ms": 0.1}
+def test_averages_and_lag_are_the_worst_of_the_repeats_and_unknown_where_one_is():
+    known = {"latency_average_ms": 1.0, "lag_average_ms": 0.5}
+    worse = {"latency_average_ms": 2.0, "lag_average_ms": 0.1}
     [rate] = rates([run(1000, **known), run(1000, **worse)])
-    assert (rate.worst_p99_ms, rate.latency_average_ms, rate.worst_lag_ms) == (9.0, 2.0, 0.5)
+    assert (rate.latency_average_ms, rate.worst_lag_ms) == (2.0, 0.5)
     [rate] = rates([run(1000, **known), run(1000)])
-    assert (rate.worst_p99_ms, rate.latency_average_ms, rate.worst_lag_ms) == (None, None, None)
+    assert (rate.latencies, rate.latency_average_ms, rate.worst_lag_ms) == (None, None, None)
+
+
+def test_the_percentile_of_a_rate_is_that_of_all_its_transactions():
+    """980 + 970 of 2,000 take 1 ms, the other 50 take 9 ms: 97.5% do not exceed 1 ms, 99% not 9 ms."""
+    known = [Histogram([1000, 9000], [1001, 9001], [n, 1000 - n], 1000, 9000) for n in (980, 970)]
+    [rate] = rates([run(1000, histogram=one) for one in known])
+    assert (rate.latencies.p95_ms, rate.latencies.p99_ms, rate.latencies.samples) == (1.0, 9.0, 2000)
 
 
 def test_without_a_rate_there_is_no_capacity():

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from benchhub.analysis import curve, ratio
 from benchhub.analysis.curve import RunPoint
+from benchhub.analysis.turns import NOT_IN_TURNS, Start
 
 
 def of(values, baseline):
@@ -174,3 +175,38 @@ def test_every_pair_of_repeats_lies_within_the_range(values, baseline):
 def test_the_unit_of_measure_does_not_matter(values, baseline, factor):
     scaled = of([v * factor for v in values], [b * factor for b in baseline])
     assert scaled.value == pytest.approx(of(values, baseline).value)
+
+
+def ordered(order, base, place="host 1"):
+    """A curve of 8 clients with a run in each of these minutes, of `base` TPS and one more with each run."""
+    return curve.build(
+        RunPoint(n, 8, base + n, "TPS", "p", "s", start=Start(60.0 * at, 60.0, 8, base + n), place=place)
+        for n, at in enumerate(order)
+    )
+
+
+def test_systems_that_ran_one_after_the_other_have_a_ratio_without_interval_test_and_verdict():
+    found = ratio.by_level(ordered([3, 4, 5], 1100.0), ordered([0, 1, 2], 1000.0))[8]
+    assert found.value == pytest.approx(1.1, rel=1e-3)  # 1,101 to 1,001
+    assert (found.lowest, found.highest, found.p, found.adjusted_p, found.bounds) == (None,) * 5
+    assert (found.verdict, found.withheld, found.has_spread) == ("withheld", NOT_IN_TURNS, False)
+    assert found.overlaps and not found.is_tested
+    said = ratio.sentence(found, "18", "16", "at 8 clients")
+    assert said.startswith("18 gives 1.10x the throughput of 16 at 8 clients (3 repeats each), but nothing says how")
+    assert said.endswith("Run them in one experiment, repeat by repeat or at random.")
+    assert "between 1" not in said
+
+
+def test_the_same_numbers_in_turns_have_their_interval():
+    found = ratio.by_level(ordered([1, 3, 5], 1100.0), ordered([0, 2, 4], 1000.0))[8]
+    assert (found.verdict, found.withheld) == ("more", "")
+    assert found.bounds == (found.lowest, found.highest)
+
+
+def test_two_hosts_do_not_drift_together_so_that_their_order_says_nothing():
+    found = ratio.by_level(ordered([3, 4, 5], 1100.0, "host 2"), ordered([0, 1, 2], 1000.0))[8]
+    assert (found.verdict, found.withheld) == ("more", "")
+
+
+def test_runs_of_which_nobody_knows_when_they_ran_have_their_interval():
+    assert ratio.by_level(made((8, 10.0), (8, 11.0), (8, 12.0)), made((8, 10.0), (8, 11.0), (8, 12.5)))[8].bounds

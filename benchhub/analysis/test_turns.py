@@ -30,6 +30,36 @@ def test_systems_that_alternate_or_run_at_the_same_time_are_in_turns():
     assert not turns.one_after_the_other(starts([1, 8]), [])
 
 
+def test_an_order_that_alternates_only_between_levels_is_one_after_the_other_at_each():
+    """A A A B B B at 1 client, then B B B A A A at 8: no level has both sides taking turns."""
+    one = starts([1, 1, 1]) + starts([8, 8, 8], first_s=540)
+    other = starts([1, 1, 1], first_s=180) + starts([8, 8, 8], first_s=360)
+    assert turns.one_after_the_other(one, other)
+    assert turns.one_after_the_other(other, one)
+
+
+def test_one_run_that_was_done_again_later_does_not_mend_an_order():
+    """Of 20 x 20 pairs all but 20 have the same side first: 95%."""
+    one = starts([1, 2, 4, 8] * 5)
+    again = [*one[1:], *starts([1], first_s=40 * 60.0)]
+    other = starts([1, 2, 4, 8] * 5, first_s=20 * 60.0)
+    assert turns.one_after_the_other(again, other)
+
+
+def test_blocks_are_in_turns_however_few():
+    """A B A B A B: of nine pairs six have A first."""
+    one = [start for n in range(3) for start in starts([8], first_s=120.0 * n)]
+    other = [start for n in range(3) for start in starts([8], first_s=120.0 * n + 60)]
+    assert not turns.one_after_the_other(one, other)
+
+
+def test_single_runs_that_take_turns_are_in_turns_although_one_is_first_at_each_level():
+    """A B at 1 client, A B at 2, A B at 4: of nine pairs six have A first."""
+    one = [start for n, clients in enumerate([1, 2, 4]) for start in starts([clients], first_s=120.0 * n)]
+    other = [start for n, clients in enumerate([1, 2, 4]) for start in starts([clients], first_s=120.0 * n + 60)]
+    assert not turns.one_after_the_other(one, other)
+
+
 def test_repeats_of_a_level_next_to_each_other_are_in_a_row():
     assert turns.repeats_in_a_row(starts([1, 1, 1, 8, 8, 8]))
     assert not turns.repeats_in_a_row(starts([1, 8, 8, 1]))

@@ -1,19 +1,29 @@
 """Whether runs were taken in turns, and whether throughput drifted: what intervals cannot see, but time stamps can.
 
 Intervals take repeats for independent. Where one system ran after the other, or the repeats of a level in a row, what
-changed meanwhile looks like a difference, and no interval is wide enough (`benchmarks/coverage.py`).
+changed meanwhile looks like a difference, and no interval is wide enough (`benchmarks/coverage.py`): none is shown.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from .spread import FEWEST_FOR_INTERVAL
 from .student import t_outside
 
+NOT_IN_TURNS = (
+    "they were run one after the other, and whatever changed on the host meanwhile looks like a difference between them"
+)
+IN_A_ROW = "the repeats of each level were run in a row, so that they share what the host was like just then"
+REMEDY = "Run them in one experiment, repeat by repeat or at random."
+# Of all pairs of a run of one side and a run of the other, the share with the same side first: a run that was done
+# again later does not mend an order.
+ONE_SIDE_FIRST = 0.9
 FEWEST_DEGREES = 4
 DRIFT_P = 0.01
 DRIFT_PERCENT = 1.0
@@ -42,15 +52,23 @@ class Drift:
 
 
 def one_after_the_other(one: Sequence[Start], other: Sequence[Start]) -> bool:
-    """Whether all runs of one side had begun before the first of the other, by half a run at least."""
-    return _before(one, other) or _before(other, one)
+    """Whether the order of the runs cannot tell a drift of the host from a difference between the two sides.
+
+    So it is where one side as a whole ran first, and where one did at each of several levels that have repeats.
+    """
+    if _is_first(one, other) or _is_first(other, one):
+        return True
+    levels = {start.clients for start in one} & {start.clients for start in other}
+    sides = [([s for s in one if s.clients == at], [s for s in other if s.clients == at]) for at in levels]
+    repeated = [pair for pair in sides if min(map(len, pair)) >= FEWEST_FOR_INTERVAL]
+    return len(repeated) > 1 and all(_is_first(*pair) or _is_first(*pair[::-1]) for pair in repeated)
 
 
-def _before(one: Sequence[Start], other: Sequence[Start]) -> bool:
-    if not one or not other:
-        return False
-    last = max(one, key=lambda start: start.at_s)
-    return min(start.at_s for start in other) >= last.at_s + last.duration_s / 2
+def _is_first(one: Sequence[Start], other: Sequence[Start]) -> bool:
+    """Whether nearly all runs of one side had begun before those of the other, by half a run at least."""
+    begun = sorted(start.at_s for start in other)
+    behind = sum(len(begun) - bisect_left(begun, start.at_s + start.duration_s / 2) for start in one)
+    return bool(begun) and bool(one) and behind >= ONE_SIDE_FIRST * len(one) * len(begun)
 
 
 def repeats_in_a_row(starts: Sequence[Start]) -> bool:

@@ -288,8 +288,8 @@ def _outliers(facts: CurveFacts) -> Iterator[Reason]:
 def _out_of_turn(facts: CurveFacts) -> Iterator[Reason]:
     if turns.repeats_in_a_row(_starts(facts)):
         text = (
-            "The repeats of each level were run in a row: what changed between levels is in none of the intervals. "
-            "Plan repeats as blocks."
+            "The repeats of each level were run in a row, so that they share what the host was like just then: no "
+            "interval is shown. Plan repeats as blocks, or at random."
         )
         yield Reason("repeats-in-a-row", text, Weight.DOUBTFUL)
 

@@ -27,7 +27,7 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(WRONG)
         return token.owner, token
 
-    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002  # DRF's signature
+    def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="BenchHub"'
 
 

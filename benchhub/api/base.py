@@ -12,10 +12,11 @@ from django.core.exceptions import ValidationError
 from django.db import DataError, models, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.http import HttpResponseNotModified
 from django.urls import reverse
 from django_filters.fields import IsoDateTimeField
 from django_filters.rest_framework import DjangoFilterBackend, FilterSet, IsoDateTimeFilter
-from rest_framework import filters, mixins, pagination, renderers, serializers, status, viewsets
+from rest_framework import filters, mixins, negotiation, pagination, renderers, serializers, status, viewsets
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -82,6 +83,20 @@ class Filters(DjangoFilterBackend):
         return found
 
 
+class AsItIs(negotiation.BaseContentNegotiation):
+    """For files, which are of one type whatever the caller accepts; problems are JSON."""
+
+    def select_renderer(self, _request: Request, renderers: Any, _suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+    def select_parser(self, _request: Request, parsers: Any) -> Any:
+        return next(iter(parsers), None)
+
+
+# What an action that answers a file has beside its name.
+FILE: Any = {"pagination_class": None, "filter_backends": [], "content_negotiation_class": AsItIs}
+
+
 class View(viewsets.GenericViewSet):
     authentication_classes = (TokenAuthentication, SessionAuthentication)
     permission_classes = (HasScope,)
@@ -112,7 +127,7 @@ class View(viewsets.GenericViewSet):
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
-        if request.method in ("GET", "HEAD") and response.status_code == 200 and isinstance(response, Response):
+        if request.method in ("GET", "HEAD") and response.status_code == 200:
             return _conditional(request, response)
         return response
 
@@ -140,14 +155,24 @@ def etag(data: Any, media_type: str = "application/json") -> str:
     return f'"{hashlib.sha256(media_type.encode() + text).hexdigest()[:32]}"'
 
 
-def _conditional(request: Request, response: Response) -> Response:
-    media_type = getattr(request, "accepted_media_type", "application/json").partition(";")[0]
-    response["ETag"] = etag(response.data, media_type)
+def _conditional(request: Request, response: Any) -> Any:
+    """With its ETag; without its content where the caller has that already."""
+    response["ETag"] = _etag_of(request, response)
     response["Cache-Control"] = "private, no-cache"
     seen = [one.strip().removeprefix("W/") for one in request.headers.get("If-None-Match", "").split(",")]
-    if response["ETag"] in seen or "*" in seen:
-        response.status_code, response.data = status.HTTP_304_NOT_MODIFIED, None
+    if response["ETag"] not in seen and "*" not in seen:
+        return response
+    if not isinstance(response, Response):
+        kept = {name: response[name] for name in ("ETag", "Cache-Control", "Vary") if response.has_header(name)}
+        return HttpResponseNotModified(headers=kept)
+    response.status_code, response.data = status.HTTP_304_NOT_MODIFIED, None
     return response
+
+
+def _etag_of(request: Request, response: Any) -> str:
+    if not isinstance(response, Response):
+        return f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+    return etag(response.data, getattr(request, "accepted_media_type", "application/json").partition(";")[0])
 
 
 def once(request: Request, key: str, handle: Callable[[], Response], told_once: tuple[str, ...] = ()) -> Response:

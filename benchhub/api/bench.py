@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers as drf
@@ -16,15 +16,30 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import aside, control, forms, growth, live_log, models, permits, plan, planning, queue, repeats
+from benchhub.bench import (
+    aside,
+    control,
+    forms,
+    growth,
+    live_log,
+    models,
+    permits,
+    plan,
+    planning,
+    queue,
+    repeats,
+    run_page,
+    views_bundle,
+)
+from benchhub.bench.bundle import NoBundleError
 from benchhub.bench.forms_policy import PolicyForm
 from benchhub.bench.models import Experiment, LiveLog, Run
 from benchhub.celery import wake
-from benchhub.reports import curves, exports, queries, tags
+from benchhub.reports import curves, exports, latencies, queries, sweeps, tags
 
 from . import json_forms, problems
 from . import serializers_bench as serializers
-from .base import Read
+from .base import FILE, Read
 from .json_forms import serializer_of
 from .renderers import Csv, Page
 
@@ -113,7 +128,7 @@ class Experiments(Read):
         return Response(serializers.Preview(planning.look(asked)).data)
 
     @extend_schema(request=POLICY, responses=serializers.Experiment)
-    def partial_update(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def partial_update(self, request: Request, pk: str) -> Response:
         """Change its priority, and what happens when runs fail."""
         row = self._permitted()
         self.require_unchanged(row)
@@ -125,7 +140,7 @@ class Experiments(Read):
 
     @extend_schema(request=None, responses={202: serializers.Count})
     @action(detail=True, methods=["post"])
-    def cancel(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def cancel(self, request: Request, pk: str) -> Response:
         """Cancel what waits, and stop what is under way."""
         row = self._permitted()
         growth.stop(row)
@@ -133,14 +148,14 @@ class Experiments(Read):
 
     @extend_schema(request=None, responses={202: serializers.Count})
     @action(detail=True, methods=["post"])
-    def rerun(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def rerun(self, request: Request, pk: str) -> Response:
         """Run those that failed or were lost again, as new attempts."""
         row = self._permitted()
         return self._counted(row, queue.run_again(row.runs.all(), f"To be run again, as {request.user} asked."))
 
     @extend_schema(request=None, responses={202: serializers.Experiment})
     @action(detail=True, methods=["post"])
-    def again(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def again(self, request: Request, pk: str) -> Response:
         """Queue the same experiment once more, beside the first."""
         row = self._permitted()
         if retired := planning.retired_instances(row):
@@ -149,7 +164,7 @@ class Experiments(Read):
 
     @extend_schema(request=REPEATS, responses={202: serializers.Count})
     @action(detail=True, methods=["post"])
-    def repeats(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def repeats(self, request: Request, pk: str) -> Response:
         """Queue more repeats at these levels: of each system that has runs there."""
         row = self._permitted()
         if retired := planning.retired_instances(row):
@@ -163,7 +178,7 @@ class Experiments(Read):
 
     @extend_schema(request=TAGS)
     @action(detail=True, methods=["put"])
-    def tags(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def tags(self, request: Request, pk: str) -> Response:
         """These take the place of the tags that it has."""
         row, sent = self.get_object(), json_forms.checked(type(TAGS), request.data)
         if wrong := [word for word in sent["tags"] if "," in word]:
@@ -176,20 +191,20 @@ class Experiments(Read):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def pause(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def pause(self, request: Request, pk: str) -> Response:
         queue.pause(self._permitted(), f"Paused by {request.user}.")
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def resume(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def resume(self, request: Request, pk: str) -> Response:
         queue.resume(self._permitted())
         transaction.on_commit(wake)
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=MOVE)
     @action(detail=True, methods=["post"])
-    def move(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def move(self, request: Request, pk: str) -> Response:
         """Move it up or down in the queue by one."""
         direction = json_forms.checked(type(MOVE), request.data)["direction"]
         if not queue.shift(self._permitted(), control.DIRECTIONS[direction]):
@@ -198,12 +213,13 @@ class Experiments(Read):
 
     @extend_schema(responses={(200, "application/json"): serializers.CurveGroup(many=True), (200, "text/csv"): str})
     @action(detail=True, renderer_classes=[JSONRenderer, Csv, Page], pagination_class=None, filter_backends=[])
-    def curves(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def curves(self, request: Request, pk: str) -> Response:
         """Its curves, one group for each protocol; as CSV with Accept: text/csv."""
         row = self.get_object()
-        groups = curves.groups(list(queries.runs(row)), queries.systems(row))
+        runs, systems = list(queries.runs(row)), queries.systems(row)
+        groups = curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs))
         if request.accepted_renderer.format == "csv":
-            return Response(exports.curves_csv(groups))
+            return Response(exports.experiment_csv(sweeps.sweeps(row, systems), groups))
         return Response([group_of(row.pk, group) for group in groups])
 
     def _permitted(self) -> Experiment:
@@ -229,7 +245,7 @@ def curve_of(key: str, of: curves.SystemCurve) -> dict[str, Any]:
     peak = of.curve.peak
     named = {"key": key, "system": of.system.pk, "label": of.system.label, "unit": of.curve.unit}
     digests = {"protocol_digest": of.curve.protocol_digest, "system_digest": of.curve.system_digest}
-    at = {"peak_clients": peak.level.clients, "peak_remark": peak.sentence}
+    at = {"peak_clients": peak.level.clients, "peak_remark": peak.sentence, "withheld": of.curve.withheld}
     return {**named, **digests, **at, "levels": serializers.Level(of.curve.levels, many=True).data}
 
 
@@ -246,7 +262,7 @@ class Runs(Read):
 
     @extend_schema(request=None, responses={202: serializers.Run})
     @action(detail=True, methods=["post"])
-    def cancel(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def cancel(self, request: Request, pk: str) -> Response:
         row = self._permitted()
         if row.is_final:
             raise problems.Problem(409, f"Run {row.pk} has ended already: it {row.state}.")
@@ -255,7 +271,7 @@ class Runs(Read):
 
     @extend_schema(request=None, responses={202: serializers.Run})
     @action(detail=True, methods=["post"])
-    def rerun(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def rerun(self, request: Request, pk: str) -> Response:
         """Run it again, as a new attempt."""
         row = self._permitted()
         if not queue.run_again(Run.objects.filter(pk=row.pk), f"To be run again, as {request.user} asked."):
@@ -264,7 +280,7 @@ class Runs(Read):
 
     @extend_schema(request=ASIDE)
     @action(detail=True, methods=["post"], url_path="set-aside")
-    def set_aside(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def set_aside(self, request: Request, pk: str) -> Response:
         """It stays in every table, but leaves every figure, mean and price until it is put back."""
         row = self._permitted()
         sent = json_forms.checked(ASIDE, request.data)
@@ -277,15 +293,27 @@ class Runs(Read):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"], url_path="put-back")
-    def put_back(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def put_back(self, request: Request, pk: str) -> Response:
         """Let it count again; its history says that it was set aside."""
         if not aside.put_back(self._permitted(), request.user):
             raise problems.Problem(409, "The run was not set aside.")
         return Response(self.get_serializer(self.get_object()).data)
 
+    @extend_schema(responses={(200, "application/gzip"): OpenApiTypes.BINARY})
+    @action(detail=True, **FILE)
+    def bundle(self, request: Request, pk: str) -> HttpResponse:
+        """A tar.gz of shell commands, settings and data set, by which it is repeated without BenchHub."""
+        row = run_page.run(self.get_object().pk).exclude(kind=Run.Kind.LOAD).first()
+        if row is None:
+            raise problems.Problem(409, "It loads a data set, and measures nothing that could be repeated.")
+        try:
+            return views_bundle.download(row)
+        except NoBundleError as error:
+            raise problems.Problem(409, str(error)) from error
+
     @extend_schema(responses=serializers.SeriesOfRun)
     @action(detail=True, pagination_class=None, filter_backends=[])
-    def series(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def series(self, request: Request, pk: str) -> Response:
         """Its metrics over time, and its latencies."""
         row = self.get_object()
         shown = {"series": row.series.order_by("metric"), "histograms": row.histograms.order_by("name")}
@@ -293,7 +321,7 @@ class Runs(Read):
 
     @extend_schema(responses=serializers.Found)
     @action(detail=True, pagination_class=None, filter_backends=[])
-    def found(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def found(self, request: Request, pk: str) -> Response:
         """Settings and facts as they were found around the run."""
         row = models.Found.objects.filter(run=self.get_object()).first()
         if row is None:
@@ -302,13 +330,13 @@ class Runs(Read):
 
     @extend_schema(responses=serializers.Event(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
-    def events(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def events(self, request: Request, pk: str) -> Response:
         """Every move of its state."""
         return Response(serializers.Event(self.get_object().events.all(), many=True).data)
 
     @extend_schema(responses=serializers.Evidence(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
-    def evidence(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def evidence(self, request: Request, pk: str) -> Response:
         """What its attempts left, file by file."""
         files = models.Evidence.objects.filter(attempt__run=self.get_object()).select_related("attempt")
         return Response(serializers.Evidence(files.order_by("attempt__number", "name"), many=True).data)
@@ -318,7 +346,7 @@ class Runs(Read):
         responses=serializers.Log,
     )
     @action(detail=True, pagination_class=None, filter_backends=[], url_path="log/(?P<stream>[a-z]{1,20})")
-    def log(self, request: Request, pk: str, stream: str) -> Response:  # noqa: ARG002
+    def log(self, request: Request, pk: str, stream: str) -> Response:
         """The last part of a live log, while the run is under way."""
         row, after = self.get_object(), request.query_params.get("after", "0")
         if not (after.isascii() and after.isdecimal() and len(after) < 19):

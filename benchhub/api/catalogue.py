@@ -36,7 +36,7 @@ class Retired(Added):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def retire(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def retire(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         if users := retiring.users_of(row):
             raise problems.Problem(409, f"{row} is in use: change {', '.join(users)} first.")
@@ -45,7 +45,7 @@ class Retired(Added):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"], url_path="show-again")
-    def show_again(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def show_again(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         if not self.get_queryset().filter(pk=row.pk).show_again():
             raise problems.Problem(409, f"{row} has a newer revision: that one can be shown again.")
@@ -59,7 +59,7 @@ class Revised(Retired):
     ordering_fields: ClassVar[Any] = ("id", "name")
 
     @action(detail=True, methods=["post"])
-    def revise(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def revise(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         self.require_unchanged(row)
         return self.added(self.save(self.changed_values(row, request), row))
@@ -70,7 +70,7 @@ class Edited(Retired):
 
     filterset_fields: ClassVar[Any] = NAMED
 
-    def partial_update(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def partial_update(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         self.require_unchanged(row)
         return self.edited(self.save(self.changed_values(row, request), row))
@@ -78,7 +78,7 @@ class Edited(Retired):
     def edited(self, row: Any) -> Response:
         return Response(self.get_serializer(self.get_queryset().get(pk=row.pk)).data)
 
-    def destroy(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def destroy(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         self.require_unchanged(row)
         if not citations(row) and _deleted(row):
@@ -119,13 +119,13 @@ class Hosts(Edited):
 
     @extend_schema(request=None, responses={202: serializers.Host})
     @action(detail=True, methods=["post"])
-    def look(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def look(self, request: Request, pk: str) -> Response:
         """Ask for the key that the host offers now."""
         return self._asked(models.Host.Wanted.KEY)
 
     @extend_schema(request=None, responses={202: serializers.Host})
     @action(detail=True, methods=["post"])
-    def probe(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def probe(self, request: Request, pk: str) -> Response:
         """Read what the machine is and which PostgreSQL it has."""
         row = self._permitted()
         if row.trust != models.Host.Trust.PINNED:
@@ -134,7 +134,7 @@ class Hosts(Edited):
 
     @extend_schema(request=KEY)
     @action(detail=True, methods=["post"])
-    def approve(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def approve(self, request: Request, pk: str) -> Response:
         """Pin the offered key, if it is still the one that was seen."""
         row, sent = self.get_object(), json_forms.checked(type(KEY), request.data)
         if not row.approve(sent["key"]):
@@ -143,7 +143,7 @@ class Hosts(Edited):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def pause(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def pause(self, request: Request, pk: str) -> Response:
         """Let no further run start there."""
         row = self._permitted()
         row.pause()
@@ -151,7 +151,7 @@ class Hosts(Edited):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def resume(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def resume(self, request: Request, pk: str) -> Response:
         row = self._permitted()
         row.resume()
         return self.edited(row)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, ClassVar
 
 from django.db.models.functions import Now
-from django.http import QueryDict
+from django.http import HttpResponse, QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers as drf
@@ -15,14 +15,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import Comparability
-from benchhub.reports import comparable, compare, compare_page, compare_queries
+from benchhub.reports import comparable, compare, compare_page, compare_queries, findings, latencies
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Cell, Row, Table, table
 from benchhub.reports.prices.terms import NAMES, Terms, terms
+from benchhub.reports.sharing import publish
+from benchhub.reports.sharing.comparison import NothingToPublishError
 
 from . import json_forms, problems
-from .base import Read, Shown, View
+from .base import FILE, Read, Shown, View
 from .bench import curve_of
 from .json_forms import Strict
 from .serializers_bench import Curve
@@ -43,8 +45,22 @@ WORDS = {
 PARAMETERS = [
     OpenApiParameter("curve", OpenApiTypes.STR, required=True, many=True, description="experiment-system; up to 12."),
     OpenApiParameter("baseline", OpenApiTypes.STR, description="One of the curves; left out: the first."),
+    OpenApiParameter(
+        findings.CEILING, OpenApiTypes.STR, description="Compare where the average latency is at most so many ms, too."
+    ),
     *(OpenApiParameter(name, OpenApiTypes.STR, many=name == "licence", description=WORDS[name]) for name in NAMES),
 ]
+
+ABOUT = [
+    OpenApiParameter(findings.CEILING, OpenApiTypes.STR, description="Latency ceiling of the findings in ms."),
+    OpenApiParameter("drawn", OpenApiTypes.STR, description="The licence model of the figures, and of what if."),
+    OpenApiParameter("subject", OpenApiTypes.STR, description="The curve that what if is about."),
+    OpenApiParameter("one", OpenApiTypes.STR, description="The licence models whose break-even is sought: one"),
+    OpenApiParameter("other", OpenApiTypes.STR, description="and the other."),
+    OpenApiParameter("show", OpenApiTypes.STR, description="Of the page's chart; changes nothing here."),
+    OpenApiParameter("axis", OpenApiTypes.STR, description="Likewise."),
+]
+WHOLE = {(200, "application/json"): OpenApiTypes.OBJECT}
 
 
 class DeclarationRequest(Strict):
@@ -67,20 +83,35 @@ class Declaration(Shown):
         )  # fmt: skip
 
 
+class FindingRow(drf.Serializer):
+    """A ratio to the baseline with its 95% interval and its test; neither where `verdict` is withheld."""
+
+    where = drf.CharField(help_text="A level, all levels, the peaks, or a piece of hardware.")
+    ratio = drf.FloatField(source="value")
+    low = drf.FloatField(allow_null=True)
+    high = drf.FloatField(allow_null=True)
+    p = drf.FloatField(allow_null=True)
+    p_of_several = drf.FloatField(source="adjusted_p", allow_null=True, help_text="Corrected for the number of levels.")
+    verdict = drf.CharField(help_text="more, less, not distinguishable, or withheld.")
+
+
 class Finding(drf.Serializer):
     key = drf.CharField()
     sentences = drf.ListField(child=drf.CharField())
     doubts = drf.ListField(child=drf.CharField())
+    rows = FindingRow(many=True)
 
 
 class Ratio(drf.Serializer):
-    """Of medians, to the baseline at the same number of clients; null where one of the two did not run there."""
+    """To the baseline at the same number of clients; null where one of the two did not run there."""
 
     key = drf.CharField()
     clients = drf.IntegerField()
     ratio = drf.FloatField(allow_null=True)
     lowest = drf.FloatField(allow_null=True)
     highest = drf.FloatField(allow_null=True)
+    verdict = drf.CharField(allow_null=True, help_text="more, less, not distinguishable, or withheld.")
+    withheld = drf.CharField(allow_blank=True, help_text="Why there is neither interval nor verdict.")
     is_best = drf.BooleanField()
 
 
@@ -147,25 +178,59 @@ class Comparisons(View):
     def list(self, request: Request) -> Response:
         """Compare curves, and price them by terms. Like the page, it has its whole state in the address."""
         asked = request._request.GET
-        if unknown := set(asked) - {"curve", "baseline", "format", *NAMES}:
-            raise _wrong(dict.fromkeys(sorted(unknown), "There is no such parameter."))
-        keys, by = compare.chosen_keys(asked), terms(asked)
-        if not keys or len(keys) < len(set(asked.getlist("curve"))):
-            raise _wrong({"curve": f"Name 1 to {compare.MOST} curves, each as experiment-system: 3-7."})
-        if by.problems:
-            raise _wrong(dict(by.problems))
-        return Response(_compared(keys, asked.get("baseline"), by))
+        keys, by = keys_of(asked, {"baseline", findings.CEILING, *NAMES}), _terms(asked)
+        return Response(_compared(keys, asked.get("baseline"), by, _ceiling(asked)))
+
+    @extend_schema(parameters=[*PARAMETERS, *ABOUT], responses=WHOLE)
+    @action(detail=False, **FILE)
+    def document(self, request: Request) -> HttpResponse:
+        """All that the page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
+        asked = request._request.GET
+        keys = keys_of(asked, set(compare.STATE))
+        _terms(asked)
+        try:
+            whole = publish.comparison_now(compare.state_of(asked), keys)
+        except NothingToPublishError as error:
+            raise problems.Problem(409, str(error)) from error
+        return HttpResponse(whole, content_type="application/json")
 
 
-def _wrong(found: dict[str, str]) -> problems.Problem:
+def keys_of(asked: QueryDict, known: Container[str]) -> list[tuple[int, int]]:
+    """The curves of an address. Raises a problem where it names none, or a parameter that is not known."""
+    if unknown := [name for name in asked if name not in known and name not in ("curve", "format")]:
+        raise wrong(dict.fromkeys(sorted(unknown), "There is no such parameter."))
+    keys = compare.chosen_keys(asked)
+    if not keys or len(keys) < len(set(asked.getlist("curve"))):
+        raise wrong({"curve": f"Name 1 to {compare.MOST} curves, each as experiment-system: 3-7."})
+    return keys
+
+
+def _terms(asked: QueryDict) -> Terms:
+    by = terms(asked)
+    if by.problems:
+        raise wrong(dict(by.problems))
+    return by
+
+
+def _ceiling(asked: QueryDict) -> float | None:
+    ceiling_ms, sentence = findings.ceiling(asked.get(findings.CEILING, ""))
+    if sentence:
+        raise wrong({findings.CEILING: sentence})
+    return ceiling_ms
+
+
+def wrong(found: dict[str, str]) -> problems.Problem:
     errors = [{"pointer": f"?{name}", "detail": sentence} for name, sentence in found.items()]
     return problems.Problem(400, " ".join(found.values()), errors)
 
 
-def _compared(keys: Sequence[tuple[int, int]], baseline: str | None, by: Terms) -> dict[str, Any]:
+def _compared(
+    keys: Sequence[tuple[int, int]], baseline: str | None, by: Terms, ceiling_ms: float | None
+) -> dict[str, Any]:
     rows = compare_queries.chosen(keys)
     there = {(row.experiment_id, row.system_id) for row in rows}
-    chosen, told = compare_page.choose(rows, compare_queries.runs(keys))
+    runs = compare_queries.runs(keys)
+    chosen, told = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
     told += [f"There is no curve {one[0]}-{one[1]}." for one in keys if one not in there]
     groups = compare_page.groups(chosen)
     refusal = ""
@@ -185,27 +250,27 @@ def _compared(keys: Sequence[tuple[int, int]], baseline: str | None, by: Terms) 
     nothing: dict[str, Any] = {"baseline": None, "unit": None, "findings": [], "ratios": [], "prices": None}
     if refusal or not chosen:
         return {**nothing, **shown}
-    return {**shown, **_together(chosen, next((one for one in chosen if one.key == baseline), chosen[0]), by)}
+    of = next((one for one in chosen if one.key == baseline), chosen[0])
+    return {**shown, **_together(chosen, of, by, ceiling_ms)}
 
 
-def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms) -> dict[str, Any]:
-    found = table(
-        [one.of for one in chosen], known([one.of.system.hardware_id for one in chosen], (by.day, by.today)), by
-    )
+def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms, ceiling_ms: float | None) -> dict[str, Any]:
+    more = {one.one.key: one for one in findings.of(chosen, baseline, ceiling_ms)}
+    found = table([one.of for one in chosen], known([one.of.system.hardware for one in chosen], (by.day, by.today)), by)
     return {
         "baseline": baseline.key,
         "unit": baseline.of.curve.unit,
-        "findings": [
-            {
-                "key": one.key,
-                "sentences": [] if one is baseline else compare_page.sentences(one, baseline),
-                "doubts": list(compare_page.doubts(one)),
-            }
-            for one in chosen
-        ],
+        "findings": [_found(one, baseline, more.get(one.key)) for one in chosen],
         "ratios": _ratios(chosen, baseline),
         "prices": _prices(found, chosen),
     }
+
+
+def _found(one: Chosen, baseline: Chosen, more: findings.Finding | None) -> dict[str, Any]:
+    sentences = [*compare_page.sentences(one, baseline), *more.sentences] if more else []
+    rows = (*more.rows, *(per.row for per in more.normalised)) if more else ()
+    shown = {"key": one.key, "sentences": sentences, "doubts": list(compare_page.doubts(one))}
+    return {**shown, "rows": FindingRow(rows, many=True).data}
 
 
 def _ratios(chosen: Sequence[Chosen], baseline: Chosen) -> list[dict[str, Any]]:
@@ -216,6 +281,8 @@ def _ratios(chosen: Sequence[Chosen], baseline: Chosen) -> list[dict[str, Any]]:
             "ratio": cell.ratio.value if cell.ratio else None,
             "lowest": cell.ratio.lowest if cell.ratio else None,
             "highest": cell.ratio.highest if cell.ratio else None,
+            "verdict": cell.ratio.verdict if cell.ratio and not cell.is_baseline else None,
+            "withheld": cell.ratio.withheld if cell.ratio else "",
             "is_best": cell.is_best,
         }
         for clients, cells in compare_page.levels(chosen, baseline)
@@ -290,7 +357,7 @@ class Declarations(Read):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def withdraw(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def withdraw(self, request: Request, pk: str) -> Response:
         """The curves that it held together are refused again; what was declared stays on record."""
         standing = Comparability.objects.standing().filter(pk=self.get_object().pk)
         if not standing.update(withdrawn_at=Now(), withdrawn_by=request.user.pk):

@@ -12,9 +12,10 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import growth, models, permits, presets, queue
+from benchhub.bench import growth, models, permits, plan, planning, presets, queue
 from benchhub.bench.models import Run
 
+from . import problems
 from .base import Read, Shown, View
 
 NAME = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Its name: report-a.")
@@ -54,16 +55,16 @@ class Presets(View):
     lookup_value_regex = "[a-z0-9-]+"
 
     @extend_schema(responses=Preset(many=True))
-    def list(self, request: Request) -> Response:  # noqa: ARG002  # DRF's signature
+    def list(self, request: Request) -> Response:
         return Response(self.get_serializer(presets.PRESETS.values(), many=True).data)
 
     @extend_schema(parameters=[NAME])
-    def retrieve(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def retrieve(self, request: Request, pk: str) -> Response:
         return Response(self.get_serializer(_preset(pk)).data)
 
     @extend_schema(parameters=[NAME], request=None, responses={200: OpenApiTypes.OBJECT})
     @action(detail=True, methods=["post"])
-    def plan(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def plan(self, request: Request, pk: str) -> Response:
         """What to send to experiments/ once you have added `systems`.
 
         Workloads that it needs are added to the catalogue where they are missing. Nothing is queued.
@@ -92,7 +93,21 @@ class Designs(Read):
 
     @extend_schema(request=None, responses={202: Design})
     @action(detail=True, methods=["post"])
-    def cancel(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def again(self, request: Request, pk: str) -> Response:
+        """Queue all its experiments once more, as a design of its own beside this one."""
+        row = self.get_object()
+        for experiment in row.experiments.all():
+            permits.require_experiment(request.user, experiment)
+            if retired := planning.retired_instances(experiment):
+                raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
+        if not row.experiments.exists():
+            raise problems.Problem(409, "It has no experiment to be run again.")
+        copy = plan.design_again(row, request.user)
+        return self.accepted(self.get_queryset().get(pk=copy.pk))
+
+    @extend_schema(request=None, responses={202: Design})
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
         """Cancel what waits in all its experiments, and stop what is under way."""
         row = self.get_object()
         for experiment in row.experiments.all():

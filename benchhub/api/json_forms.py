@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from rest_framework import serializers
@@ -106,8 +106,9 @@ def present(form: forms.BaseForm) -> dict[str, Any]:
 def _shown(field: forms.Field, value: Any) -> Any:
     if isinstance(field, forms.ModelMultipleChoiceField):
         return [str(getattr(one, "pk", one)) for one in value or ()]
-    if value is None and isinstance(field, forms.ChoiceField) and (choices := list(field.choices)):  # type: ignore[arg-type]
-        return str(choices[0][0])  # a browser sends the first
+    choices = cast("Iterable[Any]", field.choices) if isinstance(field, forms.ChoiceField) else ()
+    if value is None and (first := next(iter(choices), None)):
+        return str(first[0])  # a browser sends the first
     return value if isinstance(value, str | bool) else _text(value)
 
 

@@ -29,7 +29,7 @@ def _field(of: Field) -> serializers.Field:
         return serializers.DecimalField(max_digits=None, decimal_places=None, **said)
     if of.kind == "day":
         return serializers.DateField(**said)
-    if of.name == "of":
+    if of.kind == "names":
         return serializers.ListField(child=serializers.CharField(max_length=200), **said)
     return serializers.CharField(allow_blank=True, max_length=4000, **said)
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from django.http import HttpResponse, QueryDict
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as drf
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.catalog import forms_licences, forms_sheets, models, row_cells, sheet_texts
+from benchhub.catalog import forms_licences, forms_sheets, models, row_cells, sheet_texts, sheets
 from benchhub.catalog.licence_fields import LABELS
 from benchhub.catalog.row_set import RowSet
 from benchhub.catalog.sheet_texts import DISCOUNT, LINE, SHEET_NAMES, SheetTexts
 
 from . import json_forms, json_rows, problems, serializers
+from .base import FILE
 from .catalogue import BY_REVISION, Revised
 from .json_forms import serializer_of
 
@@ -31,21 +36,66 @@ LICENCE_TABLES = {
     for name, fields in forms_licences.TABLES.items()
 }
 
+RULES = {**{name: _rule(name) for name in LABELS}, **LICENCE_TABLES}
+TRIAL = serializer_of(forms_licences.TrialForm, "LicenceTrialRequest")
+TRIED = serializer_of(forms_licences.LicenceModelForm, "LicencePreviewRequest", **RULES, trial=TRIAL(required=False))
+
+
+PRICED = serializer_of(
+    forms_sheets.SheetForm,
+    "PriceSheetRequest",
+    usual=sheet_texts.NEW,
+    lines=json_rows.serializer_of(LINE, "PriceSheetLineRequest")(many=True),
+    discounts=json_rows.serializer_of(DISCOUNT, "PriceSheetDiscountRequest")(many=True, required=False),
+)
+AMOUNTS = ("total", "price", "maintenance", "listed", "discounts")
+
+
+class LicencePreview(drf.Serializer):
+    """`units` is null where no machine was named, or it is not eligible; money where no price was."""
+
+    words = drf.CharField(help_text="The rules in plain sentences.")
+    price_of = drf.CharField(help_text="What an amount in the price list buys.")
+    units = drf.IntegerField(allow_null=True, help_text="Licences that the machine needs.")
+    currency = drf.CharField(allow_null=True)
+    total = drf.CharField(allow_null=True, help_text="Over the years of the trial, with support.")
+    support = drf.CharField(allow_null=True)
+    flags = drf.ListField(child=drf.CharField())
+    steps = drf.ListField(child=drf.CharField(), help_text="How it came about.")
+    refusal = drf.CharField(allow_blank=True, help_text="Why there is no number.")
+
+
+class SheetPreview(drf.Serializer):
+    total = drf.CharField()
+    price = drf.CharField()
+    maintenance = drf.CharField()
+    listed = drf.CharField(help_text="Before contracts and discounts.")
+    discounts = drf.CharField()
+    flags = drf.ListField(child=drf.CharField())
+    steps = drf.ListField(child=drf.CharField(), help_text="How it came about.")
+
 
 class LicenceModels(Revised):
     queryset = models.LicenceModel.objects.order_by("pk")
     serializer_class = serializers.LicenceModel
     filterset_fields: ClassVar[Any] = {**BY_REVISION, "metric": ["exact"]}
-    takes = serializer_of(
-        forms_licences.LicenceModelForm,
-        "LicenceModelRequest",
-        **{name: _rule(name) for name in LABELS},
-        **LICENCE_TABLES,
-    )
+    takes = serializer_of(forms_licences.LicenceModelForm, "LicenceModelRequest", **RULES)
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
         return self.added(self.save({**self._shown(None), **sent}))
+
+    @extend_schema(request=TRIED(partial=True), responses=LicencePreview)
+    @action(detail=False, methods=["post"])
+    def preview(self, request: Request) -> Response:
+        """What the rules come to on a machine, and at a price; nothing is saved."""
+        sent = json_forms.checked(TRIED, request.data, partial=True)
+        draft = forms_licences.LicenceDraft(_typed({**self._shown(None), **sent}))
+        if draft.trial is None:
+            raise problems.invalid(_of_rules(draft))
+        if not draft.trial_form.is_valid():
+            raise problems.invalid(problems.of_form(draft.trial_form, "/trial"))
+        return Response(_tried(draft.trial))
 
     def changed_values(self, row: models.LicenceModel, request: Request) -> Values:
         return {**self._shown(row), **json_forms.checked(self.takes, request.data, partial=True)}
@@ -67,23 +117,67 @@ class LicenceModels(Revised):
         return json_forms.saved(form)
 
 
+def _typed(values: Values) -> QueryDict:
+    """A licence model and its trial as the page's form sends them."""
+    data = QueryDict(mutable=True)
+    data.update(json_forms.texts({name: one for name, one in values.items() if name not in ("trial", *LICENCE_TABLES)}))
+    data.update({f"trial-{name}": text for name, text in json_forms.texts(values.get("trial", {})).items()})
+    for name in LICENCE_TABLES:
+        rows = json_rows.texts(values.get(name, ()))
+        data[f"{name}-count"] = str(len(rows))
+        data.update({f"{name}-{n}-{cell}": text for n, row in enumerate(rows) for cell, text in row.items()})
+    return data
+
+
+def _of_rules(draft: forms_licences.LicenceDraft) -> list[dict[str, str]]:
+    """What is wrong with the rules; a name can wait until they are saved."""
+    found = [one for one in problems.of_form(draft.form) if one["pointer"] != "/name"]
+    return found + [one for table in draft.tables.values() for one in json_rows.problems_of(table)]
+
+
+def _tried(of: forms_licences.Trial) -> Values:
+    cost, counted = of.cost, of.cost or of.counted
+    return {
+        "words": of.words,
+        "price_of": of.price_of,
+        "units": counted.units if counted else None,
+        "currency": cost.currency if cost else None,
+        "total": f"{of.total:f}" if cost else None,
+        "support": f"{cost.paid_support:f}" if cost else None,
+        "flags": list(cost.flags) if cost else [],
+        "steps": [str(step) for step in counted.steps] if counted else [],
+        "refusal": of.not_eligible or of.error,
+    }
+
+
 class Sheets(Revised):
     queryset = models.PriceSheet.objects.whole().order_by("pk")
     serializer_class = serializers.Sheet
     filterset_fields: ClassVar[Any] = {
         **BY_REVISION, "hardware": ["exact"], "currency": ["exact"], "priced_on": ["exact", "gte", "lte"],
     }  # fmt: skip
-    takes = serializer_of(
-        forms_sheets.SheetForm,
-        "PriceSheetRequest",
-        usual=sheet_texts.NEW,
-        lines=json_rows.serializer_of(LINE, "PriceSheetLineRequest")(many=True),
-        discounts=json_rows.serializer_of(DISCOUNT, "PriceSheetDiscountRequest")(many=True, required=False),
-    )
+    takes = PRICED
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
         return self.added(self.save({**sheet_texts.NEW, **sent}))
+
+    @extend_schema(request=PRICED(partial=True), responses=SheetPreview)
+    @action(detail=False, methods=["post"])
+    def preview(self, request: Request) -> Response:
+        """What a sheet comes to; nothing is saved."""
+        sent = json_forms.checked(self.takes, request.data, partial=True)
+        draft = forms_sheets.SheetDraft(_texts({**sheet_texts.NEW, "lines": [], **sent}))
+        if (total := draft.total) is None:
+            raise problems.invalid(_problems(draft))
+        amounts = {name: f"{getattr(total, name):f}" for name in AMOUNTS}
+        return Response({**amounts, "flags": list(total.flags), "steps": [str(step) for step in total.steps]})
+
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
+    @action(detail=True, **FILE)
+    def csv(self, request: Request, pk: str) -> HttpResponse:  # named by the address
+        """With the name of its hardware, as the page reads it in again (docs/price-sheets.md)."""
+        return sheets.download(self.get_object())
 
     def changed_values(self, row: models.PriceSheet, request: Request) -> Values:
         """Lines and discounts that are sent take the place of all there are."""

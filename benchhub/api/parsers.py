@@ -16,7 +16,7 @@ MOST_DEEP = 50
 class Json(BaseParser):
     media_type = "application/json"
 
-    def parse(self, stream: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:  # noqa: ARG002  # DRF's signature
+    def parse(self, stream: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
         try:
             return loads(stream.read())
         except ValueError as error:
@@ -28,7 +28,7 @@ class Ndjson(BaseParser):
 
     media_type = "application/x-ndjson"
 
-    def parse(self, stream: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None) -> bytes:  # noqa: ARG002  # DRF's signature
+    def parse(self, stream: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None) -> bytes:
         return bytes(stream.read())
 
 

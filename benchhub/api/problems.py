@@ -29,6 +29,7 @@ KINDS: Mapping[int, tuple[str, str, str]] = {
     415: ("media-type", "This media type is not read here", "Send application/json."),
     422: ("invalid", "What was sent is not valid", "Correct the fields that are named and send it again."),
     429: ("too-many", "Too many requests", "Wait as long as the header Retry-After says."),
+    501: ("not-here", "This installation cannot do that", "Ask whoever runs it, or do without."),
     500: ("fault", "BenchHub has failed", "Look at the log of the web process."),
 }
 

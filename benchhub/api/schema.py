@@ -7,9 +7,11 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
-from . import problems
+from . import examples, problems
 from .authentication import TokenAuthentication, scope_of
 
+# What is read here may be impossible as things stand; files, also on this installation.
+MADE_ON_DEMAND = ("/bundle/", "/files/{name}/", "/comparisons/document/", "/tuning-steps/")
 WRITES = ("create", "partial_update", "revise")
 PROBLEM = {
     "type": "object",
@@ -87,7 +89,7 @@ class Bearer(OpenApiAuthenticationExtension):
     target_class = TokenAuthentication
     name = "token"
 
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002  # the extension's signature
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer", "description": "A token made on the page of your account."}
 
 
@@ -97,6 +99,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components["schemas"]["Problem"] = PROBLEM
     components["parameters"] = {"IdempotencyKey": IDEMPOTENCY, "IfMatch": IF_MATCH, "IfNoneMatch": IF_NONE_MATCH}
     components["responses"] = {f"Problem{code}": _response(code) for code in problems.KINDS if code != 500}
+    examples.illustrate(components["schemas"])
     for address, operations in result["paths"].items():
         for method, operation in operations.items():
             _complete(address, method, operation)
@@ -118,6 +121,8 @@ def _complete(address: str, method: str, operation: dict[str, Any]) -> None:
     else:
         codes += [409, 412, 413, 415]
         headers += ["IdempotencyKey"] if method == "post" else ["IfMatch"]
+    if address.endswith(MADE_ON_DEMAND):
+        codes += [409, 501] if "/files/" in address else [409]
     if address.endswith("/revise/"):
         headers.append("IfMatch")
     operation.setdefault("parameters", []).extend({"$ref": f"#/components/parameters/{one}"} for one in headers)

@@ -160,11 +160,28 @@ class Level(serializers.Serializer):
     mean = serializers.FloatField(source="throughput.mean")
     lowest = serializers.FloatField(source="throughput.lowest")
     highest = serializers.FloatField(source="throughput.highest")
+    sd = serializers.FloatField(source="throughput.sd", allow_null=True, help_text="Null for one run.")
     latency_average_ms = serializers.FloatField(allow_null=True)
-    worst_p95_ms = serializers.FloatField(allow_null=True)
-    worst_p99_ms = serializers.FloatField(allow_null=True)
+    latency_p95_ms = serializers.FloatField(allow_null=True, help_text="Of all transactions of the repeats together.")
+    latency_p99_ms = serializers.FloatField(allow_null=True, help_text="Null where too few were logged.")
+    latency_samples = serializers.SerializerMethodField(help_text="Logged transactions behind the percentiles.")
+    low = serializers.SerializerMethodField(help_text="Of what low_to_high_is says; null for one run.")
+    high = serializers.SerializerMethodField()
+    low_to_high_is = serializers.SerializerMethodField()
     runs = serializers.SerializerMethodField()
     doubts = serializers.ListField(child=serializers.CharField())
+
+    def get_latency_samples(self, level: Any) -> int | None:
+        return level.latencies.samples if level.latencies else None
+
+    def get_low(self, level: Any) -> float | None:
+        return level.throughput.low if level.throughput.n > 1 else None
+
+    def get_high(self, level: Any) -> float | None:
+        return level.throughput.high if level.throughput.n > 1 else None
+
+    def get_low_to_high_is(self, level: Any) -> str | None:
+        return level.throughput.kind if level.throughput.n > 1 else None
 
     def get_runs(self, level: Any) -> list[int]:
         return [run.run for run in level.runs]
@@ -181,6 +198,7 @@ class Curve(serializers.Serializer):
     system_digest = serializers.CharField()
     peak_clients = serializers.IntegerField()
     peak_remark = serializers.CharField(allow_blank=True)
+    withheld = serializers.CharField(allow_blank=True, help_text="Why its levels have no intervals.")
     levels = Level(many=True)
 
 

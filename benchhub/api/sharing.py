@@ -19,15 +19,24 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.reports import compare, models, published
 from benchhub.reports.prices.terms import terms
 from benchhub.reports.published_files import Report, reports
-from benchhub.reports.sharing import exports, publish, today
+from benchhub.reports.sharing import exports, pdf, publish, today
 from benchhub.reports.sharing.comparison import NothingToPublishError
 from benchhub.reports.sharing.forms import ComparisonForm, LinkForm
 
 from . import json_forms, problems
-from .base import Added, Read, Shown, View
+from .base import FILE, Added, Read, Shown, View
 from .json_forms import serializer_of
 
 DOCUMENT = {(200, "application/json"): OpenApiTypes.OBJECT}
+TYPES = {name.partition(";")[0] for name in exports.TYPES.values()}
+FILES = {(200, name): OpenApiTypes.OBJECT if name == "application/json" else OpenApiTypes.BINARY for name in TYPES}
+NAME = OpenApiParameter(
+    "name",
+    OpenApiTypes.STR,
+    OpenApiParameter.PATH,
+    description="data.json, page.html, report.html (offline), page.pdf, report.pdf, the id of a table with .csv, or of "
+    "a bundle with .tar.gz. Another name is answered with those there are.",
+)
 SLUG = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Its name in addresses.")
 BY = {"slug_field": "username", "read_only": True, "allow_null": True}
 
@@ -145,7 +154,7 @@ class KeptComparisons(Added):
     def blank(self, instance: Any = None) -> Any:
         return KeptForm(instance=instance)
 
-    def partial_update(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def partial_update(self, request: Request, pk: str) -> Response:
         """What was published before stays as it was."""
         row = self.get_object()
         self.require_unchanged(row)
@@ -156,7 +165,7 @@ class KeptComparisons(Added):
 
     @extend_schema(request=None, responses={201: Snapshot})
     @action(detail=True, methods=["post"])
-    def publish(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def publish(self, request: Request, pk: str) -> Response:
         """Freeze it as it is now: a snapshot, in which later edits change nothing."""
         row = self.get_object()
         state = QueryDict(row.query)
@@ -185,21 +194,32 @@ class Snapshots(Read):
     search_fields = ("title",)
 
     @extend_schema(responses=DOCUMENT)
-    @action(detail=True, pagination_class=None, filter_backends=[])
-    def document(self, request: Request, pk: str) -> HttpResponse:  # noqa: ARG002
+    @action(detail=True, **FILE)
+    def document(self, request: Request, pk: str) -> HttpResponse:
         """All of it, as docs/snapshots.md describes: the bytes of the page's data.json."""
-        return exports.file(publish.projection(self.get_object(), ()), exports.JSON_FILE)
+        return exports.made(publish.projection(self.get_object(), ()), exports.JSON_FILE).response
+
+    @extend_schema(parameters=[NAME], responses=FILES)
+    @action(detail=True, url_path=r"files/(?P<name>[^/]{1,80})", **FILE)
+    def files(self, request: Request, pk: str, name: str) -> HttpResponse:
+        """It as a file: offline HTML, PDF, CSV of a table, JSON, or what repeats a run without BenchHub."""
+        try:
+            return exports.made(publish.projection(self.get_object(), ()), name).response
+        except exports.NoFileError as error:
+            raise problems.Problem(404, str(error)) from error
+        except pdf.NoPdfError as error:
+            raise problems.Problem(501, str(error), remedy="Take page.html and print it from a browser.") from error
 
     @extend_schema(responses=Difference(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
-    def today(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def today(self, request: Request, pk: str) -> Response:
         """Its throughput by today's prices, beside those that are frozen."""
         frozen = canonical.from_bytes(bytes(self.get_object().content))
         return Response(Difference(today.differences(frozen), many=True).data)
 
     @extend_schema(request=LINK, responses={201: LinkMade})
     @action(detail=True, methods=["post"])
-    def links(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def links(self, request: Request, pk: str) -> Response:
         """Make a link. Its address is answered this once, and kept nowhere: a repeated answer has null."""
         of, sent = self.get_object(), json_forms.checked(LINK, request.data)
         form = LinkForm({**json_forms.present(LinkForm()), **json_forms.texts(sent)})
@@ -222,17 +242,17 @@ class Links(Read):
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def pause(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def pause(self, request: Request, pk: str) -> Response:
         return self._changed(paused_at=Now())
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def resume(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def resume(self, request: Request, pk: str) -> Response:
         return self._changed(paused_at=None)
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
-    def revoke(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def revoke(self, request: Request, pk: str) -> Response:
         """Whoever has it sees nothing from now on; it cannot be opened again."""
         return self._changed(revoked_at=Now())
 
@@ -253,12 +273,18 @@ class PublishedReports(View):
     lookup_value_regex = "[a-z0-9-]+"
 
     @extend_schema(responses=PublishedReport(many=True))
-    def list(self, request: Request) -> Response:  # noqa: ARG002
+    def list(self, request: Request) -> Response:
         return Response(self.get_serializer(reports(), many=True).data)
 
     @extend_schema(parameters=[SLUG])
-    def retrieve(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def retrieve(self, request: Request, pk: str) -> Response:
         return Response(self.get_serializer(_report(pk)).data)
+
+    @extend_schema(parameters=[SLUG], responses=DOCUMENT)
+    @action(detail=True, **FILE)
+    def document(self, request: Request, pk: str) -> HttpResponse:
+        """All that its page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
+        return HttpResponse(publish.published_now(_report(pk)), content_type="application/json")
 
     @extend_schema(parameters=[SLUG], request=None, responses={201: Snapshot})
     @action(detail=True, methods=["post"])

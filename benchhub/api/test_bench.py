@@ -1,13 +1,16 @@
 import csv
 import io
+import tarfile
 
 import pytest
+from django.db import connection
 
+from benchhub.accounts.models import Answer
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
-from benchhub.bench.models import Experiment, LiveLog, Reservation, Run
-from benchhub.catalog.models import Host, LicenceModel
+from benchhub.bench.models import Experiment, LiveLog, Reservation, Run, Webhook
+from benchhub.catalog.models import Host, Instance, LicenceModel
 from benchhub.reports.testdata import list_price
 
 from .conftest import program
@@ -147,6 +150,21 @@ def test_a_plan_starts_from_a_published_method_and_its_design_is_cancelled(runne
     assert set(of_design.values_list("state", flat=True)) == {"cancelled"}
 
 
+def test_conditions_cross_systems_with_the_parts_of_a_design_and_all_parts_are_run_again(runner, plan):
+    both = {**plan, "systems": [{"instance": one.pk} for one in Instance.objects.order_by("pk")], "scales": "10, 20"}
+    crossed = {**both, "kept_only": "system=2; scale=20; clients=1"}
+    assert runner.send("post", "experiments/", crossed).status_code == 202
+    [part] = Experiment.objects.filter(name=plan["name"])
+    assert (part.design_id, part.workload.parameters["scale"], part.kept_only) == (None, 20, ["system=2; clients=1"])
+    ran = part.runs.values_list("system__instance__name", "kind", "clients").order_by("position")
+    assert list(ran) == [("pg18", "load", 0), ("pg18", "measure", 1), ("pg18", "measure", 1)]
+    whole = runner.send("post", "experiments/", {**both, "left_out": "scale=10; system=1"})
+    design = Experiment.objects.get(pk=whole.json()["id"]).design
+    answer = runner.send("post", f"designs/{design.pk}/again/")
+    assert (answer.status_code, len(answer.json()["experiments"])) == (202, 2)
+    assert answer.json()["id"] != design.pk
+
+
 def test_tags_take_the_place_of_those_that_were_there(runner, experiment):
     address = f"experiments/{experiment.pk}/tags/"
     assert runner.send("put", address, {"tags": ["NVMe", "before  18"]}).json()["tags"] == ["NVMe", "before 18"]
@@ -262,6 +280,20 @@ def test_a_webhook_shows_its_secret_once_and_what_it_was_told(admin, viewer, wai
     assert admin.send("delete", f"webhooks/{pk}/").status_code == 204
 
 
+def test_the_secret_of_a_webhook_is_null_in_a_repeated_answer_and_kept_nowhere_in_plain(admin):
+    data = {"name": "ci", "url": "https://ci.example.org/", "events": ["run.ended"]}
+    sent = {"data": data, "headers": {"Idempotency-Key": "1"}}
+    first, again = (admin.send("post", "webhooks/", **sent) for _ in range(2))
+    secret = first.json()["secret"]
+    assert secret and again.json() == {**first.json(), "secret": None}
+    assert (again.status_code, again["Idempotent-Replayed"], again["Location"]) == (201, "true", first["Location"])
+    assert Webhook.objects.get().secret == secret
+    assert secret not in bytes(Answer.objects.get().body).decode()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT secret FROM bench_webhook")
+        assert secret not in cursor.fetchone()[0]
+
+
 def test_runs_are_listed_in_order_with_pages(viewer, experiment):
     page = viewer.send("get", f"runs/?experiment={experiment.pk}&ordering=clients&page_size=3").json()
     seen = [one["clients"] for one in page["results"]]
@@ -269,3 +301,27 @@ def test_runs_are_listed_in_order_with_pages(viewer, experiment):
         page = viewer.get(page["next"]).json()
         seen += [one["clients"] for one in page["results"]]
     assert seen == sorted(seen) and len(seen) == Run.objects.count() == 8
+
+
+def test_a_run_is_taken_along_to_be_repeated_without_benchhub(viewer, experiment):
+    made = testdata.make_run(experiment, experiment.systems.first(), 2, 9, spec=testdata.whole_spec())
+    testdata.succeeded(made, 1000.0)
+    answer = viewer.send("get", f"runs/{made.pk}/bundle/", headers={"Accept": "application/json"})
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/gzip")
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as tar:
+        assert f"benchhub-run-{made.pk}/2-run.sh" in tar.getnames()
+    again = viewer.send("get", f"runs/{made.pk}/bundle/", headers={"If-None-Match": answer["ETag"]})
+    assert again.status_code == 304
+    unreadable = experiment.runs.exclude(pk=made.pk).first()  # its spec names no endpoint
+    assert viewer.send("get", f"runs/{unreadable.pk}/bundle/").status_code == 409
+
+
+def test_the_queue_says_what_waits_where_and_why(viewer, admin, waiting, host):
+    [lane] = viewer.send("get", "queue/").json()["hosts"]
+    run = waiting.runs.get()
+    assert (lane["host"], lane["queued"], lane["active"]) == (host.pk, 1, [])
+    assert [one["run"] for one in lane["waiting"]] == [run.pk]
+    admin.send("post", f"hosts/{host.pk}/pause/")
+    [lane] = viewer.send("get", "queue/").json()["hosts"]
+    assert lane["waiting"][0]["expected_at"] is None
+    assert "paused" in " ".join(lane["waiting"][0]["reasons"])

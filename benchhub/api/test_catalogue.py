@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import pytest
 from django.core.management import call_command
 from django.test import Client
@@ -282,3 +284,30 @@ def test_lists_take_a_fixed_number_of_queries(admin, experiment, django_assert_m
     for path in ("hosts/", "instances/", "hardware/", "price-sheets/", "experiments/", "runs/", "systems/"):
         with django_assert_max_num_queries(7):
             assert admin.send("get", path).status_code == 200
+
+
+def test_a_licence_is_tried_on_a_machine_before_it_is_saved(admin, hardware):
+    sent = {"metric": "core", "trial": {"hardware": hardware.pk, "price": "100", "currency": "EUR", "years": 3}}
+    tried = admin.send("post", "licence-models/preview/", sent).json()
+    # 2 sockets of 10 cores are 20 licences: 20 x 100 a year x 3 years
+    assert (tried["units"], tried["currency"], Decimal(tried["total"]), tried["refusal"]) == (20, "EUR", 6000, "")
+    assert tried["steps"]
+    wrong = admin.send("post", "licence-models/preview/", {**sent, "minimum_per_server": "many"})
+    assert pointers(wrong) == ["/minimum_per_server"]
+    assert pointers(admin.send("post", "licence-models/preview/", {"metric": "core", "trial": {"hardware": 999}})) == [
+        "/trial/hardware"
+    ]
+    assert not LicenceModel.objects.exists()
+
+
+def test_a_sheet_is_added_up_before_it_is_saved_and_taken_along_as_csv(admin, viewer):
+    lines = [{"description": "Server", "unit_price": "1000", "quantity": "2"}]
+    sheet = {"currency": "EUR", "lines": lines, "discounts": [{"description": "off", "percent": 10}]}
+    tried = admin.send("post", "price-sheets/preview/", sheet).json()
+    assert (tried["listed"], tried["discounts"], tried["total"]) == ("2000.00", "200.00", "1800.00")
+    assert pointers(admin.send("post", "price-sheets/preview/", {"lines": []})) == [""]
+    assert not PriceSheet.objects.exists()
+    whole = {**sheet, "name": "Offer", "priced_on": "2026-01-31", "source": "A quote"}
+    pk = admin.send("post", "price-sheets/", whole).json()["id"]
+    text = viewer.send("get", f"price-sheets/{pk}/csv/")
+    assert text["Content-Type"].startswith("text/csv") and b"Server" in text.content

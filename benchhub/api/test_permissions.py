@@ -23,6 +23,8 @@ runs/{id}/log/{stream}/ reservations/ reservations/{id}/ windows/ windows/{id}/ 
 deliveries/ deliveries/{id}/ kept-comparisons/ kept-comparisons/{id}/ snapshots/ snapshots/{id}/
 snapshots/{id}/document/ snapshots/{id}/today/ links/ links/{id}/ published-reports/ published-reports/{id}/
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
+snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
+price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/
 """
 RUN = """
 POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/
@@ -30,22 +32,23 @@ experiments/{id}/pause/ experiments/{id}/resume/ experiments/{id}/move/ runs/{id
 hosts/{id}/probe/ hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
 kept-comparisons/ kept-comparisons/{id}/publish/ snapshots/{id}/links/ links/{id}/pause/ links/{id}/resume/
 links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id}/put-back/ experiments/{id}/repeats/
-declarations/ declarations/{id}/withdraw/ presets/{id}/plan/ designs/{id}/cancel/
+declarations/ declarations/{id}/withdraw/ presets/{id}/plan/ designs/{id}/cancel/ designs/{id}/again/
 PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/
 DELETE reservations/{id}/ windows/{id}/
 """
 INGEST = "POST deliveries/"
 ADMIN = """
-GET webhooks/ webhooks/{id}/ webhooks/{id}/notices/
-POST hosts/ hosts/{id}/look/ hosts/{id}/approve/ instances/ instances/{id}/retire/ instances/{id}/show-again/
+GET webhooks/ webhooks/{id}/ webhooks/{id}/notices/ users/ users/{id}/ audit-log/ audit-log/{id}/
+POST users/ tokens/{id}/revoke/ licence-models/preview/ price-sheets/preview/
+hosts/ hosts/{id}/look/ hosts/{id}/approve/ instances/ instances/{id}/retire/ instances/{id}/show-again/
 hardware/ hardware/{id}/revise/ hardware/{id}/retire/ hardware/{id}/show-again/
 configurations/ configurations/{id}/revise/ configurations/{id}/retire/ configurations/{id}/show-again/
 workloads/ workloads/{id}/revise/ workloads/{id}/retire/ workloads/{id}/show-again/
 licence-models/ licence-models/{id}/revise/ licence-models/{id}/retire/ licence-models/{id}/show-again/
 price-sheets/ price-sheets/{id}/revise/ price-sheets/{id}/retire/ price-sheets/{id}/show-again/
 prices/ exchange-rates/ webhooks/
-PATCH hosts/{id}/ instances/{id}/ webhooks/{id}/
+PATCH hosts/{id}/ instances/{id}/ webhooks/{id}/ users/{id}/
 DELETE hosts/{id}/ instances/{id}/ webhooks/{id}/
 """
 # What a runner without a permit is refused, with a body that names the other's host or experiment.
@@ -91,7 +94,8 @@ def described():
 
 
 def filled(path, of):
-    return path.replace("{id}", str(of)).replace("{stream}", "out")
+    key = 0 if path.startswith("tokens/") else of  # the token that asks is not to revoke itself
+    return path.replace("{id}", str(key)).replace("{stream}", "out").replace("{name}", "data.json")
 
 
 def test_every_operation_stands_in_the_table():

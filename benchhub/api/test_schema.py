@@ -7,6 +7,9 @@ import yaml
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.validation import validate_schema
+from jsonschema import Draft202012Validator
+
+from . import examples
 
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
 
@@ -32,3 +35,33 @@ def test_each_operation_says_its_problems_and_each_post_takes_an_idempotency_key
             assert {"401", "403", "404"} <= operation["responses"].keys(), path
             taken = [one.get("$ref", "") for one in operation["parameters"]]
             assert (method == "post") == any("IdempotencyKey" in one for one in taken), path
+
+
+def referred(content):
+    """The component that a JSON body is of; None where it is described in place."""
+    place = content.get("application/json", {}).get("schema", {})
+    return place.get("$ref", "").rpartition("/")[2] or None
+
+
+def test_every_request_has_an_example(schema):
+    without = [
+        (method, path)
+        for path, operations in schema["paths"].items()
+        for method, operation in operations.items()
+        if (content := operation.get("requestBody", {}).get("content"))
+        and "examples" not in content.get("application/json", {})
+        and not schema["components"]["schemas"][referred(content)].get("examples")
+    ]
+    assert without == []
+
+
+def test_every_example_is_of_a_component_and_as_that_says(schema):
+    components = schema["components"]["schemas"]
+    named = {**examples.REQUESTS, **examples.CHANGES, **examples.ANSWERS}
+    assert [name for name in named if name not in components] == []
+    for name, example in named.items():
+        whole = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": components}}
+        faults = [f"{fault.json_path}: {fault.message}" for fault in Draft202012Validator(whole).iter_errors(example)]
+        assert faults == [], name
+        allowed = components[name]["properties"].keys()
+        assert [field for field in example if field not in allowed] == [], name

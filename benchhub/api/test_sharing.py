@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from benchhub.accounts.models import Answer
 from benchhub.bench import testdata
@@ -128,3 +129,60 @@ def test_curves_of_one_protocol_or_that_are_not_there_need_no_declaration(runner
     assert runner.send("post", "declarations/", sent).status_code == 409
     assert pointers(runner.send("post", "declarations/", {**sent, "curves": ["1-0", "2-0"]})) == ["/curves"]
     assert not Comparability.objects.exists()
+
+
+def test_the_files_of_a_snapshot_are_those_of_its_page(viewer, client, runner, snapshot):
+    client.force_login(get_user_model().objects.get(username="rosa"))
+    for name, kind in (("data.json", "application/json"), ("levels.csv", "text/csv"), ("page.html", "text/html")):
+        answer = viewer.send("get", f"snapshots/{snapshot['id']}/files/{name}/")
+        assert (answer.status_code, answer["Content-Type"].partition(";")[0]) == (200, kind), answer.content[:200]
+        assert answer.content == client.get(f"/snapshots/{snapshot['id']}/{name}").content
+    none = viewer.send("get", f"snapshots/{snapshot['id']}/files/secrets.csv/")
+    assert none.status_code == 404 and "levels.csv" in none.json()["detail"]
+
+
+def test_a_report_as_pdf_is_refused_with_what_to_do_where_there_is_no_chromium(viewer, snapshot, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    answer = viewer.send("get", f"snapshots/{snapshot['id']}/files/report.pdf/")
+    assert (answer.status_code, answer["Content-Type"]) == (501, "application/problem+json")
+    assert "page.html" in answer.json()["remedy"]
+
+
+def test_a_document_or_a_file_that_the_caller_has_is_not_sent_again(viewer, snapshot):
+    for path in ("document/", "files/levels.csv/"):
+        address = f"snapshots/{snapshot['id']}/{path}"
+        first = viewer.send("get", address)
+        again = viewer.send("get", address, headers={"If-None-Match": first["ETag"]})
+        assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+        other = viewer.send("get", address, headers={"If-None-Match": '"another"'})
+        assert other.content == first.content
+
+
+def test_a_comparison_is_read_whole_without_being_frozen(viewer, query):
+    shown = viewer.send("get", f"comparisons/document/?{query}")
+    assert (shown.status_code, shown.json()["kind"], shown.json()["unit"]) == (200, "comparison", "TPS")
+    assert {"levels", "findings", "systems"} <= {table["id"] for table in shown.json()["tables"]}
+    assert viewer.send("get", f"comparisons/document/?{query}&colour=red").status_code == 400
+    assert viewer.send("get", "comparisons/document/?curve=999-999").status_code == 409
+    assert not Snapshot.objects.exists()
+
+
+def test_curves_are_read_as_tuning_steps(viewer, query, experiment, systems):
+    for system, tps in zip(systems, (1000.0, 1120.0), strict=True):
+        testdata.succeeded(testdata.make_run(experiment, system, 8, 3), tps)
+    shown = viewer.send("get", f"tuning-steps/?{query}&clients=8").json()
+    [step] = shown["steps"]
+    # geometric means of 980, 1,000 and 1,020, and of 1,100, 1,120 and 1,140: about 1,120 / 1,000
+    assert (shown["baseline"], step["effect"]["ratio"]) == ("PostgreSQL 16", pytest.approx(1.12, rel=1e-3))
+    assert (step["verdict"], step["effect"]["n"]) == ("more", 3)
+    assert shown["is_measured"] is True
+    assert viewer.send("get", f"tuning-steps/?{query}&way=sideways").json()["errors"][0]["pointer"] == "?way"
+    assert viewer.send("get", f"tuning-steps/?{query}&clients=9").status_code == 409
+    assert viewer.send("get", "tuning-steps/?curve=999-1").status_code == 409
+
+
+def test_a_published_report_is_read_whole(viewer):
+    pk = viewer.send("get", "published-reports/").json()[0]["id"]
+    shown = viewer.send("get", f"published-reports/{pk}/document/").json()
+    assert shown["kind"] == "published" and shown["tables"]
+    assert not Snapshot.objects.exists()

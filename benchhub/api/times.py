@@ -59,7 +59,7 @@ class Times(Read):
         return Response(data, status=201, headers={"Location": data["url"]})
 
     @extend_schema(responses={204: None})
-    def destroy(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def destroy(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         self._owner(row.host_id, row.experiment_id)
         if getattr(row, "window_id", None):

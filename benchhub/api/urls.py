@@ -2,7 +2,22 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import APIRootView, DefaultRouter
 
-from . import bench, catalogue, comparisons, designs, ingest, licensing, problems, sharing, times, webhooks, workloads
+from . import (
+    accounts,
+    bench,
+    catalogue,
+    comparisons,
+    designs,
+    ingest,
+    licensing,
+    problems,
+    queue,
+    sharing,
+    steps,
+    times,
+    webhooks,
+    workloads,
+)
 from .authentication import HasScope
 from .base import View
 
@@ -43,6 +58,7 @@ router.register("prices", catalogue.Prices, "listprice")
 router.register("exchange-rates", catalogue.Rates, "exchangerate")
 router.register("systems", bench.Systems, "system")
 router.register("experiments", bench.Experiments, "experiment")
+router.register("queue", queue.QueueShown, "queue")
 router.register("runs", bench.Runs, "run")
 router.register("presets", designs.Presets, "preset")
 router.register("designs", designs.Designs, "design")
@@ -51,10 +67,15 @@ router.register("windows", times.Windows, "window")
 router.register("webhooks", webhooks.Webhooks, "webhook")
 router.register("deliveries", ingest.Deliveries, "delivery")
 router.register("comparisons", comparisons.Comparisons, "compared")
+router.register("tuning-steps", steps.TuningSteps, "steps")
 router.register("declarations", comparisons.Declarations, "comparability")
 router.register("kept-comparisons", sharing.KeptComparisons, "comparison")
 router.register("snapshots", sharing.Snapshots, "snapshot")
 router.register("links", sharing.Links, "link")
+router.register("account", accounts.Account, "account")
+router.register("users", accounts.Users, "user")
+router.register("tokens", accounts.Tokens, "token")
+router.register("audit-log", accounts.AuditLog, "entry")
 router.register("published-reports", sharing.PublishedReports, "published")
 
 urlpatterns = [

@@ -72,19 +72,19 @@ class Webhooks(Added):
         data = WebhookMade(row, context=self.get_serializer_context()).data
         return Response(data, status=201, headers={"Location": data["address"]})
 
-    def partial_update(self, request: Request, pk: str) -> Response:  # noqa: ARG002  # named by the address
+    def partial_update(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         self.require_unchanged(row)
         return Response(self.get_serializer(self.save(self.changed_values(row, request), row)).data)
 
     @extend_schema(responses={204: None})
-    def destroy(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def destroy(self, request: Request, pk: str) -> Response:
         self.get_object().delete()
         return Response(status=204)
 
     @extend_schema(responses=NoticeShown(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
-    def notices(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+    def notices(self, request: Request, pk: str) -> Response:
         """What it was told, and what came of it: the newest 200."""
         rows = self.get_object().notices.order_by("-pk")[:NEWEST]
         return Response(NoticeShown(rows, many=True).data)

@@ -61,7 +61,7 @@ class Workloads(Revised):
         form = FORMS[sent.pop("kind", "pgbench")]
         return self.added(self._saved(form, None, sent))
 
-    def changed_values(self, row: models.Workload, request: Request) -> Values:  # noqa: ARG002  # as others take it
+    def changed_values(self, row: models.Workload, request: Request) -> Values:
         return json_forms.checked(self.takes, request.data, partial=True)
 
     def save(self, values: Values, instance: Any = None) -> Any:

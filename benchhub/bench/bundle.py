@@ -53,6 +53,18 @@ def files(of: Run, settings_found: Mapping[str, Any] | None = None) -> dict[str,
     return found
 
 
+class NoBundleError(Exception):
+    """The run cannot be repeated by files; the message is a sentence for people."""
+
+
+def whole(of: Run, settings_found: Mapping[str, Any] | None) -> dict[str, str]:
+    """With the evidence. Raises NoBundleError."""
+    try:
+        return files(of, settings_found) | evidence(of)
+    except (TypeError, ValueError, KeyError) as error:
+        raise NoBundleError("It was planned by a tool or a release that is not here any more.") from error
+
+
 def evidence(of: Run) -> dict[str, str]:
     """The small files that the newest attempt left, as they came: these do name hosts and folders."""
     newest = of.attempts.order_by("-number").first()

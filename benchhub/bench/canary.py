@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from benchhub.analysis.quiet import BUSY_PERCENT, busy_percent
 
 from .models import Attempt, Evidence, Experiment, Run
-from .states import FINAL, State
+from .states import State
 
 IDLE_FILE = "idle.txt"
 HOSTS = ("system__driver", "system__hardware", "system__instance__host")
@@ -17,7 +17,7 @@ HOSTS = ("system__driver", "system__hardware", "system__instance__host")
 def judge() -> None:
     """Release the rest of the experiments whose canary has ended well; pause the others, with the reason."""
     canaries = Run.objects.filter(experiment=OuterRef("pk"), is_canary=True)
-    ended = Experiment.objects.filter(~Exists(canaries.exclude(state__in=FINAL)), canary=Experiment.Canary.WAITS)
+    ended = Experiment.objects.filter(~Exists(canaries.unfinished()), canary=Experiment.Canary.WAITS)
     for experiment in ended:
         _conclude(experiment, verdict(list(experiment.runs.filter(is_canary=True).select_related(*HOSTS))))
 
@@ -52,7 +52,7 @@ def _driver_busy(run: Run, lines: list[str]) -> str:
     percent = busy_percent(lines[0], lines[1]) if len(lines) == 2 else None
     if percent is None or percent <= BUSY_PERCENT:
         return ""
-    return f"Before run {run.pk} {percent:.0f} % of the CPU of {run.system.driver} was busy with other work."
+    return f"Before run {run.pk} {percent:.0f}% of the CPU of {run.system.driver} was busy with other work."
 
 
 def _server_busy(run: Run, attempt: Attempt) -> str:

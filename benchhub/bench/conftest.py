@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
 
 from benchhub.bench import execution, plan, visits
 from benchhub.bench.models import Experiment, Run, System
@@ -39,6 +41,13 @@ class Worker:
         self.tick()
         self.until(lambda: all(run.is_final for run in experiment.runs.all()))
         return list(experiment.runs.for_table())
+
+
+@pytest.fixture
+def planner(client: Client) -> Client:
+    """The browser of somebody who may do everything."""
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    return client
 
 
 @pytest.fixture

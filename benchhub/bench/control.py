@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -81,8 +82,8 @@ def run_rerun(request: HttpRequest, pk: int) -> HttpResponse:
     return _rerun(request, Run.objects.filter(pk=run.pk), reverse("run", args=[pk]))
 
 
-def _rerun(request: HttpRequest, runs: object, address: str) -> HttpResponse:
-    count = queue.run_again(runs, f"To be run again, as {request.user} asked.")  # type: ignore[arg-type]
+def _rerun(request: HttpRequest, runs: QuerySet[Run], address: str) -> HttpResponse:
+    count = queue.run_again(runs, f"To be run again, as {request.user} asked.")
     transaction.on_commit(wake)
     if count:
         messages.success(request, f"{count} run{'' if count == 1 else 's'} queued again, as new attempts.")

@@ -18,7 +18,7 @@ from benchhub.release import release
 from . import examine, vitals, workers
 from .examine import Examined
 from .models import Run
-from .states import ACTIVE, State
+from .states import ACTIVE
 
 Level = Literal["ok", "warn", "bad"]
 LEVELS: tuple[Level, ...] = ("ok", "warn", "bad")
@@ -207,7 +207,7 @@ def _trust() -> Iterator[Finding]:
     if quarantined:
         text = f"In quarantine, because the host key changed: {_some(map(str, quarantined))}."
         yield Finding("host keys", "bad", text, "Compare the fingerprint at the host's console, then approve it.")
-    waiting = Run.objects.filter(state=State.QUEUED).exclude(system__driver__trust=Host.Trust.PINNED)
+    waiting = Run.objects.queued().exclude(system__driver__trust=Host.Trust.PINNED)
     hosts = Host.objects.filter(pk__in=waiting.values("system__driver")).exclude(trust=Host.Trust.QUARANTINED)
     if names := [str(host) for host in hosts.order_by("name")]:
         text = f"Runs wait for hosts whose key nobody approved: {_some(names)}."

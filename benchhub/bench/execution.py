@@ -104,13 +104,13 @@ def _has_ended(jobs: Iterable[Job]) -> bool:
 
 def _prepared(claims: Sequence[queue.Claim]) -> list[Job]:
     """Looks are prepared together; before anything else is said to a target something may have to be committed."""
-    running = {run.pk: run for run in looks.under_way(claims) if run.open_attempts}  # type: ignore[attr-defined]
+    running = {run.pk: run for run in looks.under_way(claims) if looks.opened(run)}
     jobs = (_looking(running[c.run_id], c) if c.run_id in running else _prepare(c) for c in claims)
     return [job_ for job_ in jobs if job_]
 
 
 def _looking(run: Run, claim: queue.Claim) -> Job | None:
-    [attempt] = run.open_attempts  # type: ignore[attr-defined]  # looks.under_way()
+    [attempt] = looks.opened(run)
     return None if _stays_away(run, claim) else _job(run, claim, attempt)
 
 

@@ -90,7 +90,7 @@ def _shares(number: int, histogram: LatencyHistogram) -> dict[str, Any]:
         "x": [_edge_us(bucket) / 1000 for bucket in range(first, last + 2)],
         "y": [round(100 * buckets.get(bucket, 0) / total, 4) for bucket in range(first, last + 2)],
         "line": {"shape": "hv", "width": 1.5, "dash": DASHES[number % len(DASHES)]},
-        "hovertemplate": "from %{x:.3~r} ms: %{y:.3~r} %<extra>%{fullData.name}</extra>",
+        "hovertemplate": "from %{x:.3~r} ms: %{y:.3~r}%<extra>%{fullData.name}</extra>",
         "meta": {"series": number},
     }
 

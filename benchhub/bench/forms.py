@@ -163,7 +163,13 @@ def guessed_path(instance: Instance, driver: Host | None) -> str:
 
 
 SystemFormSet = forms.formset_factory(
-    SystemForm, extra=0, min_num=1, max_num=MOST_SYSTEMS, validate_min=True, validate_max=True
+    SystemForm,
+    extra=0,
+    min_num=1,
+    max_num=MOST_SYSTEMS,
+    absolute_max=MOST_SYSTEMS + 1,  # so many are made, however many somebody says there are
+    validate_min=True,
+    validate_max=True,
 )
 
 
@@ -187,7 +193,9 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields):
     vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
     checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
     is_paused = forms.BooleanField(
-        required=False, label="Queue it paused", help_text="To give it times first: it starts when you resume it."
+        required=False,
+        label="Queue it paused",
+        help_text="So that you can set its times first. It starts when you resume it.",
     )
 
     def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
@@ -200,7 +208,7 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields):
             choices=[(key, str(row)) for key, row in known.workloads.items()],
             coerce=partial(_row, known.workloads),
             required=False,
-            label="Others as well (optional)",
+            label="More workloads (optional)",
             help_text="Each makes a part of the design. In conditions the one above is workload 1.",
         )
         clients = [("", "the newest pgbench on the driver"), *known.clients()]

@@ -52,11 +52,11 @@ class DesignFields(forms.Form):
         max_value=1_000_000,
         decimal_places=3,
         label="Latency limit, ms",
-        help_text="Of an open loop: counted from when a transaction was due. One that is later already is skipped.",
+        help_text="For an open loop, counted from when a transaction was due. One that is already later is skipped.",
     )
     kept_only = forms.CharField(
         required=False, widget=forms.Textarea(attrs={"rows": 2}), label="Only these runs (optional)",
-        help_text="A line of conditions each: scale=100; clients=1..16. About workload and system by their numbers.",
+        help_text="One set of conditions per line: scale=100; clients=1..16. Workloads and systems go by number.",
     )  # fmt: skip
     left_out = forms.CharField(
         required=False, widget=forms.Textarea(attrs={"rows": 2}), label="Without these runs (optional)",
@@ -69,7 +69,7 @@ class DesignFields(forms.Form):
         max_value=design.HIGHEST_SEED,
         initial=lambda: secrets.randbelow(HIGHEST_DRAWN),
         label="Seed of the order",
-        help_text="For an order at random: drawn anew for each form, kept, and the same again for the same seed.",
+        help_text="For a random order. The same seed gives the same order again.",
     )
     loading = forms.ChoiceField(choices=Experiment.Loading.choices, required=False, label="Loading of the data set")
     warmup_run_s = forms.IntegerField(
@@ -81,7 +81,7 @@ class DesignFields(forms.Form):
     )  # fmt: skip
     settle_s = forms.IntegerField(
         required=False, min_value=0, max_value=DAY_S, label="Settle before each run, s",
-        help_text="Nothing is done for so long, after vacuum, checkpoint and restart.",
+        help_text="How long to wait after vacuum, checkpoint and restart.",
     )  # fmt: skip
     restart = forms.BooleanField(
         required=False, label="Restart the server before each run",

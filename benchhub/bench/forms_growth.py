@@ -21,7 +21,7 @@ class GrowthFields(forms.Form):
     """All optional: left empty, every level is run as listed."""
 
     grows = forms.ChoiceField(
-        choices=Experiment.Grows.choices, required=False, label="What is run of the levels",
+        choices=Experiment.Grows.choices, required=False, label="Which levels are run",
         help_text="A search and a decision plan each step from the results before it, and end when enough is known.",
     )  # fmt: skip
     most_runs = forms.IntegerField(
@@ -36,7 +36,7 @@ class GrowthFields(forms.Form):
     )  # fmt: skip
     ceiling_ms = forms.FloatField(
         required=False, min_value=0.001, max_value=3_600_000, label="Ceiling of the average latency, ms",
-        help_text="Only for a search under one.",
+        help_text="Only for a search under a latency ceiling.",
     )  # fmt: skip
 
 

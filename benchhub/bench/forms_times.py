@@ -33,7 +33,7 @@ def zone_field() -> forms.ChoiceField:
         choices=zones(),
         initial="UTC",
         label="Time zone",
-        help_text="Times above are those of the clock on the wall there, summer time included.",
+        help_text="The times above are local times there, summer time included.",
     )
 
 
@@ -102,7 +102,7 @@ class WeeklyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
         label="On",
         widget=forms.CheckboxSelectMultiple,
         help_text="The days on which it begins.",
-        error_messages={"required": "Choose one day at least."},
+        error_messages={"required": "Choose at least one day."},
     )
     starts_at = forms.TimeField(label="From", widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"))
     ends_at = forms.TimeField(

@@ -15,7 +15,7 @@ from django.db.models.functions import Cast, Coalesce, Concat, Now
 from benchhub.catalog.models import Host
 
 from .models import QUEUE_ORDER, Hold, Reservation, Run, Window
-from .states import ACTIVE, FINAL, State
+from .states import ACTIVE, State
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
@@ -83,7 +83,7 @@ def _is_outside() -> Q:
 
 def _waits_for_preparation() -> Q:
     """For loads and warm-ups planned before it; and a load for all that was planned on what it replaces."""
-    own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).exclude(state__in=FINAL)
+    own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).unfinished()
     before = own.filter(position__lt=OuterRef("position"))
     # The first is asked once for all runs, and mostly false: only then the database need not look run by run.
     is_unprepared = Q(Exists(own.exclude(kind=Run.Kind.MEASURE))) & Q(Exists(before.exclude(kind=Run.Kind.MEASURE)))

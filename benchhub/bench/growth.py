@@ -18,11 +18,11 @@ from benchhub.analysis import decide
 
 from . import plan, queue
 from .models import Experiment, Growth, Protocol, Run, System
-from .states import FINAL, State
+from .states import State
 
 # Failed so often without a result, a level is not tried again.
 REFUSED_AFTER = 2
-UNFINISHED = Run.objects.filter(experiment=OuterRef("pk")).exclude(state__in=FINAL)
+UNFINISHED = Run.objects.filter(experiment=OuterRef("pk")).unfinished()
 PREPARATION = Run.objects.filter(experiment=OuterRef("pk")).exclude(kind=Run.Kind.MEASURE)
 
 Found = dict[str, Any]

@@ -69,6 +69,12 @@ def under_way(claims: Iterable[queue.Claim]) -> QuerySet[Run]:
     )
 
 
+def opened(run: Run) -> list[Attempt]:
+    """The one open attempt of a run that under_way() has fetched, or none."""
+    attempts: list[Attempt] = run.open_attempts  # type: ignore[attr-defined]  # the name it is fetched under
+    return attempts
+
+
 def is_quiet(job_: Job, future: Future[Answer]) -> bool:
     """Whether the look found the load running as before, and nothing new of its logs or its host."""
     if future.exception() is not None or not isinstance(answer := future.result(), Looked):

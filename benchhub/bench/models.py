@@ -1,4 +1,4 @@
-"""Experiments, their runs, and everything that belongs to a run."""
+"""Systems, experiments, their runs, and the attempts at each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from django.conf import settings
+from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q, Sum
@@ -19,6 +20,7 @@ from .models_comparable import Comparability
 from .models_delivery import Delivery
 from .models_design import Design, Designed, SetAside
 from .models_growth import Grown, Growth
+from .models_outcome import Evidence, Found, LatencyHistogram, Result, Series
 from .models_queue import Hold, LiveLog, Reservation, Watch, Window
 from .models_webhooks import Notice, Webhook
 from .models_workers import Worker
@@ -29,11 +31,16 @@ __all__ = [
     "Comparability",
     "Delivery",
     "Design",
+    "Evidence",
+    "Found",
     "Growth",
     "Hold",
+    "LatencyHistogram",
     "LiveLog",
     "Notice",
     "Reservation",
+    "Result",
+    "Series",
     "Watch",
     "Webhook",
     "Window",
@@ -74,6 +81,11 @@ class System(models.Model):
     def driven_locally(self) -> bool:
         return self.instance.host_id == self.driver_id
 
+    @property
+    def host_keys(self) -> set[int | None]:
+        """Of the driver and of the server; None for a managed one."""
+        return {self.driver_id, self.instance.host_id}
+
 
 class Protocol(models.Model):
     """What two curves must agree on to be compared, in its canonical form; the key is the form's digest."""
@@ -90,10 +102,15 @@ class Protocol(models.Model):
 
 
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
+    def with_host_keys(self) -> Self:
+        """Each with the `host_keys` of all drivers and servers that its runs need."""
+        of = Q(system__experiments=OuterRef("pk")) | Q(instances__system__experiments=OuterRef("pk"))
+        return self.annotate(host_keys=ArraySubquery(Host.objects.filter(of).order_by("pk").values("pk").distinct()))
+
     def waiting(self) -> Self:
         """Those with runs in the queue, next one first, each with their number and the seconds they ask for."""
         queued = Q(runs__state=State.QUEUED)
-        counted = self.annotate(
+        counted = self.with_host_keys().annotate(
             queued_count=Count("runs", filter=queued), queued_s=Sum("runs__expected_s", filter=queued)
         )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
@@ -191,6 +208,12 @@ QUEUE_ORDER = (
 class RunQuerySet(models.QuerySet["Run"]):
     def active(self) -> Self:
         return self.filter(state__in=ACTIVE)
+
+    def queued(self) -> Self:
+        return self.filter(state=State.QUEUED)
+
+    def unfinished(self) -> Self:
+        return self.exclude(state__in=FINAL)
 
     def counted(self) -> Self:
         """Runs that may become points: measured, ended well, and not set aside."""
@@ -312,102 +335,3 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.old_state} -> {self.new_state}"
-
-
-class Evidence(models.Model):
-    """One file of an attempt, byte for byte, so that a later parser can read it again."""
-
-    attempt = models.ForeignKey(Attempt, models.PROTECT, related_name="evidence")
-    name = models.CharField(max_length=120)
-    content = models.BinaryField()
-    size_bytes = models.PositiveBigIntegerField()
-    sha256 = models.CharField(max_length=64)
-    remark = models.TextField(blank=True, help_text="What was left out, where the file was too large.")
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [models.UniqueConstraint(fields=["attempt", "name"], name="evidence_once")]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def text(self) -> str:
-        return bytes(self.content).decode("utf-8", errors="replace")
-
-
-class Result(models.Model):
-    """What a run that ended well measured. A run without this row is not a point on any curve."""
-
-    run = models.OneToOneField(Run, models.PROTECT, related_name="result")
-    attempt = models.ForeignKey(Attempt, models.PROTECT)
-    throughput = models.FloatField()
-    unit = models.CharField(max_length=12)
-    latency_average_ms = models.FloatField(null=True)
-    latency_p50_ms = models.FloatField(null=True)
-    latency_p95_ms = models.FloatField(null=True)
-    latency_p99_ms = models.FloatField(null=True)
-    measures = models.JSONField()
-    doubts = models.JSONField(default=list)
-    remarks = models.JSONField(default=list)
-    parser = models.CharField(max_length=40)
-    parsed_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        constraints = [models.CheckConstraint(condition=Q(throughput__gt=0), name="result_has_throughput")]
-
-    def __str__(self) -> str:
-        return f"{self.throughput:.0f} {self.unit}"
-
-
-class Found(models.Model):
-    """Facts as found around a run: settings, version, host, differences over the measured part."""
-
-    run = models.OneToOneField(Run, models.PROTECT, related_name="found")
-    settings = models.JSONField(default=dict)
-    server = models.JSONField(default=dict)
-    host = models.JSONField(default=dict)
-    deltas = models.JSONField(default=dict)
-    differences = models.JSONField(default=list, help_text="Where what was found is not what was asked for.")
-    facts_digest = models.CharField(max_length=64)
-
-    def __str__(self) -> str:
-        return f"facts of run {self.run_id}"
-
-
-class Series(models.Model):
-    """One metric of a run over time, one compact value."""
-
-    run = models.ForeignKey(Run, models.PROTECT, related_name="series")
-    metric = models.CharField(max_length=40)
-    unit = models.CharField(max_length=12)
-    start_epoch_s = models.FloatField()
-    step_s = models.FloatField()
-    values = ArrayField(models.FloatField(null=True))
-
-    class Meta:
-        verbose_name_plural = "series"
-        constraints = [models.UniqueConstraint(fields=["run", "metric"], name="series_once")]
-
-    def __str__(self) -> str:
-        return f"{self.metric} of run {self.run_id}"
-
-
-class LatencyHistogram(models.Model):
-    """Latencies of a run's transactions by script, reduced to bins as they streamed."""
-
-    run = models.ForeignKey(Run, models.PROTECT, related_name="histograms")
-    name = models.CharField(max_length=120)
-    lower_us = ArrayField(models.BigIntegerField())
-    upper_us = ArrayField(models.BigIntegerField())
-    counts = ArrayField(models.BigIntegerField())
-    sum_us = models.BigIntegerField()
-    min_us = models.BigIntegerField()
-    max_us = models.BigIntegerField()
-    sampling_rate = models.FloatField(default=1)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "name"], name="histogram_once")]
-
-    def __str__(self) -> str:
-        return f"{self.name} of run {self.run_id}"

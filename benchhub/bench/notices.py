@@ -68,7 +68,7 @@ def _of_run(run: Run) -> dict[str, Any]:
 
 def ripen() -> int:
     """Make due what waited for experiments of which no run is left; returns how many."""
-    left = Run.objects.filter(experiment=OuterRef("experiment")).exclude(state__in=FINAL)
+    left = Run.objects.filter(experiment=OuterRef("experiment")).unfinished()
     over = Notice.objects.filter(~Exists(left), state=Notice.State.WAITS).select_related("experiment")
     ripe = [(notice, _of_experiment(notice.experiment)) for notice in over[:AT_ONCE]]
     for notice, payload in ripe:

@@ -24,6 +24,11 @@ def require_run(user: Any, run: Run) -> None:
         _require(user, System.objects.filter(runs=run).values_list("driver", "instance__host"))
 
 
+def require_runner(user: Any) -> None:
+    """For what no host is needed for yet."""
+    _require(user, [])
+
+
 def _require(user: Any, hosts: Iterable[tuple[int | None, ...]]) -> None:
     if sentence := refusal(user, [host for pair in hosts for host in pair]):
         raise PermissionDenied(sentence)

@@ -17,7 +17,7 @@ from runners.contract import Endpoint, RunSpec
 from runners.tools import choose_sampling_rate
 
 from . import timetable
-from .models import Experiment, ExperimentSystem, Protocol, Result, Run, System
+from .models import Design, Experiment, ExperimentSystem, Protocol, Result, Run, System
 
 # Assumed where nothing has been measured yet: more than today's machines reach, so that logs stay bounded.
 UNKNOWN_TPS = 1_000_000
@@ -185,18 +185,25 @@ def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[S
     """
     planned = [] if experiment.grows else slots(experiment, len(systems))
     first = design.canary(planned) if experiment.canary else []
-    used = {slot.system for slot in planned}
-    in_use = [system for number, system in enumerate(systems, start=1) if experiment.grows or number in used]
-    yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(first)) for system in in_use if system in to_load)
+    used = in_use(experiment, systems)
+    yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(first)) for system in used if system in to_load)
     if experiment.warmup_run_s:
-        warmup = Step(in_use[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(first))
-        yield from (warmup._replace(system=system) for system in in_use)
+        warmup = Step(used[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(first))
+        yield from (warmup._replace(system=system) for system in used)
     later = set(first)
     for slot in (*first, *(slot for slot in planned if slot not in later)):
         step = step_at(experiment, systems[slot.system - 1], slot.level, slot.repeat)._replace(is_canary=slot in later)
         if experiment.loading == Experiment.Loading.EACH:
             yield step._replace(kind=Run.Kind.LOAD)
         yield step
+
+
+def in_use(experiment: Experiment, systems: Sequence[System]) -> list[System]:
+    """Those that conditions leave a run of. A plan that grows uses all of its systems."""
+    if experiment.grows:
+        return list(systems)
+    used = {slot.system for slot in slots(experiment, len(systems))}
+    return [system for number, system in enumerate(systems, start=1) if number in used]
 
 
 def step_at(experiment: Experiment, system: System, level: int, repeat: int) -> Step:
@@ -242,9 +249,9 @@ def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[S
     missing = []
     for part in parts:
         recipe = digest.digest(tools.get(part.workload.tool).data_set(part.workload.parameters))
-        is_each = part.loading == Experiment.Loading.EACH
-        missing.append([one for one in systems if there.get(one.instance_id) != recipe and not is_each])
-        there |= dict.fromkeys((system.instance_id for system in systems), recipe)
+        is_each, used = part.loading == Experiment.Loading.EACH, in_use(part, systems)
+        missing.append([one for one in used if there.get(one.instance_id) != recipe and not is_each])
+        there |= dict.fromkeys((system.instance_id for system in used), recipe)
     return missing
 
 
@@ -315,17 +322,33 @@ def save_runs(runs: list[Run]) -> list[Run]:
 
 
 @transaction.atomic
-def again(experiment: Experiment, user: Any = None) -> Experiment:
-    """Queue the same experiment once more, beside the first, on the same systems as they are now."""
+def design_again(design: Design, user: Any = None) -> Design:
+    """Queue all parts of a design once more, as a design of its own."""
+    parts = list(design.experiments.select_related("workload").order_by("pk"))
+    systems = [row.system for row in parts[0].experimentsystem_set.select_related("system")]
+    copy = Design.objects.create(name=design.name, remark=design.remark, preset=design.preset, created_by=user)
+    for part, to_load in zip(parts, loads(parts, systems), strict=True):
+        again(part, user, copy, to_load)
+    return copy
+
+
+@transaction.atomic
+def again(
+    experiment: Experiment, user: Any = None, design: Design | None = None, to_load: Sequence[System] | None = None
+) -> Experiment:
+    """Queue the same experiment once more, beside the first, on the same systems as they are now.
+
+    `design`: whose part it is to be. `to_load`: as for expand().
+    """
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system")]
     fields = {field.attname: getattr(experiment, field.attname) for field in Experiment._meta.concrete_fields}
     for own in ("id", "created_at", "created_by_id", "design_id", "place", "paused_at", "pause_reason", "resumed_at"):
         del fields[own]
-    copy = Experiment(**fields, created_by=user)
+    copy = Experiment(**fields, created_by=user, design=design)
     copy.canary = Experiment.Canary.WAITS if copy.canary else Experiment.Canary.NONE
     if experiment.reservations.filter(window=None).exists():
         copy.paused_at, copy.pause_reason = Now(), PASSED
-    queue(copy, systems)
+    queue(copy, systems, to_load)
     timetable.copy_windows(experiment, copy)
     return copy
 

@@ -21,7 +21,6 @@ from .forms_policy import POLICY
 from .models import Design, Experiment, Run, System
 from .planning_costs import Costs
 from .planning_doubts import doubts
-from .states import FINAL
 
 SPELLED_OUT = 12
 HOW: dict[str, str] = {
@@ -135,7 +134,7 @@ def _block(rows: Sequence[plan.Step], order: str) -> Block:
 def _ahead(systems: Sequence[System]) -> tuple[int, float]:
     hosts = {key for system in systems for key in (system.driver_id, system.instance.host_id) if key}
     same = Q(system__driver__in=hosts) | Q(system__instance__host__in=hosts)
-    waiting = Run.objects.exclude(state__in=FINAL).filter(same)
+    waiting = Run.objects.unfinished().filter(same)
     found = waiting.aggregate(count=Count("pk"), wait_s=Sum("expected_s"))
     return found["count"], found["wait_s"] or 0.0
 

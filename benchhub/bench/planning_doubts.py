@@ -9,6 +9,7 @@ from typing import Any
 from benchhub.analysis.digest import differing_fields, labels
 from benchhub.analysis.oddities import Planned, oddities
 from benchhub.analysis.settings import seconds
+from benchhub.analysis.spread import FEWEST_FOR_INTERVAL
 from benchhub.catalog.models import Host
 
 from . import plan
@@ -24,6 +25,7 @@ WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNOR
 def doubts(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
     yield from _hosts(asked.systems)
     yield from _protocols(asked)
+    yield from _order(asked)
     for one in planned(asked, to_load):
         yield from oddities(one)
     yield from described_twice(asked.systems)
@@ -49,6 +51,26 @@ def _protocols(asked: Asked) -> Iterator[str]:
     if fields:
         named = ", ".join(labels(fields))
         yield f"The systems differ in their protocol ({named}): they will not share a plot and are not compared."
+
+
+def _order(asked: Asked) -> Iterator[str]:
+    """What is listed runs in a row, so that no interval of it can be right (analysis/turns.py)."""
+    of = asked.experiment
+    if of.order != Experiment.Order.LISTED or of.grows:
+        return
+    if _share_a_host(asked.systems):
+        yield (
+            "As listed, one system runs after the other on the same host, so that a drift of the host looks like a "
+            "difference: what they differ by will have neither interval nor verdict. Choose repeat by repeat, or at "
+            "random."
+        )
+    if of.repeats >= FEWEST_FOR_INTERVAL and len(of.levels) > 1:
+        yield "As listed, the repeats of a level run in a row: they will have no interval."
+
+
+def _share_a_host(systems: Sequence[System]) -> bool:
+    hosts = [system.instance.host_id or f"instance {system.instance_id}" for system in systems]
+    return len(set(hosts)) < len(hosts)
 
 
 def planned(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[Planned]:

@@ -27,6 +27,9 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> int:
         answer = connection.getresponse()
         answer.read(1024)
         return answer.status
+    except ssl.SSLCertVerificationError as error:
+        said = f"Its certificate is not trusted: {error.verify_message.rstrip('.')}."
+        raise OSError(f"{said} That of a private authority belongs into WEBHOOK_CA_FILE.") from error
     except http.client.HTTPException as error:
         raise OSError(f"It does not speak HTTP: {error!r}.") from error
     finally:
@@ -84,7 +87,15 @@ class _Pinned(http.client.HTTPSConnection):
 
     def connect(self) -> None:
         plain = socket.create_connection((self.address, self.port), TIMEOUT_S)
-        self.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=self.host)
+        self.sock = _trust().wrap_socket(plain, server_hostname=self.host)
+
+
+def _trust() -> ssl.SSLContext:
+    """The authorities of the system, and those of WEBHOOK_CA_FILE beside them."""
+    context = ssl.create_default_context()
+    if settings.WEBHOOK_CA_FILE:
+        context.load_verify_locations(settings.WEBHOOK_CA_FILE)
+    return context
 
 
 def _path(parts: SplitResult) -> str:

@@ -75,13 +75,8 @@ def resources(run: Run) -> list[str]:
     return sorted(keys)
 
 
-def reserve_ready() -> int:
-    """Reserve the next run of every driver that may start one now; returns how many were reserved."""
-    return len(reserve())
-
-
 def reserve() -> list[int]:
-    """As reserve_ready, but returns the runs' keys."""
+    """Reserve the next run of every driver that may start one now; returns their keys."""
     stop_failing()
     canary.judge()
     Hold.objects.filter(run=None, free_at__lte=Now()).delete()

@@ -18,7 +18,6 @@ from benchhub.catalog.models import Host
 from . import gates, queue
 from .models import Experiment, Hold, Reservation, Run, Window
 from .progress import run_seconds_left
-from .states import State
 
 LOOKED_AT = 500  # runs of the queue whose start is estimated
 PER_HOST = 5
@@ -63,14 +62,18 @@ class Times:
 
 
 def context(page: str | None) -> dict[str, Any]:
-    now = timezone.now()
+    shown = whole(timezone.now())
+    return {**shown, "lanes": Paginator(shown["lanes"], HOSTS_PER_PAGE).get_page(page)}
+
+
+def whole(now: datetime) -> dict[str, Any]:
+    """All hosts at once, in `lanes`."""
     active = list(_with_hosts(Run.objects.active()).select_related("watch").order_by("started_at", "pk"))
-    queued = list(gates.with_gates(_with_hosts(Run.objects.filter(state=State.QUEUED))).next_first()[:LOOKED_AT])
+    queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
     found = forecast(queued, _free_at(active, now), times(queued, now), now)
-    lanes = _lanes(active, found)
     return {
         "experiments": list(Experiment.objects.waiting().select_related("workload")),
-        "lanes": Paginator(lanes, HOSTS_PER_PAGE).get_page(page),
+        "lanes": _lanes(active, found),
         "now": now,
         "is_cut": len(queued) == LOOKED_AT,
     }
@@ -154,7 +157,7 @@ def _lanes(active: Iterable[Run], waiting: Iterable[Waiting]) -> list[Lane]:
 
 
 def _count(lanes: Mapping[int, Lane]) -> None:
-    queued = Run.objects.filter(state=State.QUEUED).order_by().values("system__driver").annotate(count=Count("pk"))
+    queued = Run.objects.queued().order_by().values("system__driver").annotate(count=Count("pk"))
     for host, count in queued.values_list("system__driver", "count"):
         if host in lanes:
             lanes[host].queued = count

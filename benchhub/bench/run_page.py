@@ -169,7 +169,7 @@ def steadiness_facts(known: RunFacts, deltas: Mapping[str, Any]) -> list[Fact]:
     if (steady := known.steadiness) is None:
         return facts
     warm_up = f"after {steady.warm_up.end_s:g} s" if steady.warm_up else "before the first second"
-    trend = "not known" if steady.trend is None else f"{steady.trend.percent:+.1f} % (p = {steady.trend.p:.2g})"
+    trend = "not known" if steady.trend is None else f"{steady.trend.percent:+.1f}% (p = {steady.trend.p:.2g})"
     stalls = ", ".join(f"{stall_s:g} s" for stall_s in steady.stalls_s) or "none"
     return [
         Fact("coefficient of variation, by second", round(steady.variation_percent, 1), "%"),
@@ -314,7 +314,7 @@ def _share_of_transactions(rate: float) -> str:
     if rate in (0, 1):
         return "every transaction" if rate else "no transaction"
     one_of = round(1 / rate)
-    return f"1 of {one_of:,} transactions" if abs(one_of * rate - 1) < 0.001 else f"{100 * rate:.3g} % of transactions"
+    return f"1 of {one_of:,} transactions" if abs(one_of * rate - 1) < 0.001 else f"{100 * rate:.3g}% of transactions"
 
 
 def _plain(value: Any) -> Any:
@@ -323,7 +323,7 @@ def _plain(value: Any) -> Any:
 
 def _words(name: str) -> str:
     """wal_bytes -> WAL bytes."""
-    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.split("_"))
+    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.replace("_", " ").split())
 
 
 def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:

@@ -81,6 +81,12 @@ def test_a_run_offers_its_bundle_with_what_it_left(client, run):
     assert {f"{folder}/2-run.sh", f"{folder}/evidence/command.sh", f"{folder}/evidence/out.log"} <= set(names)
 
 
+def test_a_run_whose_plan_cannot_be_read_any_more_says_so(client, run):
+    client.force_login(get_user_model().objects.create_user("ada"))
+    answer = client.get(f"/runs/{run.pk}/bundle.tar.gz")  # its spec names no endpoint
+    assert (answer.status_code, b"not here any more" in answer.content) == (409, True)
+
+
 def test_a_bundle_repeats_the_run_on_a_real_server(run, cluster16, tmp_path):
     of = with_spec(run)
     with tarfile.open(fileobj=io.BytesIO(bundle.archive("it", bundle.files(of)))) as tar:

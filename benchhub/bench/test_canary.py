@@ -62,7 +62,7 @@ def test_a_canary_that_fails_pauses_the_experiment_with_the_reason(experiment):
 def test_a_host_that_was_busy_before_the_load_pauses_the_experiment(experiment):
     end(experiment, "succeeded", "succeeded", idle=BUSY)
     assert experiment.canary == "failed"
-    assert "40 % of the CPU of box was busy with other work" in experiment.pause_reason
+    assert "40% of the CPU of box was busy with other work" in experiment.pause_reason
 
 
 def test_a_server_on_a_host_of_its_own_is_judged_by_its_load_before_the_start(experiment, system):

@@ -1,5 +1,4 @@
 import pytest
-from django.contrib.auth import get_user_model
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
@@ -9,12 +8,6 @@ from . import testdata
 from .models import Run, Watch
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def planner(client):
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    return client
 
 
 @pytest.fixture

@@ -157,7 +157,7 @@ def test_a_worker_that_compared_with_a_key_of_the_past_does_not_quarantine(
     planned = experiment(system(cluster16))
     real = Host.objects.get().host_key
     Host.objects.update(host_key=OTHER_KEY)
-    queue.reserve_ready()
+    queue.reserve()
     [claim] = queue.claim(1)
     job = execution._prepare(claim)
     Host.objects.update(host_key=real)  # a person approved the new key while the worker was asleep
@@ -286,7 +286,7 @@ def test_a_start_that_was_in_time_goes_on_although_its_answer_was_lost(worker, s
     server = system(cluster16)
     worker.finish(experiment(server))
     planned = experiment(server, duration_s=2)
-    queue.reserve_ready()
+    queue.reserve()
     [claim] = queue.claim(1)
     job = execution._prepare(claim)
     assert loop.submit(steps.step(job)).result(timeout=30).outcome is StartOutcome.STARTED
@@ -298,7 +298,7 @@ def test_a_start_that_was_in_time_goes_on_although_its_answer_was_lost(worker, s
 
 def test_a_run_that_was_reserved_before_its_window_closed_goes_back_to_the_queue(worker, system, experiment, cluster16):
     planned = experiment(system(cluster16))
-    queue.reserve_ready()
+    queue.reserve()
     run = planned.runs.first()
     assert run.state == State.RESERVED
     Watch.objects.update(next_look_at=Now() - timedelta(minutes=1))  # the worker sleeps

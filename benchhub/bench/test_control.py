@@ -281,7 +281,7 @@ def test_an_experiment_is_confined_to_nights_and_shows_them_at_once(ada, experim
 def test_a_window_without_a_day_is_refused_and_keeps_its_times(ada, experiment):
     address = reverse("experiment-times-weekly", args=[experiment.pk])
     response = ada.post(address, {"starts_at": "20:15", "ends_at": "late", "zone": "UTC"})
-    assertContains(response, "Choose one day at least.")
+    assertContains(response, "Choose at least one day.")
     assertContains(response, 'value="20:15"')
     assert not Window.objects.exists()
 
@@ -374,7 +374,7 @@ def test_the_page_of_a_run_says_how_old_the_last_contact_is(ada, running):
 
 def test_a_lost_run_still_shows_what_was_seen_of_its_log(ada, running):
     live_log.keep(running, "err", 0, b"the last words\n")
-    queue.reserve_ready()
+    queue.reserve()
     Run.objects.filter(pk=running.pk).update(state="lost")
     response = ada.get(reverse("run", args=[running.pk]))
     assertContains(response, "Last seen of its log")

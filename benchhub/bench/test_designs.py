@@ -1,41 +1,30 @@
+from collections import Counter
 from urllib.parse import urlencode
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
+from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
 from . import plan, planning, testdata
 from .forms import Draft
 from .models import Design, Experiment, Run
-from .test_planning import NEW, PLAN, build, form_of, make_instance
+from .test_planning import NEW, PLAN, form_of
 
 pytestmark = pytest.mark.django_db
 PART_QUERIES = 3  # session, user; the design; its parts
 
 
 @pytest.fixture
-def planner(client):
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    return client
-
-
-@pytest.fixture
 def host():
-    made = testdata.make_host()
-    made.facts, made.facts_at = {"builds": [build("16.4"), build("18.1")]}, timezone.now()
-    made.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
-    made.save()
-    return made
+    return testdata.probed_host("16.4", "18.1")
 
 
 @pytest.fixture
 def instances(host):
-    return [make_instance(host, version) for version in ("16.4", "18.1")]
+    return [testdata.make_instance(host, version) for version in ("16.4", "18.1")]
 
 
 @pytest.fixture
@@ -146,6 +135,94 @@ def test_a_matrix_makes_a_part_of_each_workload_scale_and_ratio_and_leaves_out_w
     # 2 systems x 3 levels x 2 repeats, less system 2 at 8 clients twice.
     assert told == [(10, "clients", 10), (10, "clients/2", 10), (20, "clients", 10)]
     assert not Workload.objects.filter(parameters__scale=20).exists()
+
+
+def test_a_plan_as_listed_says_beforehand_that_it_will_have_no_intervals(planner, filled):
+    page = planner.post(PLAN, {**filled, "order": "listed", "repeats": "3"})
+    assertContains(page, "what they differ by will have neither interval nor verdict")
+    assertContains(page, "As listed, the repeats of a level run in a row")
+    for order in ("blocked", "shuffled", "random"):
+        page = planner.post(PLAN, {**filled, "order": order, "repeats": "3"})
+        assertNotContains(page, "neither interval nor verdict")
+
+
+CROSSED = {
+    "scales": "10, 20",
+    "thread_rule": "clients, clients/2",
+    "kept_only": "system=1; threads=clients\nsystem=2; scale=20; threads=clients/2\nsystem=1; scale=10; clients=8",
+}
+
+
+def planned(of):
+    """(scale, threads, instance) -> measuring runs, in all parts of a design."""
+    runs = Run.objects.filter(experiment__design=of, kind="measure")
+    named = ("experiment__workload__parameters__scale", "experiment__thread_rule", "system__instance__name")
+    return dict(sorted(Counter(runs.values_list(*named)).items()))
+
+
+def test_systems_are_crossed_with_parts_by_conditions_that_name_both(planner, filled):
+    """System 1 at both scales with a thread for each client; at scale 10 and 8 clients with half as many too; system 2
+    at scale 20 with half as many only.
+    """
+    planner.post(NEW, {**filled, **CROSSED, "queue": "1"})
+    assert planned(Design.objects.get()) == {
+        (10, "clients", "pg 16.4"): 6,  # 3 levels x 2 repeats
+        (10, "clients/2", "pg 16.4"): 2,
+        (20, "clients", "pg 16.4"): 6,
+        (20, "clients/2", "pg 18.1"): 6,
+    }
+    halved = Run.objects.filter(experiment__thread_rule="clients/2", kind="measure", system__instance__name="pg 16.4")
+    assert set(halved.values_list("clients", flat=True)) == {8}
+    last = Design.objects.get().experiments.order_by("pk").last()
+    assertContains(planner.get(reverse("experiment", args=[last.pk])), " on 1 system at ")
+
+
+def test_a_system_that_a_part_leaves_out_gets_its_data_set_in_the_part_that_has_it(filled):
+    """Scale 10 with system 1 only, then with both: system 2 has nothing loaded until then."""
+    form = {**filled, "thread_rule": "clients, clients/2", "left_out": "system=2; threads=clients"}
+    assert [part.load_count for part in look(form).parts] == [1, 1]
+
+
+def test_a_similar_design_has_all_its_parts_and_nothing_else(planner, filled):
+    planner.post(NEW, {**filled, **CROSSED, "queue": "1"})
+    first = Design.objects.get()
+    draft = planner.get(NEW, {"design": first.pk}).context["draft"]
+    assert draft.plan["scales"].value() == "10, 20"
+    assert draft.plan["thread_rule"].value() == "clients, clients/2"
+    again = {name: draft.plan[name].value() for name in ("scales", "thread_rule", "kept_only", "left_out")}
+    planner.post(NEW, {**filled, **again, "queue": "1"})
+    assert planned(Design.objects.latest("pk")) == planned(first) != {}
+
+
+def test_a_similar_design_leaves_out_the_parts_that_were_left_out_and_knows_its_workloads(planner, filled, workload):
+    parameters = {**testdata.PARAMETERS, "script": "tpcb-like"}
+    other = Workload.objects.create(name="tpcb", tool="pgbench", parameters=parameters)
+    left_out = {"left_out": "workload=2; scale=20\nclients=8; repeat=2"}
+    planner.post(NEW, {**filled, "scales": "10, 20", "more_workloads": [str(other.pk)], **left_out, "queue": "1"})
+    first = Design.objects.get()
+    draft = planner.get(NEW, {"design": first.pk}).context["draft"]
+    names = ("workload", "more_workloads", "scales", "kept_only", "left_out")
+    told = {name: draft.plan[name].value() for name in names}
+    assert told == {
+        "workload": workload.pk, "more_workloads": [other.pk], "scales": "10, 20", "kept_only": "",
+        "left_out": "workload=2; scale=20\nclients=8; repeat=2",
+    }  # fmt: skip
+    assert draft.plan["name"].value() == first.name
+
+
+def test_a_design_is_run_again_with_all_its_parts_and_loads_what_each_needs(planner, filled):
+    planner.post(NEW, {**filled, "scales": "10, 20", "queue": "1"})
+    first = Design.objects.get()
+    assertNotContains(planner.get(reverse("design", args=[first.pk])), "Run it again")
+    Run.objects.update(state="cancelled")
+    assertContains(planner.get(reverse("design", args=[first.pk])), "All 2 parts, 24 measuring runs")
+    response = planner.post(reverse("design-again", args=[first.pk]))
+    copy = Design.objects.latest("pk")
+    assertRedirects(response, reverse("design", args=[copy.pk]))
+    assert (copy.name, copy.experiments.count()) == (first.name, 2)
+    told = [Counter(part.runs.values_list("kind", "state")) for part in copy.experiments.order_by("pk")]
+    assert told == [{("load", "queued"): 2, ("measure", "queued"): 12}] * 2
+    assert first.experiments.count() == 2
 
 
 def test_a_plan_of_one_part_is_an_experiment_and_no_design(planner, filled):

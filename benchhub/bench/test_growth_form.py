@@ -1,31 +1,20 @@
 """The part of the new-experiment form that lets a plan grow."""
 
 import pytest
-from django.contrib.auth import get_user_model
-from django.utils import timezone
 
-from benchhub.catalog.models import Hardware, Workload
+from benchhub.catalog.models import Workload
 
 from . import planning, testdata
 from .models import Experiment
-from .test_planning import NEW, build, form_of, make_instance
+from .test_planning import NEW, form_of
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def planner(client):
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    return client
-
-
-@pytest.fixture
 def instances():
-    host = testdata.make_host()
-    host.facts, host.facts_at = {"builds": [build("16.4"), build("18.1")]}, timezone.now()
-    host.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
-    host.save()
-    return [make_instance(host, version) for version in ("16.4", "18.1")]
+    host = testdata.probed_host("16.4", "18.1")
+    return [testdata.make_instance(host, version) for version in ("16.4", "18.1")]
 
 
 @pytest.fixture
@@ -67,7 +56,7 @@ def test_a_decision_takes_two_systems_and_one_level(planner, instances, workload
         ({"grows": "peak", "levels": "2..160:2", "canary": "on"}, 1, "has no canary"),
         ({"grows": "peak", "levels": "2..160:2", "scales": "1, 10"}, 1, "one workload, one scale"),
         ({"grows": "peak", "levels": "2..160:2", "precision_percent": "0"}, 1, "Precision"),
-        ({"grows": "all"}, 1, "What is run of the levels"),
+        ({"grows": "all"}, 1, "Which levels are run"),
     ],
 )
 def test_what_cannot_grow_is_refused_beside_its_field_and_nothing_is_lost(

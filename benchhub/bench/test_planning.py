@@ -1,12 +1,11 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, PgBuild, Workload
+from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, Workload
 
 from . import plan, planning, testdata
 from .forms import Draft, chosen_client, guessed_path
@@ -17,37 +16,14 @@ NEW, PLAN = "/experiments/new", "/experiments/plan"
 PREVIEW_QUERIES = 12  # session, user; workloads, hosts, instances, hardware; a system; data sets, queue, times of runs
 
 
-def build(version, folder=None, **fields):
-    number = int(version.split(".")[0])
-    facts = {"bin_directory": folder or f"/opt/pg{number}/bin", "version": version, "version_num": number * 10_000}
-    return {**facts, "pgbench_version": version, "postgres_sha256": testdata.sha256(version), **fields}
-
-
-@pytest.fixture
-def planner(client):
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    return client
-
-
 @pytest.fixture
 def host():
-    made = testdata.make_host()
-    made.facts, made.facts_at = {"builds": [build("16.4"), build("18.1")]}, timezone.now()
-    made.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
-    made.save()
-    return made
+    return testdata.probed_host("16.4", "18.1")
 
 
 @pytest.fixture
 def instances(host):
-    return [make_instance(host, version) for version in ("16.4", "18.1")]
-
-
-def make_instance(host, version, **fields):
-    configuration, _ = Configuration.objects.get_or_create(name="defaults", defaults={"settings": {"fsync": "on"}})
-    defaults = {"address": "127.0.0.1", "database": "bench", "username": "bench", "name": f"pg {version}"}
-    made = PgBuild.from_facts(build(version))
-    return Instance.objects.create(host=host, build=made, configuration=configuration, **{**defaults, **fields})
+    return [testdata.make_instance(host, version) for version in ("16.4", "18.1")]
 
 
 @pytest.fixture
@@ -197,7 +173,7 @@ def test_the_plan_takes_the_same_queries_whatever_the_warehouse_holds(
         assert planner.post(PLAN, form).context["preview"]
     host = instances[0].host
     for number in range(20):
-        make_instance(host, "18.1", name=f"more {number}", port=6000 + number)
+        testdata.make_instance(host, "18.1", name=f"more {number}", port=6000 + number)
         Workload.objects.create(name=f"more {number}", tool="pgbench", parameters=testdata.PARAMETERS)
     with django_assert_num_queries(len(first)):
         planner.post(PLAN, {**form, "repeats": "50", "levels": "1..60"})
@@ -207,7 +183,7 @@ def test_the_plan_takes_the_same_queries_whatever_the_warehouse_holds(
 
 
 def test_a_managed_instance_needs_a_driver_and_hardware(planner, host, workload):
-    managed = make_instance(None, "16.4", name="managed", address="db.example")
+    managed = testdata.make_instance(None, "16.4", name="managed", address="db.example")
     response = planner.post(NEW, {**form_of(workload, managed), "queue": "1"})
     assertContains(response, "managed has no host of its own: choose the host that runs the load.")
     assertContains(response, "The hardware of managed&#x27;s host is not known: choose it.")
@@ -228,13 +204,13 @@ def test_a_managed_instance_needs_a_driver_and_hardware(planner, host, workload)
     ],
 )
 def test_the_path_is_guessed_from_the_address(host, address, own, path):
-    instance = make_instance(host, "16.4", address=address)
+    instance = testdata.make_instance(host, "16.4", address=address)
     other = Host(pk=host.pk + 1, address="192.0.2.2")
     assert guessed_path(instance, host if own else other) == path
 
 
 def test_one_program_drives_all_systems_or_a_sentence_says_why_not(host):
-    other = Host(name="other", facts={"builds": [build("16.4")]})
+    other = Host(name="other", facts={"builds": [testdata.build("16.4")]})
     assert chosen_client([host], "")["version"] == "18.1"
     assert chosen_client([host, other], "")["version"] == "16.4"
     assert chosen_client([host], "/opt/pg16/bin")["version"] == "16.4"
@@ -243,14 +219,14 @@ def test_one_program_drives_all_systems_or_a_sentence_says_why_not(host):
     with pytest.raises(LookupError, match="probe the host first"):
         chosen_client([Host(name="new")], "")
     with pytest.raises(LookupError, match=r"is 16.4 on box but 16.3 on third"):
-        chosen_client([host, Host(name="third", facts={"builds": [build("16.3", "/opt/pg16/bin")]})], "")
+        chosen_client([host, Host(name="third", facts={"builds": [testdata.build("16.3", "/opt/pg16/bin")]})], "")
     with pytest.raises(LookupError, match="in a folder of the same name"):
-        chosen_client([host, Host(name="fourth", facts={"builds": [build("16.4", "/usr/bin")]})], "")
+        chosen_client([host, Host(name="fourth", facts={"builds": [testdata.build("16.4", "/usr/bin")]})], "")
 
 
 def test_a_build_without_pgbench_drives_nothing():
     with pytest.raises(LookupError, match="probe the host first"):
-        chosen_client([Host(name="box", facts={"builds": [build("18.1", pgbench_version="")]})], "")
+        chosen_client([Host(name="box", facts={"builds": [testdata.build("18.1", pgbench_version="")]})], "")
 
 
 # --- the estimate --------------------------------------------------------------------------------------------------
@@ -293,7 +269,7 @@ def odd(form, **changes):
 def test_a_sound_plan_on_two_machines_raises_no_doubt(host, workload):
     driver = Host.objects.create(name="driver", address="192.0.2.7", username="b", host_key="k", trust="pinned",
                                  facts=host.facts, facts_at=timezone.now())  # fmt: skip
-    form = form_of(workload, make_instance(host, "16.4", address="192.0.2.1"))
+    form = form_of(workload, testdata.make_instance(host, "16.4", address="192.0.2.1"))
     assert odd(form, **{"systems-0-driver": str(driver.pk)}) == ""
 
 

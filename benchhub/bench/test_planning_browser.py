@@ -85,7 +85,7 @@ def test_a_published_method_is_planned_seen_with_its_parts_and_queued_as_a_desig
     page.get_by_role("button", name="PostgreSQL on POWER8").click()
     page.get_by_label("Instance").select_option(label="pg18")
     page.locator("#plan .costs td", has_text="450 min").wait_for()  # 2 workloads x 9 levels x 5 trials of 300 s
-    assert page.get_by_label("Others as well (optional)").is_visible()
+    assert page.get_by_label("More workloads (optional)").is_visible()
     assert page.get_by_role("region", name="Parts of the design").locator("tbody tr").count() == 2
     page.get_by_role("button", name="Queue", exact=True).click()
     page.get_by_role("heading", name="The method of report B").wait_for()

@@ -31,7 +31,7 @@ def make(system):
 
 def end_next(state, reason="no good"):
     """Take the next run to its end by the moves that a worker makes; returns it, or None where nothing may start."""
-    if not queue.reserve_ready():
+    if not queue.reserve():
         return None
     [claim] = queue.claim(1)
     with queue.fenced(claim) as run:
@@ -46,7 +46,7 @@ def test_a_lost_run_waits_for_a_person_unless_its_experiment_says_otherwise(make
     make(runs=1)
     end_next(State.LOST)
     assert states() == ["lost"]
-    assert queue.reserve_ready() == 0
+    assert len(queue.reserve()) == 0
 
 
 def test_a_lost_run_goes_back_to_the_queue_until_it_has_had_its_attempts(make):
@@ -65,7 +65,7 @@ def test_a_lost_run_goes_back_to_the_queue_until_it_has_had_its_attempts(make):
 
 def test_a_lost_run_that_was_cancelled_is_not_run_again(make):
     make(runs=1, attempts_if_lost=3)
-    queue.reserve_ready()
+    queue.reserve()
     Run.objects.update(cancel_asked_at=Now())
     [claim] = queue.claim(1)
     with queue.fenced(claim) as run:
@@ -81,7 +81,7 @@ def test_a_failed_run_is_run_again_by_hand_as_a_new_attempt_and_starts_afresh(ma
     assert queue.run_again(experiment.runs.all()) == 1
     run.refresh_from_db()
     assert (run.state, run.ended_at, run.started_at, run.cancel_asked_at) == ("queued", None, None, None)
-    queue.reserve_ready()
+    queue.reserve()
     watch = Watch.objects.get()
     assert (watch.progress_offset, watch.out_offset, watch.live_tps, watch.contact_error) == (0, 0, None, "")
     assert watch.last_contact_at is None
@@ -99,12 +99,12 @@ def test_nothing_else_is_run_again(state, make):
 
 def test_who_knew_a_run_before_it_ended_writes_nothing_into_its_next_attempt(make):
     experiment = make(runs=1)
-    queue.reserve_ready()
+    queue.reserve()
     [claim] = queue.claim(1)
     with queue.fenced(claim) as run:
         queue.finish(run, claim, State.FAILED, "no good")
     queue.run_again(experiment.runs.all())
-    queue.reserve_ready()
+    queue.reserve()
     assert not queue.look_again(claim, timedelta(hours=1), step="stale")
     with pytest.raises(queue.StaleFenceError), queue.fenced(claim):
         pass
@@ -132,10 +132,10 @@ def test_after_a_person_resumed_it_only_new_failures_count(make):
     make(runs=4, failure_policy="pause", failure_limit=2)
     end_next(State.FAILED)
     end_next(State.FAILED)
-    queue.reserve_ready()
+    queue.reserve()
     assert queue.resume(Experiment.objects.get())
     assert end_next(State.FAILED)
-    assert queue.reserve_ready() == 1
+    assert len(queue.reserve()) == 1
     assert Experiment.objects.get().paused_at is None
 
 
@@ -144,7 +144,7 @@ def test_the_rest_is_cancelled_where_the_policy_says_so_and_what_runs_goes_on(ma
     other = new_run(new_experiment(), new_system(new_host("beta"), label="beta"), 5)
     running = new_run(experiment, system, 6, state=State.RUNNING)
     end_next(State.FAILED)
-    queue.reserve_ready()
+    queue.reserve()
     assert states() == ["failed", *["cancelled"] * 3, "reserved", "running"]
     running.refresh_from_db()
     assert running.cancel_asked_at is None

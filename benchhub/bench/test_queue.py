@@ -72,29 +72,29 @@ def states():
 
 
 def test_only_one_run_of_a_host_is_reserved_however_often_it_is_asked_for(two_runs):
-    assert queue.reserve_ready() == 1
-    assert queue.reserve_ready() == 0
+    assert len(queue.reserve()) == 1
+    assert len(queue.reserve()) == 0
     assert states() == ["reserved", "queued"]
 
 
 def test_the_next_run_is_reserved_when_the_one_before_has_ended(two_runs):
-    queue.reserve_ready()
+    queue.reserve()
     [claim] = queue.claim(10)
     with queue.fenced(claim) as run:
         queue.finish(run, claim, State.FAILED, "no good")
-    assert queue.reserve_ready() == 1
+    assert len(queue.reserve()) == 1
     assert states() == ["failed", "reserved"]
 
 
 def test_a_rest_keeps_the_host_free_until_it_is_over(two_runs):
     Experiment.objects.update(rest_s=60)
-    queue.reserve_ready()
+    queue.reserve()
     [claim] = queue.claim(10)
     with queue.fenced(claim) as run:
         queue.finish(run, claim, State.CANCELLED)
-    assert queue.reserve_ready() == 0
+    assert len(queue.reserve()) == 0
     Hold.objects.update(free_at=Now() - timedelta(seconds=1))
-    assert queue.reserve_ready() == 1
+    assert len(queue.reserve()) == 1
 
 
 def test_a_run_needs_its_server_as_well_as_its_driver():
@@ -103,8 +103,8 @@ def test_a_run_needs_its_server_as_well_as_its_driver():
     experiment = new_experiment()
     new_run(experiment, local, 1)
     new_run(experiment, remote, 2)
-    assert queue.reserve_ready() == 1
-    assert queue.reserve_ready() == 0
+    assert len(queue.reserve()) == 1
+    assert len(queue.reserve()) == 0
     assert states() == ["reserved", "queued"] or states() == ["queued", "reserved"]
 
 
@@ -115,26 +115,26 @@ def test_hosts_that_share_hardware_run_one_at_a_time_and_others_do_not_wait():
     experiment = new_experiment()
     for position, system in enumerate(systems, 1):
         new_run(experiment, system, position)
-    assert queue.reserve_ready() == 2
+    assert len(queue.reserve()) == 2
     assert Run.objects.get(system__label="apart").state == State.RESERVED
 
 
 def test_a_higher_priority_goes_first(two_runs):
     new_run(new_experiment(priority=5), two_runs[0].system, 3)
-    queue.reserve_ready()
+    queue.reserve()
     assert states() == ["queued", "queued", "reserved"]
 
 
 def test_a_run_cancelled_in_the_queue_never_starts(two_runs):
     Run.objects.filter(pk=two_runs[0].pk).update(cancel_asked_at=Now())
-    queue.reserve_ready()
-    queue.reserve_ready()
+    queue.reserve()
+    queue.reserve()
     assert states() == ["cancelled", "reserved"]
     assert not two_runs[0].attempts.exists()
 
 
 def test_a_claimed_run_is_not_claimed_again_until_its_lease_ends(two_runs):
-    queue.reserve_ready()
+    queue.reserve()
     [first] = queue.claim(10)
     assert queue.claim(10) == []
     Watch.objects.update(lease_until=Now() - timedelta(seconds=1))
@@ -143,7 +143,7 @@ def test_a_claimed_run_is_not_claimed_again_until_its_lease_ends(two_runs):
 
 
 def test_a_worker_that_wakes_up_stale_writes_nothing(two_runs):
-    queue.reserve_ready()
+    queue.reserve()
     [stale] = queue.claim(10)
     Watch.objects.update(lease_until=None)
     [newer] = queue.claim(10)
@@ -157,7 +157,7 @@ def test_a_worker_that_wakes_up_stale_writes_nothing(two_runs):
 
 
 def test_a_run_that_is_not_due_is_claimed_only_when_it_is_named(two_runs):
-    queue.reserve_ready()
+    queue.reserve()
     Watch.objects.update(next_look_at=Now() + timedelta(hours=1))
     assert queue.claim(10) == []
     assert [claim.run_id for claim in queue.claim(10, [two_runs[0].pk])] == [two_runs[0].pk]
@@ -212,7 +212,7 @@ def test_many_workers_at_once_reserve_and_claim_each_run_once():
 
     def work():
         barrier.wait()
-        queue.reserve_ready()
+        queue.reserve()
         claims.extend(queue.claim(3))
         connection.close()
 

@@ -1,5 +1,4 @@
 import pytest
-from django.contrib.auth import get_user_model
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
@@ -74,12 +73,6 @@ def test_where_data_are_loaded_anew_before_each_run_so_they_are_before_these(exp
     Experiment.objects.filter(pk=experiment.pk).update(loading="each")
     added = repeats.add(experiment, [8], 1)
     assert told(added) == [("16", "load", 8, 3), ("16", "measure", 8, 3)]
-
-
-@pytest.fixture
-def planner(client):
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    return client
 
 
 def test_a_person_adds_them_at_chosen_levels_by_a_form(planner, experiment):

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
 from django.utils import timezone
 
 from benchhub.bench import plan, testdata, timetable
@@ -116,6 +117,16 @@ def test_windows_that_overlap_cover_together_what_either_covers_and_the_other_fi
     covered = sum((row.upper - row.lower for row in rows(weekend)), timedelta())
     assert covered >= 8 * timedelta(hours=23)
     assert not Reservation.objects.filter(window=None).exists()
+
+
+def test_a_window_is_filled_in_while_it_is_open_and_its_first_part_is_over(host):
+    now = timezone.now()
+    window = Window.objects.create(host=host, weekdays=list(range(7)), starts_at=time(0), ends_at=time(0), zone="UTC")
+    over = DateTimeTZRange(datetime.combine(now.date(), time(0), UTC), now - timedelta(microseconds=1))
+    Reservation.objects.create(host=host, window=window, period=over, zone="UTC")
+    timetable.expand()
+    [rest] = [row for row in rows(window) if row.lower == over.upper]
+    assert rest.upper > now + 59 * DAY  # the days of a window that never closes are one period
 
 
 def test_a_period_given_once_is_cut_out_of_a_window_and_filled_when_it_goes(host):

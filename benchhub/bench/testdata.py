@@ -38,6 +38,29 @@ def make_host(name: str = "box", address: str = "192.0.2.1") -> Host:
     return Host.objects.create(name=name, address=address, username="bench", trust=Host.Trust.PINNED, **keys)
 
 
+def build(version: str, folder: str = "", **fields: Any) -> dict[str, Any]:
+    """A PostgreSQL as a probe finds it."""
+    number = int(version.split(".")[0])
+    facts = {"bin_directory": folder or f"/opt/pg{number}/bin", "version": version, "version_num": number * 10_000}
+    return {**facts, "pgbench_version": version, "postgres_sha256": sha256(version), **fields}
+
+
+def probed_host(*versions: str) -> Host:
+    """A host of 8 cores on which a probe has found these builds."""
+    host = make_host()
+    host.facts, host.facts_at = {"builds": [build(version) for version in versions]}, timezone.now()
+    host.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
+    host.save()
+    return host
+
+
+def make_instance(host: Host, version: str, **fields: Any) -> Instance:
+    configuration, _ = Configuration.objects.get_or_create(name="defaults", defaults={"settings": {"fsync": "on"}})
+    defaults = {"address": "127.0.0.1", "database": "bench", "username": "bench", "name": f"pg {version}"}
+    found = PgBuild.from_facts(build(version))
+    return Instance.objects.create(host=host, build=found, configuration=configuration, **{**defaults, **fields})
+
+
 def make_system(version: str, host: Host, hardware: Hardware, *, path: str = "socket") -> System:
     build = PgBuild.objects.create(version=version, version_num=int(version) * 10_000, binary_digest=sha256(version))
     asked = {"shared_buffers": "256MB", "fsync": "on"}
@@ -138,6 +161,15 @@ def succeeded(run: Run, tps: float, **fields: Any) -> Result:
     latency_ms = 1000 * run.clients / tps
     defaults = {"unit": "TPS", "latency_average_ms": latency_ms, "parser": "pgbench/1", "measures": measures}
     return Result.objects.create(run=run, attempt=attempt, throughput=tps, **{**defaults, **fields})
+
+
+def make_two_curves(systems: list[System]) -> Experiment:
+    """16 has a peak of 1,000 TPS (980 and 1,020) at 8 clients; 18 has one of 1,120 (1,100 and 1,140) there."""
+    made = make_experiment(systems)
+    for system, at_8 in zip(systems, ((980.0, 1020.0), (1100.0, 1140.0)), strict=True):
+        for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
+            succeeded(make_run(made, system, clients, repeat), tps)
+    return made
 
 
 def with_everything(run: Run) -> None:

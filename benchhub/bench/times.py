@@ -57,7 +57,7 @@ KINDS = {
 def _owner(kind: str, pk: int) -> Host | Experiment:
     if kind == "host":
         return get_object_or_404(Host.objects.defer("private_key", "facts"), pk=pk)
-    return get_object_or_404(Experiment, pk=pk)
+    return get_object_or_404(Experiment.objects.with_host_keys(), pk=pk)
 
 
 def _own(request: HttpRequest, kind: str, pk: int) -> Host | Experiment:
@@ -82,6 +82,7 @@ def times(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
         "owner": owner,
         "words": words,
         "title": words.title.format(owner.name),
+        "host_keys": getattr(owner, "host_keys", {owner.pk}),
         "windows": owner.windows.order_by("pk"),
         "coming": coming[:SHOWN],
         "is_confined": owner.windows.exists() or owner.reservations.exists(),

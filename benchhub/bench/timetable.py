@@ -40,8 +40,10 @@ def _locked_at() -> datetime | None:
 
 def _expand(window: Window, now: datetime) -> int:
     """What other periods of the same owner cover already is left out: together they are the same time."""
-    wanted = occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD)
-    rows = [_row(window, piece) for piece in without(wanted, periods(_of_owner(window), now))]
+    wanted = list(occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD))
+    # The first may have begun before now, and what covered a part of it be over.
+    since = min((period.start for period in wanted), default=now)
+    rows = [_row(window, piece) for piece in without(wanted, periods(_of_owner(window), since))]
     try:
         with transaction.atomic():
             Reservation.objects.bulk_create(rows)

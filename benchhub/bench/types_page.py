@@ -26,8 +26,9 @@ class Type:
 
     @property
     def is_doubtful(self) -> bool:
-        known = self.success is not None and self.lowest is not None and self.highest is not None
-        return known and not self.lowest <= self.success <= self.highest  # type: ignore[operator]
+        if self.success is None or self.lowest is None or self.highest is None:
+            return False
+        return not self.lowest <= self.success <= self.highest
 
 
 def is_per_type(measure: str) -> bool:

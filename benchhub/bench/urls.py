@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import aside, control, designs, repeats, times, views, views_bundle, views_vitals, webhooks
+from . import aside, control, designs, repeats, times, views, views_bundle, views_csv, views_vitals, webhooks
 
 urlpatterns = [
     path("health", views_vitals.health, name="health"),
@@ -9,6 +9,7 @@ urlpatterns = [
     path("experiments/plan", views.experiment_plan, name="experiment-plan"),
     path("experiments/presets", designs.presets_shown, name="presets"),
     path("designs/<int:pk>/", designs.design, name="design"),
+    path("designs/<int:pk>/again", designs.design_again, name="design-again"),
     path("designs/<int:pk>/cancel", views.design_cancel, name="design-cancel"),
     path("experiments/<int:pk>/again", views.again, name="again"),
     path("experiments/<int:pk>/cancel", views.experiment_cancel, name="experiment-cancel"),
@@ -41,5 +42,7 @@ urlpatterns = [
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/cancel", views.run_cancel, name="run-cancel"),
     path("runs/<int:pk>/bundle.tar.gz", views_bundle.run_bundle, name="run-bundle"),
+    path("runs/<int:pk>/series.csv", views_csv.run_series, name="run-series"),
+    path("runs/<int:pk>/latency.csv", views_csv.run_latency, name="run-latency"),
     path("runs/<int:pk>/evidence/<path:name>", views.evidence, name="evidence"),
 ]

@@ -12,10 +12,9 @@ from django.views.decorators.http import require_POST
 
 from benchhub.celery import wake
 
-from . import growth, permits, plan, planning, presets, queue, run_page
+from . import designs_like, growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
-from .models import Design, Experiment, Run
-from .states import FINAL
+from .models import Design, Experiment, Run, RunQuerySet
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
@@ -48,18 +47,25 @@ def experiment_plan(request: HttpRequest) -> HttpResponse:
 
 
 def _started(request: HttpRequest) -> Draft:
-    """An empty form, or one like an experiment's (?like=), of a preset, or with an instance chosen (?instance=)."""
+    """An empty form, or one like an experiment's (?like=) or a whole design's (?design=), of a preset, or with an
+    instance chosen (?instance=).
+    """
     if preset := presets.PRESETS.get(request.GET.get("preset", "")):
         values, systems = presets.initial(preset)
         return Draft(initial={**planning.DEFAULTS, **values}, systems=systems)
-    pk = request.GET.get("like", "")
-    if pk.isdecimal():
+    if (pk := request.GET.get("design", "")).isdecimal():
+        design = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
+        return _like(request, design.experiments.order_by("pk")[0], *designs_like.like(design))
+    if (pk := request.GET.get("like", "")).isdecimal():
         experiment = get_object_or_404(Experiment, pk=pk)
-        values, systems = planning.like(experiment)
-        if retired := planning.retired_instances(experiment):
-            messages.info(request, f"Retired since, so that another has to be chosen: {', '.join(retired)}.")
-        return Draft(initial=values, systems=systems)
+        return _like(request, experiment, *planning.like(experiment))
     return Draft(initial=planning.DEFAULTS, systems=[{"instance": request.GET.get("instance", "")}])
+
+
+def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], systems: list[dict[str, Any]]) -> Draft:
+    if retired := planning.retired_instances(experiment):
+        messages.info(request, f"Retired since, so that another has to be chosen: {', '.join(retired)}.")
+    return Draft(initial=values, systems=systems)
 
 
 def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:
@@ -88,7 +94,7 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
     permits.require_experiment(request.user, experiment)
     crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
-    left = experiment.runs.exclude(state__in=FINAL).count()
+    left = experiment.runs.unfinished().count()
     question = {
         "title": f"Cancel {experiment.name}?",
         "consequence": f"{_runs(left)} left: those in the queue will not start, one under way is stopped on its host "
@@ -113,7 +119,7 @@ def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     crumb = {"title": design.name, "address": reverse("design", args=[pk])}
     question = {
         "title": f"Cancel {design.name}?",
-        "consequence": f"{_runs(runs.exclude(state__in=FINAL).count())} left in all its parts: those in the queue will "
+        "consequence": f"{_runs(runs.unfinished().count())} left in all its parts: those in the queue will "
         "not start, one under way is stopped on its host and gives no result. Runs that have ended keep theirs.",
         "action": "Cancel the design",
     }
@@ -133,10 +139,10 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _ask_to_cancel(
-    request: HttpRequest, runs: Any, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
+    request: HttpRequest, runs: RunQuerySet, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
 ) -> HttpResponse:
     """GET asks, POST does; where nothing is left to cancel, neither."""
-    if not is_growing and not runs.exclude(state__in=FINAL).exists():
+    if not is_growing and not runs.unfinished().exists():
         messages.info(request, "Nothing was left to cancel: it has ended already.")
         return redirect(crumb["address"])
     if request.method != "POST":

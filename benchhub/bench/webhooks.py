@@ -51,7 +51,7 @@ class WebhookForm(CatalogForm):
         choices=Webhook.On.choices,
         widget=forms.CheckboxSelectMultiple,
         label="Told when",
-        error_messages={"required": "Choose one at least."},
+        error_messages={"required": "Choose at least one."},
     )
     is_active = forms.BooleanField(required=False, initial=True, label="Active")
 
@@ -121,7 +121,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("webhooks")
     question = {
         "title": f"Delete {row.name}?",
-        "consequence": "Nothing is sent to it any more, and the log of what it was told goes with it. To keep the log, "
+        "consequence": "Nothing is sent to it any more, and the log of its deliveries goes with it. To keep the log, "
         "edit it and make it inactive instead.",
         "action": "Delete it",
         "crumb": {"address": reverse("webhook", args=[pk]), "title": row.name},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.core.validators import RegexValidator
 from django.db import IntegrityError, transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from .models import Revised
 
@@ -25,6 +25,16 @@ def of_kind(text: str, kind: str) -> int | None:
     """The number in 'kind:number', as selects with several kinds of rows send it."""
     name, _, number = text.partition(":")
     return int(number) if name == kind and number.isdecimal() and len(number) < 10 else None
+
+
+def offer(form: forms.BaseForm, name: str, choices: Sequence[Any]) -> None:
+    """Let a choice be of these (value, label), or of groups (label, choices)."""
+    cast(forms.ChoiceField, form.fields[name]).choices = choices
+
+
+def offer_rows(form: forms.BaseForm, name: str, rows: QuerySet[Any]) -> None:
+    """Let a choice be of these rows."""
+    cast("forms.ModelChoiceField[Any]", form.fields[name]).queryset = rows
 
 
 class CatalogForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable when it runs

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.db.models import Q
 
-from .forms import NO_BLANKS, CatalogForm, port_field
+from .forms import NO_BLANKS, CatalogForm, offer_rows, port_field
 from .models import Hardware, Host, InterferenceGroup
 
 WORK_DIRECTORY = ".benchhub"
@@ -47,7 +47,7 @@ class HostForm(CatalogForm):
         r"^(/[^\s*?\[]+)( +/[^\s*?\[]+)*$",
         max_length=600,
         required=False,
-        label="PostgreSQL lies in",
+        label="PostgreSQL is installed in",
         help_text="Directories of programs that a probe would not find by itself, several apart by a space.",
         error_messages={"invalid": "Write absolute paths, apart by a space: /opt/pg18/bin /opt/pg16/bin."},
     )
@@ -67,7 +67,7 @@ class HostForm(CatalogForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         present = Q(retired_at=None) | Q(pk=self.instance.hardware_id)
-        self.fields["hardware"].queryset = Hardware.objects.filter(present).order_by("name")  # type: ignore[attr-defined]
+        offer_rows(self, "hardware", Hardware.objects.filter(present).order_by("name"))
         if self.instance.interference_group:
             self.fields["group"].initial = self.instance.interference_group.name
 

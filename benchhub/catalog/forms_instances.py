@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.db.models import Q
 
-from .forms import ABSOLUTE, NO_BLANKS, CatalogForm, port_field
+from .forms import ABSOLUTE, NO_BLANKS, CatalogForm, offer, offer_rows, port_field
 from .models import Configuration, Host, Instance, PgBuild
 from .queries_hosts import server_builds
 
@@ -88,10 +88,9 @@ class InstanceForm(CatalogForm):
         super().__init__(*args, **kwargs)
         self.hosts = {host.pk: host for host in hosts}
         choices = [*server_choices(self.hosts.values()), (MANAGED, "A managed server: its host cannot be reached")]
-        self.fields["server"].choices = [("", "choose"), *self._as_before(choices), *choices]  # type: ignore[attr-defined]
+        offer(self, "server", [("", "choose"), *self._as_before(choices), *choices])
         present = Q(retired_at=None) | Q(pk=self.instance.configuration_id)
-        configurations = Configuration.objects.filter(present).order_by("name")
-        self.fields["configuration"].queryset = configurations  # type: ignore[attr-defined]
+        offer_rows(self, "configuration", Configuration.objects.filter(present).order_by("name"))
         if self.instance.pk:
             self._show_stored()
 

@@ -21,7 +21,7 @@ from benchhub.analysis.pricing.topology import Deployment, Node
 from benchhub.analysis.pricing.units import Count, NotEligible, count
 
 from . import row_set, rules_words
-from .forms import RevisedForm
+from .forms import RevisedForm, offer_rows
 from .licence_fields import FACTOR, GROUPS, LABELS, TIER, WORDS_OF_CHOICES
 from .models import Hardware, LicenceModel
 from .row_set import RowSet
@@ -117,13 +117,15 @@ class TrialForm(forms.Form):
     standbys = forms.IntegerField(min_value=0, max_value=1000, required=False, help_text="Machines of the same kind.")
     users = forms.IntegerField(min_value=0, max_value=10_000_000, required=False, label="Named users")
     price = forms.DecimalField(min_value=Decimal(0), max_digits=16, decimal_places=4, required=False)
-    currency = forms.RegexField(r"^[A-Za-z]{3}$", required=False, error_messages={"invalid": "Write EUR, USD or so."})
+    currency = forms.RegexField(
+        r"^[A-Za-z]{3}$", required=False, error_messages={"invalid": "Write a currency code such as EUR or USD."}
+    )
     years = forms.IntegerField(min_value=1, max_value=20, required=False, label="Term, years")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.fields["hardware"].queryset = Hardware.objects.current().order_by("name")  # type: ignore[attr-defined]
+        offer_rows(self, "hardware", Hardware.objects.current().order_by("name"))
 
     def deployment(self) -> Deployment | None:
         values = self.cleaned_data

@@ -7,7 +7,7 @@ from django import forms
 from django.core.validators import MinValueValidator
 from django.urls import reverse
 
-from .forms import CatalogForm, RevisedForm, of_kind
+from .forms import CatalogForm, RevisedForm, of_kind, offer
 from .models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
 from .templatetags.catalogue import GIB
 
@@ -108,8 +108,7 @@ class PriceForm(CatalogForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["amount"].min_value = Decimal(0)  # type: ignore[attr-defined]
-        self.fields["of"].choices = [("", "choose"), *priced_things()]  # type: ignore[attr-defined]
+        offer(self, "of", [("", "choose"), *priced_things()])
         shows = {"hx-get": reverse("price-unit"), "hx-target": "#id_amount_helptext", "hx-select": "unset"}
         self.fields["of"].widget.attrs |= {**shows, "hx-trigger": "change", "hx-swap": "innerHTML"}
         self.fields["amount"].help_text = amount_help(str(self["of"].value() or ""))

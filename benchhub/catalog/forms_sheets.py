@@ -13,7 +13,7 @@ from benchhub.analysis.pricing.sheet import Sheet
 from benchhub.analysis.pricing.sheet_total import SheetTotal, total
 
 from . import sheet_rows
-from .forms import MEANWHILE, RevisedForm
+from .forms import MEANWHILE, RevisedForm, offer_rows
 from .forms_priced import DAY
 from .models import Hardware, PriceSheet
 from .row_set import RowSet
@@ -60,7 +60,7 @@ class SheetForm(RevisedForm):
     def __init__(self, *args: Any, is_final: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         own = Q(retired_at=None) | Q(pk=self.instance.hardware_id)
-        self.fields["hardware"].queryset = Hardware.objects.filter(own).order_by("name")  # type: ignore[attr-defined]
+        offer_rows(self, "hardware", Hardware.objects.filter(own).order_by("name"))
         for name in ("name", "source", "priced_on", "currency"):
             if name in self.fields and not is_final:
                 self.fields[name].required = False

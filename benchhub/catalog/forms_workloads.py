@@ -13,7 +13,7 @@ from runners.tools import pgbench_presets, sysbench, tatp_parameters
 from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS, CUSTOM, QUERY_MODES
 from runners.tools.tatp_parameters import CUSTOM_MIX, TRANSACTIONS
 
-from .forms import RevisedForm
+from .forms import RevisedForm, offer
 from .forms_recipes import SettingsField
 from .models import Workload
 
@@ -43,7 +43,7 @@ class WorkloadForm(RevisedForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["tool"].choices = [(self.tool_name, self.tool_name)]  # type: ignore[attr-defined]
+        offer(self, "tool", [(self.tool_name, self.tool_name)])
         self.initial = {**self.from_parameters(self.instance.parameters), **self.initial, "tool": self.tool_name}
         self.order_fields([*(name for name in self.fields if name != "remark"), "remark"])
 

@@ -24,7 +24,7 @@ COLUMNS = (
     Column("address", "Address", ("address", "port", "username")),
     Column("trust", "Host key", ("trust", "name")),
     Column("hardware", "Hardware", ("hardware__name", "name")),
-    Column("group", "Interference group", ("interference_group__name", "name")),
+    Column("group", "Group", ("interference_group__name", "name")),
     Column("instances", "Instances", ("instance_count", "name"), is_number=True),
     Column("probed", "Probed", ("facts_at", "name")),
 )

@@ -40,6 +40,7 @@ class Filter:
 class Head:
     """A column's title as shown: the address that sorts by it (empty: none), and how it is sorted now."""
 
+    name: str
     title: str
     address: str
     direction: str
@@ -118,7 +119,7 @@ class Listing(Generic[Row]):
         direction = {column.name: "ascending", f"-{column.name}": "descending"}.get(self.sort, "")
         turned = f"-{column.name}" if direction == "ascending" else column.name
         address = self.address(sort=turned, page=None) if column.order else ""
-        return Head(column.title, address, direction, column.is_number)
+        return Head(column.name, column.title, address, direction, column.is_number)
 
     def _found(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         for word in self.text.split():

@@ -23,6 +23,10 @@ from .revised import Revised, name_constraints
 CURRENCY = RegexValidator(r"^[A-Z]{3}$", "Use an ISO 4217 code: EUR.")
 
 
+# What a price of hardware is of.
+PARTS = ("sockets", "cores_per_socket", "threads_per_core", "clock_ghz", "memory_bytes", "processor", "disks")
+
+
 class Hardware(Revised):
     """A hardware profile as it was bought. What a probe saw is kept with the host and with each run instead."""
 
@@ -52,6 +56,16 @@ class Hardware(Revised):
             ),
             models.CheckConstraint(condition=Q(vm_vcpus=None) | Q(vm_vcpus__gte=1), name="hardware_vm_has_vcpus"),
         ]
+
+    def is_same_thing(self, other: Hardware) -> bool:
+        """Whether a price of one is a price of the other: revisions whose parts are alike, as far as both name them.
+
+        What a remark says, which cores are disabled, and what virtual machine runs there change nothing of it.
+        """
+        pairs = [(getattr(self, part), getattr(other, part)) for part in PARTS]
+        return self.name == other.name and all(
+            one == two or None in (one, two) or "" in (one, two) for one, two in pairs
+        )
 
     @property
     def cores(self) -> int:
@@ -143,6 +157,10 @@ class ListPriceQuerySet(models.QuerySet["ListPrice"]):
         """Those of these licence models and of their other revisions; `counts_for` says which of them count."""
         return self.filter(licence_model__name__in=[model.name for model in models]).select_related("licence_model")
 
+    def of_hardware(self, hardware: Iterable[Hardware]) -> Self:
+        """Those of this hardware and of its other revisions; `counts_for` says which of them count."""
+        return self.filter(hardware__name__in=[one.name for one in hardware]).select_related("hardware")
+
 
 class ListPrice(models.Model):
     """One dated, sourced price. Append-only: the database refuses to change or delete a row."""
@@ -175,12 +193,14 @@ class ListPrice(models.Model):
     def __str__(self) -> str:
         return f"{self.description}: {self.amount} {self.currency} ({self.priced_on})"
 
-    def counts_for(self, model: LicenceModel) -> bool:
-        """A price outlives revisions of its licence model while it is of the same: of a socket for a year, say."""
+    def counts_for(self, of: Hardware | LicenceModel) -> bool:
+        """A price outlives revisions while it is of the same: of the same parts, or of a socket for a year, say."""
+        if isinstance(of, Hardware):
+            return self.hardware is not None and (self.hardware_id == of.pk or self.hardware.is_same_thing(of))
         own = self.licence_model
-        if own is None or own.name != model.name:
+        if own is None or own.name != of.name:
             return False
-        return own.pk == model.pk or own.price_of == model.price_of
+        return own.pk == of.pk or own.price_of == of.price_of
 
 
 class ExchangeRate(models.Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Any, ClassVar, Self
 
@@ -22,6 +23,10 @@ class PriceSheetQuerySet(RevisedQuerySet):
         """With all that a total needs, in a number of queries that does not grow with the sheets."""
         return self.select_related("hardware").prefetch_related("lines", "discounts")
 
+    def of_hardware(self, hardware: Iterable[Hardware]) -> Self:
+        """Those of this hardware and of its other revisions; `counts_for` says which of them count."""
+        return self.filter(hardware__name__in=[one.name for one in hardware]).select_related("hardware")
+
     def by(self, day: date) -> Self:
         """Those of this day or before, the newest first; older revisions count, what a person retired does not."""
         counted = Q(retired_at=None) | Q(is_replaced=True)
@@ -32,6 +37,7 @@ class PriceSheet(Revised):
     """How amounts are rounded and what the maintenance covers: analysis.pricing.sheet."""
 
     class RoundedPer(models.TextChoices):
+        UNIT = "unit", "each unit price and line"
         LINE = "line", "each line"
         COLUMN = "column", "each column's total"
         TOTAL = "total", "the grand total"
@@ -62,10 +68,17 @@ class PriceSheet(Revised):
             models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="price_sheet_currency"),
             models.CheckConstraint(condition=Q(term_months__gte=1), name="price_sheet_has_term"),
             models.CheckConstraint(
-                condition=Q(rounded_per__in=["line", "column", "total"], rounding__in=["nearest", "up", "down"]),
+                condition=Q(
+                    rounded_per__in=["unit", "line", "column", "total"], rounding__in=["nearest", "up", "down"]
+                ),
                 name="price_sheet_rounding",
             ),
         ]
+
+    def counts_for(self, hardware: Hardware) -> bool:
+        """A sheet outlives revisions of its hardware while it is of the same parts."""
+        own = self.hardware
+        return own is not None and (own.pk == hardware.pk or own.is_same_thing(hardware))
 
     def revise(self, **changes: Any) -> Self:
         """The next revision, without lines: they have to follow in the same transaction."""
@@ -110,6 +123,12 @@ class PriceSheetLine(models.Model):
     class Support(models.TextChoices):
         UNSUPPORTED = "unsupported", "unsupported"
         BOUGHT = "bought", "support bought"
+        INCLUDED = "included", "included in another line"
+
+    class Charged(models.TextChoices):
+        ONCE = "once", "once"
+        YEAR = "year", "each year of the term"
+        MONTH = "month", "each month of the term"
 
     of_sheet = models.ForeignKey(PriceSheet, models.PROTECT, related_name="lines")
     position = models.PositiveIntegerField()
@@ -118,18 +137,21 @@ class PriceSheetLine(models.Model):
     seller = models.CharField(max_length=120, blank=True)
     category = models.CharField(max_length=80, blank=True)
     kind = models.CharField(max_length=8, choices=Kind, default=Kind.HARDWARE)
-    unit_price = models.DecimalField(max_digits=16, decimal_places=4)
-    contracted_price = models.DecimalField(max_digits=16, decimal_places=4, null=True, blank=True)
+    unit_price = models.DecimalField(max_digits=18, decimal_places=6)
+    contracted_price = models.DecimalField(max_digits=18, decimal_places=6, null=True, blank=True)
     discount_percent = models.DecimalField(max_digits=9, decimal_places=6, default=0)
     quantity = models.DecimalField(max_digits=16, decimal_places=4, default=1)
     spares = models.PositiveIntegerField(default=0)
     maintenance_per = models.CharField(max_length=7, choices=Per, blank=True)
-    maintenance_price = models.DecimalField(max_digits=16, decimal_places=4, default=0)
+    maintenance_price = models.DecimalField(max_digits=18, decimal_places=6, default=0)
     maintenance_months = models.PositiveIntegerField(null=True, blank=True)
     maintenance_quantity = models.DecimalField(max_digits=16, decimal_places=4, null=True, blank=True)
     maintenance_percent_of = models.CharField(max_length=10, default="list")
     is_discountable = models.BooleanField(default=True)
     support = models.CharField(max_length=11, choices=Support, blank=True)
+    charged = models.CharField(max_length=5, choices=Charged, default=Charged.ONCE)
+    currency = models.CharField(max_length=3, validators=[CURRENCY], blank=True)
+    exchange_rate = models.DecimalField(max_digits=18, decimal_places=8, null=True, blank=True)
     available_on = models.DateField(null=True, blank=True)
     priced_on = models.DateField(null=True, blank=True)
 
@@ -150,7 +172,12 @@ class PriceSheetLine(models.Model):
                 name="price_sheet_line_maintenance",
             ),
             models.CheckConstraint(
-                condition=Q(support__in=["", "unsupported", "bought"]), name="price_sheet_line_support"
+                condition=Q(support__in=["", "unsupported", "bought", "included"]), name="price_sheet_line_support"
+            ),
+            models.CheckConstraint(condition=Q(charged__in=["once", "year", "month"]), name="price_sheet_line_charged"),
+            models.CheckConstraint(
+                condition=Q(currency="", exchange_rate=None) | Q(currency__regex=r"^[A-Z]{3}$", exchange_rate__gt=0),
+                name="price_sheet_line_in_another_currency",
             ),
         ]
 
@@ -172,6 +199,9 @@ class PriceSheetLine(models.Model):
             spares=self.spares,
             is_discountable=self.is_discountable,
             support=self.support,  # type: ignore[arg-type]  # likewise
+            charged=self.charged,  # type: ignore[arg-type]  # likewise
+            currency=self.currency,
+            exchange_rate=self.exchange_rate,
             available_on=self.available_on,
             priced_on=self.priced_on or of.priced_on,
         )
@@ -188,14 +218,15 @@ class PriceSheetLine(models.Model):
         )
 
 
-class PriceSheetDiscount(models.Model):
-    """Per cent or an amount off some lines of a sheet, apart from their list prices."""
+def _names() -> ArrayField[list[str], list[str]]:
+    return ArrayField(models.CharField(max_length=200), default=list, blank=True)
 
-    class On(models.TextChoices):
-        TOTAL = "total", "all lines"
-        CATEGORY = "category", "lines of a category"
-        SELLER = "source", "lines of a seller"
-        LINE = "line", "single lines"
+
+class PriceSheetDiscount(models.Model):
+    """Per cent or an amount off some lines of a sheet, apart from their list prices.
+
+    It is on what all of `of_lines`, `of_categories`, `of_sellers` and `of_kinds` name; an empty one names all lines.
+    """
 
     class Columns(models.TextChoices):
         PRICE = "price", "prices"
@@ -218,8 +249,10 @@ class PriceSheetDiscount(models.Model):
     description = models.CharField(max_length=200)
     percent = models.DecimalField(max_digits=9, decimal_places=6, null=True, blank=True)
     amount = models.DecimalField(max_digits=16, decimal_places=4, null=True, blank=True)
-    on = models.CharField(max_length=8, choices=On, default=On.TOTAL)
-    of = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    of_lines = _names()
+    of_categories = _names()
+    of_sellers = _names()
+    of_kinds = _names()
     columns = models.CharField(max_length=11, choices=Columns, default=Columns.PRICE)
     rounding = models.CharField(max_length=7, choices=Rounding, default=Rounding.NEAREST)
     places = models.SmallIntegerField(default=2)
@@ -247,9 +280,11 @@ class PriceSheetDiscount(models.Model):
             description=self.description,
             percent=self.percent,
             amount=self.amount,
-            on=self.on,  # type: ignore[arg-type]  # the choices are the engine's
-            of=tuple(self.of),
-            columns=self.columns,  # type: ignore[arg-type]  # likewise
+            lines=tuple(self.of_lines),
+            categories=tuple(self.of_categories),
+            sources=tuple(self.of_sellers),
+            kinds=tuple(self.of_kinds),
+            columns=self.columns,  # type: ignore[arg-type]  # the choices are the engine's
             rounding=self.rounding,  # type: ignore[arg-type]  # likewise
             places=self.places,
             rounded_per=self.rounded_per,  # type: ignore[arg-type]  # likewise

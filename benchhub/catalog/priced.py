@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, Prefetch, Q
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,7 +18,6 @@ from .models import Hardware, Host, ListPrice
 from .queries_revised import REVISIONS, listing_of_revised, note_revision
 from .templatetags.catalogue import GIB
 
-NEWEST_PRICES = Prefetch("prices", ListPrice.objects.newest_first())
 HARDWARE_COLUMNS = (
     Column("name", "Hardware", ("name", "-revision")),
     Column("sockets", "Sockets", ("sockets", "name"), is_number=True),
@@ -29,6 +28,10 @@ HARDWARE_COLUMNS = (
     Column("hosts", "Hosts", ("host_count", "name"), is_number=True),
     Column("price", "Newest price", is_number=True),
     Column("actions", "Change"),
+)
+WHILE_ALIKE = (
+    "Its prices go on counting while sockets, cores, threads, clock, memory, processor and disks stay as they are; "
+    "where one of them changes, it is another machine, and needs a price of its own."
 )
 HARDWARE_FORM = "catalog/hardware_form.html"
 PRICE_COLUMNS = (
@@ -50,9 +53,12 @@ PRICE_SEARCH = ("description", "part_number", "source", "currency", "hardware__n
 
 
 def hardware_list(request: HttpRequest) -> HttpResponse:
-    rows = Hardware.objects.prefetch_related(NEWEST_PRICES).annotate(host_count=Count("host"))
+    rows = Hardware.objects.annotate(host_count=Count("host"))
     search = ("name", "disks", "remark")
     listing = listing_of_revised(request, rows, HARDWARE_COLUMNS, search=search, filters=(REVISIONS,))
+    prices = list(ListPrice.objects.of_hardware(listing.page).newest_first())
+    for row in listing.page:
+        row.newest_price = next((price for price in prices if price.counts_for(row)), None)
     return render(request, "catalog/hardware_list.html", {"listing": listing})
 
 
@@ -85,12 +91,18 @@ def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
     name, revision, hosts = str(row), row.revision + 1, row.host_set.count()
     form = HardwareForm(request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        messages.success(request, f"{saved} is saved. Prices are of one revision: add its price.")
+        messages.success(request, f"{saved} is saved. {_prices_of(saved, Hardware.objects.get(pk=pk))}")
         return redirect("hardware-list")
-    intro = note_revision(revision, [(hosts, "host")]) + " Prices stay with the old one: add the price again."
+    intro = f"{note_revision(revision, [(hosts, 'host')])} {WHILE_ALIKE}"
     action = f"Save revision {revision}"
     shown = {"title": f"Revise {name}", "action": action, "intro": intro, "template": HARDWARE_FORM}
     return _form(request, form, "hardware-list", "Hardware", **shown)
+
+
+def _prices_of(saved: Hardware, before: Hardware) -> str:
+    if saved.is_same_thing(before):
+        return "It is the same machine: its prices and price sheets go on counting."
+    return f"It is not the machine that {before} was, whose prices do not count for it: add its price."
 
 
 def prices(request: HttpRequest) -> HttpResponse:

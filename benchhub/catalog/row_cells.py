@@ -21,7 +21,7 @@ YES_NO = (("yes", "yes"), ("no", "no"))
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column: `read` raises ValueError. `kind` is text, number, day or choice; `is_more` folds the cell away.
+    """One column: `read` raises ValueError. `kind` is text, names, number, day or choice; `is_more` folds it away.
 
     `default` is what a new row begins with, `empty` the value where nothing is written.
     """
@@ -141,7 +141,7 @@ def names(name: str, title: str, most: int, **more: Any) -> Field:
             raise ValueError(f"Write names of {most} characters at most, apart by semicolons.")
         return [one for one in found if one]
 
-    return Field(name, title, read, **more)
+    return Field(name, title, read, kind="names", **more)
 
 
 def written_names(values: Sequence[str]) -> str:

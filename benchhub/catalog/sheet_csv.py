@@ -20,6 +20,7 @@ RECORDS: Mapping[str, Sequence[Field]] = {"sheet": SHEET, "line": LINE, "discoun
 COLUMNS = ("record", *dict.fromkeys(field.name for fields in (LINE, DISCOUNT, SHEET) for field in fields))
 LARGEST_BYTES = 2_000_000
 # What a spreadsheet would take for a formula gets a quote before it, which is taken off again.
+WORDS = ("text", "names")
 FORMULA = ("=", "+", "-", "@", "'")
 
 
@@ -58,7 +59,7 @@ def _guarded(record: str, row: Mapping[str, str]) -> Iterator[str]:
     fields = {field.name: field for field in RECORDS[record]}
     for name in COLUMNS[1:]:
         value = row.get(name, "") if name in fields else ""
-        is_text = name in fields and fields[name].kind == "text"
+        is_text = name in fields and fields[name].kind in WORDS
         yield f"'{value}" if is_text and value.startswith(FORMULA) else value
 
 
@@ -137,7 +138,7 @@ def _sorted_out(rows: Sequence[tuple[int, list[str]]], heads: Sequence[str]) -> 
 
 def _unguarded(field: Field, cell: str) -> str:
     """As it was before `write`; an empty cell says what a new row begins with."""
-    if field.kind == "text" and cell.startswith("'") and cell[1:].startswith(FORMULA):
+    if field.kind in WORDS and cell.startswith("'") and cell[1:].startswith(FORMULA):
         return cell[1:]
     return cell or field.default
 

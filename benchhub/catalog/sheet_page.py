@@ -44,28 +44,12 @@ class Shown:
 
 
 def shown(total: SheetTotal) -> Shown:
-    lines = tuple(map(ShownLine, range(1, len(total.rows) + 1), total.rows, _by_line(total.steps)))
-    of_discounts = iter([step for step in total.steps if step.kind == "discount"])
-    discounts = tuple(
-        ShownDiscount(taken, tuple(next(of_discounts) for _ in range(2 if taken.discount.columns == "both" else 1)))
-        for taken in total.taken
-    )
+    lines = tuple(ShownLine(number, row, row.steps) for number, row in enumerate(total.rows, start=1))
+    discounts = tuple(ShownDiscount(taken, taken.steps) for taken in total.taken)
     subtotals = tuple(ShownSubtotal(one, _of_category(lines, one.category)) for one in total.subtotals)
     price = sum((one.price for one in total.subtotals), Decimal(0))
     maintenance = sum((one.maintenance for one in total.subtotals), Decimal(0))
     return Shown(total, lines, subtotals, discounts, (price, maintenance), any(row.maintenance for row in total.rows))
-
-
-def _by_line(steps: Sequence[Step]) -> list[Steps]:
-    """A line begins with its own step (or the conversion before it); what follows is its maintenance."""
-    found: list[list[Step]] = []
-    for step in steps:
-        if step.kind in ("discount", "sheet"):
-            break
-        if step.kind == "line":
-            found.append([])
-        found[-1].append(step)
-    return [tuple(one) for one in found]
 
 
 def _of_category(lines: Sequence[ShownLine], category: str) -> Steps:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from benchhub.analysis.pricing.money import PricingError
@@ -11,6 +14,15 @@ from benchhub.analysis.pricing.sheet import Discount, Line
 from .models import PriceSheet, PriceSheetDiscount, PriceSheetLine
 from .row_set import OF_ROW, Row, RowSet
 
+# Column of a discount, its name in the engine, and what of a line it names.
+SCOPES = (
+    ("of_sellers", "sources", "source"),
+    ("of_categories", "categories", "category"),
+    ("of_kinds", "kinds", "kind"),
+    ("of_lines", "lines", "description"),
+)
+CODE = re.compile("[A-Z]{3}")
+EVERY = Discount("every line", percent=Decimal(0))
 NO_MAINTENANCE = ("maintenance_price", "maintenance_months", "maintenance_quantity")
 
 
@@ -21,12 +33,13 @@ def check(lines: RowSet, discounts: RowSet) -> tuple[list[Line], list[Discount]]
     taken = [(row, discount) for row in discounts.filled if (discount := _discount(row))]
     for row, discount in taken:
         if lines.is_valid and not any(discount.holds_for(line) for line in priced):
-            row.errors["of" if discount.of else OF_ROW] = _on_nothing(discount, priced)
+            place, sentence = _on_nothing(discount, priced)
+            row.errors[place] = sentence
     return priced, [discount for _, discount in taken]
 
 
 def _line(row: Row, of: PriceSheet) -> Line | None:
-    if row.errors or not _has_maintenance_in_order(row):
+    if row.errors or not _has_maintenance_in_order(row) or not _has_currency_in_order(row):
         return None
     try:
         return PriceSheetLine(**row.values).line(of)
@@ -48,6 +61,17 @@ def _has_maintenance_in_order(row: Row) -> bool:
     return not row.errors
 
 
+def _has_currency_in_order(row: Row) -> bool:
+    currency, rate = row.values["currency"], row.values["exchange_rate"]
+    if currency and not CODE.fullmatch(currency):
+        row.errors["currency"] = "Write an ISO 4217 code, such as USD."
+    elif currency and not rate:
+        row.errors["exchange_rate"] = f"Write what 1 {currency} is in the sheet's currency."
+    elif rate and not currency:
+        row.errors["currency"] = "Write the currency that this rate is of, or leave the rate empty."
+    return not row.errors
+
+
 def _discount(row: Row) -> Discount | None:
     if row.errors:
         return None
@@ -58,12 +82,17 @@ def _discount(row: Row) -> Discount | None:
         return None
 
 
-def _on_nothing(of: Discount, lines: Sequence[Line]) -> str:
-    if of.on == "total":
-        return "There is no line that it could be on."
-    on = {"category": "category", "source": "source", "line": "description"}[of.on]
-    known = sorted({name for line in lines if line.is_discountable and (name := getattr(line, on))})
-    return f"It is on no line. There are: {'; '.join(known[:8]) or 'none'}."
+def _on_nothing(of: Discount, lines: Sequence[Line]) -> tuple[str, str]:
+    """The column that no line agrees with, and what there is; of the row where each agrees with some line."""
+    allowed = [line for line in lines if line.is_discountable]
+    for column, engine, on in SCOPES:
+        wanted = getattr(of, engine)
+        if wanted and not any(replace(EVERY, **{engine: wanted}).holds_for(line) for line in allowed):
+            known = sorted({name for line in allowed if (name := getattr(line, on))})
+            return column, f"It is on no line. There are: {'; '.join(known[:8]) or 'none'}."
+    if of.scope:
+        return OF_ROW, f"No line is{of.scope}: it is on those alone that are of all that is named."
+    return OF_ROW, "There is no line that it could be on."
 
 
 def saved(sheet: PriceSheet, lines: RowSet, discounts: RowSet) -> None:

@@ -14,10 +14,14 @@ from .models import PriceSheet, PriceSheetDiscount, PriceSheetLine
 from .row_cells import Field, choice, day, flag, names, number, text, whole, written
 
 OF_PERCENT = (("list", "list price"), ("paid", "price as paid"))
+SCOPE = "Empty: all. Several stand apart by semicolons. It is on the lines that are of all that is named."
 LINE = (
     text("description", "Description", 200, is_required=True, is_wide=True, help="As the offer names it."),
     number("quantity", "Quantity", least=0, empty=Decimal(1), default="1", help="0 or more."),
-    number("unit_price", "Unit price", is_required=True, help="At list price; a credit is a price below 0."),
+    number(
+        "unit_price", "Unit price", places=6, is_required=True, help="At list price; a credit is a price below 0."
+    ),
+    choice("charged", "Charged", PriceSheetLine.Charged.choices, help="Once, or for each year or month of the term."),
     text("category", "Category", 80, help="The heading it is summed under: Server, Storage, Software."),
     choice("kind", "Kind", PriceSheetLine.Kind.choices, help="What it is in a split of the price."),
     choice(
@@ -26,11 +30,22 @@ LINE = (
         [("", "none"), *PriceSheetLine.Per.choices],
         help="What the maintenance price is for; with per cent it is a percentage.",
     ),
-    number("maintenance_price", "Its price", least=0, empty=Decimal(0), help="Of one unit, or per cent of the price."),
+    number(
+        "maintenance_price", "Its price", places=6, least=0, empty=Decimal(0),
+        help="Of one unit, or per cent of the price.",
+    ),
     text("part_number", "Part number", 80, is_more=True),
-    text("seller", "Seller", 120, is_more=True, help="Who sells it: discounts can be on a seller's lines."),
-    whole("spares", "Spares", empty=0, is_more=True, help="Bought beside the quantity, and not maintained."),
-    number("contracted_price", "Contracted price", is_more=True, help="Of one unit, instead of the list price."),
+    text(
+        "seller", "Seller", 120, is_more=True,
+        help="Who sells it, or the number of the price source: discounts can be on a seller's lines.",
+    ),
+    whole(
+        "spares", "Spares", empty=0, is_more=True,
+        help="Bought beside the quantity, and not maintained: 10%, 2 at least, may stand in for maintenance.",
+    ),
+    number(
+        "contracted_price", "Contracted price", places=6, is_more=True, help="Of one unit, instead of the list price."
+    ),
     number(
         "discount_percent", "Discount, %", places=6, least=0, most=100, empty=Decimal(0), is_more=True,
         help="Of this line alone; write this or a contracted price.",
@@ -50,7 +65,12 @@ LINE = (
     choice("maintenance_percent_of", "Per cent of", OF_PERCENT, is_more=True, help="Of which price."),
     choice(
         "support", "Support", [("", "as priced"), *PriceSheetLine.Support.choices], is_more=True,
-        help="Free software says here that it is unsupported, or that support is bought.",
+        help="Free software says here that it is unsupported, that support is bought, or what else includes it.",
+    ),
+    text("currency", "Currency", 3, is_more=True, help="Where the price is not in the sheet's: its ISO 4217 code."),
+    number(
+        "exchange_rate", "Rate", places=8, least=0, most=9_999_999_999, is_more=True,
+        help="What 1 of that currency is in the sheet's, by the sheet's source and day.",
     ),
     day("available_on", "Available on", is_more=True, help="When it is to be had."),
     day("priced_on", "Priced on", is_more=True, help="Where it is not the sheet's day."),
@@ -59,9 +79,11 @@ DISCOUNT = (
     text("description", "Description", 200, is_required=True, is_wide=True),
     number("percent", "Per cent", places=6, least=0, most=100, help="Write this or an amount."),
     number("amount", "Amount", help="A fixed amount that is taken off."),
-    choice("on", "On", PriceSheetDiscount.On.choices, help="Which lines it is on."),
-    names("of", "Of", 200, help="The categories, sellers, part numbers or descriptions it is on, apart by semicolons."),
     choice("columns", "Column", PriceSheetDiscount.Columns.choices),
+    names("of_sellers", "Of sellers", 120, help=f"The sellers it is on. {SCOPE}"),
+    names("of_categories", "Of categories", 80, help=f"The categories it is on. {SCOPE}"),
+    names("of_kinds", "Of kinds", 8, help=f"The kinds it is on: hardware, licence, support, other. {SCOPE}"),
+    names("of_lines", "Of lines", 200, help=f"The part numbers or descriptions it is on. {SCOPE}"),
     choice("rounding", "Rounded", PriceSheetDiscount.Rounding.choices, is_more=True),
     whole("places", "Decimals", least=-6, most=6, empty=2, default="2", is_more=True),
     choice("rounded_per", "Rounded where", PriceSheetDiscount.RoundedPer.choices, is_more=True),

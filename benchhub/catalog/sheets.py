@@ -17,6 +17,7 @@ from benchhub.analysis.pricing.sheet_total import SheetTotal
 from benchhub.analysis.pricing.steps import counted
 
 from . import sheet_csv, sheet_page, sheet_texts
+from .forms_reported import ReportedForm
 from .forms_sheets import SheetDraft
 from .listing import Column, Filter
 from .models import Hardware, PriceSheet
@@ -30,6 +31,7 @@ COLUMNS = (
     Column("lines", "Lines", ("line_count", "name"), is_number=True),
     Column("total", "Total", is_number=True),
     Column("currency", "Currency", ("currency", "name")),
+    Column("file", "Download"),
     Column("actions", "Change"),
 )
 SEARCH = ("name", "source", "remark", "hardware__name", "currency")
@@ -61,15 +63,21 @@ def _total(of: PriceSheet) -> SheetTotal | None:
 
 
 def sheet(request: HttpRequest, pk: int) -> HttpResponse:
+    """`metric` in the address, with its unit, has the price of one of it shown."""
     row = get_object_or_404(PriceSheet.objects.whole().marked(), pk=pk)
     revisions = PriceSheet.objects.filter(name=row.name).exclude(pk=pk).order_by("-revision")
-    total = _total(row)
+    total, form = _total(row), ReportedForm(request.GET if "metric" in request.GET else None)
     shown = {"row": row, "shown": sheet_page.shown(total) if total else None, "revisions": revisions}
+    shown |= {"reported": form, "per_metric": form.price(total) if total else None}
     return render(request, "catalog/price_sheet.html", shown)
 
 
 def csv_file(_: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(PriceSheet.objects.whole(), pk=pk)
+    return download(get_object_or_404(PriceSheet.objects.whole(), pk=pk))
+
+
+def download(row: PriceSheet) -> HttpResponse:
+    """The sheet as CSV, with the name of its hardware."""
     texts = sheet_texts.of(row)
     texts.sheet["hardware"] = row.hardware.name if row.hardware else ""
     response = HttpResponse(sheet_csv.write(texts), content_type="text/csv; charset=utf-8")

@@ -135,7 +135,7 @@ def test_a_licence_per_vcpu_counts_the_virtual_machine_and_one_per_socket_what_w
 
 
 def test_a_trial_says_what_it_lacks(engineer, power):
-    assertContains(trial(engineer, power, **{"trial-price": ""}), "Write a price")
+    assertContains(trial(engineer, power, **{"trial-price": ""}), "Type a price")
     assertContains(trial(engineer, power, **{"trial-hardware": ""}), "Choose a machine")
     assertContains(trial(engineer, power, metric="memory"), "that of &#x27;Power&#x27; is not known: fill it in")
     assertNotContains(trial(engineer, power, payment="barter"), "Licences</dt>")

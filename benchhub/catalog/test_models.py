@@ -42,6 +42,7 @@ def test_hardware_cannot_be_edited_in_place_and_an_edit_makes_a_revision():
 def test_two_current_revisions_of_one_name_are_refused():
     machine()
     refused(lambda: machine(revision=2), "hardware_one_current")
+    assert Hardware.objects.get().revision == 1
 
 
 def test_a_price_is_append_only():
@@ -57,6 +58,7 @@ def test_a_price_is_of_one_thing_in_a_named_currency_and_not_negative():
     refused(lambda: price(hardware, licence_model=licence), "list_price_of_one_thing")
     refused(lambda: price(hardware, currency="eur"), "list_price_currency")
     refused(lambda: price(hardware, amount=Decimal("-1")), "list_price_not_negative")
+    assert not ListPrice.objects.exists()
 
 
 def test_what_a_result_cites_cannot_be_deleted():
@@ -73,6 +75,8 @@ def test_a_system_stays_what_it_was_when_it_was_measured():
     system = testdata.make_system("18", testdata.make_host(), machine())
     system.label = "something better"
     refused(system.save, "cited as it stands")
+    system.refresh_from_db()
+    assert system.label == "PostgreSQL 18"
 
 
 def test_a_private_key_is_unreadable_in_the_database_and_never_in_the_public_half():
@@ -108,3 +112,27 @@ def test_a_secret_stored_with_an_older_key_is_still_read_and_one_without_its_key
 
 def test_a_pinned_host_must_have_a_key():
     refused(lambda: Host.objects.create(name="x", address="x", username="u", trust="pinned"), "host_pinned_has_key")
+    assert not Host.objects.exists()
+
+
+BOUGHT = {"name": "Box", "sockets": 2, "cores_per_socket": 10, "processor": "POWER8", "memory_bytes": 2**38}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_same"),
+    [
+        ({"revision": 2, "remark": "In rack 7", "vm_vcpus": 160, "disabled_cores_per_socket": 2}, True),
+        ({"clock_ghz": Decimal("3.42"), "disks": "4 x 300 GB"}, True),  # filled in since
+        ({"processor": "", "memory_bytes": None}, True),
+        ({"sockets": 4}, False),
+        ({"processor": "POWER9"}, False),
+        ({"memory_bytes": 2**39}, False),
+        ({"name": "Other box"}, False),
+    ],
+)
+def test_a_revision_is_of_the_same_machine_while_its_parts_are_alike(changes, is_same):
+    one, other = Hardware(pk=1, **BOUGHT), Hardware(pk=2, **{**BOUGHT, **changes})
+    assert one.is_same_thing(other) is is_same
+    assert other.is_same_thing(one) is is_same
+    price = ListPrice(hardware=one, amount=Decimal(5))
+    assert price.counts_for(other) is is_same

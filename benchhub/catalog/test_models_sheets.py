@@ -38,9 +38,7 @@ def test_a_sheet_is_totalled_as_the_engine_does_it(django_assert_num_queries):
     line(one)
     line(one, 2, description="Disk", unit_price=Decimal("50"), quantity=4, seller="a shop", maintenance_per="year",
          maintenance_price=Decimal("3.10"))  # fmt: skip
-    PriceSheetDiscount.objects.create(
-        of_sheet=one, position=1, description="Shop", percent=10, on="source", of=["a shop"]
-    )
+    PriceSheetDiscount.objects.create(of_sheet=one, position=1, description="Shop", percent=10, of_sellers=["a shop"])
     with django_assert_num_queries(3):
         priced = total(PriceSheet.objects.whole().get().sheet(), 36)
     # 2 x 1,000.10 + 4 x 50 - 10% of 200, and 3 years x 4 x 3.10 of maintenance
@@ -90,6 +88,8 @@ def test_the_database_refuses_what_no_sheet_may_hold():
         lambda: ExchangeRate.objects.create(base="EUR", quoted="EUR", value=1, priced_on=DAY, source="s"),
         "exchange_rate_of_two_currencies",
     )
+    assert (PriceSheet.objects.get(), one.lines.count(), one.discounts.count()) == (one, 0, 0)
+    assert not ExchangeRate.objects.exists()
 
 
 @pytest.mark.django_db

@@ -49,7 +49,7 @@ def test_hardware_is_typed_with_its_memory_in_gib(engineer):
     assertRedirects(engineer.post(reverse("hardware-add"), BOX), reverse("hardware-list"))
     made = Hardware.objects.get()
     assert (made.sockets, made.cores, made.memory_bytes, made.clock_ghz) == (2, 20, 256 * 2**30, Decimal("3.42"))
-    assertContains(engineer.get(reverse("hardware-list")), '<td class="n">256</td>', html=True)
+    assertContains(engineer.get(reverse("hardware-list")), '<td class="n" data-label="GiB">256</td>', html=True)
 
 
 @pytest.mark.parametrize(
@@ -211,6 +211,22 @@ def test_the_list_shows_current_revisions_first_and_older_ones_when_asked(engine
     assert revisions(revisions="older") == [1]
     assert revisions(revisions="") == [2, 1]
     assertNotContains(engineer.get(reverse("hardware-list")), "Show all")
+
+
+def test_a_revision_says_whether_the_old_prices_count_for_it(engineer):
+    engineer.post(reverse("hardware-add"), BOX)
+    listed(Hardware.objects.get())
+
+    def revised(**changes):
+        pk = Hardware.objects.current().get().pk
+        return engineer.post(reverse("hardware-revise", args=[pk]), {**BOX, **changes}, follow=True)
+
+    noted = revised(remark="In rack 7")
+    assertContains(noted, "It is the same machine: its prices and price sheets go on counting.")
+    assertNotContains(noted, '<span class="missing">none</span>')
+    grown = revised(sockets="4")
+    assertContains(grown, "whose prices do not count for it: add its price.")
+    assertContains(grown, '<span class="missing">none</span>')
 
 
 def test_hardware_is_filled_in_with_what_the_probe_saw_and_given_to_the_host(engineer, probed):

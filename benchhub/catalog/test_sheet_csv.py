@@ -48,8 +48,8 @@ def values(texts):
 @given(st.lists(LINE_TEXTS, min_size=1, max_size=4), st.decimals(0, 100, places=6), WORDS)
 def test_what_is_written_is_read_again(lines, percent, name):
     discounts = [
-        {"description": "all", "percent": f"{percent:f}", "on": "total", "is_on_rest": "yes"},
-        {"description": "one", "amount": "5", "on": "line", "of": written_names([lines[0]["description"]])},
+        {"description": "all", "percent": f"{percent:f}", "is_on_rest": "yes"},
+        {"description": "one", "amount": "5", "of_lines": written_names([lines[0]["description"]])},
     ]
     lines[0]["is_discountable"] = "yes"
     texts = SheetTexts({"name": name, "currency": "EUR", "places": "4"}, lines, discounts)
@@ -104,9 +104,14 @@ def test_the_delimiter_is_found_and_columns_may_stand_in_any_order(delimiter):
             ["Line 3, unit_price: Leave it empty: a discount has no such column."],
         ),
         (
-            "record,description,percent,amount,unit_price,on,of\nline,Server,,,5,,\ndiscount,Off,10,3,,,\n"
-            "discount,Off,10,,,category,Disks\n",
-            ["Line 3: The discount 'Off': write either per cent or an amount.", "Line 4, of: It is on no line."],
+            "record,description,percent,amount,unit_price,category,seller,of_categories,of_sellers\n"
+            "line,Server,,,5,Boxes,1,,\nline,Fan,,,5,Parts,2,,\ndiscount,Off,10,3,,,,,\ndiscount,Off,10,,,,,Disks,\n"
+            "discount,Off,10,,,,,Boxes,2\n",
+            [
+                "Line 4: The discount 'Off': write either per cent or an amount.",
+                "Line 5, of_categories: It is on no line. There are: Boxes; Parts.",
+                "Line 6: No line is of category Boxes and also of source 2",
+            ],
         ),
         (
             "record,description,unit_price,term_months\nsheet,,,x\nline,Server,5,\n",

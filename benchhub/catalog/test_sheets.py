@@ -21,7 +21,7 @@ LINES = (
     | {"maintenance_per": "year", "maintenance_price": "3.10"},
 )
 NOT_MAINTAINED = {"maintenance_per": "", "maintenance_price": ""}
-DISCOUNTS = ({"description": "Shop", "percent": "10", "on": "source", "of": "a shop"},)
+DISCOUNTS = ({"description": "Shop", "percent": "10", "of_sellers": "a shop"},)
 # 2 x 1,000.10 + 4 x 50 - 10% of 200, and 3 years x 4 x 3.10 of maintenance
 TOTAL = Decimal("2000.20") + 200 - 20 + Decimal("37.20")
 
@@ -56,6 +56,18 @@ def test_a_sheet_is_saved_with_its_lines_and_discounts_and_its_page_shows_every_
     assertContains(page, "Discount: Shop, 10% of 200 USD prices of source a shop is 20 USD")
 
 
+def test_the_page_divides_by_a_reported_metric_and_rounds_as_it_is_asked_to(engineer):
+    save(engineer)
+    page = reverse("price-sheet", args=[PriceSheet.objects.get().pk])
+    asked = {"metric": "900", "unit": "tpmC", "decimals": "2", "rounding": "up"}
+    up = engineer.get(page, asked)
+    assertContains(up, "<dd>2.47 USD</dd>")  # 2,217.40 / 900 = 2.463777...
+    assertContains(up, "2,217.40 USD / 900 tpmC = 2.463778 USD per tpmC")
+    assertContains(engineer.get(page, {**asked, "rounding": "nearest", "decimals": "3"}), "<dd>2.464 USD</dd>")
+    assertContains(engineer.get(page, {**asked, "metric": "0"}), "greater than or equal to")
+    assertNotContains(engineer.get(page), "Price per tpmC")
+
+
 def test_a_blank_row_counts_for_nothing_and_a_total_is_never_taken_from_what_was_sent(engineer):
     save(engineer, lines=[LINES[0], {"quantity": "1", "kind": "hardware"}], discounts=[], total="1")
     made = PriceSheet.objects.whole().get()
@@ -67,7 +79,11 @@ def test_a_blank_row_counts_for_nothing_and_a_total_is_never_taken_from_what_was
     [
         ({"unit_price": "1,000"}, "unit_price", "with a point and without separators"),
         ({"unit_price": ""}, "unit_price", "Write a number"),
-        ({"unit_price": "1.23456"}, "unit_price", "4 decimals at most"),
+        ({"unit_price": "1.2345678"}, "unit_price", "6 decimals at most"),
+        ({"currency": "us", "exchange_rate": "2"}, "currency", "an ISO 4217 code"),
+        ({"currency": "EUR"}, "exchange_rate", "Write what 1 EUR is in the sheet's currency"),
+        ({"exchange_rate": "2"}, "currency", "the currency that this rate is of"),
+        ({"charged": "month", "maintenance_per": "percent"}, "", "write its maintenance as an amount"),
         ({"unit_price": "-9999999999999999"}, "unit_price", "-999999999999 or more"),
         ({"unit_price": "9999999999999999"}, "unit_price", "999999999999 at most"),
         ({"unit_price": "1e9"}, "unit_price", "Write a number"),
@@ -100,10 +116,11 @@ def test_a_line_that_cannot_be_is_refused_at_its_place_and_nothing_is_lost(engin
 @pytest.mark.parametrize(
     ("discount", "place", "sentence"),
     [
-        ({"of": "another"}, "of", "It is on no line. There are: a shop."),
+        ({"of_sellers": "another"}, "of_sellers", "It is on no line. There are: a shop."),
+        ({"of_kinds": "box"}, "", "there is no kind 'box'"),
+        ({"of_kinds": "licence"}, "of_kinds", "It is on no line. There are: hardware."),
         ({"amount": "5"}, "", "either per cent or an amount"),
         ({"percent": "101"}, "percent", "100 at most"),
-        ({"of": ""}, "", "name the lines"),
     ],
 )
 def test_a_discount_that_cannot_be_is_refused_at_its_place(engineer, discount, place, sentence):
@@ -188,7 +205,7 @@ def test_the_list_is_searched_filtered_and_sorted_and_shows_totals(engineer):
     assert names(of="hardware") == ["b"]
     assert names(q="leaflet") == ["a"]
     assert names(q="rack") == ["b"]
-    assertContains(engineer.get(reverse("price-sheets")), '<td class="n">100.00')
+    assertContains(engineer.get(reverse("price-sheets")), '<td class="n" data-label="Total">100.00')
 
 
 def test_an_empty_list_says_what_to_do_first(engineer):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from benchhub.demo import page, state
@@ -98,8 +99,7 @@ class Demo:
     def start_servers(self) -> None:
         """Start databases, broker and target at the same time."""
         starts: dict[str, Callable[[], Child]] = {
-            cluster.name: lambda cluster=cluster: self._create_and_start(cluster)  # type: ignore[misc]
-            for cluster in self._clusters()
+            cluster.name: partial(self._create_and_start, cluster) for cluster in self._clusters()
         }
         if not os.environ.get("BROKER_URL"):
             starts["broker"] = lambda: self.broker.start(self.processes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import socket
-import time
 from collections.abc import Collection
 from contextlib import closing
 
@@ -48,10 +47,3 @@ def greeting(port: int, wait_s: float = 2.0) -> bytes:
             return connection.recv(64)
     except OSError:
         return b""
-
-
-def wait_until_free(port: int, patience_s: float) -> bool:
-    deadline = time.monotonic() + patience_s
-    while not is_free(port) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return is_free(port)

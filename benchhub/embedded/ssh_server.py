@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import concurrent.futures.thread  # noqa: F401 - asyncio would look for it when the Python is out of reach
+import concurrent.futures.thread  # noqa: F401  # asyncio would look for it when the Python is out of reach
 import contextlib
-import encodings.idna  # noqa: F401
+import encodings.idna  # noqa: F401  # likewise
 import os
 import pwd
 import signal

@@ -24,6 +24,7 @@ from . import (
     compare_queries,
     figures,
     findings,
+    latencies,
 )
 from .compare_page import Chosen
 from .compare_queries import Key
@@ -130,7 +131,8 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
 
 def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | None) -> HttpResponse:
     rows = compare_queries.chosen(keys)
-    chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
+    runs = compare_queries.runs(keys)
+    chosen, problems = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
     missing = [f"{key[0]}-{key[1]}" for key in keys if key not in {(row.experiment_id, row.system_id) for row in rows}]
     if missing:
         problems.append(f"This address names curves that are not there: {', '.join(missing)}.")

@@ -15,6 +15,7 @@ from .prices.table import Row, Table
 LEVELS = (
     "curve", "experiment", "clients", "n", "median", "lowest", "highest", "unit", "baseline", "ratio",
     "ratio_lowest", "ratio_highest", "is_best", "runs", "doubts", "ratio_kind", "p", "p_of_several",
+    "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "latency_samples", "ratio_verdict", "ratio_withheld",
 )  # fmt: skip
 PRICES = (
     "curve", "hardware", "licence", "terms", "load", "clients", "n", "price", "price_low", "price_high", "interval",
@@ -50,6 +51,11 @@ def _level_row(one: Chosen, cell: Cell, baseline: Chosen) -> list[Any]:
         " ".join(str(run.run) for run in cell.level.runs),
         " ".join(cell.level.doubts),
         *((ratio.kind, ratio.p, ratio.adjusted_p) if ratio else ("", "", "")),
+        cell.level.latency_average_ms,
+        cell.level.latency_p95_ms,
+        cell.level.latency_p99_ms,
+        cell.level.latencies.samples if cell.level.latencies else None,
+        *((ratio.verdict, ratio.withheld) if ratio and not cell.is_baseline else ("", "")),
     ]
 
 
@@ -103,5 +109,5 @@ def _text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = StringIO()
     writer = csv.writer(text)
     writer.writerow(map(harmless, columns))
-    writer.writerows([harmless(cell) for cell in row] for row in rows)
+    writer.writerows([harmless("" if cell is None else cell) for cell in row] for row in rows)
     return text.getvalue()

@@ -1,5 +1,5 @@
-"""Two figures that TATP's reports have: throughput relative to the baseline at two loads, and the 90th percentile of
-response times by type of transaction."""
+"""Percentiles of latency, and two figures that TATP's reports have: throughput relative to the baseline at two loads,
+and the 90th percentile of response times by type of transaction."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from benchhub.analysis import ratio
+from benchhub.analysis import latencies, ratio
+from benchhub.analysis.latencies import Histogram
 from benchhub.analysis.spread import round_significant
 from benchhub.bench.models import LatencyHistogram
-from benchhub.bench.run_page import plain_histogram
-from runners.tools.histogram import percentile_us
 from runners.tools.tatp_parameters import TRANSACTIONS
 
+from . import compare_latency
 from .compare_page import Cell, Chosen
+from .latencies import plain
 from .prices.panel import Panel, PanelRow
 
 LOADS, TYPES = "loads", "types"
@@ -25,7 +26,13 @@ Row = tuple[int, Sequence[Cell | None]]
 
 
 def panels(chosen: Sequence[Chosen], rows: Sequence[Row]) -> list[Panel]:
-    """For curves in MQTh. `rows` are compare_page.levels of the chosen."""
+    """`rows` are compare_page.levels of the chosen."""
+    found = compare_latency.panel(chosen)
+    return [*_of_types(chosen, rows), *([found] if found else [])]
+
+
+def _of_types(chosen: Sequence[Chosen], rows: Sequence[Row]) -> list[Panel]:
+    """For curves in MQTh."""
     if chosen[0].of.curve.unit != UNIT:
         return []
     common = [row for row in rows if all(row[1])]
@@ -62,8 +69,8 @@ def _bars(one: Chosen, place: int, rows: Sequence[Row]) -> dict[str, Any]:
         "error_y": {
             "type": "data",
             "symmetric": False,
-            "array": [found.highest - found.value if found.has_spread else 0 for _, found in ratios],
-            "arrayminus": [found.value - found.lowest if found.has_spread else 0 for _, found in ratios],
+            "array": [found.bounds[1] - found.value if found.bounds else 0 for _, found in ratios],
+            "arrayminus": [found.value - found.bounds[0] if found.bounds else 0 for _, found in ratios],
         },
         "text": [ratio.times(found.value) for _, found in ratios],
         "textposition": "outside",  # within a hatched bar nobody could read it
@@ -73,23 +80,23 @@ def _bars(one: Chosen, place: int, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def percentiles(chosen: Sequence[Chosen], clients: int) -> Panel:
-    """Of each type the worst repeat's percentile, as percentiles are never averaged."""
-    worst = _worst(chosen, clients)
+    """Of each type over all transactions of the repeats: histograms are merged, never percentiles."""
+    known = _merged(chosen, clients)
     rows = [
-        PanelRow((name, one.label, _number(worst[one.key, name] / 1000), sum(r.clients == clients for r in _runs(one))))
+        PanelRow((name, one.label, _number(known[one.key, name] / 1000), sum(r.clients == clients for r in _runs(one))))
         for name in TRANSACTIONS
         for one in chosen
-        if (one.key, name) in worst
+        if (one.key, name) in known
     ]
     title = f"90th percentile of response times by type, at {_at(clients)}"
     if not rows:
         return Panel(TYPES, title, refusal="No response times by type are known at this number of clients.")
-    lead = "Nine of ten transactions of a type that count took at most so long, in the slowest of the repeats."
+    lead = "Nine of ten transactions of a type that count took at most so long, over all runs together."
     bars = [
         {
             **_bar(one),
-            "x": [_words(name) for name in TRANSACTIONS if (one.key, name) in worst],
-            "y": [worst[one.key, name] / 1000 for name in TRANSACTIONS if (one.key, name) in worst],
+            "x": [_words(name) for name in TRANSACTIONS if (one.key, name) in known],
+            "y": [known[one.key, name] / 1000 for name in TRANSACTIONS if (one.key, name) in known],
             "hovertemplate": "%{x}: %{y:,.3~r} ms<extra>%{fullData.name}</extra>",
         }
         for one in chosen
@@ -102,19 +109,18 @@ def _runs(one: Chosen) -> Iterable[Any]:
     return (run for level in one.of.curve.levels for run in level.runs)
 
 
-def _worst(chosen: Sequence[Chosen], clients: int) -> dict[tuple[str, str], float]:
-    """Microseconds by curve and type; left out where one repeat has too few transactions to tell."""
+def _merged(chosen: Sequence[Chosen], clients: int) -> dict[tuple[str, str], float]:
+    """Microseconds by curve and type; left out where there are too few transactions to tell."""
     key_of = {run.run: one.key for one in chosen for run in _runs(one) if run.clients == clients}
-    found: dict[tuple[str, str], list[float | None]] = {}
-    for histogram in LatencyHistogram.objects.filter(run__in=key_of, name__in=TRANSACTIONS):
-        value = percentile_us(plain_histogram(histogram), SHARE)
-        found.setdefault((key_of[histogram.run_id], histogram.name), []).append(value)
-    return {key: max(known) for key, values in found.items() if (known := _all_known(values))}
+    found: dict[tuple[str, str], list[Histogram]] = {}
+    for row in LatencyHistogram.objects.filter(run__in=key_of, name__in=TRANSACTIONS):
+        found.setdefault((key_of[row.run_id], row.name), []).append(plain(row))
+    merged = {key: _percentile_us(histograms) for key, histograms in found.items()}
+    return {key: value for key, value in merged.items() if value is not None}
 
 
-def _all_known(values: Sequence[float | None]) -> list[float]:
-    known = [value for value in values if value is not None]
-    return known if len(known) == len(values) else []
+def _percentile_us(histograms: Sequence[Histogram]) -> float | None:
+    return latencies.merge(histograms).percentile_us(SHARE) if any(one.samples for one in histograms) else None
 
 
 def _at(clients: int) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from django.utils.html import strip_tags
@@ -20,7 +21,8 @@ from benchhub.bench.planning_doubts import described_twice
 from benchhub.bench.states import State
 
 from . import curves, peaks, verdicts
-from .curves import SystemCurve
+from .curves import UNKNOWN, SystemCurve
+from .latencies import Known
 from .templatetags.shown import significant, size
 
 NOT_SET = "not set"
@@ -53,11 +55,20 @@ class Cell:
 
     @property
     def times(self) -> str:
-        """1.12x, 1.08 to 1.16; without a range where no side was repeated."""
+        """1.12x, 1.08 to 1.16; without a range where no side was repeated, and where it is withheld."""
         if self.ratio is None:
             return ""
-        bounds = f", {ratio.number(self.ratio.lowest)} to {ratio.number(self.ratio.highest)}"
-        return ratio.times(self.ratio.value) + (bounds if self.ratio.has_spread else "")
+        bounds = self.ratio.bounds
+        return ratio.times(self.ratio.value) + (f", {ratio.between(bounds, ' to ')}" if bounds else "")
+
+    @property
+    def unsure(self) -> str:
+        """What is said where the ratio tells nothing apart."""
+        if self.is_baseline or self.ratio is None or not self.ratio.overlaps:
+            return ""
+        if self.ratio.withheld:
+            return "no verdict"
+        return "not told apart" if self.ratio.is_tested else "overlap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +87,15 @@ def key_of(row: ExperimentSystem) -> str:
     return f"{row.experiment_id}-{row.system_id}"
 
 
-def choose(rows: Sequence[ExperimentSystem], runs: Sequence[Run]) -> tuple[list[Chosen], list[str]]:
-    """The curves of these rows, and a sentence for each that is none."""
+def choose(
+    rows: Sequence[ExperimentSystem], runs: Sequence[Run], known: Known = UNKNOWN
+) -> tuple[list[Chosen], list[str]]:
+    """The curves of these rows, and a sentence for each that is none; `known` are the latencies of the runs."""
     found: list[Chosen] = []
     problems: list[str] = []
     for row, label in zip(rows, _labels(rows), strict=True):
         own = [run for run in runs if (run.experiment_id, run.system_id) == (row.experiment_id, row.system_id)]
-        points = [curves.point(run) for run in own if curves.is_point(run, run.protocol_id)]
+        points = [curves.point(run, known) for run in own if curves.is_point(run, run.protocol_id)]
         try:
             built = curve.build(points)
         except ValueError as error:
@@ -195,7 +208,8 @@ def _best_together(one: Chosen, baseline: Chosen, by_level: Mapping[int, Ratio])
 def _at_the_peaks(one: Chosen, baseline: Chosen) -> str:
     ours, theirs = one.of.curve.peak.level, baseline.of.curve.peak.level
     unit = one.of.curve.unit
-    found = ratio.of(ours.values, theirs.values, unit, baseline.of.curve.unit)
+    measured = ratio.of(ours.values, theirs.values, unit, baseline.of.curve.unit)
+    found = ratio.without_bounds(measured, curve.why_withheld(one.of.curve, baseline.of.curve))
     where = f"at their peaks, {_clients(ours.clients)} against {theirs.clients:,}"
     return ratio.sentence(found, one.label, baseline.label, where)
 
@@ -245,12 +259,11 @@ def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
 
 
 def _out_of_turn(chosen: Sequence[Chosen]) -> Iterator[str]:
-    starts = [verdicts.starts(one.runs) for one in chosen]
-    for one, ours, other, theirs in zip(chosen, starts, chosen[1:], starts[1:], strict=False):
-        if turns.one_after_the_other(ours, theirs):
+    for one, other in pairwise(chosen):
+        if why := curve.why_withheld(one.of.curve, other.of.curve):
             yield (
-                f"{one.label} and {other.label} were not run in turns, but one after the other: whatever changed on "
-                "the host meanwhile looks like a difference between them, and no interval covers that."
+                f"{one.label} and {other.label} have neither interval nor verdict for what they differ by: {why}. "
+                f"{turns.REMEDY}"
             )
 
 

@@ -18,7 +18,7 @@ from .prices.terms import QUESTIONS, rest, terms
 def context(chosen: Sequence[Chosen], state: QueryDict) -> dict[str, Any]:
     """`panels` are all figures with the address of each one's CSV; those of `what_if` have a section of their own."""
     asked = terms(state)
-    hardware = [one.of.system.hardware_id for one in chosen]
+    hardware = [one.of.system.hardware for one in chosen]
     found = table([one.of for one in chosen], known(hardware, (asked.day, asked.today)), asked)
     about = what_if.subject(state, found, [one.key for one in chosen])
     if about is None:

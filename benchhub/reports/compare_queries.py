@@ -11,7 +11,6 @@ from django.db.models import Aggregate, Count, Exists, FloatField, OuterRef, Q, 
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
-from benchhub.bench.states import FINAL
 
 from .verdicts import with_counts
 
@@ -39,7 +38,7 @@ def with_results() -> QuerySet[ExperimentSystem]:
 
 def finished() -> QuerySet[ExperimentSystem]:
     own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system"))
-    return with_results().exclude(Exists(own.exclude(state__in=FINAL)))
+    return with_results().exclude(Exists(own.unfinished()))
 
 
 def _count(runs: QuerySet[Run]) -> Coalesce:
@@ -62,7 +61,7 @@ def chosen(keys: Sequence[Key]) -> list[ExperimentSystem]:
 
 def runs(keys: Sequence[Key]) -> list[Run]:
     """The measuring runs of these curves, whatever became of them, each with the digest of the facts found."""
-    rows = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE).select_related("system", "result")
+    rows = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE).select_related("system__instance", "result")
     without = ("spec", "system__description", "result__measures", "result__remarks")
     return list(with_counts(rows).defer(*without).order_by("experiment", "position"))
 

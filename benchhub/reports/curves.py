@@ -9,8 +9,14 @@ from typing import Any
 from benchhub.analysis import curve
 from benchhub.analysis.curve import Curve, RunPoint
 from benchhub.analysis.digest import differing_fields
+from benchhub.analysis.turns import Start
 from benchhub.bench.models import Run, System
 from benchhub.bench.states import State
+from benchhub.catalog.models import Instance
+
+from .latencies import Known
+
+UNKNOWN: Known = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +42,13 @@ class Group:
     refusal: str = ""
 
 
-def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[Group]:
+def groups(runs: Sequence[Run], systems: Sequence[System], known: Known = UNKNOWN) -> list[Group]:
     """One group per protocol that was planned, in the order of the plan; different protocols never share one.
 
-    Open loops have none: their axis is the offered rate (reports/sweeps.py).
+    `known` are the latencies of the runs. Open loops have none: their axis is the offered rate (reports/sweeps.py).
     """
     digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE and not run.rate_tps)
-    return [_group(number, key, runs, systems) for number, key in enumerate(digests, start=1)]
+    return [_group(number, key, runs, systems, known) for number, key in enumerate(digests, start=1)]
 
 
 def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -51,12 +57,12 @@ def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted({name for other in others for name in differing_fields(first, other)})
 
 
-def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System]) -> Group:
+def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System], known: Known) -> Group:
     try:
         curves = tuple(
             SystemCurve(system, series, curve.build(points), aside(runs, system.pk, key))
             for series, system in enumerate(systems)
-            if (points := [point(run) for run in runs if run.system_id == system.pk and is_point(run, key)])
+            if (points := [point(run, known) for run in runs if run.system_id == system.pk and is_point(run, key)])
         )
         curve.require_comparable([of_system.curve for of_system in curves])
     except curve.UnlikeRunsError as error:
@@ -83,7 +89,7 @@ def is_point(run: Run, protocol_digest: str) -> bool:
     return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
 
 
-def point(run: Run) -> RunPoint:
+def point(run: Run, known: Known = UNKNOWN) -> RunPoint:
     result = run.result
     return RunPoint(
         run=run.pk,
@@ -96,4 +102,17 @@ def point(run: Run) -> RunPoint:
         latency_p95_ms=result.latency_p95_ms,
         latency_p99_ms=result.latency_p99_ms,
         doubts=tuple(doubt["text"] for doubt in result.doubts),
+        histogram=known.get(run.pk),
+        start=_start(run),
+        place=_place(run.system.instance),
     )
+
+
+def _place(of: Instance) -> str:
+    return f"host {of.host_id}" if of.host_id else f"instance {of.pk}"
+
+
+def _start(run: Run) -> Start | None:
+    if run.started_at is None:
+        return None
+    return Start(run.started_at.timestamp(), run.expected_s, run.clients, run.result.throughput)

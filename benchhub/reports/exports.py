@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import Any
 
 from benchhub.analysis.curve import Level
+from benchhub.bench.cells import harmless as harmless  # for all that writes CSV here
 
 from .curves import Group, SystemCurve
 from .sweeps import Sweep
 
 COLUMNS = (
     "system", "clients", "n", "median", "mean", "lowest", "highest", "unit", "latency_average_ms",
-    "worst_p95_ms", "worst_p99_ms", "runs", "doubts", "protocol_digest", "system_digest",
+    "latency_p95_ms", "latency_p99_ms", "latency_samples", "runs", "doubts", "protocol_digest", "system_digest",
     "sd", "low", "high", "low_to_high_is", "outlier_run",
 )  # fmt: skip
 
@@ -22,6 +23,11 @@ OFFERED = (
     "run", "offered_tps", "achieved_tps", "transactions", "late", "skipped", "late_share", "latency_average_ms",
     "latency_p95_ms", "latency_p99_ms", "lag_average_ms",
 )  # fmt: skip
+
+
+def experiment_csv(swept: Sequence[Sweep], groups: Iterable[Group]) -> str:
+    """The runs of an open loop where there are any, otherwise the curves."""
+    return sweeps_csv(swept) if swept else curves_csv(groups)
 
 
 def curves_csv(groups: Iterable[Group]) -> str:
@@ -46,11 +52,6 @@ def sweeps_csv(of: Iterable[Sweep]) -> str:
     return text.getvalue()
 
 
-def harmless(cell: Any) -> Any:
-    """A name that a spreadsheet would take for a formula is kept as text."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
-
-
 def _row(of: SystemCurve, level: Level) -> list[Any]:
     spread = level.throughput
     return [
@@ -63,8 +64,9 @@ def _row(of: SystemCurve, level: Level) -> list[Any]:
         spread.highest,
         of.curve.unit,
         level.latency_average_ms,
-        level.worst_p95_ms,
-        level.worst_p99_ms,
+        level.latency_p95_ms,
+        level.latency_p99_ms,
+        level.latencies.samples if level.latencies else None,
         " ".join(str(run.run) for run in level.runs),
         " ".join(level.doubts),
         of.curve.protocol_digest,

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-from benchhub.analysis import estimate, noise, peak, ratio
-from benchhub.analysis.curve import Curve
+from benchhub.analysis import estimate, latencies, noise, peak, ratio
+from benchhub.analysis.curve import Curve, why_withheld
 from benchhub.analysis.estimate import Estimate
 from benchhub.analysis.noise import NoiseFloor
 from benchhub.analysis.ratio import Ratio
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL
+from benchhub.analysis.turns import REMEDY
 from benchhub.catalog.models import Hardware
 
 from . import law, noise_queries, peaks
@@ -30,27 +31,32 @@ METHODS = (
     ),
     ("Ratio at the peaks", peak.RATIO_METHOD),
     ("Noise of one run", "standard deviation of logarithms, pooled over repeats (one-way analysis of variance)"),
+    (
+        "Withheld",
+        "neither interval nor verdict where of two systems on one host one ran after the other (by 9 of 10 pairs of "
+        "their runs, or at each level); no interval of a mean or a peak where the repeats of each level ran in a row",
+    ),
+    ("Latency", latencies.METHOD),
 )
 COLUMNS = ("curve", "baseline", "where", "ratio", "low", "high", "p", "p_of_several", "n", "baseline_n", "verdict")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One ratio with what stands behind it; `where` says at which load, `p` is None where nothing is tested."""
+    """One ratio with what stands behind it; `where` says at which load, `p` is None where nothing is tested.
+
+    Of one that is withheld there are no ends.
+    """
 
     where: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     verdict: str
     n: str = ""
     baseline_n: str = ""
     p: float | None = None
     adjusted_p: float | None = None
-
-    @property
-    def words(self) -> str:
-        return f"{ratio.times(self.value)}, {ratio.number(self.low)} to {ratio.number(self.high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ def of(chosen: Sequence[Chosen], baseline: Chosen, ceiling_ms: float | None) -> 
 def _finding(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -> Finding:
     curve, other = one.of.curve, baseline.of.curve
     by_level = ratio.by_level(curve, other)
-    rows = [_tested(peaks.clients([clients]), found) for clients, found in by_level.items() if found.is_tested]
+    rows = [_tested(peaks.clients([at]), found) for at, found in by_level.items() if found.is_tested or found.withheld]
     over = over_levels(curve, other)
     at_peak = _at_the_peaks(curve, other)
     sentences = [*_over_sentence(over, one, baseline), *_ceiling_sentence(one, baseline, ceiling_ms)]
@@ -90,9 +96,9 @@ def _finding(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -> Finding
 
 
 def _tested(where: str, found: Ratio) -> Row:
-    verdict = "not distinguishable" if found.overlaps else "more" if found.value > 1 else "less"
     n, baseline_n = str(found.n), str(found.baseline_n)
-    return Row(where, found.value, found.lowest, found.highest, verdict, n, baseline_n, found.p, found.adjusted_p)
+    ends = (found.lowest, found.highest)
+    return Row(where, found.value, *ends, found.verdict, n, baseline_n, found.p, found.adjusted_p)
 
 
 def over_levels(curve: Curve, baseline: Curve) -> Row | None:
@@ -106,7 +112,8 @@ def over_levels(curve: Curve, baseline: Curve) -> Row | None:
     if not found.has_scatter:
         return None
     counts = [min(map(len, side)) for side in zip(*enough, strict=True)]
-    return _tested(f"all {len(enough)} levels", ratio.tested(found, counts[0], counts[1]))
+    tested = ratio.tested(found, counts[0], counts[1])
+    return _tested(f"all {len(enough)} levels", ratio.without_bounds(tested, why_withheld(curve, baseline)))
 
 
 def _difference(values: Sequence[float], baseline: Sequence[float]) -> Estimate:
@@ -114,7 +121,7 @@ def _difference(values: Sequence[float], baseline: Sequence[float]) -> Estimate:
 
 
 def _over_sentence(over: Row | None, one: Chosen, baseline: Chosen) -> Iterator[str]:
-    if over is None:
+    if over is None or over.low is None or over.high is None:
         return
     bounds = f"between {ratio.number(over.low)} and {ratio.number(over.high)}"
     if over.verdict == "not distinguishable":
@@ -125,6 +132,9 @@ def _over_sentence(over: Row | None, one: Chosen, baseline: Chosen) -> Iterator[
 
 
 def _at_the_peaks(curve: Curve, baseline: Curve) -> Row | None:
+    """None where the peaks have no intervals that could be put together."""
+    if peaks.why_withheld(curve, baseline):
+        return None
     ours, theirs = peak.selected(peak.of_curve(curve)), peak.selected(peak.of_curve(baseline))
     if ours is None or theirs is None:
         return None
@@ -143,6 +153,9 @@ def _ceiling_sentence(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -
         if not kept:
             yield f"No level of {of.label} kept its average latency at or below {ceiling_ms:g} ms in every run."
             return
+    if why := peaks.why_withheld(one.of.curve, baseline.of.curve):
+        yield f"{where.capitalize()} nothing is compared: {why}. {REMEDY}"
+        return
     said = peaks.of_levels(levels[0], levels[1], one.label, baseline.label, where)
     yield said or f"{where.capitalize()} nothing is compared: that needs {FEWEST_FOR_INTERVAL} repeats at each level."
 
@@ -150,7 +163,9 @@ def _ceiling_sentence(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -
 def _normalised(one: Chosen, baseline: Chosen, at_peak: Row) -> Iterator[Normalised]:
     ours, theirs = (_counts(of.of.system.hardware) for of in (one, baseline))
     tops = [peak.selected(peak.of_curve(of.of.curve)) for of in (one, baseline)]
-    for per in ours.keys() & theirs.keys() if all(tops) else ():
+    if at_peak.low is None or at_peak.high is None:
+        return
+    for per in (one for one in ours if one in theirs and all(tops)):
         factor = theirs[per] / ours[per]
         low, high, value = at_peak.low * factor, at_peak.high * factor, at_peak.value * factor
         verdict = "not distinguishable" if low <= 1 <= high else "more" if value > 1 else "less"

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from benchhub.bench.models import Experiment, Result, Run
 from benchhub.bench.progress import run_seconds_left
-from benchhub.bench.states import State
 from benchhub.catalog.models import Hardware, Host, Instance, Workload
 
 NEXT = 8
@@ -63,7 +62,7 @@ def _active() -> QuerySet[Run]:
 
 def _queued() -> QuerySet[Run]:
     """In the order of the queue."""
-    waiting = Run.objects.filter(state=State.QUEUED).select_related("experiment", "system__driver")
+    waiting = Run.objects.queued().select_related("experiment", "system__driver")
     return waiting.next_first().defer("spec")
 
 

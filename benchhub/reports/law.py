@@ -25,11 +25,14 @@ LEAD = (
 
 def panel(curves: Sequence[SystemCurve]) -> Panel:
     """A panel of the curves that the law can be fitted to; a refusal where there is none."""
-    laws = [(of, law) for of in curves if (law := scalability.fit(peak.of_curve(of.curve))) is not None]
+    sound = [of for of in curves if not of.curve.withheld]
+    laws = [(of, law) for of in sound if (law := scalability.fit(peak.of_curve(of.curve))) is not None]
+    withheld = [f"It is not fitted to {of.system.label}: {of.curve.withheld}." for of in curves if of not in sound]
     if not laws:
-        return refused(NAME, TITLE, f"The law is fitted to {scalability.FEWEST_LEVELS} levels or more of one curve.")
-    left = [of.system.label for of in curves if of not in [fitted for fitted, _ in laws]]
-    few = [f"{label} has fewer than {scalability.FEWEST_LEVELS} levels." for label in left]
+        why = f"The law is fitted to {scalability.FEWEST_LEVELS} levels or more of one curve."
+        return refused(NAME, TITLE, " ".join([why, *withheld]))
+    left = [of.system.label for of in sound if of not in [fitted for fitted, _ in laws]]
+    few = [*withheld, *(f"{label} has fewer than {scalability.FEWEST_LEVELS} levels." for label in left)]
     said = [sentence for of, law in laws for sentence in sentences(of.system.label, law, of.curve.unit)]
     rows = tuple(row for of, law in laws for row in _rows(of, law))
     how = f"By {scalability.METHOD}."

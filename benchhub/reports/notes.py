@@ -33,7 +33,9 @@ def _own(of: SystemCurve, group: Group, runs: Sequence[Run]) -> list[Run]:
 
 
 def peak_sentence(of: SystemCurve) -> str:
-    """The peak without the bias of picking the best; why not, where repeats are too few."""
+    """The peak without the bias of picking the best; why not, where repeats are too few or not independent."""
+    if of.curve.withheld:
+        return f"No peak is estimated: {of.curve.withheld}."
     levels = peak.of_curve(of.curve)
     found = peak.selected(levels)
     if found is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchhub.analysis import peak, ratio
+from benchhub.analysis import curve, peak, ratio
 from benchhub.analysis.curve import Curve
 from benchhub.analysis.peak import Levels, PeakRatio, SelectedPeak
 
@@ -18,8 +18,17 @@ EDGES = {
 
 
 def sentence(one: Curve, baseline: Curve, name: str, baseline_name: str) -> str:
-    """How the two peaks compare without the bias of picking the best; empty where repeats are too few for that."""
+    """How the two peaks compare without the bias of picking the best; empty where repeats are too few for that, or
+    not independent.
+    """
+    if why_withheld(one, baseline):
+        return ""
     return of_levels(peak.of_curve(one), peak.of_curve(baseline), name, baseline_name, "at their peaks")
+
+
+def why_withheld(one: Curve, baseline: Curve) -> str:
+    """Why the peaks of two curves are not set against each other; empty where they are."""
+    return curve.why_withheld(one, baseline) or one.withheld or baseline.withheld
 
 
 def of_levels(one: Levels, baseline: Levels, name: str, baseline_name: str, where: str) -> str:

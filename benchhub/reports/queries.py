@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
-from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import Experiment, ExperimentSystem, Protocol, Run, System
@@ -38,23 +38,28 @@ def _system_labels() -> Subquery:
 
 
 def runs_left() -> bool:
-    return Run.objects.exclude(state__in=FINAL).exists()
+    return Run.objects.unfinished().exists()
 
 
 def experiment(pk: int) -> QuerySet[Experiment]:
-    return Experiment.objects.filter(pk=pk).select_related("workload", "client_build", "design")
+    """With all that its page says of it, and the keys of its hosts."""
+    return Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
 
 
 def systems(of: Experiment) -> list[System]:
+    """In the order of the plan; not those that its conditions leave without a run."""
     rows = ExperimentSystem.objects.filter(experiment=of).select_related(
         "system__hardware", "system__build", "system__configuration", "system__instance__host", "system__driver"
     )
+    if of.kept_only or of.left_out:
+        rows = rows.filter(Exists(Run.objects.filter(experiment=of, system=OuterRef("system"))))
     return [row.system for row in rows]
 
 
 def runs(of: Experiment) -> QuerySet[Run]:
     """All runs in the order of the plan, with system, result and watch; for the table to be narrowed."""
-    return of.runs.for_table().defer("spec", "result__measures", "result__remarks")
+    rows = of.runs.for_table().select_related("system__instance")
+    return rows.defer("spec", "result__measures", "result__remarks")
 
 
 def protocol_forms(digests: Iterable[str]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import pairwise
 from typing import Any, cast
@@ -15,8 +15,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from benchhub.analysis import peak, ratio, tuning
+from benchhub.analysis.curve import why_withheld
 from benchhub.analysis.ratio import Ratio
 from benchhub.analysis.tuning import NoTuningError, Tuning, Way
+from benchhub.analysis.turns import REMEDY
 
 from . import comparable, compare, compare_page, compare_queries
 from .compare_page import Chosen, Side
@@ -44,9 +46,7 @@ class Step:
 
     @property
     def verdict(self) -> str:
-        if self.effect.overlaps:
-            return "not distinguishable"
-        return "more" if self.effect.value > 1 else "less"
+        return self.effect.verdict
 
     @property
     def changes(self) -> str:
@@ -61,7 +61,7 @@ def steps(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "chosen": chosen,
         "problems": problems,
-        "way": _way(request.GET),
+        "way": way_of(request.GET),
         "ways": WAYS,
         "clients": request.GET.get("clients", ""),
         "kept": [("curve", one.key) for one in chosen],
@@ -70,13 +70,13 @@ def steps(request: HttpRequest) -> HttpResponse:
         **_levels(chosen),
     }
     try:
-        context |= _series(chosen, context["way"], context["clients"])
+        context |= series(chosen, context["way"], context["clients"])
     except NoTuningError as error:
         return render(request, "reports/steps.html", {**context, "refusal": str(error)})
     return _csv(context["steps"]) if request.GET.get("csv") else render(request, "reports/steps.html", context)
 
 
-def _way(asked: QueryDict) -> Way:
+def way_of(asked: QueryDict) -> Way:
     return cast(Way, asked["way"]) if asked.get("way") in WAYS else "cumulative"
 
 
@@ -85,13 +85,14 @@ def _levels(chosen: Sequence[Chosen]) -> dict[str, list[int]]:
     return {"levels": sorted(set.intersection(*common)) if common else []}
 
 
-def _series(chosen: Sequence[Chosen], way: Way, clients: str) -> dict[str, Any]:
+def series(chosen: Sequence[Chosen], way: Way, clients: str) -> dict[str, Any]:
+    """What the page shows of the steps. Raises NoTuningError."""
     groups = compare_page.groups(chosen)
     declared = comparable.declared(groups)
     if len(groups) > 1 and not declared:
         raise NoTuningError("These curves were run under different protocols or in different units.")
     at = int(clients) if re.fullmatch("[0-9]{1,9}", clients) else None
-    found = tuning.series([peak.of_curve(one.of.curve) for one in chosen], way, at)
+    found = _withheld(chosen, tuning.series([peak.of_curve(one.of.curve) for one in chosen], way, at))
     listed = _steps(chosen, found)
     return {
         "tuning": found,
@@ -101,6 +102,16 @@ def _series(chosen: Sequence[Chosen], way: Way, clients: str) -> dict[str, Any]:
         "sentence": _together(found, chosen[0].label),
         "figure": figure(chosen[0].label, listed, found),
     }
+
+
+def _withheld(chosen: Sequence[Chosen], found: Tuning) -> Tuning:
+    """Without the bounds of what the order of the runs cannot tell from a drift of the host."""
+    curves = [one.of.curve for one in chosen]
+    before = curves[:-1] if found.way == "cumulative" else [curves[0]] * len(found.steps)
+    why = [why_withheld(*pair) for pair in zip(curves[1:], before, strict=True)]
+    steps = tuple(ratio.without_bounds(effect, one) for effect, one in zip(found.steps, why, strict=True))
+    whole = why_withheld(curves[-1], curves[0]) if found.is_measured else next(filter(None, why), "")
+    return replace(found, steps=steps, total=ratio.without_bounds(found.total, whole))
 
 
 def _steps(chosen: Sequence[Chosen], found: Tuning) -> list[Step]:
@@ -116,8 +127,11 @@ def _steps(chosen: Sequence[Chosen], found: Tuning) -> list[Step]:
 def _together(found: Tuning, baseline: str) -> str:
     count = len(found.steps)
     steps_ = f"The {count} steps together" if count > 1 else "The step"
-    bounds = f"{ratio.times(found.total.value)} the throughput of {baseline}, between "
-    bounds += f"{ratio.number(found.total.lowest)} and {ratio.number(found.total.highest)}"
+    bounds = f"{ratio.times(found.total.value)} the throughput of {baseline}"
+    if found.total.withheld:
+        give = f"give{'s' * (count == 1)}" if found.is_measured else "would give"
+        return f"{steps_} {give} {bounds}, but nothing says how sure this is: {found.total.withheld}. {REMEDY}"
+    bounds += f", {ratio.in_bounds(found.total)}"
     if found.is_measured:
         verdict = "" if not found.total.overlaps else ": not distinguishable from none"
         return f"{steps_} give{'s' * (count == 1)} {bounds}{verdict}."
@@ -154,14 +168,20 @@ def _moves(
         spread = {
             "type": "data",
             "symmetric": False,
-            "array": [ends[i] * (listed[i].effect.highest - listed[i].effect.value) for i in at],
-            "arrayminus": [ends[i] * (listed[i].effect.value - listed[i].effect.lowest) for i in at],
+            "array": [ends[i] * _beyond(listed[i].effect)[1] for i in at],
+            "arrayminus": [ends[i] * _beyond(listed[i].effect)[0] for i in at],
         }
         look = {"marker": {"pattern": {"shape": shape}}, "error_y": spread}
         if at:
             bars = _bars(title, [names[i] for i in at], [ends[i] for i in at], [changes[i] for i in at], series, look)
             traces.append(bars)
     return traces
+
+
+def _beyond(effect: Ratio) -> tuple[float, float]:
+    """How far its interval reaches below and above the effect; not at all where it is withheld."""
+    low, high = effect.bounds or (effect.value, effect.value)
+    return effect.value - low, high - effect.value
 
 
 def _bars(

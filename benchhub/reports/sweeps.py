@@ -12,7 +12,9 @@ from benchhub.analysis import open_loop
 from benchhub.analysis.open_loop import Capacity, Offered, Rate
 from benchhub.bench.models import Experiment, Run, System
 
+from . import latencies
 from .figures import DASHES, Figure, marker
+from .latencies import Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,14 @@ class Sweep:
 
 
 def sweeps(of: Experiment, systems: Sequence[System]) -> list[Sweep]:
-    """The systems of an open-loop experiment that have results, in one query; none of a closed loop."""
+    """The systems of an open-loop experiment that have results, in two queries; none of a closed loop."""
     if not of.rates_tps:
         return []
     offered: dict[int, list[Offered]] = {}
-    for run in results(of):
-        offered.setdefault(run.system_id, []).append(_offered(run))
+    runs = list(results(of))
+    known = latencies.of_runs(run.pk for run in runs)
+    for run in runs:
+        offered.setdefault(run.system_id, []).append(_offered(run, known))
     rates = [(system, series, open_loop.rates(offered.get(system.pk, []))) for series, system in enumerate(systems)]
     return [Sweep(system, series, tuple(own), of.latency_limit_ms) for system, series, own in rates if own]
 
@@ -48,7 +52,7 @@ def results(of: Experiment) -> QuerySet[Run]:
     return of.runs.counted().filter(rate_tps__gt=0).select_related("result").order_by("position")
 
 
-def _offered(run: Run) -> Offered:
+def _offered(run: Run, known: Known) -> Offered:
     result, value = run.result, {name: measure["value"] for name, measure in run.result.measures.items()}
     return Offered(
         run=run.pk,
@@ -63,6 +67,7 @@ def _offered(run: Run) -> Offered:
         latency_p99_ms=result.latency_p99_ms,
         lag_average_ms=value.get("rate_limit_lag_average_ms"),
         doubts=tuple(doubt["text"] for doubt in result.doubts),
+        histogram=known.get(run.pk),
     )
 
 

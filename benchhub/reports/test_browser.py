@@ -71,6 +71,10 @@ def test_a_chart_takes_the_colours_of_the_theme(page, experiment):
     light = line.evaluate("line => getComputedStyle(line).stroke")
     page.emulate_media(color_scheme="dark")
     page.wait_for_function("old => getComputedStyle(document.querySelector('.js-line')).stroke !== old", arg=light)
+    dark = line.evaluate("line => getComputedStyle(line).stroke")
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("old => getComputedStyle(document.querySelector('.js-line')).stroke !== old", arg=dark)
+    assert line.evaluate("line => getComputedStyle(line).stroke") == light != dark
 
 
 def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page, experiment, system):

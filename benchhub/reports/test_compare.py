@@ -10,9 +10,9 @@ from benchhub.catalog.models import Hardware
 from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
-# Session, user, curves, runs, facts, protocol, repeats on the host, licence models, and three of prices
-COMPARISON_QUERIES = 11
-REFUSAL_QUERIES = 6  # session, user, curves, runs, declarations, protocols
+# Session, user, curves, runs, latencies, facts, protocol, repeats on the host, licence models, and three of prices
+COMPARISON_QUERIES = 12
+REFUSAL_QUERIES = 7  # session, user, curves, runs, latencies, declarations, protocols
 
 
 def test_nothing_is_compared_without_signing_in(client, experiment, systems):

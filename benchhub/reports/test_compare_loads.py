@@ -60,12 +60,13 @@ def test_the_90th_percentile_of_each_type_is_that_of_the_highest_load(reader, ta
     ]
 
 
-def test_of_repeats_the_worst_percentile_counts_and_one_that_is_not_known_leaves_it_out(reader, tatp, systems):
+def test_of_repeats_the_transactions_count_together_and_too_few_are_left_out(reader, tatp, systems):
+    """170 of 200 take 100 us, 15 take 3 ms and 15 take 5 ms: nine of ten at most 3 ms."""
     again = testdata.make_run(tatp, systems[0], 32, 2)
     testdata.succeeded(again, 2000.0, unit="MQTh")
     with_types(again, 5000)
-    assert figure(reader.get(both(tatp, systems)), "types")["data"][0]["y"] == [5.0]
-    again.histograms.filter(name="UPDATE_LOCATION").update(counts=[5, 1])
+    assert figure(reader.get(both(tatp, systems)), "types")["data"][0]["y"] == [3.0]
+    LatencyHistogram.objects.filter(run__system=systems[0], name="UPDATE_LOCATION").update(counts=[5, 1])
     assert figure(reader.get(both(tatp, systems)), "types")["data"][0]["y"] == []
 
 
@@ -87,7 +88,33 @@ def test_mqth_is_never_drawn_with_tps(reader, tatp, experiment, systems):
 
 
 def test_curves_in_tps_have_neither_figure(reader, experiment, systems):
-    assertNotContains(reader.get(both(experiment, systems)), "figure-loads")
+    response = reader.get(both(experiment, systems))
+    assertNotContains(response, "figure-loads")
+    assertNotContains(response, "figure-latencies")
+
+
+def test_percentiles_of_a_level_are_those_of_all_its_transactions_on_page_and_in_files(reader, experiment, systems):
+    """1,900 of 1 ms in one run and 100 of 7 ms in the other, of 2,000: p95 is 1 ms and p99 7 ms, at 8 clients."""
+    runs = experiment.runs.filter(system=systems[0], clients=8).order_by("repeat")
+    for run, latency_us, count in zip(runs, (1000, 7000), (1900, 100), strict=True):
+        bins = {"lower_us": [latency_us], "upper_us": [latency_us + 1], "counts": [count]}
+        LatencyHistogram.objects.create(
+            run=run, name="latency", **bins, sum_us=1, min_us=latency_us, max_us=latency_us, sampling_rate=0.5
+        )
+    drawn = figure(reader.get(both(experiment, systems)), "latencies")["data"]
+    assert [(trace["name"], trace["x"], trace["y"]) for trace in drawn] == [
+        ("PostgreSQL 16, 95th", [8], [1.0]),
+        ("PostgreSQL 16, 99th", [8], [7.0]),
+    ]
+    assert drawn[0]["text"] == ["2,000 logged transactions of 2 runs"]
+    rows = rows_of(reader.get(both(experiment, systems, csv="latencies")))
+    at_8 = next(row for row in rows if row["Clients"] == "8")
+    assert (at_8["99th percentile, ms"], at_8["Logged transactions"], at_8["Runs"]) == ("7.0", "2000", "2")
+    levels = rows_of(reader.get(both(experiment, systems, csv="levels")))
+    told = [(row["latency_p95_ms"], row["latency_samples"]) for row in levels if row["clients"] == "8"]
+    assert told == [("1.0", "2000"), ("", "")]
+    page = reader.get(f"/experiments/{experiment.pk}/")
+    assertContains(page, "Of 2,000 logged transactions of 2 runs", count=2)
 
 
 def test_a_price_is_one_of_mqth(reader, tatp, systems, hardware, prices):

@@ -22,8 +22,8 @@ from .testdata import address, both, key, list_price, rows_of, variant
 
 pytestmark = pytest.mark.django_db
 
-# Session, user, curves, runs, facts, protocol, repeats on the host, licence models, and three of prices
-QUERIES = 11
+# Session, user, curves, runs, latencies, facts, protocol, repeats on the host, licence models, and three of prices
+QUERIES = 12
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 
@@ -63,6 +63,35 @@ def test_what_was_priced_on_a_day_is_priced_again_by_what_stood_then(reader, exp
     assertContains(response, "by the prices of 2026-02-01")
     assertContains(response, "To be re-stated: by today&#x27;s prices this is 5.40 EUR per TPS, +8.0%")
     assertNotContains(response, "Price sheet:")
+
+
+def test_prices_of_hardware_outlive_its_revisions_while_it_is_of_the_same_parts(
+    reader, experiment, systems, prices, hardware
+):
+    """The runs cite revision 1: a price of the same machine counts, whichever revision it was added to."""
+    noted = hardware.revise(remark="In rack 7", memory_bytes=2**38)
+    newer = {"currency": "EUR", "source": "another quote", "description": "Box"}
+    ListPrice.objects.create(hardware=noted, amount=Decimal(6000), priced_on=date(2026, 3, 1), **newer)
+    grown = noted.revise(sockets=4)
+    ListPrice.objects.create(hardware=grown, amount=Decimal(9000), priced_on=date(2026, 4, 1), **newer)
+    assertContains(reader.get(both(experiment, systems, term=1)), ">6.00</span>")
+    earlier = reader.get(both(experiment, systems, term=1, day="2026-02-01"))
+    assertContains(earlier, ">5.00</span>")
+    assertNotContains(earlier, ">6.00</span>")
+    later = variant(systems[0], hardware_id=grown.pk, label="grown")
+    run = testdata.make_experiment([later], name="Grown")
+    testdata.succeeded(testdata.make_run(run, later, 8, 1), 1000.0)
+    assertContains(reader.get(address(key(run, later), term=1)), ">9.00</span>")
+    assertContains(reader.get(address(key(run, later), term=1, day="2026-03-01")), "no list price for the hardware")
+
+
+def test_a_sheet_of_hardware_outlives_its_revisions_too(reader, experiment, systems, prices, sheet, hardware):
+    noted = hardware.revise(remark="In rack 7")
+    run = testdata.make_experiment([variant(systems[0], hardware_id=noted.pk, label="noted")], name="Noted")
+    system = run.systems.get()
+    testdata.succeeded(testdata.make_run(run, system, 8, 1), 1000.0)
+    assertContains(reader.get(address(key(run, system), term=1)), "Price sheet: Box and disks says")
+    assertNotContains(reader.get(address(key(run, system), term=1, day="2026-02-01")), "Price sheet:")
 
 
 def test_a_licence_model_that_was_revised_since_prices_an_earlier_day_as_it_stood(

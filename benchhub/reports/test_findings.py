@@ -118,14 +118,70 @@ def test_levels_in_words():
     assert peaks.clients((1, 2, 8)) == "1 to 8 clients"
 
 
-def test_systems_that_ran_one_after_the_other_are_a_doubt(reader, repeated, systems):
-    said = "PostgreSQL 16 and PostgreSQL 18 were not run in turns, but one after the other"
-    assertNotContains(reader.get(both(repeated, systems)), said)
+@pytest.fixture
+def listed(repeated):
+    """The same runs, but one system after the other, level by level: a minute each."""
     for place, run in enumerate(repeated.runs.order_by("system", "position")):
         Run.objects.filter(pk=run.pk).update(started_at=NOON + place * timedelta(minutes=1))
-    response = reader.get(both(repeated, systems))
+    return repeated
+
+
+def test_systems_that_ran_one_after_the_other_have_no_interval_and_no_verdict(reader, listed, systems):
+    response = reader.get(both(listed, systems))
+    assertContains(response, "PostgreSQL 16 and PostgreSQL 18 have neither interval nor verdict for what they differ")
+    assertContains(response, "Run them in one experiment, repeat by repeat or at random.")
+    said = "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients (5 repeats each), but nothing says"
     assertContains(response, said)
+    assertContains(response, ">no verdict</span>", count=3)
     assertContains(response, "The repeats of each level were run in a row", count=2)
+    for shown_otherwise in ("between 1.", "At their peaks", "(geometric mean)", "tells the two apart at"):
+        assertNotContains(response, shown_otherwise)
+    rows = rows_of(reader.get(both(listed, systems, csv="findings")))
+    assert [row["where"] for row in rows] == ["1 client", "8 clients", "32 clients", "all 3 levels"]
+    assert {(row["low"], row["high"], row["p"], row["p_of_several"], row["verdict"]) for row in rows} == {
+        ("", "", "", "", "withheld")
+    }
+    levels = rows_of(reader.get(both(listed, systems, csv="levels")))
+    assert {(row["ratio_lowest"], row["ratio_kind"]) for row in levels if row["ratio_verdict"]} == {("", "withheld")}
+
+
+def test_repeats_in_a_row_have_no_interval_of_mean_and_peak_and_the_law_is_not_fitted(reader, listed, systems):
+    page = reader.get(f"/experiments/{listed.pk}/")
+    assertContains(page, "PostgreSQL 16 has no intervals: the repeats of each level were run in a row")
+    assertContains(page, "No peak is estimated: the repeats of each level were run in a row", count=2)
+    assertNotContains(page, ">95% interval<")
+    assertContains(reader.get(both(listed, systems)), "It is not fitted to PostgreSQL 16")
+
+
+def test_in_turns_nothing_is_withheld(reader, repeated, systems):
+    response = reader.get(both(repeated, systems))
+    assertNotContains(response, "no verdict")
+    assertNotContains(response, "Run them in one experiment")
+
+
+def test_the_api_gives_no_interval_either(reader, listed, systems):
+    named = "&".join(f"curve={key(listed, system)}" for system in systems)
+    found = reader.get(f"/api/v1/comparisons/?{named}").json()
+    other = [row for row in found["ratios"] if row["key"] == key(listed, systems[1])]
+    assert {(row["lowest"], row["highest"], row["verdict"]) for row in other} == {(None, None, "withheld")}
+    assert all(row["withheld"].startswith("they were run one after the other") for row in other)
+    assert found["curves"][0]["withheld"].startswith("the repeats of each level")
+    assert {level["low_to_high_is"] for level in found["curves"][0]["levels"]} == {"range of repeats"}
+
+
+def test_prices_of_systems_that_ran_one_after_the_other_have_no_lowest(reader, listed, systems, prices):
+    response = reader.get(both(listed, systems))
+    assertContains(response, "(run one after the other: no verdict)")
+    assertNotContains(response, '<span class="tag">lowest</span>')
+    assertNotContains(response, "95% interval of the mean of 5 repeats")
+
+
+def test_tuning_steps_that_were_made_one_after_the_other_have_no_verdict(reader, listed, systems):
+    named = "&".join(f"curve={key(listed, system)}" for system in systems)
+    response = reader.get(f"/compare/steps/?{named}")
+    assertContains(response, "The step gives 1.07x the throughput of PostgreSQL 16, but nothing says how sure this is")
+    [row] = rows_of(reader.get(f"/compare/steps/?{named}&csv=steps"))
+    assert (row["low"], row["high"], row["p"], row["verdict"]) == ("", "", "", "withheld")
 
 
 def test_the_peaks_are_said_in_plain_words(reader, repeated, systems):

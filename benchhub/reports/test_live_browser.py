@@ -10,6 +10,7 @@ from benchhub.catalog.models import Hardware
 from conftest import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LOOKS_EVERY_MS = 5_000
 NEXT_LOOK_MS = 15_000
 COUNT_DRAWINGS = """() => {
     window.drawings = 0;
@@ -33,8 +34,9 @@ def experiment():
 
 @pytest.fixture
 def shown(page, experiment):
-    """The experiment's page, its chart drawn."""
+    """The experiment's page, its chart drawn, by a clock that can be put forward."""
     sign_in(page)
+    page.clock.install()
     page.goto(reverse("experiment", args=[experiment.pk]))
     page.locator(".chart.drawn").wait_for()
     page.evaluate("window.isSamePage = true")
@@ -46,11 +48,17 @@ def end_the_last_run(experiment, tps=310.0):
     testdata.succeeded(experiment.runs.get(state="queued"), tps)
 
 
+def look_again(tab):
+    """Do not wait for the page's next look at the server."""
+    tab.clock.fast_forward(LOOKS_EVERY_MS)
+
+
 def test_focus_scroll_and_what_is_typed_stay_while_the_page_changes(shown, experiment):
     shown.set_viewport_size({"width": 720, "height": 800})  # as narrow as rows do not stack
     shown.locator("#list").evaluate("list => (list.scrollLeft = 40)")
     shown.get_by_role("searchbox").press_sequentially("brok")
     end_the_last_run(experiment)
+    look_again(shown)
     shown.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
     assert shown.locator("#list").evaluate("list => list.scrollLeft") == 40
     assert shown.get_by_role("searchbox").input_value() == "brok"
@@ -79,6 +87,7 @@ def test_a_filtered_table_stays_filtered_when_a_run_ends_and_the_chart_gets_its_
     shown.get_by_label("State").select_option(label="State: succeeded")
     expect(shown.locator("#list tbody tr")).to_have_count(2)
     end_the_last_run(experiment)
+    look_again(shown)
     expect(shown.locator("#list tbody tr")).to_have_count(3, timeout=NEXT_LOOK_MS)
     expect(shown.locator(".chart .points path.point")).to_have_count(3 + 2)
     assert shown.get_by_label("State").input_value() == "succeeded"
@@ -98,11 +107,14 @@ def test_back_brings_the_table_as_it_was_before_the_filter(shown):
 
 def test_who_is_signed_out_meanwhile_comes_to_the_sign_in_and_back(shown, experiment):
     Session.objects.all().delete()
+    look_again(shown)
     shown.get_by_label("Password").wait_for(timeout=NEXT_LOOK_MS)
     shown.get_by_label("Name").fill("ada")
     shown.get_by_label("Password").fill("engine")
     shown.get_by_role("button", name="Sign in").click()
     shown.wait_for_url(f"**{reverse('experiment', args=[experiment.pk])}")
+    expect(shown.locator(".chart.drawn")).to_be_visible()
+    assert shown.get_by_label("Password").count() == 0
 
 
 def test_a_hidden_tab_asks_for_nothing(shown, experiment):
@@ -111,9 +123,12 @@ def test_a_hidden_tab_asks_for_nothing(shown, experiment):
     asked = []
     shown.on("request", lambda request: asked.append(request.url))
     end_the_last_run(experiment)
-    shown.wait_for_timeout(6_000)
+    for _ in range(3):
+        look_again(shown)
+        shown.wait_for_timeout(100)
     assert asked == []
     shown.evaluate("window.isHidden = false")
+    look_again(shown)
     shown.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
 
 
@@ -121,6 +136,7 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(chromium, live_server
     context = chromium.new_context(base_url=live_server.url)
     tab = context.new_page()
     sign_in(tab)
+    tab.clock.install()
     tab.goto(reverse("experiment", args=[experiment.pk]))
     answers = iter(["away", "broken"])
 
@@ -135,6 +151,9 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(chromium, live_server
 
     tab.route("**/experiments/*/", answer)
     end_the_last_run(experiment)
+    for _ in range(3):
+        with tab.expect_request("**/experiments/*/"):
+            look_again(tab)
     tab.get_by_text("4 of 4").wait_for(timeout=3 * NEXT_LOOK_MS)
     assert tab.get_by_text("Bad gateway").count() == 0
     assert next(answers, "all were given") == "all were given"
@@ -144,11 +163,13 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(chromium, live_server
 def test_a_run_that_ends_shows_its_results_without_a_reload(page, experiment):
     run = experiment.runs.get(state="queued")
     sign_in(page)
+    page.clock.install()
     page.goto(reverse("run", args=[run.pk]))
     page.get_by_text("queued").first.wait_for()
     page.evaluate("window.isSamePage = true")
     testdata.succeeded(run, 310.0)
     testdata.with_everything(run)
+    look_again(page)
     expect(page.locator(".chart.drawn")).to_have_count(3, timeout=NEXT_LOOK_MS)
     assert page.get_by_role("heading", name="What was measured").is_visible()
     assert page.evaluate("window.isSamePage")

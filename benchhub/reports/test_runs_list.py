@@ -6,7 +6,9 @@ from benchhub.bench import testdata
 from benchhub.bench.models import Run
 
 pytestmark = pytest.mark.django_db
-PAGE_QUERIES = 12  # session, user, experiment, tags, systems, runs, licence models, prices, rates, sheets; count, page
+PAGE_QUERIES = (
+    13  # session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page
+)
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_the_page_says_the_capacity_and_that_latency_includes_the_lag_and_has_no
     assertContains(page, "the capacity lies between 2,000 TPS, held in one run, and 3,000 TPS.")
     assertContains(page, "so it includes the schedule lag")
     assertContains(page, "offered rate (TPS)")
-    assertContains(page, "50 % were late or skipped")
+    assertContains(page, "50% were late or skipped")
     assertNotContains(page, "Throughput and latency against clients")
     assert curves.groups(list(queries.runs(measured)), queries.systems(measured)) == []
 

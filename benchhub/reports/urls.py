@@ -23,6 +23,7 @@ urlpatterns = [
     path("links/<int:pk>/revoke", pages.link_revoke, name="link-revoke"),
     path("s/<str:token>/", shared.page, name="shared"),
     path("s/<str:token>/report", shared.page, {"as_report": True}, name="shared-report"),
+    path("s/<str:token>/card.png", shared.card, name="shared-card"),
     path("s/<str:token>/<str:name>", shared.file, name="shared-file"),
     path("s/<str:token>/k/<str:key>/", shared.page, name="shared-open"),
     path("s/<str:token>/k/<str:key>/report", shared.page, {"as_report": True}, name="shared-open-report"),

@@ -9,7 +9,6 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast
 
 from benchhub.analysis import verdict
-from benchhub.analysis.turns import Start
 from benchhub.analysis.verdict import CurveFacts, RunFacts, Verdict
 from benchhub.bench.models import Run
 from benchhub.bench.states import State
@@ -34,10 +33,6 @@ def of_curve(runs: Sequence[Run]) -> Verdict:
     verdicts = {pk: verdict.of_doubts(facts.doubts) for pk, facts in points.items()}
     ended = sum(run.is_final and run.state != State.CANCELLED for run in runs)
     return verdict.of_curve(CurveFacts(points, len(runs), ended - len(points), verdicts))
-
-
-def starts(runs: Sequence[Run]) -> list[Start]:
-    return [start for run in runs if is_point(run, run.protocol_id) and (start := _facts(run).start)]
 
 
 def _facts(run: Run) -> RunFacts:

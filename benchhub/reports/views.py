@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import F, Q
@@ -9,10 +10,10 @@ from django.urls import reverse
 
 from benchhub.analysis.digest import labels
 from benchhub.bench import growth_page
-from benchhub.bench.models import Experiment, Run
+from benchhub.bench.models import Experiment, Run, System
 from benchhub.catalog.listing import Column, Filter, Listing
 
-from . import curves, exports, figures, home_page, notes, queries, runs_list, sweeps, verdicts
+from . import curves, exports, figures, home_page, latencies, notes, queries, runs_list, sweeps, verdicts
 from .models import Tag
 from .prices.queries import known
 from .prices.table import table
@@ -71,17 +72,21 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     shown = get_object_or_404(queries.experiment(pk))
     systems = queries.systems(shown)
     swept = sweeps.sweeps(shown, systems)
-    text = exports.sweeps_csv(swept) if swept else exports.curves_csv(curves.groups(list(queries.runs(shown)), systems))
+    text = exports.experiment_csv(swept, _groups(list(queries.runs(shown)), systems))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
     return response
 
 
+def _groups(runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group]:
+    return curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs if not run.rate_tps))
+
+
 def _experiment_context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     rows, systems = queries.runs(shown), queries.systems(shown)
     runs, asked_terms = list(verdicts.with_counts(rows)), terms(asked)
-    priced_by = known((system.hardware_id for system in systems), (asked_terms.day, asked_terms.today))
-    groups = curves.groups(runs, systems)
+    priced_by = known((system.hardware for system in systems), (asked_terms.day, asked_terms.today))
+    groups = _groups(runs, systems)
     swept = sweeps.sweeps(shown, systems)
     compared = asked.copy()
     compared["experiment"] = str(shown.pk)

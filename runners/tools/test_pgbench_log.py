@@ -120,7 +120,7 @@ def test_a_log_is_read_line_by_line_and_never_whole() -> None:
         for seen in range(1, 50_001):
             yield b"0 1 %d 0 1700000000 1" % (seen % 3_000)
 
-    reduction = reduce_log(endless_looking())  # type: ignore[arg-type]
+    reduction = reduce_log(endless_looking())
     assert reduction.lines == seen == 50_000
     assert len(reduction.bins) < 2_048
 

@@ -24,8 +24,9 @@ CUSTOM = {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT 1;"}]}
 
 
 def test_a_plain_run_is_accepted() -> None:
-    PGBENCH.check(SPEC)
-    PGBENCH.check(replace(SPEC, parameters=CUSTOM))
+    assert pgbench_parameters.check(SPEC) == pgbench_parameters.Parameters("select-only", 10)
+    [script] = pgbench_parameters.check(replace(SPEC, parameters=CUSTOM)).scripts
+    assert (script.text, script.weight) == ("SELECT 1;", 1)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,8 @@ def test_a_script_may_not_run_commands_on_the_driver(text: str) -> None:
 
 def test_other_commands_of_pgbench_are_allowed() -> None:
     text = "\\set aid random(1, 10)\n\\sleep 1 ms\nSELECT 'shell' AS setshell;"
-    PGBENCH.check(replace(SPEC, parameters={**CUSTOM, "scripts": [{"text": text, "weight": 3}]}))
+    spec = replace(SPEC, parameters={**CUSTOM, "scripts": [{"text": text, "weight": 3}]})
+    assert pgbench_parameters.check(spec).scripts == (pgbench_parameters.Script(text, 3),)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,10 @@ def test_what_a_version_does_not_know_is_refused(parameters: dict[str, Any], fir
 
 
 def test_a_load_needs_no_clients() -> None:
-    PGBENCH.check(replace(SPEC, kind="load", clients=0, threads=0, duration_s=0))
+    idle = replace(SPEC, clients=0, threads=0, duration_s=0)
+    assert pgbench_parameters.check(replace(idle, kind="load")).scale == 10
+    with pytest.raises(ValueError, match="at least 1 client"):
+        pgbench_parameters.check(idle)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from runners import tools
 from runners.contract import Endpoint, RunSpec
-from runners.tools.tatp_parameters import MIXES, TRANSACTIONS, read
+from runners.tools.tatp_parameters import MIXES, TRANSACTIONS, check, read
 
 TATP = tools.get("tatp")
 SPEC = RunSpec(
@@ -72,4 +72,4 @@ def test_a_run_that_cannot_be_is_refused_in_a_sentence(changes: dict[str, Any], 
 
 
 def test_pgbench_13_is_new_enough() -> None:
-    TATP.check(replace(SPEC, tool_version="pgbench (PostgreSQL) 13.0"))
+    assert check(replace(SPEC, tool_version="pgbench (PostgreSQL) 13.0")).subscribers == 100_000

@@ -29,7 +29,7 @@ def spec_of(cluster: Cluster, **changes: object) -> RunSpec:
     version = re.sub(r".*/(\d+)/.*", r"\1", str(cluster.bin_directory)) if "15" in cluster.name else "16"
     endpoint = Endpoint("loopback", "127.0.0.1", cluster.port, cluster.database, cluster.username)
     spec = RunSpec("tatp", version, str(cluster.bin_directory), endpoint, {"subscribers": SUBSCRIBERS})
-    return replace(spec, clients=4, threads=2, duration_s=6, warmup_s=2, **changes)  # type: ignore[arg-type]
+    return replace(spec, clients=4, threads=2, duration_s=6, warmup_s=2, **changes)
 
 
 def load(cluster: Cluster, folder: Path, spec: RunSpec) -> RunResult:

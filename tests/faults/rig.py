@@ -14,9 +14,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchhub.embedded import ports, proc
 from benchhub.embedded.account import Account
@@ -25,6 +26,9 @@ from benchhub.embedded.postgres import Cluster
 from benchhub.embedded.processes import MARKER, Child, Command, Processes
 from benchhub.embedded.sshd import SshTarget
 from tests.faults.proxy import Proxy
+
+if TYPE_CHECKING:
+    from benchhub.bench.models import Run
 
 CLONE = Path(__file__).resolve().parent.parent.parent
 PATIENCE_S = 90
@@ -89,16 +93,15 @@ class Site:
         file = self.bin_directory / "executions"
         return Counter(file.read_text().split()) if file.exists() else Counter()
 
-    def executions(self, run: object) -> int:
-        return self.count()[f"benchhub-{run.uuid}"]  # type: ignore[attr-defined]
+    def executions(self, run: Run) -> int:
+        return self.count()[f"benchhub-{run.uuid}"]
 
     def behave(self, shell: str) -> None:
         """What the host's load does from now on before it becomes the real one, or instead of it (`exit`)."""
         self.machine.account.write(self.bin_directory / "behaviour", shell + "\n")
 
-    def folder(self, run: object, attempt: int = 1) -> Path:
-        uuid = run.uuid  # type: ignore[attr-defined]
-        return self.machine.work_directory / "runs" / str(uuid) / str(attempt)
+    def folder(self, run: Run, attempt: int = 1) -> Path:
+        return self.machine.work_directory / "runs" / str(run.uuid) / str(attempt)
 
     @property
     def ledger(self) -> list[str]:
@@ -244,11 +247,6 @@ def load_data_set(server: Cluster) -> None:
     options = ["-h", "127.0.0.1", "-p", str(server.port), "-U", server.username, "-i", "-q", "-s", "1"]
     command = [str(server.bin_directory / "pgbench"), *options, server.database]
     subprocess.run(command, env=environment, check=True, capture_output=True)
-
-
-def words_of_processes(pids: Iterable[int]) -> str:
-    """Command lines of processes, as ps shows them to everyone on the machine."""
-    return "\n".join(" ".join(proc.command_line(pid)) for pid in pids)
 
 
 def remove(folder: Path) -> None:

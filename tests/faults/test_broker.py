@@ -16,13 +16,15 @@ pytestmark = pytest.mark.target
 def test_a_flushed_broker_loses_no_run(rig, site, system, ends_once):
     rig.both()
     runs = rows.queue(system, 5, duration_s=1)
+    flushed: list[bool] = []
     with redis.from_url(rig.broker.url) as broker:
 
         def flush() -> bool:
-            broker.flushall()
+            flushed.append(bool(broker.flushall()))
             return all(rows.state(run) == "succeeded" for run in runs)
 
         until(flush)
+    assert all(flushed) and len(flushed) > len(runs)
     ends_once(runs)
 
 

@@ -26,6 +26,7 @@ def test_dropped_connections_are_made_again_and_the_job_goes_on(rig, site, syste
         site.proxy.drop()
         time.sleep(0.5)
     ends_once(runs)
+    assert site.child.log.read_text().count("Accepted publickey") > 1
 
 
 def test_a_host_that_is_parted_for_several_leases_keeps_its_run_until_there_is_evidence(rig, site, system, ends_once):
@@ -77,6 +78,7 @@ def test_a_daemon_restarted_while_a_load_runs_changes_nothing(rig, site, system,
     time.sleep(1)
     rig.start_daemon(site)
     ends_once(runs)
+    assert contact_error(runs[0]) == ""
 
 
 def test_a_changed_host_key_stops_all_contact_until_a_person_has_decided(rig, site, system, ends_once):

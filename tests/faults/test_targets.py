@@ -61,9 +61,11 @@ def test_a_reboot_after_the_load_had_ended_loses_nothing(rig, site, system, ends
     rows.until_state(runs[0], "running")
     site.proxy.stop()
     until(lambda: (site.folder(runs[0]) / "rc").exists())
-    rig.reboot(site, str(uuid.uuid4()))
+    boot_id = str(uuid.uuid4())
+    rig.reboot(site, boot_id)
     site.proxy.start()
-    ends_once(runs)
+    ended = ends_once(runs)
+    assert ended[1].attempts.get().boot_id == boot_id
 
 
 @as_root

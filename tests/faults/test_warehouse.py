@@ -51,7 +51,7 @@ def test_a_warehouse_that_crashes_in_the_middle_of_a_collection_takes_it_up_agai
         with locked("bench_evidence"):
             until(lambda: waits_for("bench_evidence"))
             crash(warehouse)
-    except Exception as error:  # noqa: BLE001 - the connection that held the lock has crashed with the server
+    except Exception as error:  # noqa: BLE001  # the connection that held the lock has crashed with the server
         assert "connection" in str(error) or "server" in str(error)
     connection.close()
     warehouse.start(rig.processes)
@@ -60,7 +60,7 @@ def test_a_warehouse_that_crashes_in_the_middle_of_a_collection_takes_it_up_agai
 
 def test_a_warehouse_that_stands_still_for_several_leases_has_everything_once(rig, site, system, ends_once, warehouse):
     """A fail-over as its clients see it: nobody answers, then an answer that comes late."""
-    rig.both()
+    worker = rig.both()
     runs = rows.queue(system, 3)
     rows.until_state(runs[0], "running")
     pid = int((warehouse.data_directory / "postmaster.pid").read_text().split()[0])
@@ -73,6 +73,7 @@ def test_a_warehouse_that_stands_still_for_several_leases_has_everything_once(ri
     for one in everyone:
         os.kill(one, signal.SIGCONT)
     ends_once(runs)
+    assert worker.exit_code is None
 
 
 def test_an_old_backup_restored_runs_nothing_twice_and_collects_what_ran_since(rig, site, system, ends_once, warehouse):

@@ -17,6 +17,7 @@ from tests.faults.conftest import warehouse_url
 from tests.faults.rig import kill, pause, until, wake_up
 
 pytestmark = pytest.mark.target
+MOVES = 5  # reserved, starting, running, collecting, succeeded
 
 
 @contextmanager
@@ -106,7 +107,8 @@ def test_a_worker_killed_after_the_spawn_before_the_answer_came_starts_nothing_t
     site.proxy.drop()
     site.proxy.mend()
     rig.worker()
-    ends_once([run])
+    [ended] = ends_once([run])
+    assert ended.events.count() == MOVES
 
 
 def test_a_worker_that_wakes_up_stale_writes_nothing(rig, site, system, ends_once):
@@ -122,14 +124,15 @@ def test_a_worker_that_wakes_up_stale_writes_nothing(rig, site, system, ends_onc
     wake_up(first)
     until(lambda: "Its answer was dropped" in first.log.read_text())
     [ended] = ends_once([run])
-    assert ended.events.count() == moves == 5
+    assert ended.events.count() == moves == MOVES
 
 
 def test_two_workers_and_two_tickers_do_everything_once(rig, site, system, ends_once):
     for name in ("one", "two"):
         rig.ticker(f"ticker-{name}")
         rig.worker(f"worker-{name}")
-    ends_once(rows.queue(system, 6, duration_s=1))
+    ended = ends_once(rows.queue(system, 6, duration_s=1))
+    assert [run.events.count() for run in ended] == [MOVES] * 6
 
 
 def test_a_task_delivered_eight_times_acts_once(rig, site, system, ends_once):
@@ -145,17 +148,18 @@ def test_a_task_delivered_eight_times_acts_once(rig, site, system, ends_once):
         return all(rows.state(run) == "succeeded" for run in runs)
 
     until(deliver)
-    ends_once(runs)
+    assert [run.events.count() for run in ends_once(runs)] == [MOVES] * 3
 
 
 def test_a_ticker_killed_stops_nothing_that_runs_and_its_successor_goes_on(rig, site, system, ends_once):
     ticker = rig.ticker()
-    rig.worker()
+    worker = rig.worker()
     runs = rows.queue(system, 3)
     rows.until_state(runs[0], "running")
     kill(ticker)
     rig.ticker()
     ends_once(runs)
+    assert worker.exit_code is None
 
 
 def test_the_web_killed_touches_no_run(rig, site, system, ends_once):
@@ -164,8 +168,9 @@ def test_the_web_killed_touches_no_run(rig, site, system, ends_once):
     port = ports.free_port()
     web = rig.web(port)
     until(lambda: not ports.is_free(port))
-    rig.both()
+    worker = rig.both()
     runs = rows.queue(system, 2)
     rows.until_state(runs[0], "running")
     kill(web)
     ends_once(runs)
+    assert worker.exit_code is None

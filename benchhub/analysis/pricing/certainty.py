@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
 from benchhub.analysis.student import t_quantile, t_within
+from benchhub.analysis.turns import NOT_IN_TURNS
 
-from .quote import Quote, require_alike
+from .quote import Quote, Throughput, require_alike
 
 SAME_RUNS = "same runs on both sides"
+WITHHELD = "withheld"
 WELCH = "95% interval of the ratio"
 PERCENT = 100
 
@@ -52,6 +55,8 @@ class PriceRatio:
 
     @property
     def has_spread(self) -> bool:
+        if self.kind == WITHHELD:
+            return False
         return self.low < self.high or self.kind == SAME_RUNS or max(self.n, self.other_n) > 1
 
     @property
@@ -62,6 +67,8 @@ class PriceRatio:
     @property
     def sentence(self) -> str:
         verdict = f"The price is {self.value:.3g}x the other"
+        if self.kind == WITHHELD:
+            return f"{verdict}, but nothing says how sure this is: {NOT_IN_TURNS}."
         if not self.has_spread:
             return f"{verdict}; single runs show no spread, so nothing says how sure this is."
         if self.kind == SAME_RUNS:
@@ -83,6 +90,8 @@ def interval(of: Quote) -> PriceInterval:
     if not throughput.repeats:
         return PriceInterval(of.total / throughput.highest, of.total / throughput.lowest, RANGE, 0)
     spread = summarise(throughput.repeats)
+    if not throughput.has_interval:
+        spread = replace(spread, interval=None)
     low, high = Decimal(str(spread.low)), Decimal(str(spread.high))
     return PriceInterval(of.total / high, of.total / low, spread.kind, spread.n)
 
@@ -97,32 +106,45 @@ def ratio(one: Quote, other: Quote) -> PriceRatio:
     runs share their doubt: it cancels out.
     """
     require_alike([one, other])
-    value = _quotient(one.total * other.throughput.value, other.total * one.throughput.value)
-    sizes = len(one.throughput.repeats), len(other.throughput.repeats)
-    if _is_same_measurement(one, other):
+    return _compared(one.total, one.throughput, other.total, other.throughput)
+
+
+# A page holds every price against the lowest of its column and of all, and again each time that a term changes.
+@lru_cache(maxsize=8192)
+def _compared(total: Decimal, by: Throughput, other_total: Decimal, other_by: Throughput) -> PriceRatio:
+    value = _quotient(total * other_by.value, other_total * by.value)
+    sizes = len(by.repeats), len(other_by.repeats)
+    if by.evidence and by == other_by:
         return PriceRatio(value, value, value, SAME_RUNS, *sizes)
     if min(sizes) < FEWEST_FOR_INTERVAL:
-        low = _quotient(one.total * other.throughput.lowest, other.total * one.throughput.highest)
-        high = _quotient(one.total * other.throughput.highest, other.total * one.throughput.lowest)
+        low = _quotient(total * other_by.lowest, other_total * by.highest)
+        high = _quotient(total * other_by.highest, other_total * by.lowest)
         return PriceRatio(value, low, high, RANGE, *sizes)
-    return _welch(one, other, value)
+    return _welch(_quotient(total, other_total), by.repeats, other_by.repeats, value)
+
+
+def without_bounds(found: PriceRatio) -> PriceRatio:
+    """The ratio of two prices whose systems were run one after the other: the repeats say nothing of how sure it is."""
+    return PriceRatio(found.value, found.value, found.value, WITHHELD, found.n, found.other_n)
 
 
 def _quotient(dividend: Decimal, divisor: Decimal) -> float:
     return float(Fraction(dividend) / Fraction(divisor)) if divisor else math.inf
 
 
-def _is_same_measurement(one: Quote, other: Quote) -> bool:
-    return bool(one.throughput.evidence) and one.throughput == other.throughput
+@lru_cache(maxsize=4096)
+def _of_logs(repeats: tuple[float, ...]) -> tuple[float, float]:
+    """Mean of the logarithms, and the variance of that mean."""
+    logs = [math.log(repeat) for repeat in repeats]
+    return statistics.fmean(logs), statistics.variance(logs) / len(logs)
 
 
-def _welch(one: Quote, other: Quote, value: float) -> PriceRatio:
-    logs = [[math.log(repeat) for repeat in side.throughput.repeats] for side in (one, other)]
-    means = [statistics.fmean(side) for side in logs]
-    variances = [statistics.variance(side) / len(side) for side in logs]
-    centre = math.log(_quotient(one.total, other.total)) - means[0] + means[1]
+def _welch(of_totals: float, repeats: tuple[float, ...], other: tuple[float, ...], value: float) -> PriceRatio:
+    (mean, variance), (other_mean, other_variance) = _of_logs(repeats), _of_logs(other)
+    variances = [variance, other_variance]
+    centre = math.log(of_totals) - mean + other_mean
     error = math.sqrt(sum(variances))
-    sizes = len(logs[0]), len(logs[1])
+    sizes = len(repeats), len(other)
     if not error:  # repeats that do not differ at all
         exact = math.exp(centre)
         return PriceRatio(value, exact, exact, WELCH, *sizes, 1.0 if centre < 0 else 0.5 if centre == 0 else 0.0)

@@ -97,13 +97,14 @@ def per_million(of: Quote, utilisation_percent: Decimal) -> PerMillion:
 class Crossing:
     """Costs of two licence models, support included, on a machine of so many cores; None where one is not eligible.
 
-    `cheaper` is a name, or empty where they cost the same or neither is to be had.
+    `cheaper` is a name, or empty where they cost the same or neither is to be had; `steps` lead to both costs.
     """
 
     cores_per_socket: int
     one: Decimal | None
     other: Decimal | None
     cheaper: str
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,8 @@ def break_even(
         priced = [licence_cost(licence, grown, terms) for licence in (one, other)]
         currencies |= {found.currency for found in priced if isinstance(found, Cost) and found.currency}
         first, second = (found.total if isinstance(found, Cost) else None for found in priced)
-        rows.append(Crossing(cores, first, second, _cheaper(one.name, first, other.name, second)))
+        steps = tuple(step for found in priced if isinstance(found, Cost) for step in found.steps)
+        rows.append(Crossing(cores, first, second, _cheaper(one.name, first, other.name, second), steps))
     if len(currencies) > 1:
         names = " and ".join(sorted(currencies))
         raise UnlikeCurrenciesError(f"Licences in {names} have no break-even: name one currency, and a dated rate.")

@@ -57,6 +57,7 @@ class Throughput:
     """What was measured, with the range of its repeats and the words that say where it comes from.
 
     `repeats` are the single measurements, where they are known: an interval and a comparison rest on them.
+    `has_interval` is false where they are known not to be independent: then their range is all there is.
     """
 
     value: Decimal
@@ -66,6 +67,7 @@ class Throughput:
     evidence: str
     clients: int | None = None
     repeats: tuple[float, ...] = ()
+    has_interval: bool = True
 
 
 def measured(
@@ -73,7 +75,7 @@ def measured(
 ) -> Throughput:
     """The median of repeats, as `analysis.spread` sums them up."""
     value, lowest, highest = (Decimal(str(one)) for one in (spread.median, spread.lowest, spread.highest))
-    return Throughput(value, lowest, highest, unit, evidence, clients, tuple(repeats))
+    return Throughput(value, lowest, highest, unit, evidence, clients, tuple(repeats), spread.interval is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
 """A price sheet as the TPC's rules have it: line items with their maintenance, and the discounts on them.
 
 How published sheets are built, and what says so here:
-- whole prices or cents, extended per line or summed first: `Sheet.places`, `rounded_per`, `total_places`;
+- whole prices or cents; rounded by unit price, by line, by column or in all: `Sheet.places`, `rounded_per`,
+  `total_places`;
 - maintenance as a column: a price for the term, by year or month (fewer months after a warranty), per cent of the
   price, or a line of its own that stands in that column only (`per="itself"`);
-- '15% large volume discount on lines of source 1': Discount(percent=15, on="source", of=("1",)); the same on the
-  maintenance column, or on both; one discount on what another leaves: `is_on_rest`;
+- '15% large volume discount on hardware of source 1': Discount(percent=15, sources=("1",), kinds=("hardware",)); the
+  same on the maintenance column, or on both; one discount on what another leaves: `is_on_rest`;
 - a column of discounts, line by line: `discount_percent`;
-- lines that a discount spares: `is_discountable=False`; credits: lines with a negative price;
+- fees by the month or year in the column of prices: `charged`; the months of a term are the sheet's;
+- lines that discounts spare: `is_discountable=False`; credits: lines with a negative price; what stands in the list and
+  is paid with another line: `support="included"`;
+- a line in another currency with the rate that the sheet names: `currency`, `exchange_rate`;
 - '10%, at least 2' spares: `spares`, by `spares_for`; contracted unit prices beside the list's.
 Totals are computed (`sheet_total.total`), never typed in.
 """
@@ -49,8 +53,10 @@ class Maintenance:
 class Line:
     """One line item. `source` is who sells it, `category` its heading; `kind` what it is in a split of the price.
 
-    A price of its own beside the list's is contracted, or so many per cent lower: that is rounded where it is extended.
-    Free software needs a mark in `support`. `currency` is the sheet's where empty.
+    A price of its own beside the list's is contracted, or so many per cent lower: that is rounded where the sheet
+    rounds. `charged` says whether the price is paid once, or for each year or month of the term. Free software needs a
+    mark in `support`. `currency` is the sheet's where empty; 1 of another one is `exchange_rate` of the sheet's, or
+    what the sheet's rates say.
     """
 
     description: str
@@ -65,15 +71,26 @@ class Line:
     maintenance: Maintenance | None = None
     spares: int = 0
     is_discountable: bool = True
-    support: Literal["", "unsupported", "bought"] = ""
+    support: Literal["", "unsupported", "bought", "included"] = ""
     available_on: date | None = None
     priced_on: date | None = None
     currency: str = ""
+    exchange_rate: Decimal | None = None
+    charged: Literal["once", "year", "month"] = "once"
     row: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind == "licence" and not self.unit_price and not (self.support or self.maintenance):
-            raise PricingError(f"'{self.description}' is free: say that it is unsupported, or that support is bought.")
+            raise PricingError(
+                f"'{self.description}' is free: say that it is unsupported, that support is bought, or that it is "
+                f"included in another line."
+            )
+        if self.charged != "once" and self.maintenance and self.maintenance.per == "percent":
+            raise PricingError(
+                f"'{self.description}' is paid by the {self.charged}: write its maintenance as an amount."
+            )
+        if self.exchange_rate is not None and not (self.currency and self.exchange_rate > 0):
+            raise PricingError(f"The rate of '{self.description}' needs the currency it is of, and is above 0.")
         if self.discount_percent and self.contracted_price is not None:
             raise PricingError(f"'{self.description}' has either a discount in per cent or a contracted price.")
         if not 0 <= self.discount_percent <= HUNDRED:
@@ -107,16 +124,19 @@ class Line:
 class Discount:
     """Per cent or a fixed amount off the list amounts of some lines, shown apart from them.
 
-    `on` and `of` say which: lines by part number or description, categories, price sources, or all. `rounded_per`
-    says whether the per cent of the sum is rounded, or of each line, or of each unit price. `is_on_rest` takes it off
-    what the discounts before it have left of these lines.
+    It is on the lines that are named (by part number or description), of these categories, of these price sources and
+    of these kinds, all at once: what names nothing leaves none out. `rounded_per` says whether the per cent of the sum
+    is rounded, or of each line, or of each unit price. `is_on_rest` takes it off what the discounts before it have left
+    of these lines.
     """
 
     description: str
     percent: Decimal | None = None
     amount: Decimal | None = None
-    on: Literal["line", "category", "source", "total"] = "total"
-    of: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     columns: Columns = "price"
     rounding: Rounding | Literal["exact"] = "nearest"
     places: int = 2
@@ -132,8 +152,8 @@ class Discount:
             return "write either per cent or an amount."
         if self.percent is not None and not 0 <= self.percent <= HUNDRED:
             return "write per cent from 0 to 100."
-        if (self.on == "total") == bool(self.of):
-            return "name the lines, categories or sources that it is on, or nothing for the total."
+        if unknown := [kind for kind in self.kinds if kind not in KINDS]:
+            return f"there is no kind '{unknown[0]}': write {', '.join(KINDS)}."
         if self.amount is not None and (self.columns == "both" or self.rounded_per != "sum"):
             return "an amount is taken off once, from either the prices or the maintenance."
         if self.rounded_per != "sum" and self.is_on_rest:
@@ -143,18 +163,28 @@ class Discount:
         return ""
 
     def holds_for(self, line: Line) -> bool:
-        if not line.is_discountable:
-            return False
-        if self.on == "line":
-            return line.part_number in self.of or line.description in self.of
-        return self.on == "total" or getattr(line, self.on) in self.of
+        return (
+            line.is_discountable
+            and (not self.lines or line.part_number in self.lines or line.description in self.lines)
+            and (not self.categories or line.category in self.categories)
+            and (not self.sources or line.source in self.sources)
+            and (not self.kinds or line.kind in self.kinds)
+        )
+
+    @property
+    def scope(self) -> str:
+        """Which lines it is on, as ' of source 1 and also of category Server'; empty for all."""
+        named = {"line": self.lines, "category": self.categories, "source": self.sources, "kind": self.kinds}
+        parts = [f" of {name} {' or '.join(names)}" for name, names in named.items() if names]
+        return " and also".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """Line items in one currency, over a term in months.
 
-    `places` are the decimals that amounts are rounded to: each line's, each column's total, or the grand total alone.
+    `places` are the decimals that amounts are rounded to: each unit price and each line's, each line's, each column's
+    total, or the grand total alone.
     `total_places` rounds the grand total further, for instance to whole dollars.
     """
 
@@ -164,7 +194,7 @@ class Sheet:
     discounts: tuple[Discount, ...] = ()
     term_months: int = 36
     places: int = 2
-    rounded_per: Literal["line", "column", "total"] = "line"
+    rounded_per: Literal["unit", "line", "column", "total"] = "line"
     rounding: Rounding = "nearest"
     total_places: int | None = None
     is_large_quantity: bool = False

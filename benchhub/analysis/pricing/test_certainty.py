@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchhub.analysis.pricing.certainty import interval, ratio
+from benchhub.analysis.pricing.certainty import interval, ratio, without_bounds
 from benchhub.analysis.pricing.listed import Price
 from benchhub.analysis.pricing.quote import Order, Throughput, UnlikeMetricsError, measured, quote
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
@@ -37,6 +37,22 @@ def test_from_three_repeats_the_interval_is_that_of_the_mean_throughput():
 def test_repeats_too_far_apart_for_an_interval_leave_the_range_of_prices():
     found = interval(priced("1000", 100.0, 1000.0, 3000.0))
     assert (found.high, found.kind, found.n) == (Decimal(10), "range of repeats", 3)
+
+
+def test_repeats_that_are_not_independent_leave_the_range_of_prices():
+    repeats = (900.0, 1000.0, 1100.0)
+    in_a_row = measured(replace(summarise(repeats), interval=None), repeats, "TPS", "runs 1 to 3")
+    found = interval(replace(priced("1100", *repeats), throughput=in_a_row))
+    assert (found.low, found.kind, found.n) == (Decimal(1), "range of repeats", 3)
+
+
+def test_a_ratio_of_prices_without_bounds_tells_nothing_apart():
+    sure = ratio(priced("1000", 990.0, 1000.0, 1010.0), priced("3000", 990.0, 1000.0, 1011.0))
+    assert sure.is_distinguishable
+    found = without_bounds(sure)
+    assert (found.value, found.kind, found.probability_cheaper) == (sure.value, "withheld", None)
+    assert not found.is_distinguishable
+    assert "nothing says how sure this is: they were run one after the other" in found.sentence
 
 
 def test_a_derived_throughput_has_the_range_that_it_was_given():

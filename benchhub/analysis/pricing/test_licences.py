@@ -45,6 +45,13 @@ RESERVED = {"payment": "hourly", "reserved_years": 1}
         # Packs
         ("100", {"pack": 16}, "9600", "0"),  # 3 x 32 x 100: 20 cores take 2 packs of 16
         ("1000", {"pack": 16, "is_price_per_pack": True}, "6000", "0"),  # 3 x 2 packs x 1,000
+        # Tiers count packs: 5 x 100 + 5 x 50 a year
+        (
+            "100",
+            {"pack": 2, "is_price_per_pack": True, "tiers": [{"from_units": 6, "percent_off": "50"}]},
+            "2250",
+            "0",
+        ),
         # Discount and contract
         ("100", {"discount_percent": "15"}, "5100", "0"),  # 3 x 2,000 x 0.85
         ("100", {"contracted_price": "80"}, "4800", "0"),  # 3 x 20 x 80
@@ -83,6 +90,14 @@ RESERVED = {"payment": "hourly", "reserved_years": 1}
             "1500",
             "990",
         ),
+        # Contracted: 20 x 80 once; support on the list price 3 x 0.22 x 2,000, on what is paid 3 x 0.22 x 1,600
+        ("100", {"payment": "perpetual", "support_percent": "22", "contracted_price": "80"}, "1600", "1320"),
+        (
+            "100",
+            {"payment": "perpetual", "support_percent": "22", "contracted_price": "80", "support_on": "discounted"},
+            "1600",
+            "1056",
+        ),
         # By the hour: 730 x 12 x 3 = 26,280 h
         ("0.10", {"payment": "hourly"}, "52560", "0"),  # 26,280 x 20 x 0.10
         ("0.10", {"payment": "hourly", "hours_per_month": "720"}, "51840", "0"),  # 25,920 x 2
@@ -95,6 +110,8 @@ RESERVED = {"payment": "hourly", "reserved_years": 1}
         ("0.10", {**RESERVED, "reserved_percent_off": "40", "reserved_upfront_percent": "50"}, "31536", "0"),
         # Part upfront as an amount: 3 x (20 x 200 + 8,760 x 2 x 0.5) = 3 x (4,000 + 8,760)
         ("0.10", {**RESERVED, "reserved_percent_off": "50", "reserved_upfront": "200"}, "38280", "0"),
+        # A discount is off both parts: 3 x (0.9 x 4,000 + 8,760 x 1.80) = 3 x (3,600 + 15,768)
+        ("0.10", {**RESERVED, "reserved_upfront": "200", "discount_percent": "10"}, "58104", "0"),
         # Two years cover three only twice: 2 x 17,520 h x 2
         ("0.10", {"payment": "hourly", "reserved_years": 2}, "70080", "0"),
         ("0.10", {"payment": "hourly", "reserved_years": 3}, "52560", "0"),  # 1 x 26,280 h x 2

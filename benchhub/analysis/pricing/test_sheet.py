@@ -41,9 +41,9 @@ OLTP = sheet(
     line("trade-in", "-500.00", 1, "1", "Server hardware", is_discountable=False),
     discounts=(
         # 14.5% of 13,946.99 = 2,022.31355, and of 1,800 = 261.00
-        Discount("large volume", percent=Decimal("14.5"), on="source", of=("1",), columns="both"),
+        Discount("large volume", percent=Decimal("14.5"), sources=("1",), columns="both"),
         # 5% of what is left, 13,946.99 - 2,022.31 = 11,924.68: 596.234
-        Discount("cash", percent=Decimal(5), on="source", of=("1",), is_on_rest=True),
+        Discount("cash", percent=Decimal(5), sources=("1",), is_on_rest=True),
     ),
 )
 
@@ -105,7 +105,7 @@ DECISION = sheet(
     ),
     discounts=(
         # 27% of 56,690.96 = 15,306.5592, down to whole dollars
-        Discount("volume", percent=Decimal(27), on="category", of=("Hardware",), rounding="down", places=0),
+        Discount("volume", percent=Decimal(27), categories=("Hardware",), rounding="down", places=0),
         # 9.2% of 14,880 + 7,679.99 + 14,784 = 37,343.99: 3,435.64708
         Discount("prepaid service", percent=Decimal("9.2"), columns="maintenance"),
     ),
@@ -130,7 +130,7 @@ YEN = sheet(
     line("software", "999.95", 2, kind="licence", currency="USD"),
     currency="JPY",
     places=0,
-    discounts=(percent("12.5", on="line", of=("S",), rounded_per="unit", rounding="down", places=0),),
+    discounts=(percent("12.5", lines=("S",), rounded_per="unit", rounding="down", places=0),),
     rates=(Rate("USD", "JPY", Decimal("151.37"), date(2026, 1, 5), "a bank"),),
 )
 
@@ -199,13 +199,18 @@ def test_maintenance_for_the_term_is_not_stretched_over_another_term():
         (percent("10", places=0), "3"),
         (percent("10", rounded_per="line"), "3.05"),  # 0.045 -> 0.05, + 1.00 + 2.00
         (percent("10", rounded_per="unit"), "3.06"),  # 3 x (0.015 -> 0.02) + 1.00 + 2.00
-        (percent("10", on="source", of=("1",)), "1.05"),  # 10.45 x 0.1 = 1.045
-        (percent("10", on="source", of=("1", "2")), "3.05"),
-        (percent("10", on="category", of=("B",)), "2.00"),
-        (percent("10", on="line", of=("P",)), "1.00"),
-        (percent("10", on="line", of=("three",)), "2.00"),
-        (percent("10", on="category", of=("B",), columns="maintenance"), "0.50"),  # 5.00 x 0.1
-        (percent("10", on="category", of=("B",), columns="both"), "2.50"),
+        (percent("10", sources=("1",)), "1.05"),  # 10.45 x 0.1 = 1.045
+        (percent("10", sources=("1", "2")), "3.05"),
+        (percent("10", categories=("B",)), "2.00"),
+        (percent("10", kinds=("hardware",)), "2.05"),  # 20.45 x 0.1 = 2.045
+        (percent("10", kinds=("hardware", "licence")), "3.05"),
+        (percent("10", sources=("1",), kinds=("hardware",)), "0.05"),  # 0.45: what is both
+        (percent("10", sources=("1", "2"), categories=("A",), kinds=("licence",)), "1.00"),
+        (percent("10", sources=("1",), lines=("P", "three")), "1.00"),  # 'three' is of another source
+        (percent("10", lines=("P",)), "1.00"),
+        (percent("10", lines=("three",)), "2.00"),
+        (percent("10", categories=("B",), columns="maintenance"), "0.50"),  # 5.00 x 0.1
+        (percent("10", categories=("B",), columns="both"), "2.50"),
         (Discount("fixed", amount=Decimal("7.77")), "7.77"),
         (Discount("fixed", amount=Decimal("1.23"), columns="maintenance"), "1.23"),
     ],
@@ -213,7 +218,7 @@ def test_maintenance_for_the_term_is_not_stretched_over_another_term():
 def test_discounts_are_on_lines_categories_sources_or_the_total_and_rounded_as_they_say(discount, off):
     lines = (
         line("one", "0.15", 3, "1", "A"),
-        line("two", "10.00", 1, "1", "A", part_number="P"),
+        line("two", "10.00", 1, "1", "A", part_number="P", kind="licence"),
         line("three", "20.00", 1, "2", "B", maintenance=Maintenance("term", Decimal(5))),
     )
     found = total(sheet(*lines, discounts=(discount,)))
@@ -225,7 +230,7 @@ def test_discounts_are_on_lines_categories_sources_or_the_total_and_rounded_as_t
 
 def test_a_discount_on_the_rest_counts_only_what_fell_on_its_own_lines():
     lines = (line("one", "100", source="1"), line("two", "300", source="2"))
-    discounts = (percent("10"), percent("50", on="source", of=("1",), is_on_rest=True))
+    discounts = (percent("10"), percent("50", sources=("1",), is_on_rest=True))
     # 10% of 400 = 40, of which 10 fall on the first line; 50% of 100 - 10 = 45
     assert [taken.price for taken in total(sheet(*lines, discounts=discounts)).taken] == [40, 45]
 
@@ -278,12 +283,11 @@ def test_free_software_is_0_with_a_mark_and_refused_without():
     [
         (lambda: Discount("d"), "either per cent or an amount"),
         (lambda: percent("101"), "0 to 100"),
-        (lambda: percent("10", on="source"), "name the lines"),
-        (lambda: percent("10", of=("1",)), "name the lines"),
+        (lambda: percent("10", kinds=("box",)), "there is no kind 'box': write hardware"),
         (lambda: Discount("d", amount=Decimal(1), columns="both"), "taken off once"),
         (lambda: percent("10", rounded_per="line", is_on_rest=True), "round the sum"),
         (lambda: percent("10", rounded_per="unit", columns="both"), "only prices have a unit price"),
-        (lambda: sheet(line("one", "1"), discounts=(percent("10", on="source", of=("9",)),)), "is on no line"),
+        (lambda: sheet(line("one", "1"), discounts=(percent("10", sources=("9",)),)), "is on no line"),
         (lambda: line("one", "1", discount_percent=Decimal(101)), "from 0 to 100"),
         (lambda: line("one", "1", discount_percent=Decimal(1), contracted_price=Decimal(1)), "either a discount"),
         (lambda: line("one", "1", -1), "write a credit as a price below 0"),
@@ -310,7 +314,7 @@ def test_the_sheet_is_available_when_its_last_line_is():
 
 def test_the_derivation_names_part_source_date_and_every_discount():
     made = line("server", "1000", 2, part_number="A1", priced_on=date(2026, 1, 1), row=7)
-    found = total(sheet(made, discounts=(percent("10", on="source", of=("1",)),)))
+    found = total(sheet(made, discounts=(percent("10", sources=("1",)),)))
     assert [str(step) for step in found.steps] == [
         "Line: server, 2 x 1,000 USD = 2,000 USD (list price 7, part A1, 2026-01-01, source: 1).",
         "Discount: discount, 10% of 2,000 USD prices of source 1 is 200 USD.",

@@ -20,6 +20,7 @@ lines_of_any_kind = st.lists(
         source=st.sampled_from(["1", "2"]),
         maintenance=st.none() | st.builds(Maintenance, st.just("year"), cents, st.none() | st.integers(0, 60)),
         is_discountable=st.booleans(),
+        charged=st.sampled_from(["once", "year", "month"]),
     ),
     min_size=1,
     max_size=8,
@@ -41,7 +42,7 @@ sheets = st.builds(
     ),
     lines_of_any_kind,
     any_discounts,
-    rounded_per=st.sampled_from(["line", "column", "total"]),
+    rounded_per=st.sampled_from(["unit", "line", "column", "total"]),
     places=st.sampled_from([0, 2]),
     total_places=st.sampled_from([None, 0]),
 )

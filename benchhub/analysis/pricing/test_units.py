@@ -87,6 +87,8 @@ def counted(machine, /, quantity=1, users=None, **rules):
         # vCPUs per licence, with SMT on and off
         (VM_ON, {"metric": "vcpu", "vcpus_per_licence_smt": 2}, 4),  # ceil(7 / 2)
         (VM_OFF, {"metric": "vcpu", "vcpus_per_licence_smt": 2}, 7),  # 7 / 1
+        (VM_OFF, {"metric": "vcpu", "vcpus_per_licence_no_smt": 2}, 4),  # ceil(7 / 2)
+        (VM_ON, {"metric": "vcpu", "vcpus_per_licence_smt": 4, "vcpus_per_licence_no_smt": 2}, 2),  # ceil(7 / 4)
         (X86, {"metric": "vcpu", "vcpus_per_licence_smt": 2}, 60),  # 120 / 2
         (SMALL, {"metric": "vcpu", "vcpus_per_licence_smt": 2}, 2),  # one thread per core: SMT is off, 2 / 1
         # Memory in blocks

@@ -48,14 +48,14 @@ def throughput(curve: Curve, level: Level, why: str = "") -> Throughput:
 
 
 def latency_ms(level: Level) -> float | None:
-    """The worst repeat's 95th percentile where one is known, otherwise the average."""
-    return level.latency_average_ms if level.worst_p95_ms is None else level.worst_p95_ms
+    """The 95th percentile of all transactions of the repeats where it is known, otherwise the average."""
+    return level.latency_average_ms if level.latency_p95_ms is None else level.latency_p95_ms
 
 
 def _words(curve: Curve, level: Level, terms: Terms) -> str:
     clients = counted_clients(level.clients)
     if terms.load == WITHIN:
-        which = "average latency" if level.worst_p95_ms is None else "p95 of the worst repeat"
+        which = "average latency" if level.latency_p95_ms is None else "p95 latency"
         return f"at {clients}, {which} {significant(latency_ms(level) or 0, 3)} ms"
     if terms.clients is not None:
         return f"at {clients}"

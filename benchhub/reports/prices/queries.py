@@ -10,7 +10,7 @@ from functools import cached_property
 from django.db.models import prefetch_related_objects
 
 from benchhub.analysis.pricing.money import Rate
-from benchhub.catalog.models import ExchangeRate, LicenceModel, ListPrice, PriceSheet
+from benchhub.catalog.models import ExchangeRate, Hardware, LicenceModel, ListPrice, PriceSheet
 from benchhub.catalog.revised import counting_on
 
 
@@ -46,6 +46,11 @@ class Known:
         """Sentences of steps that were written already, by identity: a sheet's lines stand under each licence."""
         return {}
 
+    @cached_property
+    def places(self) -> dict[int, str]:
+        """Where on the page the lines of a sheet are derived already, by the identity of the first step."""
+        return {}
+
     def later(self, model: LicenceModel) -> LicenceModel | None:
         """What has become of a licence model by the last day; None where it is not on offer any more."""
         return self.revised.get(model.pk, model)
@@ -64,19 +69,19 @@ class Known:
         return sorted(priced | reached)
 
 
-def known(hardware: Iterable[int], days: Iterable[date]) -> Known:
+def known(hardware: Iterable[Hardware], days: Iterable[date]) -> Known:
     """What there is to price these with on any of these days; nothing of a later one."""
-    keys, by_day = sorted(set(hardware)), sorted(set(days))
+    bought, by_day = list(dict.fromkeys(hardware)), sorted(set(days))
     all_models = list(LicenceModel.objects.all())
     models, later = (tuple(counting_on(day, all_models)) for day in (by_day[0], by_day[-1]))
-    found = ListPrice.objects.of_licences(all_models) | ListPrice.objects.filter(hardware__in=keys)
-    rows = list(found.by(by_day[-1]).select_related("licence_model").newest_first())
+    found = ListPrice.objects.of_licences(all_models) | ListPrice.objects.of_hardware(bought)
+    rows = list(found.by(by_day[-1]).select_related("licence_model", "hardware").newest_first())
     return Known(
         models,
-        {pk: tuple(row for row in rows if row.hardware_id == pk) for pk in keys},
+        {one.pk: tuple(row for row in rows if row.counts_for(one)) for one in bought},
         {model.pk: tuple(row for row in rows if row.counts_for(model)) for model in {*models, *later}},
         _rates(by_day),
-        _sheets(keys, by_day),
+        _sheets(bought, by_day),
         _revised(models, later),
         _revisions(all_models),
     )
@@ -107,16 +112,16 @@ def _rates(days: Sequence[date]) -> tuple[Rate, ...]:
     return tuple(Rate(row.base, row.quoted, row.value, row.priced_on, row.source) for row in unique.values())
 
 
-def _sheets(keys: Sequence[int], days: Sequence[date]) -> dict[int, tuple[PriceSheet, ...]]:
+def _sheets(hardware: Sequence[Hardware], days: Sequence[date]) -> dict[int, tuple[PriceSheet, ...]]:
     """Lines are read of those sheets alone that count on one of the days."""
-    rows = list(PriceSheet.objects.filter(hardware__in=keys).by(days[-1]))
+    rows = list(PriceSheet.objects.of_hardware(hardware).by(days[-1]))
     counted = {
-        pk: dict.fromkeys(
+        one.pk: dict.fromkeys(
             row
             for day in reversed(days)
-            if (row := next((row for row in rows if row.hardware_id == pk and row.priced_on <= day), None))
+            if (row := next((row for row in rows if row.priced_on <= day and row.counts_for(one)), None))
         )
-        for pk in keys
+        for one in hardware
     }
     prefetch_related_objects([row for own in counted.values() for row in own], "lines", "discounts")
     return {pk: tuple(own) for pk, own in counted.items() if own}

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from benchhub.analysis.pricing.certainty import PriceInterval, PriceRatio, interval, ratio
+from benchhub.analysis.curve import why_withheld
+from benchhub.analysis.pricing.certainty import WITHHELD, PriceInterval, PriceRatio, interval, ratio, without_bounds
 from benchhub.analysis.pricing.money import PricingError, number, rounded
 from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
@@ -35,7 +36,10 @@ class Verdict:
 
     @property
     def unsure_words(self) -> str:
-        return _and(self.unsure) if self.unsure else ""
+        if not self.unsure:
+            return ""
+        later = [found for _, found in self.against if found.kind == WITHHELD]
+        return f"{_and(self.unsure)}{' (run one after the other: no verdict)' if later else ''}"
 
     @property
     def is_lowest(self) -> bool:
@@ -249,27 +253,28 @@ def _judged(rows: Sequence[Row], models: Sequence[LicenceModel]) -> list[Row]:
     """Give the lowest of each column its verdict, unless a price is missing in it or the currencies are unlike."""
     judged = [list(row.cells) for row in rows]
     for column in range(len(models)):
-        cells = [
-            (row.of.system.label, at, cells[column])
-            for at, (row, cells) in enumerate(zip(rows, judged, strict=True))
-            if cells
-        ]
-        if verdict := _verdict([(label, cell) for label, _, cell in cells]):
+        cells = [(row.of, at, cells[column]) for at, (row, cells) in enumerate(zip(rows, judged, strict=True)) if cells]
+        if verdict := _verdict([(of.system.label, of, cell) for of, _, cell in cells]):
             place, found = verdict
             at = cells[place][1]
             judged[at][column] = replace(judged[at][column], verdict=found)
     return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, judged, strict=True)]
 
 
-def _verdict(cells: Sequence[tuple[str, Cell]]) -> tuple[int, Verdict] | None:
-    if any(cell.refusal and not cell.refusal.is_not_eligible for _, cell in cells):
+def _verdict(cells: Sequence[tuple[str, SystemCurve, Cell]]) -> tuple[int, Verdict] | None:
+    if any(cell.refusal and not cell.refusal.is_not_eligible for *_, cell in cells):
         return None
-    found = [(place, label, cell.quote) for place, (label, cell) in enumerate(cells) if cell.quote]
+    found = [(place, label, of, cell.quote) for place, (label, of, cell) in enumerate(cells) if cell.quote]
     if len(found) < 2 or len({quote.currency for *_, quote in found}) > 1 or any(not q.total for *_, q in found):
         return None
-    least = min(found, key=lambda one: one[2].quotient)
-    others = tuple((label, ratio(least[2], quote)) for place, label, quote in found if place != least[0])
+    least = min(found, key=lambda one: one[3].quotient)
+    others = tuple((one[1], _against(least, one)) for one in found if one[0] != least[0])
     return least[0], Verdict(others)
+
+
+def _against(least: tuple[int, str, SystemCurve, Quote], other: tuple[int, str, SystemCurve, Quote]) -> PriceRatio:
+    found = ratio(least[3], other[3])
+    return without_bounds(found) if why_withheld(least[2].curve, other[2].curve) else found
 
 
 def _remark(rows: Sequence[Row]) -> str:
@@ -280,12 +285,12 @@ def _remark(rows: Sequence[Row]) -> str:
 
 
 def _lead(of: Table) -> str:
-    cells = [(f"{row.of.system.label} under {cell.licence}", cell) for row, cell in of.quoted]
+    cells = [(f"{row.of.system.label} under {cell.licence}", row.of, cell) for row, cell in of.quoted]
     found = _verdict(cells)
     if not found:
         return ""
     place, verdict = found
-    label, cell = cells[place]
+    label, _, cell = cells[place]
     assert cell.quote is not None
     said = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {of.unit}"
     if verdict.is_lowest:

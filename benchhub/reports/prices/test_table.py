@@ -8,9 +8,11 @@ from django.http import QueryDict
 from benchhub.analysis import curve
 from benchhub.analysis.curve import RunPoint
 from benchhub.analysis.pricing.money import Rate
+from benchhub.analysis.pricing.steps import step
 from benchhub.bench.models import System
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
 from benchhub.reports.curves import SystemCurve
+from benchhub.reports.templatetags.priced import price_steps
 
 from .queries import Known
 from .table import table
@@ -244,3 +246,22 @@ def test_the_systems_of_report_a_cost_what_it_says():
 def test_there_is_nothing_to_price_without_licence_models_or_curves():
     assert table([], known(), asked("")).rows == ()
     assert table([drawn(1000.0)], Known((), {}, {}), asked("")).licence_models == ()
+
+
+def test_the_lines_of_a_sheet_are_derived_once_on_a_page_and_other_prices_lead_there():
+    found = table([drawn(1000.0)], known(), asked(""))
+    row, lines = found.rows[0], tuple(step("line", "Line: {result}", number) for number in range(8))
+    one, other = (replace(cell, steps=(*lines, step("sheet", "Sheet: {result}", 99))) for cell in row.cells)
+    first, second = price_steps(row, one, found, 1), price_steps(row, other, found, 1)
+    assert (first.count("<li>"), second.count("<li>")) == (9, 2)
+    assert 'their 8 steps stand <a href="#why-0-7">' in second
+    assert "Line: 3" not in second
+    assert "Sheet: 99." in second
+    assert price_steps(row, one, found, 1) == first
+
+
+def test_a_few_lines_are_derived_with_every_price():
+    found = table([drawn(1000.0)], known(), asked(""))
+    row, lines = found.rows[0], (step("line", "Line: {result}", 1),)
+    cells = [replace(cell, steps=lines) for cell in row.cells]
+    assert [price_steps(row, cell, found, 1) for cell in cells] == ["<li>Line: 1.</li>"] * 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from django.http import QueryDict
@@ -11,10 +11,10 @@ from django.http import QueryDict
 from benchhub.analysis.pricing import questions
 from benchhub.analysis.pricing.money import PricingError, money, plain, rounded, years
 from benchhub.analysis.pricing.questions import BreakEven, Crossing, Effect
-from benchhub.analysis.pricing.quote import Cost, Quote, licence_cost, quote_of
+from benchhub.analysis.pricing.quote import Quote, quote_of
 from benchhub.analysis.pricing.sheet import Kind
 from benchhub.analysis.pricing.steps import Step, step
-from benchhub.analysis.pricing.topology import Deployment, Machine, Node
+from benchhub.analysis.pricing.topology import Machine
 from benchhub.catalog.models import LicenceModel
 
 from . import figures
@@ -89,7 +89,7 @@ def break_even(of: Table, about: Subject) -> Panel:
     except PricingError as error:
         return refused(BREAK_EVEN, title, str(error))
     names = (one.name, other.name)
-    rows = tuple(_crossing(of, about.pair, bought, row) for row in found.rows)
+    rows = tuple(_crossing(bought, row) for row in found.rows)
     lines = [
         Line(name, series, counts, [None if cost is None else float(cost) for cost in costs])
         for series, (name, costs) in enumerate(
@@ -101,18 +101,11 @@ def break_even(of: Table, about: Subject) -> Panel:
     return Panel(BREAK_EVEN, title, _crossings(found, names, bought, of), columns, rows, figure)
 
 
-def _crossing(of: Table, pair: tuple[LicenceModel, LicenceModel], bought: Machine, row: Crossing) -> PanelRow:
+def _crossing(bought: Machine, row: Crossing) -> PanelRow:
     is_own = row.cores_per_socket == bought.cores_per_socket
     amounts = tuple(None if cost is None else rounded(cost) for cost in (row.one, row.other))
     cheaper = row.cheaper or ("the same" if row.one is not None else "neither is to be had")
-    steps = _licence_steps(of, pair, bought, row.cores_per_socket)
-    return PanelRow((row.cores_per_socket, *amounts, cheaper), steps, is_marked=is_own)
-
-
-def _licence_steps(of: Table, pair: tuple[LicenceModel, LicenceModel], bought: Machine, cores: int) -> tuple[Step, ...]:
-    grown = Deployment((Node(replace(bought, cores_per_socket=cores)),))
-    found = [licence_cost(of.costs.licence(model), grown, of.costs.terms) for model in pair]
-    return tuple(step for cost in found if isinstance(cost, Cost) for step in cost.steps)
+    return PanelRow((row.cores_per_socket, *amounts, cheaper), row.steps, is_marked=is_own)
 
 
 def _crossings(found: BreakEven, names: tuple[str, str], bought: Machine, of: Table) -> tuple[str, ...]:
@@ -160,8 +153,8 @@ def sensitivity(of: Table, about: Subject, cell: Cell) -> Panel:
     lead = f"{labels[0]}, moves the price of {about.name} most: {rows[0].values[1]:,} to {rows[0].values[2]:,} {unit}."
     more = (
         "Each bar prices the same order again with one setting changed and all else as it is; the line is the present "
-        f"price, {cell.price:,}. What moves nothing is left out: support without a perpetual licence, hours without "
-        "one by the hour."
+        f"price, {cell.price:,}. Left out is what moves nothing (support without a perpetual licence, hours "
+        "without one by the hour) and a term that a price sheet has no price for."
     )
     columns = ("Setting", f"Price at its low end, {unit}", "at its high end", "Difference")
     figure = figures.tornado([figures.label(*label.split(", ")) for label in labels], ends, float(quote.quotient), unit)

@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import comparable, compare_found, compare_page, compare_queries, findings
+from benchhub.reports import comparable, compare_found, compare_page, compare_queries, findings, latencies
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.compare_queries import Key
 from benchhub.reports.prices.queries import known
@@ -29,10 +29,12 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
     chosen, declared = _chosen(keys)
     baseline = next((one for one in chosen if one.key == state.get("baseline")), chosen[0])
     asked = terms(state, at.date())
-    hardware = [one.of.system.hardware_id for one in chosen]
+    hardware = [one.of.system.hardware for one in chosen]
     priced = table([one.of for one in chosen], known(hardware, (asked.day, asked.today)), asked)
     found = compare_found.found(chosen)
     said = findings.context(chosen, baseline, state.get(findings.CEILING, ""))
+    usual, asides, about = comparison_prices.panels(priced, state, [one.key for one in chosen])
+    beside = [*comparison_findings.load_panels(chosen, baseline), said["law"]]
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -48,7 +50,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
             comparison_results.levels(chosen, baseline),
             *comparison_findings.loads(chosen, baseline),
             comparison_findings.section(said, baseline),
-            *comparison_prices.sections(priced, state),
+            *comparison_prices.sections(priced, usual, asides, about),
             *comparison_systems.sections(chosen, found, declared),
         ],
         "tables": [
@@ -56,6 +58,7 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
             *comparison_findings.tables(said, baseline),
             *comparison_prices.tables(priced),
             *comparison_systems.tables(chosen, found),
+            *comparison_prices.of_panels([*beside, *usual, *asides], asked),
         ],
         "bundles": bundles.of_comparison(chosen, found),
         "names": names.of_comparison(chosen, priced, found),
@@ -66,7 +69,8 @@ def document(title: str, remarks: str, state: QueryDict, keys: Sequence[Key], at
 def _chosen(keys: Sequence[Key]) -> tuple[list[Chosen], list[Node]]:
     """The curves, and where their protocols differ, what somebody declared of that."""
     rows = compare_queries.chosen(keys)
-    chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
+    runs = compare_queries.runs(keys)
+    chosen, problems = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
     if problems or len(rows) < len(keys):
         raise NothingToPublishError(" ".join(problems) or "Some of these curves are not there any more.")
     if not chosen:

@@ -10,12 +10,15 @@ from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports import compare_loads, compare_page, findings
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.findings import Finding, Row
+from benchhub.reports.prices.panel import Panel
 from benchhub.reports.templatetags.shown import significant
 
 from .comparison_prices import panel_blocks
 from .comparison_results import from_csv
 
 RATIOS = (("At", False), ("Ratio", True), ("From", True), ("To", True), ("p", True), ("p, of several", True))
+PER_PIECE = "Peak throughput per piece of hardware"
+DIVIDED = "Hardware as bought. Throughput need not grow with cores or clock: this divides, it does not predict."
 TOO_FEW = "No level has three repeats of both, and fewer have neither interval nor test."
 
 
@@ -31,10 +34,13 @@ def section(said: Mapping[str, Any], baseline: Chosen) -> Node:
 
 
 def loads(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:
-    """Figures that a load generator's reports have beside the curves; few have any."""
-    panels = compare_loads.panels(chosen, compare_page.levels(chosen, baseline))
-    blocks = [block for panel in panels for block in panel_blocks(panel, ())]
-    return [nodes.section("loads", "At two loads, and by type of transaction", blocks)] if blocks else []
+    """Percentiles of latency where they are known, and figures that a load generator's reports have."""
+    blocks = [block for panel in load_panels(chosen, baseline) for block in panel_blocks(panel, ())]
+    return [nodes.section("loads", "Loads and latencies", blocks)] if blocks else []
+
+
+def load_panels(chosen: Sequence[Chosen], baseline: Chosen) -> list[Panel]:
+    return compare_loads.panels(chosen, compare_page.levels(chosen, baseline))
 
 
 def _finding(finding: Finding, baseline: Chosen) -> list[Node]:
@@ -46,7 +52,22 @@ def _finding(finding: Finding, baseline: Chosen) -> list[Node]:
     columns = [nodes.column(head, is_number=is_number) for head, is_number in RATIOS]
     columns += [nodes.column("Repeats", is_number=True), nodes.column("Verdict")]
     name = f"ratios-{finding.one.of.series}"
-    return [lead, nodes.table(name, f"Ratios: {title}", columns, map(_row, rows))]
+    return [lead, nodes.table(name, f"Ratios: {title}", columns, map(_row, rows)), *_per_piece(finding, baseline)]
+
+
+def _per_piece(finding: Finding, baseline: Chosen) -> list[Node]:
+    """Peaks divided by what was bought: their ratios stand in the table above."""
+    if not finding.normalised:
+        return []
+    labels = (finding.one.label, baseline.label)
+    columns = [nodes.column("Peak throughput per"), *(nodes.column(label, is_number=True) for label in labels)]
+    rows = [
+        nodes.row([nodes.cell(one.per, role="head"), _number(one.value, 4), _number(one.baseline, 4)])
+        for one in finding.normalised
+    ]
+    name = f"per-piece-{finding.one.of.series}"
+    shown = nodes.table(name, f"{PER_PIECE}: {labels[0]} against {labels[1]}", columns, rows)
+    return [shown, nodes.paragraph(DIVIDED, "caption")]
 
 
 def _row(row: Row) -> Node:

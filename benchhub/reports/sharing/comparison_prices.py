@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -13,10 +13,11 @@ from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports import compare_csv
 from benchhub.reports.compare_page import Chosen
-from benchhub.reports.prices import pictures
+from benchhub.reports.prices import pictures, what_if
 from benchhub.reports.prices.panel import Panel, PanelRow, Value
 from benchhub.reports.prices.table import Cell, Row, Table
 from benchhub.reports.prices.terms import Terms
+from benchhub.reports.prices.what_if import Subject
 
 from .comparison_results import from_csv
 
@@ -25,15 +26,38 @@ DERIVATION = ("discount", "vendor")
 DISCOUNT = ("discount",)
 
 
-def sections(priced: Table, state: QueryDict) -> list[Node]:
+def sections(priced: Table, usual: Sequence[Panel], asides: Sequence[Panel], about: Subject | None) -> list[Node]:
+    """`usual` panels are drawn in any case, `asides` answer what if of the subject."""
     if not priced.rows or not priced.licence_models:
         return []
     found = [nodes.section("prices", f"Price per {priced.unit}", _table(priced))]
-    if model := pictures.drawn(state, priced):
-        panels = [pictures.bars(priced), pictures.against_clients(priced, model), pictures.split(priced)]
-        blocks = [block for panel in panels for block in panel_blocks(panel, about_discount(priced.terms))]
-        found.append(nodes.section("price-figures", "Prices in figures", blocks))
-    return found
+    if about is None:
+        return found
+    drawn = [block for panel in usual for block in panel_blocks(panel, about_discount(priced.terms))]
+    answers = [block for panel in asides for block in _answer(panel, priced.terms)]
+    said = nodes.paragraph(f"These answers are about {about.name}, by the terms above.")
+    return [
+        *found,
+        nodes.section("price-figures", "Prices in figures", drawn),
+        nodes.section("what-if", "What if", [said, *answers]),
+    ]
+
+
+def panels(priced: Table, state: QueryDict, keys: Sequence[str]) -> tuple[list[Panel], list[Panel], Subject | None]:
+    """The figures of prices and those of what if, as the page has them; none where nothing has a price."""
+    about = what_if.subject(state, priced, keys)
+    if about is None:
+        return [], [], None
+    usual = [pictures.bars(priced), pictures.against_clients(priced, about.model), pictures.split(priced)]
+    return usual, what_if.panels(priced, about), about
+
+
+def _answer(panel: Panel, terms: Terms) -> list[Node]:
+    """What moves the price has a price without any discount: beside the present one it tells what that is."""
+    blocks = panel_blocks(panel, about_discount(terms))
+    if panel.name != what_if.SENSITIVITY:
+        return blocks
+    return [{**block, "about": list(about_discount(terms))} for block in blocks]
 
 
 def about_discount(terms: Terms) -> tuple[str, ...]:
@@ -130,6 +154,17 @@ def _exact(value: Value) -> str:
     if value is None or isinstance(value, str):
         return ""
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def of_panels(shown: Iterable[Panel], terms: Terms) -> list[Node]:
+    """The numbers of each figure for programs."""
+    return [_of_panel(panel, terms) for panel in shown if panel.rows]
+
+
+def _of_panel(panel: Panel, terms: Terms) -> Node:
+    found = from_csv(panel.name, panel.title, panel.csv(), {}, {"derivation": list(DERIVATION)})
+    tells_discount = panel.name == what_if.SENSITIVITY and terms.discount_percent
+    return {**found, "about": list(DISCOUNT)} if tells_discount else found
 
 
 def tables(priced: Table) -> list[Node]:

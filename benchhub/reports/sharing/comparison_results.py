@@ -104,7 +104,7 @@ def _cell(cell: Cell | None, is_compared: bool) -> Node:
     notes.append(f"{spread.n} run{'s' * (spread.n > 1)}" + (f", {spread_words(cell)}" if spread.n > 1 else ""))
     if count := len(cell.level.doubts):
         notes.append(f"{count} doubt{'s' * (count > 1)}")
-    tags = [*(["best"] if cell.is_best else []), *_unsure(cell)]
+    tags = [*(["best"] if cell.is_best else []), *([cell.unsure] if cell.unsure else [])]
     median = significant(spread.median, spread.digits)
     return nodes.cell(median, exact=repr(spread.median), notes=notes, tags=tags, role="strong")
 
@@ -120,16 +120,11 @@ def _ratio(cell: Cell) -> str:
     return cell.times or "not in the baseline"
 
 
-def _unsure(cell: Cell) -> list[str]:
-    if cell.is_baseline or cell.ratio is None or not cell.ratio.overlaps:
-        return []
-    return ["not told apart" if cell.ratio.is_tested else "overlap"]
-
-
 def tables(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:
     text = compare_csv.levels(compare_page.levels(chosen, baseline), chosen, baseline)
     unit = baseline.of.curve.unit
     units = dict.fromkeys(("median", "lowest", "highest"), unit)
+    units |= dict.fromkeys(("latency_average_ms", "latency_p95_ms", "latency_p99_ms"), "ms")
     return [from_csv("levels", "Throughput by clients and curve", text, units)]
 
 

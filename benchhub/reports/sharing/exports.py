@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from dataclasses import dataclass
 from io import StringIO
 
 from django.http import HttpResponse
@@ -29,33 +30,65 @@ TYPES: Mapping[str, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file, and the name under which it is kept."""
+
+    content: bytes
+    media_type: str
+    name: str
+
+    @property
+    def response(self) -> HttpResponse:
+        headers = {"Content-Disposition": f'attachment; filename="{self.name}"'}
+        return HttpResponse(self.content, content_type=self.media_type, headers=headers)
+
+
+class NoFileError(Exception):
+    """There is no file of that name; the message says which there are."""
+
+
 def file(of: Projection, name: str) -> HttpResponse:
-    """data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with .tar.gz."""
-    stem, _, kind = name.partition(".")
-    document = canonical.from_bytes(bytes(of.content))
-    if name == JSON_FILE:
-        return _download(bytes(of.content), document, stem, kind)
-    if kind == "csv" and (table := next((one for one in document["tables"] if one["id"] == stem), None)):
-        return _download(table_csv(table).encode(), document, stem, kind)
-    if kind == "tar.gz" and (bundle := next((one for one in document["bundles"] if one["id"] == stem), None)):
-        files = {file["name"]: file["text"] for file in bundle["files"]}
-        return _download(archive(stem, files), document, stem, kind)
-    if kind in ("html", "pdf") and stem in ("page", "report"):
-        return _whole(of, document, stem, kind)
-    offered = [JSON_FILE, "page.html", "report.html", *(f"{one['id']}.csv" for one in document["tables"])]
-    offered += [f"{one['id']}.tar.gz" for one in document["bundles"]]
-    return HttpResponse(f"There is no file of that name: ask for {', '.join(offered)}.", status=404)
-
-
-def _whole(of: Projection, document: Node, stem: str, kind: str) -> HttpResponse:
-    html = render.one_file(document, of.sha256, as_report=stem == "report")
-    if kind == "html":
-        return _download(html.encode(), document, stem, kind)
+    """The file of this name, or a sentence that says why there is none."""
     try:
-        content = _printed(of, html, stem)
+        return made(of, name).response
+    except NoFileError as error:
+        return HttpResponse(str(error), status=404)
     except pdf.NoPdfError as error:
         return HttpResponse(f"{error}\n", status=501, content_type="text/plain; charset=utf-8")
-    return _download(content, document, stem, kind)
+
+
+def made(of: Projection, name: str) -> Made:
+    """data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with .tar.gz.
+
+    Raises NoFileError and NoPdfError.
+    """
+    stem, _, kind = name.partition(".")
+    document = canonical.from_bytes(bytes(of.content))
+    return _made(_content(of, document, stem, kind), document, stem, kind)
+
+
+def _content(of: Projection, document: Node, stem: str, kind: str) -> bytes:
+    if f"{stem}.{kind}" == JSON_FILE:
+        return bytes(of.content)
+    if kind == "csv" and (table := next((one for one in document["tables"] if one["id"] == stem), None)):
+        return table_csv(table).encode()
+    if kind == "tar.gz" and (bundle := next((one for one in document["bundles"] if one["id"] == stem), None)):
+        return archive(stem, {file["name"]: file["text"] for file in bundle["files"]})
+    if kind in ("html", "pdf") and stem in ("page", "report"):
+        html = render.one_file(document, of.sha256, as_report=stem == "report")
+        return html.encode() if kind == "html" else _printed(of, html, stem)
+    raise NoFileError(f"There is no file of that name: ask for {', '.join(names(document))}.")
+
+
+def names(document: Node) -> list[str]:
+    """Of all its files; whether PDF can be had is a matter of the server."""
+    files = [JSON_FILE, "page.html", "report.html", *(["page.pdf", "report.pdf"] if pdf.is_available() else [])]
+    return [
+        *files,
+        *(f"{one['id']}.csv" for one in document["tables"]),
+        *(f"{one['id']}.tar.gz" for one in document["bundles"]),
+    ]
 
 
 def _printed(of: Projection, html: str, name: str) -> bytes:
@@ -94,7 +127,5 @@ def _head(column: Node) -> str:
     return f"{column['name']} ({column['unit']})" if column["unit"] else str(column["name"])
 
 
-def _download(content: bytes, document: Node, stem: str, kind: str) -> HttpResponse:
-    name = f"{slugify(document['title'])[:60] or 'benchhub'}-{stem}.{kind}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(content, content_type=TYPES[kind], headers=headers)
+def _made(content: bytes, document: Node, stem: str, kind: str) -> Made:
+    return Made(content, TYPES[kind], f"{slugify(document['title'])[:60] or 'benchhub'}-{stem}.{kind}")

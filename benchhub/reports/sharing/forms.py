@@ -44,7 +44,7 @@ class LinkForm(CatalogForm):
         min_length=8,
         max_length=128,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="At least 8 characters. Send it by another way than the link.",
+        help_text="At least 8 characters. Send it separately from the link.",
     )
 
     class Meta:

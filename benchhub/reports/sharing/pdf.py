@@ -11,11 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
+from django.conf import settings
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT_S = 90
 FLAGS = (
     "--headless",
     "--disable-gpu",
+    "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -71,8 +74,9 @@ def printed(html: str) -> bytes:
 
 
 def _flags(folder: str) -> list[str]:
-    # Chromium's own sandbox cannot be had by root.
-    return [*FLAGS, f"--user-data-dir={folder}/profile", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    # Chromium's own sandbox cannot be had by root, nor in most containers.
+    has_sandbox = settings.CHROMIUM_SANDBOX and os.geteuid() != 0
+    return [*FLAGS, f"--user-data-dir={folder}/profile", *([] if has_sandbox else ["--no-sandbox"])]
 
 
 def _run(command: list[str], folder: str) -> None:

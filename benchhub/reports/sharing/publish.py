@@ -55,6 +55,19 @@ def projection(of: Snapshot, hidden: Iterable[str]) -> Projection:
     return of.projections.get_or_create(hidden=classes, defaults=made)[0]
 
 
+def comparison_now(state: QueryDict, keys: list[Key]) -> bytes:
+    """The document that a snapshot would have now; nothing is kept. Raises NothingToPublishError."""
+    return _unfrozen(comparison.document("Comparison", "", state, keys, timezone.now(), release()))
+
+
+def published_now(of: Report) -> bytes:
+    return _unfrozen(published.document(of, timezone.now(), release()))
+
+
+def _unfrozen(document: Node) -> bytes:
+    return canonical.to_bytes(project(canonical.from_bytes(canonical.to_bytes(document)), ()))
+
+
 def link(of: Snapshot, hidden: Iterable[str], password: str, by: Any, **fields: Any) -> tuple[Link, str]:
     """A new link, and its token, which cannot be had again."""
     made = Link(snapshot=of, projection=projection(of, hidden), created_by=by, **fields)

@@ -25,23 +25,27 @@ SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js")
 # A report reads from what was tested to what follows; the page begins with what was found.
 REPORT_ORDER = (
     "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "loads", "statistics", "prices",
-    "price-figures", "found", "sources", "settings",
+    "price-figures", "what-if", "found", "sources", "settings",
 )  # fmt: skip
 REPORT_TITLES = {"found": "Conclusions, and how sure they are", "settings": "Appendix: settings, as found"}
 PAGES_KEPT = 64
 
 
 @lru_cache(maxsize=PAGES_KEPT)
-def page(sha256: str, as_report: bool = False) -> tuple[bytes, bytes]:
-    """The shared page of a projection, plain and gzipped. A projection never changes, so neither does its page."""
+def page(sha256: str, as_report: bool = False, picture: str = "") -> tuple[bytes, bytes]:
+    """The shared page of a projection, plain and gzipped. A projection never changes, so neither does its page.
+
+    `picture` is the whole address of its preview card's picture, as other sites ask for one that is whole.
+    """
     content = Projection.objects.filter(sha256=sha256).values_list("content", flat=True)[0]
-    html = html_page(canonical.from_bytes(bytes(content)), sha256, as_report=as_report).encode()
+    html = html_page(canonical.from_bytes(bytes(content)), sha256, as_report=as_report, picture=picture).encode()
     return html, gzip.compress(html, mtime=0)
 
 
-def html_page(document: Node, sha256: str, *, as_report: bool = False) -> str:
-    """Its addresses are relative, so that it holds no token."""
-    return render_to_string("shared/page.html", context(document, sha256, as_report=as_report))
+def html_page(document: Node, sha256: str, *, as_report: bool = False, picture: str = "") -> str:
+    """Its addresses are relative, but that of the picture: without that it holds no token."""
+    shown = {**context(document, sha256, as_report=as_report), "picture": picture}
+    return render_to_string("shared/page.html", shown)
 
 
 def one_file(document: Node, sha256: str, *, as_report: bool = False) -> str:

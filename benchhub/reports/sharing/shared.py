@@ -18,8 +18,10 @@ from benchhub.middleware import POLICY
 from benchhub.release import release
 from benchhub.reports.models import Link
 
+from . import card as cards
 from . import exports, passwords, render
 
+CARD = "card.png"
 View = Callable[..., HttpResponse]
 # Why a link shows nothing, and with which status that is said.
 CLOSED = {
@@ -59,12 +61,25 @@ def page(request: HttpRequest, link: Link, as_report: bool = False) -> HttpRespo
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
-    plain, zipped = render.page(link.projection.sha256, as_report)
+    # Beside the page, whether that is the report or not. Who must type a password first sees no picture either.
+    picture = "" if link.password else request.build_absolute_uri(CARD)
+    plain, zipped = render.page(link.projection.sha256, as_report, picture)
     takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
     response = HttpResponse(zipped if takes_gzip else plain, headers={"ETag": etag, "Vary": "Accept-Encoding"})
     if takes_gzip:
         response.headers["Content-Encoding"] = "gzip"
     return response
+
+
+@by_link
+def card(request: HttpRequest, link: Link) -> HttpResponse:
+    """The picture of a preview card, which is no view of the page. One behind a password has no such address."""
+    etag = f'"{link.projection.sha256[:32]}-{release()}-card"'
+    unchanged = get_conditional_response(request, etag=etag)
+    if unchanged is not None:
+        return unchanged
+    picture = cards.png(link.projection.sha256)
+    return HttpResponse(picture, content_type="image/png", headers={"ETag": etag})
 
 
 @by_link

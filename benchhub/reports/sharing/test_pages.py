@@ -64,7 +64,7 @@ def test_publishing_leads_to_the_snapshot_and_keeps_who_did_it(client, publisher
     assert (made.taken_by, made.comparison, made.title) == (publisher, comparison, "16 or 18 on quokka")
     assert client.get(f"/snapshots/{made.pk}/").status_code == 200
     listed = client.get("/comparisons/").content.decode()
-    assert '<td class="n">1</td>' in listed
+    assert '<td class="n" data-label="Published">1</td>' in listed
 
 
 def test_curves_of_other_protocols_are_not_published(comparison, experiment, systems, publisher):

@@ -2,22 +2,24 @@ import csv
 import io
 import json
 import tarfile
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone
 
 from benchhub.accounts.models import Entry
 from benchhub.analysis.snapshot import canonical
-from benchhub.bench.models import Experiment
+from benchhub.bench.models import Experiment, LatencyHistogram, Run
 from benchhub.catalog.models import ListPrice
 from benchhub.release import release
+from benchhub.reports import compare
 from benchhub.reports.models import Link, Projection, Snapshot
 
-from . import passwords, pdf, render
+from . import passwords, pdf, publish, render
 from .conftest import SECRETS
 
 pytestmark = pytest.mark.django_db
@@ -39,10 +41,37 @@ def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
     found = document(snapshot)
     assert (found["format"], found["version"], found["unit"]) == ("benchhub.snapshot", 1, "TPS")
     assert [section["id"] for section in found["sections"]] == [
-        "found", "curves", "levels", "statistics", "prices", "price-figures", "hardware", "environment", "tuning",
-        "differences", "method", "sources", "settings",
+        "found", "curves", "levels", "statistics", "prices", "price-figures", "what-if", "hardware", "environment",
+        "tuning", "differences", "method", "sources", "settings",
     ]  # fmt: skip
-    assert [table["id"] for table in found["tables"]] == ["levels", "findings", "prices", "systems", "settings"]
+    assert [table["id"] for table in found["tables"]] == [
+        "levels", "findings", "prices", "systems", "settings", "bars", "clients", "split", "sensitivity", "standbys",
+        "pareto",
+    ]  # fmt: skip
+
+
+def test_what_has_no_verdict_and_no_percentile_on_the_page_has_none_in_a_snapshot(comparison, publisher, systems):
+    """One system after the other, a minute each; of one run 1,000 latencies of 3 ms are known, of its fellow none."""
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    runs = list(Run.objects.order_by("system", "position"))
+    for place, run in enumerate(runs):
+        Run.objects.filter(pk=run.pk).update(started_at=noon + place * timedelta(minutes=1))
+    bins = {"lower_us": [3000], "upper_us": [3001], "counts": [1000], "sum_us": 1, "min_us": 3000, "max_us": 3000}
+    for run in runs[:3]:
+        LatencyHistogram.objects.create(run=run, name="latency", **bins)
+    state = QueryDict(comparison.query)
+    found = document(publish.comparison_snapshot(comparison, state, compare.chosen_keys(state), publisher))
+    levels = next(table for table in found["tables"] if table["id"] == "levels")
+    names = [column["name"] for column in levels["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in levels["rows"]]
+    assert [(row["ratio_lowest"], row["ratio_verdict"]) for row in rows][1::2] == [("", "withheld")] * 2
+    # 1 client of 16: both runs; 8 clients: one of two, so that the other may be the worse one.
+    told = {(row["curve"], row["clients"]): (row["latency_p99_ms"], row["latency_samples"]) for row in rows}
+    assert told["PostgreSQL 16", "1"] == ("3.0", "2000")
+    assert told["PostgreSQL 16", "8"] == ("", "")
+    [panel] = [section for section in found["sections"] if section["id"] == "loads"]
+    assert [block["kind"] for block in panel["blocks"]] == ["figure", "paragraph", "paragraph", "table"]
+    assert "no verdict" in json.dumps(found["sections"])
 
 
 def test_a_snapshot_and_what_a_link_shows_of_it_are_never_rewritten(snapshot, share):
@@ -260,8 +289,8 @@ def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(sh
     text = stranger.get(f"{address}report").content.decode()
     heads = [part.partition("</h2>")[0].partition(">")[2] for part in text.split("<h2")[1:]]
     assert heads[0] == "1. Hardware, as bought"
-    assert "11. Conclusions, and how sure they are" in heads
-    assert heads[-2] == "13. Appendix: settings, as found"
+    assert "12. Conclusions, and how sure they are" in heads
+    assert heads[-2] == "14. Appendix: settings, as found"
 
 
 def test_a_reader_can_repeat_each_peak_by_files_that_name_no_host(share, stranger):
@@ -279,7 +308,8 @@ def test_an_unknown_file_names_those_there_are(share, stranger):
     _, address = share()
     answer = stranger.get(f"{address}secrets.csv")
     assert answer.status_code == 404
-    assert b"data.json, page.html, report.html, levels.csv, findings.csv, prices.csv" in answer.content
+    assert b"data.json, page.html, report.html, " in answer.content
+    assert b"levels.csv, findings.csv, prices.csv" in answer.content
 
 
 def test_where_there_is_no_chromium_the_page_and_the_file_say_so(share, stranger, monkeypatch):
@@ -312,3 +342,24 @@ def test_a_shared_page_takes_no_more_than_two_queries_once_it_was_made(share, st
     stranger.get(address)
     with django_assert_num_queries(2):  # the link, and its count of views
         stranger.get(address)
+
+
+def test_what_if_is_frozen_with_the_subject_and_the_numbers_of_the_page(snapshot):
+    found = document(snapshot)
+    section = next(one for one in found["sections"] if one["id"] == "what-if")
+    assert section["blocks"][0]["text"].startswith("These answers are about PostgreSQL 16 under Hardware only,")
+    names = [block["id"] for block in section["blocks"] if block["kind"] == "figure"]
+    assert names == ["sensitivity", "standbys", "pareto"]  # one licence costs something: there is no break-even
+    table = next(one for one in found["tables"] if one["id"] == "standbys")
+    # no standby: 5,000 less 12.5% = 4,375; one: the hardware again
+    totals = [row[[column["name"] for column in table["columns"]].index("Total, EUR")] for row in table["rows"]]
+    assert totals[:2] == ["4375.00", "8750.00"]
+
+
+def test_what_moves_the_price_tells_a_discount_and_goes_with_it(share, stranger):
+    _, told = share()
+    _, hidden = share(["discount"])
+    assert stranger.get(f"{told}sensitivity.csv").status_code == 200
+    assert stranger.get(f"{hidden}sensitivity.csv").status_code == 404
+    text = stranger.get(f"{hidden}data.json").content.decode()
+    assert "Discount on everything" not in text and '"id":"standbys"' in text

@@ -44,7 +44,7 @@ def differences(document: Node) -> list[Difference]:
     asked = _today(document["source"]["query"])
     systems = System.objects.select_related("hardware").in_bulk({_system(row) for row in rows})
     models = LicenceModel.objects.in_bulk({row["licence"] for row in rows})
-    costs = Costs(known([system.hardware_id for system in systems.values()], [asked.day]), asked, asked.day)
+    costs = Costs(known([system.hardware for system in systems.values()], [asked.day]), asked, asked.day)
     return [
         _difference(row, systems[_system(row)], models[row["licence"]], costs, document["unit"])
         for row in rows

@@ -16,10 +16,14 @@ from django.utils.safestring import SafeString, mark_safe
 
 from benchhub.analysis.pricing.steps import Step
 from benchhub.reports.prices.panel import PanelRow
+from benchhub.reports.prices.pictures import why
 from benchhub.reports.prices.queries import Known
+from benchhub.reports.prices.table import Cell, Row, Table
 from benchhub.reports.templatetags.shown import MISSING
 
 register = template.Library()
+OF_LINES = ("line", "maintenance")
+FEW_LINES = 6
 # By whether it holds a number.
 CELL = {True: '<td class="n">', False: "<td>"}
 
@@ -50,6 +54,20 @@ def cells(row: PanelRow) -> SafeString:
 @register.filter
 def derivation(steps: Iterable[Step], known: Known) -> SafeString:
     return mark_safe("".join(f"<li>{_written(step, known)}</li>" for step in steps))
+
+
+@register.simple_tag
+def price_steps(row: Row, cell: Cell, prices: Table, number: int) -> SafeString:
+    """How a price of the table came about. A sheet's many lines are derived under the first price that has them."""
+    place = why(row, cell.model) + (f"-{number}" if number > 1 else "")
+    lines = [step for step in cell.steps if step.kind in OF_LINES]
+    first = prices.known.places.setdefault(id(lines[0]), place) if len(lines) > FEW_LINES else place
+    if first == place:
+        return derivation(cell.steps, prices.known)
+    where = f'<li>Lines: their {len(lines)} steps stand <a href="#{first}">with the first price that has them</a>.</li>'
+    at = cell.steps.index(lines[0])
+    before, after = cell.steps[:at], [step for step in cell.steps[at:] if step.kind not in OF_LINES]
+    return mark_safe(derivation(before, prices.known) + where + derivation(after, prices.known))
 
 
 def _written(step: Step, known: Known) -> str:

@@ -30,7 +30,7 @@ def figure(value: float | None, digits: int = 3) -> SafeString:
 
 @register.filter
 def percent(value: float | None) -> SafeString:
-    return MISSING if value is None else format_html("{} %", f"{value:.1f}")
+    return MISSING if value is None else format_html("{}%", f"{value:.1f}")
 
 
 @register.filter
@@ -116,7 +116,7 @@ def measured(value: Any, unit: str = "") -> SafeString:
     if unit == "bytes":
         return size(int(value))
     shown = format_html("{}", f"{value:,}") if isinstance(value, int) else figure(value, 3)
-    return format_html("{} {}", shown, unit) if unit else shown
+    return format_html("{}{}{}", shown, "" if unit == "%" else " ", unit) if unit else shown
 
 
 def significant(value: float, digits: int) -> str:

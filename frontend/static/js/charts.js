@@ -3,6 +3,8 @@
 (function () {
   "use strict";
   const SERIES_COLOURS = 7;
+  const LABEL_PX = 30;
+  const MARGINS_PX = 90;
   const drawn = new Map();
   const switches = document.querySelectorAll("button[data-switch]");
   const chosen = {};
@@ -36,10 +38,23 @@
     };
   }
 
-  function layout(given, colour, traces) {
+  // Where named values lie close together, only as many are named as have room, from the left.
+  function named(given, traces, width) {
+    if (given.type !== "log" || !given.tickvals?.length) return given;
+    const place = (value) => Math.log2(value / given.tickvals[0]);
+    const places = traces.flatMap((trace) => trace.x || []).map(place).filter(Number.isFinite);
+    const needed = (LABEL_PX * (Math.max(...places) - Math.min(...places))) / (width - MARGINS_PX);
+    let last = -Infinity;
+    const kept = given.tickvals.map((value) => place(value) - last >= needed && ((last = place(value)), true));
+    const only = (values) => values.filter((_, i) => kept[i]);
+    return { ...given, tickvals: only(given.tickvals), ticktext: only(given.ticktext), tickangle: 0 };
+  }
+
+  function layout(given, colour, traces, width) {
+    const levels = { ...given.xaxis, ...given.meta?.axes?.[chosen.axis] };
     return {
       ...given,
-      xaxis: axis({ ...given.xaxis, ...given.meta?.axes?.[chosen.axis] }, colour),
+      xaxis: axis(named(levels, traces, width), colour),
       yaxis: axis(given.yaxis, colour),
       font: { family: colour("text"), size: 13, color: colour("ink") },
       paper_bgcolor: "rgba(0,0,0,0)",
@@ -62,14 +77,18 @@
     });
   }
 
+  function mostLines(traces) {
+    return Math.max(...traces.flatMap((trace) => trace.y || []).map((name) => String(name).split("<br>").length));
+  }
+
   async function draw(chart, text) {
     const figure = JSON.parse(text);
     drawn.set(chart, text);
     chart.hidden = figure.data.length === 0;
     if (chart.hidden) return;
-    // Bars that lie are as many as there are choices: the figure grows with them.
+    // Bars that lie are as many as there are choices, each with a name of some lines: the figure grows with them.
     const bars = figure.layout.meta?.bars;
-    if (bars) chart.style.height = 7 + 3.7 * bars + "rem";
+    if (bars) chart.style.height = 7 + Math.max(3.7, 1.1 * mostLines(figure.data)) * bars + "rem";
     const colour = theme();
     const traces = figure.data.map((trace) => coloured(trace, colour));
     // Nothing leaves for another host: plotly's own button would upload the chart.
@@ -77,7 +96,7 @@
       displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"],
       showSendToCloud: false, plotlyServerURL: "",
     };
-    await Plotly.react(chart, traces, layout(figure.layout, colour, traces), config);
+    await Plotly.react(chart, traces, layout(figure.layout, colour, traces, chart.clientWidth), config);
     chart.classList.add("drawn");
     if (!chart.dataset.clickable) openRunOnClick(chart);
     chart.dataset.clickable = "yes";

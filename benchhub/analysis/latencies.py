@@ -1,0 +1,129 @@
+"""Latencies of repeats together: their histograms are merged, never their percentiles.
+
+The percentile of a level is that of all transactions of its repeats. Where only a share of a run's transactions was
+logged, each logged one stands for as many as it was drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+SAMPLES_ABOVE = 10
+METHOD = (
+    "percentile of all transactions of the repeats, from their merged histograms (bins at most 1/512 wide); not shown "
+    f"where fewer than {SAMPLES_ABOVE} logged transactions are expected above it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Logged transactions of one run by latency in microseconds; bin i counts those in `lower_us[i]` to `upper_us[i]`
+    (not included). `sampling_rate` is the share of transactions that was logged.
+    """
+
+    lower_us: Sequence[int]
+    upper_us: Sequence[int]
+    counts: Sequence[int]
+    min_us: int
+    max_us: int
+    sampling_rate: float = 1.0
+
+    @property
+    def samples(self) -> int:
+        return sum(self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Bins of several runs in the order of latency: (middle in microseconds, transactions that it stands for).
+
+    `samples` were logged. `effective` is how many of one and the same weight would be as good (Kish): fewer, where
+    some stand for more transactions than others.
+    """
+
+    bins: tuple[tuple[float, float], ...]
+    samples: int
+    effective: float
+    min_us: int
+    max_us: int
+
+    def percentile_us(self, share: float) -> float | None:
+        """The latency that this share (between 0 and 1) of the transactions does not exceed; the middle of its bin.
+
+        None where too few samples are expected above it: that is a few accidents, not a property.
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"A percentile is asked for as a share between 0 and 1, not {share}.")
+        # The rounding undoes what binary fractions leave: 0.1 of 100 must be 10, not a little less.
+        if round((1 - share) * self.effective, 6) < SAMPLES_ABOVE:
+            return None
+        rank, seen = round(share * sum(weight for _, weight in self.bins), 6), 0.0
+        for middle, weight in self.bins:
+            seen += weight
+            if round(seen, 6) >= rank:
+                return min(max(middle, self.min_us), self.max_us)
+        return float(self.max_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Of a level: percentiles in milliseconds (None: too few samples), and what stands behind them.
+
+    `samples` are the logged transactions of all `repeats`; `is_sampled` says that others were not logged.
+    """
+
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    repeats: int
+    samples: int
+    is_sampled: bool = False
+
+    @property
+    def words(self) -> str:
+        counted = f"{self.samples:,} {'logged ' if self.is_sampled else ''}transactions"
+        return f"{counted} of {self.repeats} run{'s' * (self.repeats > 1)}"
+
+
+def merge(histograms: Sequence[Histogram]) -> Merged:
+    """All transactions of these runs. Raises ValueError where none was logged."""
+    filled = [one for one in histograms if one.samples]
+    if not filled:
+        raise ValueError("There is no transaction whose latency is known.")
+    most = max(one.sampling_rate for one in filled)
+    weights = [most / one.sampling_rate for one in filled]
+    counted = [one.samples for one in filled]
+    total = sum(weight * count for weight, count in zip(weights, counted, strict=True))
+    squares = sum(weight**2 * count for weight, count in zip(weights, counted, strict=True))
+    return Merged(
+        bins=_bins(filled, weights),
+        samples=sum(counted),
+        effective=total**2 / squares,
+        min_us=min(one.min_us for one in filled),
+        max_us=max(one.max_us for one in filled),
+    )
+
+
+def _bins(histograms: Sequence[Histogram], weights: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    found: dict[float, float] = {}
+    for one, weight in zip(histograms, weights, strict=True):
+        for lower, upper, count in zip(one.lower_us, one.upper_us, one.counts, strict=True):
+            middle = (lower + upper - 1) / 2
+            found[middle] = found.get(middle, 0.0) + weight * count
+    return tuple(sorted(found.items()))
+
+
+def of_repeats(histograms: Iterable[Histogram | None]) -> Latencies | None:
+    """None where the latencies of one repeat are not known: it may be the one that stalled."""
+    each = list(histograms)
+    known = [one for one in each if one is not None]
+    if len(known) < len(each) or not any(one.samples for one in known):
+        return None
+    merged = merge(known)
+    p50, p95, p99 = (_ms(merged.percentile_us(share)) for share in (0.5, 0.95, 0.99))
+    return Latencies(p50, p95, p99, len(known), merged.samples, any(one.sampling_rate < 1 for one in known))
+
+
+def _ms(latency_us: float | None) -> float | None:
+    return None if latency_us is None else latency_us / 1000

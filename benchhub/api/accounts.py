@@ -1,0 +1,158 @@
+"""Who may do what, and who did: one's own account, and for administrators users, tokens and the audit log."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
+from drf_spectacular.helpers import forced_singular_serializer
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers as drf
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.accounts import rights, tokens
+from benchhub.accounts.forms import UserForm
+from benchhub.accounts.models import Entry, Token
+from benchhub.accounts.rights import Role
+
+from . import problems
+from .base import Added, Read, Shown, View
+from .json_forms import serializer_of
+
+ROLES = {str(one.label): one for one in Role}
+PAGES_ONLY = "By a token nobody becomes an administrator, and no administrator's account is changed: use the pages."
+TAKES = serializer_of(UserForm, "UserRequest", role=drf.ChoiceField(choices=list(ROLES), required=False))
+
+
+class UserShown(Shown):
+    role = drf.SerializerMethodField()
+    is_on_all_hosts = drf.SerializerMethodField(help_text="Whether a runner may run on every host.")
+    hosts = drf.SerializerMethodField(help_text="Otherwise on these.")
+
+    class Meta:
+        model = get_user_model()
+        fields: Any = ("id", "url", "username", "role", "is_active", "is_on_all_hosts", "hosts", "last_login")
+
+    def get_role(self, row: Any) -> str:
+        groups = {group.name for group in row.groups.all()}
+        return str((Role.ADMINISTRATOR if row.is_superuser else rights.highest(groups)).label)
+
+    def get_is_on_all_hosts(self, row: Any) -> bool:
+        return bool(hasattr(row, "permit") and row.permit.is_on_all_hosts)
+
+    def get_hosts(self, row: Any) -> list[int]:
+        return sorted(host.pk for host in row.permit.hosts.all()) if hasattr(row, "permit") else []
+
+
+class AccountShown(UserShown):
+    scopes = drf.ListField(child=drf.CharField(), help_text="What this token, or without one the session, opens now.")
+
+    class Meta(UserShown.Meta):
+        fields: Any = ("id", "username", "role", "is_active", "is_on_all_hosts", "hosts", "last_login", "scopes")
+
+    url = None
+
+
+class TokenShown(Shown):
+    """Its text was shown once, when it was made on a page, and is kept nowhere."""
+
+    owner = drf.SlugRelatedField(slug_field="username", read_only=True)
+    state = drf.ChoiceField(choices=["valid", "expired", "revoked"], read_only=True)
+
+    class Meta:
+        model = Token
+        fields = ("id", "url", "owner", "name", "scopes", "state", "created_at", "expires_at", "revoked_at", "used_at")
+
+
+class EntryShown(drf.ModelSerializer):
+    outcome = drf.CharField(read_only=True)
+
+    class Meta:
+        model = Entry
+        fields = ("id", "at", "username", "token", "way", "action", "address", "status", "outcome", "origin")
+
+
+class Account(View):
+    pagination_class = None
+    filter_backends = ()
+    serializer_class = AccountShown
+
+    @extend_schema(responses=forced_singular_serializer(AccountShown))
+    def list(self, request: Request) -> Response:
+        """Who asks, and what that opens."""
+        user: Any = request.user
+        user.scopes = [name for name in tokens.SCOPES if tokens.may(user, request.auth, name)]
+        return Response(self.get_serializer(user).data)
+
+
+class Users(Added):
+    queryset = (
+        get_user_model().objects.select_related("permit").prefetch_related("groups", "permit__hosts").order_by("pk")
+    )
+    serializer_class = UserShown
+    takes = TAKES
+    read_scope = "admin"
+    filterset_fields: ClassVar[Any] = {"username": ["exact", "icontains"], "is_active": ["exact"]}
+    ordering_fields: ClassVar[Any] = ("id", "username")
+
+    def form(self, values: dict[str, Any], instance: Any = None) -> Any:
+        role = str(values.get("role", ""))
+        number = ROLES[role].value if role in ROLES else role
+        self._require_pages(instance, str(number))
+        return UserForm({**values, "role": str(number)}, instance=instance, editor=self.request.user)
+
+    def blank(self, instance: Any = None) -> Any:
+        return UserForm(instance=instance, initial={"role": Role.VIEWER.value}, editor=self.request.user)
+
+    def partial_update(self, request: Request, pk: str) -> Response:  # named by the address
+        """What is left out stays; accounts are shut by `is_active`, and not deleted."""
+        row = self.get_object()
+        self.require_unchanged(row)
+        self.save(self.changed_values(row, request), row)
+        return Response(self.get_serializer(self.get_object()).data)
+
+    def _require_pages(self, row: Any, role: str) -> None:
+        """A token that expires must not be able to make an account that opens everything and stays."""
+        highest = str(Role.ADMINISTRATOR.value)
+        is_of_one = row is not None and rights.role(get_user_model().objects.get(pk=row.pk)) == Role.ADMINISTRATOR
+        if self.request.auth is not None and (is_of_one or role == highest):
+            raise problems.Problem(403, PAGES_ONLY)
+
+
+class Tokens(Read):
+    queryset = Token.objects.select_related("owner").order_by("pk")
+    serializer_class = TokenShown
+    filterset_fields: ClassVar[Any] = {"owner__username": ["exact"], "expires_at": ["gte", "lte"]}
+
+    def get_queryset(self) -> QuerySet[Token]:
+        """One's own; who opens 'admin' sees everybody's."""
+        rows: QuerySet[Token] = super().get_queryset()
+        if getattr(self, "swagger_fake_view", False):  # described, and asked by nobody
+            return rows
+        sees_all = tokens.may(self.request.user, self.request.auth, "admin")
+        return rows if sees_all else rows.filter(owner=self.request.user.pk)
+
+    @extend_schema(request=None, responses=TokenShown)
+    @action(detail=True, methods=["post"])
+    def revoke(self, request: Request, pk: str) -> Response:
+        """Whatever uses it is refused from now on. It cannot be made good again."""
+        row = self.get_object()
+        tokens.revoke(row)
+        return Response(self.get_serializer(self.get_object()).data)
+
+
+class AuditLog(Read):
+    """Who did, or tried to do, what."""
+
+    queryset = Entry.objects.order_by("pk")
+    serializer_class = EntryShown
+    read_scope = "admin"
+    filterset_fields: ClassVar[Any] = {
+        "username": ["exact"], "action": ["exact"], "way": ["exact"], "status": ["exact", "gte", "lt"],
+        "at": ["gte", "lte"],
+    }  # fmt: skip
+    ordering_fields: ClassVar[Any] = ("id", "at")
+    search_fields = ("username", "token", "action", "address", "origin")

@@ -1,0 +1,56 @@
+"""What runs, what comes next on each host, why it waits and when it is expected to start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers as drf
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.bench import queue_page
+
+from .base import View
+
+
+class Waiting(drf.Serializer):
+    """`expected_at` is null where the start depends on a person."""
+
+    run = drf.IntegerField(source="run.pk")
+    experiment = drf.IntegerField(source="run.experiment_id")
+    reasons = drf.ListField(child=drf.CharField(), help_text="Why it does not start now.")
+    expected_at = drf.DateTimeField(allow_null=True)
+    is_due = drf.BooleanField(help_text="Whether it starts with the next look at the queue.")
+
+
+class Lane(drf.Serializer):
+    host = drf.IntegerField(source="host.pk")
+    name = drf.CharField(source="host.name")
+    active = drf.SerializerMethodField(help_text="Runs under way.")
+    queued = drf.IntegerField(help_text="All runs that wait for it.")
+    waiting = Waiting(many=True, source="shown", help_text="The next of them.")
+
+    def get_active(self, lane: Any) -> list[int]:
+        return [run.pk for run in lane.active]
+
+
+class Queue(drf.Serializer):
+    experiments = drf.SerializerMethodField(help_text="Those that wait, in the order in which their runs are taken.")
+    hosts = Lane(many=True, source="lanes", help_text="Those that anything runs on or waits for, and those in trouble.")
+    is_cut = drf.BooleanField(help_text="Whether more runs wait than are looked at.")
+
+    def get_experiments(self, of: Any) -> list[int]:
+        return [experiment.pk for experiment in of["experiments"]]
+
+
+class QueueShown(View):
+    pagination_class = None
+    filter_backends = ()
+    serializer_class = Queue
+
+    @extend_schema(responses=Queue)
+    def list(self, request: Request) -> Response:  # DRF's signature
+        """What comes next, and when. Expected starts are estimates."""
+        return Response(Queue(queue_page.whole(timezone.now())).data)

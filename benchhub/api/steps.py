@@ -1,0 +1,92 @@
+"""Curves read as a series of tuning steps, as on their page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers as drf
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.analysis.tuning import NoTuningError
+from benchhub.reports import compare_page, compare_queries, steps
+
+from . import problems
+from .base import View
+from .comparisons import keys_of, wrong
+
+PARAMETERS = [
+    OpenApiParameter(
+        "curve", OpenApiTypes.STR, required=True, many=True, description="experiment-system; the first is the baseline."
+    ),
+    OpenApiParameter("way", OpenApiTypes.STR, enum=list(steps.WAYS), description="Left out: cumulative."),
+    OpenApiParameter("clients", OpenApiTypes.INT64, description="At this level; left out: at the peaks."),
+]
+
+
+class Effect(drf.Serializer):
+    """Of medians with fewer than three repeats on a side, otherwise of geometric means with a 95% interval."""
+
+    ratio = drf.FloatField(source="value")
+    lowest = drf.FloatField()
+    highest = drf.FloatField()
+    kind = drf.CharField(help_text="What lowest and highest are the ends of.")
+    p = drf.FloatField(allow_null=True)
+    p_of_several = drf.FloatField(source="adjusted_p", allow_null=True)
+    n = drf.IntegerField()
+    before_n = drf.IntegerField(source="baseline_n")
+
+
+class Step(drf.Serializer):
+    number = drf.IntegerField()
+    label = drf.CharField(source="of.label")
+    key = drf.CharField(source="of.key")
+    changed = drf.CharField(source="changes", allow_blank=True)
+    effect = Effect()
+    verdict = drf.CharField()
+    running = drf.FloatField(help_text="How many times the baseline all steps up to here make.")
+
+
+class TuningSeries(drf.Serializer):
+    baseline = drf.CharField(source="baseline.label")
+    way = drf.CharField(source="tuning.way")
+    steps = Step(many=True)
+    total = Effect(source="tuning.total")
+    is_measured = drf.BooleanField(source="tuning.is_measured", help_text="Otherwise the product of single effects.")
+    sentence = drf.CharField()
+
+
+class TuningSteps(View):
+    pagination_class = None
+    filter_backends = ()
+    serializer_class = TuningSeries
+
+    @extend_schema(parameters=PARAMETERS, responses=TuningSeries)
+    def list(self, request: Request) -> Response:
+        """What each of a series of curves gained on the one before, and all of them together."""
+        asked = request._request.GET
+        keys = keys_of(asked, {"way", "clients"})
+        if refused := _refused(asked):
+            raise wrong(refused)
+        chosen, told = compare_page.choose(compare_queries.chosen(keys), compare_queries.runs(keys))
+        if told or len(chosen) < len(keys):
+            raise problems.Problem(409, " ".join(told) or "Some of these curves are not there.")
+        try:
+            found = steps.series(chosen, steps.way_of(asked), asked.get("clients", ""))
+        except NoTuningError as error:
+            raise problems.Problem(409, str(error)) from error
+        return Response(TuningSeries(found).data)
+
+
+def _refused(asked: Mapping[str, Any]) -> dict[str, str]:
+    """What a page would pass over in silence."""
+    found = {}
+    if asked.get("way", "cumulative") not in steps.WAYS:
+        found["way"] = f"Choose {' or '.join(steps.WAYS)}."
+    clients = asked.get("clients", "1")
+    if not (clients.isascii() and clients.isdecimal() and len(clients) < 10):
+        found["clients"] = "Write a number of clients that all curves have."
+    return found

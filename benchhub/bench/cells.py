@@ -1,0 +1,10 @@
+"""Cells of CSV files that somebody may open with a spreadsheet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def harmless(cell: Any) -> Any:
+    """A name that a spreadsheet would take for a formula is kept as text."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell

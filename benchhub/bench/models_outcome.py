@@ -1,0 +1,107 @@
+"""What an attempt at a run leaves: its files as they were, and what was read out of them."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Evidence(models.Model):
+    """One file of an attempt, byte for byte, so that a later parser can read it again."""
+
+    attempt = models.ForeignKey("Attempt", models.PROTECT, related_name="evidence")
+    name = models.CharField(max_length=120)
+    content = models.BinaryField()
+    size_bytes = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    remark = models.TextField(blank=True, help_text="What was left out, where the file was too large.")
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["attempt", "name"], name="evidence_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def text(self) -> str:
+        return bytes(self.content).decode("utf-8", errors="replace")
+
+
+class Result(models.Model):
+    """What a run that ended well measured. A run without this row is not a point on any curve."""
+
+    run = models.OneToOneField("Run", models.PROTECT, related_name="result")
+    attempt = models.ForeignKey("Attempt", models.PROTECT)
+    throughput = models.FloatField()
+    unit = models.CharField(max_length=12)
+    latency_average_ms = models.FloatField(null=True)
+    latency_p50_ms = models.FloatField(null=True)
+    latency_p95_ms = models.FloatField(null=True)
+    latency_p99_ms = models.FloatField(null=True)
+    measures = models.JSONField()
+    doubts = models.JSONField(default=list)
+    remarks = models.JSONField(default=list)
+    parser = models.CharField(max_length=40)
+    parsed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(throughput__gt=0), name="result_has_throughput")]
+
+    def __str__(self) -> str:
+        return f"{self.throughput:.0f} {self.unit}"
+
+
+class Found(models.Model):
+    """Facts as found around a run: settings, version, host, differences over the measured part."""
+
+    run = models.OneToOneField("Run", models.PROTECT, related_name="found")
+    settings = models.JSONField(default=dict)
+    server = models.JSONField(default=dict)
+    host = models.JSONField(default=dict)
+    deltas = models.JSONField(default=dict)
+    differences = models.JSONField(default=list, help_text="Where what was found is not what was asked for.")
+    facts_digest = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"facts of run {self.run_id}"
+
+
+class Series(models.Model):
+    """One metric of a run over time, one compact value."""
+
+    run = models.ForeignKey("Run", models.PROTECT, related_name="series")
+    metric = models.CharField(max_length=40)
+    unit = models.CharField(max_length=12)
+    start_epoch_s = models.FloatField()
+    step_s = models.FloatField()
+    values = ArrayField(models.FloatField(null=True))
+
+    class Meta:
+        verbose_name_plural = "series"
+        constraints = [models.UniqueConstraint(fields=["run", "metric"], name="series_once")]
+
+    def __str__(self) -> str:
+        return f"{self.metric} of run {self.run_id}"
+
+
+class LatencyHistogram(models.Model):
+    """Latencies of a run's transactions by script, reduced to bins as they streamed."""
+
+    run = models.ForeignKey("Run", models.PROTECT, related_name="histograms")
+    name = models.CharField(max_length=120)
+    lower_us = ArrayField(models.BigIntegerField())
+    upper_us = ArrayField(models.BigIntegerField())
+    counts = ArrayField(models.BigIntegerField())
+    sum_us = models.BigIntegerField()
+    min_us = models.BigIntegerField()
+    max_us = models.BigIntegerField()
+    sampling_rate = models.FloatField(default=1)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="histogram_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of run {self.run_id}"

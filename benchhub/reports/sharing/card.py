@@ -1,0 +1,207 @@
+"""The picture of a preview card: title, first finding and curves, drawn of what a link shows and of no more."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from benchhub.analysis.snapshot import canonical
+from benchhub.analysis.snapshot.nodes import Node
+from benchhub.reports.models import Projection
+
+if TYPE_CHECKING:
+    from PIL.ImageDraw import ImageDraw
+
+WIDTH, HEIGHT = 1200, 630  # what readers of Open Graph crop least
+FINER = 2  # drawn so many times as large, and made smaller: Pillow's lines have steps
+MARGIN = 60
+KEPT = 64
+COLOURS_KEPT = 128
+PAGE, INK, MUTED, RULE, ACCENT = "#ffffff", "#16212b", "#56636f", "#d9e0e6", "#14506b"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568f", "#c98500", "#3f97cf", "#4a4a4a")
+# Corners and turn of a curve's mark, so that nothing hangs on colour alone; no corners is a circle.
+MARKS = ((0, 0), (4, 0), (4, 45), (3, 0), (5, 0), (6, 0), (3, 180))
+MOST_CURVES = 7
+TICKS = 4
+LEFT, TOP, RIGHT, BOTTOM = 170, 340, 800, 550
+PLAIN = str.maketrans({"–": "-", "−": "-", "“": '"', "”": '"', "’": "'", "‘": "'", "…": "..."})
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    name: str
+    series: int
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """All that is drawn. `curves` are those of the first figure that has any; there may be none."""
+
+    title: str
+    summary: str
+    axis: str = ""
+    across: str = ""
+    curves: tuple[Curve, ...] = ()
+
+
+@lru_cache(maxsize=KEPT)
+def png(sha256: str) -> bytes:
+    """Of the projection of this digest, which never changes."""
+    content = Projection.objects.filter(sha256=sha256).values_list("content", flat=True)[0]
+    return drawn(card(canonical.from_bytes(bytes(content))))
+
+
+def card(document: Node) -> Card:
+    figures = [block for section in document["sections"] for block in section["blocks"] if block["kind"] == "figure"]
+    for figure in figures:
+        if curves := tuple(_curves(figure["plotly"])):
+            across = figure["plotly"]["layout"].get("xaxis", {}).get("title", {}).get("text", "")
+            return Card(document["title"], document["summary"], figure["title"], across, curves[:MOST_CURVES])
+    return Card(document["title"], document["summary"])
+
+
+def _curves(plotly: Node) -> Iterator[Curve]:
+    for trace in plotly["data"]:
+        if trace.get("type") != "scatter" or "lines" not in trace.get("mode", ""):
+            continue
+        points = tuple((_number(x), _number(y)) for x, y in zip(trace["x"], trace["y"], strict=True))
+        if len(points) > 1 and all(x > 0 and y >= 0 for x, y in points):
+            yield Curve(trace.get("name", ""), trace.get("meta", {}).get("series", 0), points)
+
+
+def _number(value: Any) -> float:
+    """Below 0 for what is none, as categories are."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return -1.0
+    return number if math.isfinite(number) else -1.0
+
+
+def drawn(of: Card) -> bytes:
+    """PNG of WIDTH x HEIGHT. Pillow costs some 10 MB, so that it is imported by processes that need it."""
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (WIDTH * FINER, HEIGHT * FINER), PAGE)
+    pen = _Pen(ImageDraw.Draw(image))
+    pen.box(0, 0, WIDTH, 14, ACCENT)
+    at = pen.lines(MARGIN, 48, of.title, 46, INK, most=2)
+    pen.lines(MARGIN, at + 14, of.summary, 26, MUTED, most=3 if of.curves else 9)
+    if of.curves:
+        _chart(pen, of)
+    pen.text(MARGIN, HEIGHT - 42, "BenchHub", 22, ACCENT)
+    found = io.BytesIO()
+    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).quantize(COLOURS_KEPT).save(found, "PNG", optimize=True)
+    return found.getvalue()
+
+
+def _chart(pen: _Pen, of: Card) -> None:
+    """Clients by logarithm to the right, as on the page; upwards from 0."""
+    points = [point for curve in of.curves for point in curve.points]
+    step = tick(max(y for _, y in points))
+    most = step * max(1, math.ceil(max(y for _, y in points) / step))
+    first, last = (math.log2(pick(x for x, _ in points)) for pick in (min, max))
+
+    def place(point: Point) -> Point:
+        across = (math.log2(point[0]) - first) / (last - first) if last > first else 0.5
+        return LEFT + 12 + across * (RIGHT - LEFT - 24), BOTTOM - point[1] / most * (BOTTOM - TOP)
+
+    for count in range(round(most / step) + 1):
+        y = BOTTOM - count * step / most * (BOTTOM - TOP)
+        pen.line([(LEFT, y), (RIGHT, y)], RULE if count else MUTED, 2)
+        pen.text(LEFT - 14, y, f"{count * step:,.10g}", 20, MUTED, anchor="rm")
+    for x in _spread_out(sorted({x for x, _ in points}), lambda x: place((x, 0))[0]):
+        pen.text(place((x, 0))[0], BOTTOM + 8, f"{x:,.10g}", 20, MUTED, anchor="ma")
+    pen.text(LEFT, TOP - 34, of.axis, 20, MUTED)
+    pen.text(RIGHT + 14, BOTTOM, of.across, 20, MUTED, anchor="lm")
+    for number, curve in enumerate(of.curves):
+        pen.curve([place(point) for point in curve.points], curve.series)
+        pen.mark(RIGHT + 40, TOP + 14 + 32 * number, curve.series)
+        pen.text(RIGHT + 58, TOP + 14 + 32 * number, curve.name, 22, INK, anchor="lm", width=WIDTH - RIGHT - 58 - 30)
+
+
+def tick(highest: float) -> float:
+    """1, 2 or 5 times a power of ten, so that about TICKS steps reach what is highest."""
+    rough = (highest or 1.0) / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= rough)
+
+
+def _spread_out(values: Sequence[float], place: Any, apart: float = 62) -> list[float]:
+    """Those whose labels do not touch: the first, and each that is far enough from the one before."""
+    kept: list[float] = []
+    for value in values:
+        if not kept or place(value) - place(kept[-1]) >= apart:
+            kept.append(value)
+    return kept
+
+
+class _Pen:
+    """Draws in the measures of the finished picture."""
+
+    def __init__(self, on: ImageDraw) -> None:
+        self.on = on
+
+    def box(self, left: float, top: float, right: float, bottom: float, colour: str) -> None:
+        self.on.rectangle([FINER * one for one in (left, top, right, bottom)], fill=colour)
+
+    def line(self, points: Sequence[Point], colour: str, width: int) -> None:
+        self.on.line([(FINER * x, FINER * y) for x, y in points], fill=colour, width=FINER * width, joint="curve")
+
+    def curve(self, points: Sequence[Point], series: int) -> None:
+        self.line(points, COLOURS[series % len(COLOURS)], 4)
+        for x, y in points:
+            self.mark(x, y, series)
+
+    def mark(self, x: float, y: float, series: int) -> None:
+        corners, turn = MARKS[series % len(MARKS)]
+        colour, at = COLOURS[series % len(COLOURS)], (FINER * x, FINER * y, FINER * 9.0)
+        if corners:
+            self.on.regular_polygon(at, corners, rotation=turn, fill=colour)
+        else:
+            self.on.ellipse([at[0] - at[2], at[1] - at[2], at[0] + at[2], at[1] + at[2]], fill=colour)
+
+    def text(
+        self, x: float, y: float, text: str, size: int, colour: str, *, anchor: str = "la", width: float = math.inf
+    ) -> None:
+        """Cut where it is wider than `width`."""
+        font, shown = _font(size), _drawable(text)
+        while len(shown) > 3 and font.getlength(shown) > FINER * width:
+            shown = shown.removesuffix("...")[:-1].rstrip() + "..."
+        self.on.text((FINER * x, FINER * y), shown, fill=colour, font=font, anchor=anchor)
+
+    def lines(self, x: float, y: float, text: str, size: int, colour: str, *, most: int) -> float:
+        """Wrapped at words; what `most` lines do not hold is cut. Returns where the next line would begin."""
+        for line in _wrapped(_drawable(text), size, most):
+            self.text(x, y, line, size, colour, width=WIDTH - 2 * MARGIN)
+            y += size * 1.3
+        return y
+
+
+def _wrapped(text: str, size: int, most: int) -> list[str]:
+    font, found = _font(size), [""]
+    for word in text.split():
+        longer = f"{found[-1]} {word}".strip()
+        if font.getlength(longer) <= FINER * (WIDTH - 2 * MARGIN) or not found[-1]:
+            found[-1] = longer
+        else:
+            found.append(word)
+    return found if len(found) <= most else [*found[: most - 1], f"{found[most - 1]}..."]
+
+
+def _drawable(text: str) -> str:
+    """Pillow's own font has Latin letters; what it has not is left out, and stands in the card's text."""
+    return "".join(one for one in text.translate(PLAIN) if one.isascii() or 0xA1 <= ord(one) <= 0x17E)
+
+
+@lru_cache
+def _font(size: int) -> Any:
+    from PIL import ImageFont
+
+    return ImageFont.load_default(FINER * size)

@@ -1,0 +1,23 @@
+"""A supervisor for tests that stop, kill and count what it started."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchhub.embedded import proc
+from benchhub.embedded.processes import MARKER, Processes
+
+
+@pytest.fixture
+def own_processes(server_folder: Path) -> Iterator[Processes]:
+    """A supervisor for one test, whose children are all gone afterwards."""
+    folder = server_folder / secrets.token_hex(4)
+    supervisor = Processes(folder, marker=folder.name)
+    yield supervisor
+    supervisor.stop_all()
+    proc.kill_marked(MARKER, f"{supervisor.marker}-target")
+    assert proc.marked(MARKER, supervisor.marker, supervisor.logs) == []

@@ -1,0 +1,128 @@
+"""No page offers a reader what the reader's role or permit refuses; every result stays to be seen."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import Resolver404, resolve, reverse
+
+from benchhub.accounts import policy
+from benchhub.accounts.host_rights import Hosts
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testdata import make_user
+from benchhub.bench import testdata
+from tests.test_pages_axe import PAGES, rows  # noqa: F401  # a fixture
+
+pytestmark = pytest.mark.django_db
+WAY = re.compile(r'\s(?:href|action|formaction|hx-post)="(/[^"]*)"')
+SENT_TO_ITSELF = re.compile(r'<form(?![^>]*\saction=)[^>]*method="post"')
+# What needs no host: the permit does not matter.
+ANYWHERE = {"experiment-new", "experiment-plan", "experiment-tags", "published-publish", "comparability-withdraw"}
+ANYWHERE |= {name for name in policy.RUNNERS if name.startswith(("comparison-", "link-"))}
+ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST
+# They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused, an ended design.
+SOMEWHERE_ELSE = {"run-put-back", "run-rerun", "host-pause", "experiment-resume", "again", "design-again"}
+SOMEWHERE_ELSE |= {"time-remove"}
+CATALOGUE = {f"{kind}-add" for kind in ("host", "instance", "hardware", "price", "licence-model", "workload")}
+
+
+@pytest.fixture
+def offered(client, rows):  # noqa: F811
+    """What the pages that the user may look at lead to: names in urls.py, each with the pages that do."""
+
+    def found(user):
+        client.force_login(user)
+        ways: dict[str, set[str]] = {}
+        for page, row in PAGES.items():
+            kwargs = {"pk": rows[row].pk} if row else {}
+            if page == "login" or policy.least_role(page) != Role.VIEWER:
+                continue
+            text = client.get(reverse(page, kwargs=kwargs), follow=True).content.decode()
+            if SENT_TO_ITSELF.search(text):
+                ways.setdefault(f"{page} itself", set()).add(page)
+            for name in filter(None, map(name_of, WAY.findall(text))):
+                ways.setdefault(name, set()).add(page)
+        return ways
+
+    return found
+
+
+def name_of(address):
+    """Empty for what is none of the pages, such as a style sheet."""
+    try:
+        return resolve(urlsplit(address).path).view_name
+    except Resolver404:
+        return ""
+
+
+def refused(ways, user):
+    """The names that lead nowhere for this user, whatever the host."""
+    pages = {name: found for name, found in ways.items() if ":" not in name and " " not in name}
+    return {name: found for name, found in pages.items() if policy.refusal(user, name, {"pk": 0})}
+
+
+def test_a_viewer_is_offered_nothing_to_change_and_sees_the_results(client, offered, rows):  # noqa: F811
+    viewer = make_user("vera", Role.VIEWER)
+    ways = offered(viewer)
+    assert refused(ways, viewer) == {}
+    assert {name for name in ways if name.endswith(" itself")} == {"token-add itself", "password-change itself"}
+    assert {"experiment", "run", "experiment-curve", "compare", "host", "price-sheet-csv", "evidence"} <= ways.keys()
+    shown = client.get(reverse("experiment", args=[rows["experiment"].pk])).content.decode()
+    assert "Throughput and latency against clients" in shown and ">305<" in shown
+    assert "Download CSV" in shown
+
+
+def test_a_runner_is_offered_what_the_permit_opens_and_not_the_catalogue(offered, rows):  # noqa: F811
+    runner = make_user("rosa", Role.RUNNER, rows["host"])
+    ways = offered(runner)
+    ways = {name: pages for name, pages in ways.items() if name not in policy.ON_THE_HOST}
+    assert refused(ways, runner) == {}
+    assert ways.keys() >= ON_HOSTS - SOMEWHERE_ELSE - policy.ON_THE_HOST
+    assert CATALOGUE.isdisjoint(ways)
+
+
+def test_a_runner_of_another_host_may_plan_and_share_and_is_offered_nothing_else(offered):
+    runner = make_user("otto", Role.RUNNER, testdata.make_host("other", "192.0.2.9"))
+    ways = offered(runner)
+    assert ON_HOSTS.isdisjoint(ways)
+    assert {"experiment-new", "experiment-tags", "link-new"} <= ways.keys()
+
+
+def test_an_administrator_is_offered_everything(offered):
+    ways = offered(get_user_model().objects.create_superuser("ada"))
+    assert ways.keys() >= (ON_HOSTS | CATALOGUE) - SOMEWHERE_ELSE
+
+
+def test_only_runners_start_from_a_published_method(client):
+    client.force_login(make_user("vera", Role.VIEWER))
+    assert client.post(reverse("presets"), {"preset": "report-b"}).status_code == 403
+    client.force_login(make_user("rosa", Role.RUNNER))
+    assert client.post(reverse("presets"), {"preset": "report-b"}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("role", "everywhere", "near", "both", "none"),
+    [
+        (Role.VIEWER, True, False, False, False),
+        (Role.RUNNER, False, True, False, True),
+        (Role.RUNNER, True, True, True, True),
+        (Role.ADMINISTRATOR, False, True, True, True),
+    ],
+)
+def test_the_hosts_of_a_user_are_asked_by_key_or_by_several(role, everywhere, near, both, none):
+    hosts = [testdata.make_host("near", "192.0.2.1"), testdata.make_host("far", "192.0.2.2")]
+    user = make_user("someone", role, hosts[0], everywhere=everywhere)
+    open_to = Hosts(user)
+    assert (hosts[0].pk in open_to) is near
+    assert ({host.pk for host in hosts} in open_to) is both
+    assert ({None, hosts[0].pk} in open_to) is near
+    assert (None in open_to) is none
+
+
+def test_many_hosts_are_asked_for_with_the_queries_of_one(django_assert_num_queries):
+    user = make_user("rosa", Role.RUNNER, host := testdata.make_host())
+    open_to = Hosts(user)
+    with django_assert_num_queries(3):  # groups, permit, its hosts
+        assert all(host.pk in open_to for _ in range(5))
+        assert -1 not in open_to
