@@ -18,6 +18,8 @@ from cryptography.fernet import Fernet
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
+from hypothesis import HealthCheck
+from hypothesis import settings as properties
 
 from benchhub.database_url import database_settings
 from benchhub.embedded import account as accounts
@@ -38,6 +40,9 @@ if "FIELD_KEYS" not in os.environ:
 # Slow on purpose is the real one, by half a second for each user of a test.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
+# How long an example takes says what else the machine does, and nothing of the code.
+properties.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+properties.load_profile("untimed")
 
 CHROMIUM_FLAGS = (
     "--no-sandbox",

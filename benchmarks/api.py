@@ -1,8 +1,9 @@
-"""How many results a second come in over HTTP, and how quickly a shared page is answered from cache.
+"""How many results a second come in over HTTP, beside another Django site that takes results in.
 
 A web process of its own (gunicorn, as in production) with a warehouse of its own takes bulk requests of 1,000 results
 each over the loopback: parsed numbers, and the output that pgbench printed. Limit: 1,000 results a second.
-Client, server and database share the machine.
+codespeed gets the same numbers in the same run by its own bulk request, from the same clients, with a database in the
+same PostgreSQL; where it cannot be installed, the reason is printed. Client, server and database share the machine.
 """
 
 from __future__ import annotations
@@ -13,12 +14,9 @@ import secrets
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 
 from cryptography.fernet import Fernet
@@ -27,11 +25,12 @@ from benchhub.embedded import account as accounts
 from benchhub.embedded import ports, programs
 from benchhub.embedded.postgres import Cluster
 from benchhub.embedded.processes import Processes
+from benchmarks import codespeed, web
+from benchmarks.web import Door
 
 CLONE = Path(__file__).resolve().parent.parent
 LIMIT_PER_S = 1000
 LINES, REQUESTS, CLIENTS = 1000, 5, 2
-PATIENCE_S = 60
 SETUP = """
 import json, sys
 from datetime import timedelta
@@ -50,20 +49,37 @@ print(tokens.issue(user, "bench", ["ingest", "read"], timezone.now() + timedelta
 
 @dataclass(frozen=True)
 class Served:
-    """A BenchHub that answers at `port`, and a token that may bring results in."""
+    """A BenchHub that takes results in at `door`, with its warehouse at `url`."""
 
-    port: int
-    token: str
+    door: Door
+    url: str
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="benchhub-api-") as folder, _served(Path(folder)) as served:
-        rates = {kind: _rate(served, kind) for kind in ("numbers", "output")}
+        rates = {kind: _rate(served.door, _bodies(kind)) for kind in ("numbers", "output")}
+        peer = _peer(served.url)
     for kind, rate in rates.items():
         verdict = "ok" if rate >= LIMIT_PER_S else "TOO SLOW"
         said = f"{CLIENTS} clients, {LINES:,} a request (limit {LIMIT_PER_S:,})"
-        print(f"{kind:>8}: {rate:7,.0f} results/s, {said}  {verdict}")
+        print(f"{kind:>9}: {rate:7,.0f} results/s, {said}  {verdict}")
+    if isinstance(peer, str):
+        print(f"codespeed: not measured, {codespeed.VERSION} does not run here. {peer}")
+    else:
+        times = f"BenchHub takes {rates['numbers'] / peer:.1f} times as many numbers"
+        print(f"codespeed: {peer:7,.0f} results/s, {codespeed.VERSION} on {codespeed.BESIDE[0]}: {times}")
     return 0 if min(rates.values()) >= LIMIT_PER_S else 1
+
+
+def _peer(url: str) -> float | str:
+    """Results a second, or why there is no number."""
+    with tempfile.TemporaryDirectory(prefix="benchhub-codespeed-") as folder:
+        try:
+            with codespeed.served(Path(folder), url) as door:
+                requests = range(CLIENTS * REQUESTS + 1)
+                return _rate(door, [codespeed.body(_results("numbers", n), n) for n in requests])
+        except (codespeed.NotHereError, web.NoAnswerError, OSError) as error:
+            return str(error)
 
 
 @contextmanager
@@ -84,8 +100,9 @@ def _served(folder: Path) -> Iterator[Served]:
         }
         _manage(environment, "migrate", "--verbosity", "0")
         token = _manage(environment, "shell", "--verbosity", "0", "-c", SETUP).split()[-1]
-        with _web(environment) as port:
-            yield Served(port, token)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson"}
+        with web.served(Path(sys.executable), "benchhub.wsgi", CLONE, environment) as port:
+            yield Served(Door(port, "/api/v1/deliveries/", headers, taken=201), cluster.url)
     finally:
         processes.stop_all()
 
@@ -96,56 +113,17 @@ def _manage(environment: dict[str, str], *words: str) -> str:
     return done.stdout
 
 
-@contextmanager
-def _web(environment: dict[str, str]) -> Iterator[int]:
-    port = ports.free_port()
-    words = ["gunicorn", "benchhub.wsgi", "--bind", f"127.0.0.1:{port}", "--workers", "1", "--threads", "8"]
-    web = subprocess.Popen([sys.executable, "-m", *words, "--log-level", "warning"], cwd=CLONE, env=environment)
-    try:
-        _wait_for(port)
-        yield port
-    finally:
-        web.terminate()
-        web.wait(PATIENCE_S)
+def _rate(door: Door, bodies: list[bytes]) -> float:
+    return LINES * (len(bodies) - 1) / web.seconds(door, bodies, CLIENTS)
 
 
-def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        try:
-            connection = HTTPConnection("127.0.0.1", port, timeout=5)
-            connection.request("GET", "/alive")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise SystemExit("The web process does not answer.")
+def _bodies(kind: str) -> list[bytes]:
+    return ["\n".join(map(json.dumps, _results(kind, n))).encode() for n in range(CLIENTS * REQUESTS + 1)]
 
 
-def _rate(served: Served, kind: str) -> float:
-    """Over all requests of all clients, after a first one that fills what the process remembers."""
-    bodies = [_lines(kind, number) for number in range(CLIENTS * REQUESTS + 1)]
-    _send(served, bodies[:1])
-    begun = time.perf_counter()
-    with ThreadPoolExecutor(CLIENTS) as pool:
-        list(pool.map(lambda n: _send(served, bodies[1 + n :: CLIENTS]), range(CLIENTS)))
-    return LINES * (len(bodies) - 1) / (time.perf_counter() - begun)
-
-
-def _send(served: Served, bodies: Sequence[bytes]) -> None:
-    connection = HTTPConnection("127.0.0.1", served.port, timeout=PATIENCE_S)
-    headers = {"Authorization": f"Bearer {served.token}", "Content-Type": "application/x-ndjson"}
-    for body in bodies:
-        connection.request("POST", "/api/v1/deliveries/", body, headers)
-        answer = connection.getresponse()
-        text = answer.read()
-        if answer.status != 201:
-            raise SystemExit(f"{answer.status}: {text[:500].decode()}")
-
-
-def _lines(kind: str, request: int) -> bytes:
-    """Results of 50 levels, 20 repeats each, as a sweep would give them."""
-    return "\n".join(json.dumps(_line(kind, request, number)) for number in range(LINES)).encode()
+def _results(kind: str, request: int) -> list[dict[str, object]]:
+    """Of 50 levels, 20 repeats each, as a sweep would give them."""
+    return [_line(kind, request, number) for number in range(LINES)]
 
 
 def _line(kind: str, request: int, number: int) -> dict[str, object]:

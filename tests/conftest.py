@@ -1,15 +1,17 @@
-"""A supervisor for tests that stop, kill and count what it started."""
+"""What several of these tests share: a supervisor whose children they kill and count, and rows for every page."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchhub.embedded import proc
 from benchhub.embedded.processes import MARKER, Processes
+from tests.everything import everything
 
 
 @pytest.fixture
@@ -21,3 +23,8 @@ def own_processes(server_folder: Path) -> Iterator[Processes]:
     supervisor.stop_all()
     proc.kill_marked(MARKER, f"{supervisor.marker}-target")
     assert proc.marked(MARKER, supervisor.marker, supervisor.logs) == []
+
+
+@pytest.fixture
+def rows() -> dict[str, Any]:
+    return everything()

@@ -12,7 +12,7 @@ from benchhub.accounts.host_rights import Hosts
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
-from tests.test_pages_axe import PAGES, rows  # noqa: F401  # a fixture
+from tests.test_pages_axe import PAGES
 
 pytestmark = pytest.mark.django_db
 WAY = re.compile(r'\s(?:href|action|formaction|hx-post)="(/[^"]*)"')
@@ -28,7 +28,7 @@ CATALOGUE = {f"{kind}-add" for kind in ("host", "instance", "hardware", "price",
 
 
 @pytest.fixture
-def offered(client, rows):  # noqa: F811
+def offered(client, rows):
     """What the pages that the user may look at lead to: names in urls.py, each with the pages that do."""
 
     def found(user):
@@ -62,7 +62,7 @@ def refused(ways, user):
     return {name: found for name, found in pages.items() if policy.refusal(user, name, {"pk": 0})}
 
 
-def test_a_viewer_is_offered_nothing_to_change_and_sees_the_results(client, offered, rows):  # noqa: F811
+def test_a_viewer_is_offered_nothing_to_change_and_sees_the_results(client, offered, rows):
     viewer = make_user("vera", Role.VIEWER)
     ways = offered(viewer)
     assert refused(ways, viewer) == {}
@@ -73,7 +73,7 @@ def test_a_viewer_is_offered_nothing_to_change_and_sees_the_results(client, offe
     assert "Download CSV" in shown
 
 
-def test_a_runner_is_offered_what_the_permit_opens_and_not_the_catalogue(offered, rows):  # noqa: F811
+def test_a_runner_is_offered_what_the_permit_opens_and_not_the_catalogue(offered, rows):
     runner = make_user("rosa", Role.RUNNER, rows["host"])
     ways = offered(runner)
     ways = {name: pages for name, pages in ways.items() if name not in policy.ON_THE_HOST}

@@ -7,30 +7,13 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AnonymousUser
-from django.db import transaction
-from django.db.models.functions import Now
-from django.http import QueryDict
 from django.test import Client
 from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLResolver
 
-from benchhub.bench import live_log, testdata, timetable
-from benchhub.bench.models import Design, Notice, Protocol, Run, Webhook, Window
-from benchhub.catalog.models import (
-    Configuration,
-    ExchangeRate,
-    Hardware,
-    Host,
-    Instance,
-    LicenceModel,
-    ListPrice,
-    PriceSheetDiscount,
-    PriceSheetLine,
-)
-from benchhub.catalog.testdata import make_sheet
-from benchhub.reports import compare, published_files
-from benchhub.reports.models import Comparison
+from benchhub.bench import testdata
+from benchhub.bench.models import Protocol
+from benchhub.reports import published_files
 from benchhub.reports.sharing import publish
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -145,82 +128,6 @@ RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
     .map(found => `${found.id}: ${found.help}: ` + found.nodes.slice(0, 3).map(
         node => node.target + ' ' + node.any.concat(node.all, node.none).map(check => check.message).join('; ')))"""
-
-
-@pytest.fixture
-def rows():
-    """One row of everything that has a page, and an experiment with runs in every state that looks different."""
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
-    licence = LicenceModel.objects.create(name="Per core", metric="core")
-    price = {"currency": "EUR", "priced_on": "2026-01-01", "source": "A list"}
-    ListPrice.objects.create(hardware=hardware, description="Box", amount=2400, **price)
-    ListPrice.objects.create(licence_model=licence, description="A core for a year", amount=100, **price)
-    host = testdata.make_host()
-    system = testdata.make_system("18", host, hardware)
-    experiment = testdata.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
-    run = testdata.make_run(experiment, system, 1, 1)
-    doubt = [{"code": "x", "text": "A doubt."}]
-    testdata.succeeded(run, 300.0, doubts=doubt)
-    testdata.with_everything(run)
-    testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
-    testdata.succeeded(aside := testdata.make_run(experiment, system, 1, 3), 30.0)
-    Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")
-    testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
-    waiting = testdata.make_run(experiment, system, 8, 2)
-    lost = testdata.make_run(experiment, system, 8, 3)
-    testdata.ended(lost, "failed", "Its host was rebooted.")
-    live_log.keep(lost, "err", 0, b"progress: 1.0 s\n")
-    for owner in ({"host": host}, {"experiment": experiment}):
-        Window.objects.create(weekdays=[0, 5], starts_at="20:00", ends_at="06:00", zone="Europe/Berlin", **owner)
-    timetable.expand()
-    Host.objects.update(paused_at=Now(), unreachable_since=Now(), contact_error="It timed out.")
-    server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
-    idle = Instance.objects.create(name="idle", build=system.build, configuration=system.configuration, **server)
-    ExchangeRate.objects.create(base="EUR", quoted="USD", value="1.25", priced_on="2026-01-01", source="A bank")
-    kept = Comparison.objects.create(
-        title="How it scales", query=f"curve={experiment.pk}-{system.pk}", remarks="One box."
-    )
-    state = QueryDict(kept.query)
-    snapshot = publish.comparison_snapshot(kept, state, compare.chosen_keys(state), AnonymousUser())
-    link, _ = publish.link(snapshot, ["host"], "correct horse", None, name="A reader")
-    colleague = get_user_model().objects.create_user("grace")
-    webhook = Webhook.objects.create(
-        name="Chat", url="https://example.org/hook", events=["run.ended"], secret="s", created_by=colleague
-    )
-    Notice.objects.create(webhook=webhook, event="run.ended", experiment=experiment, run=run)
-    return {
-        "colleague": colleague,
-        "webhook": webhook,
-        "comparison": kept,
-        "snapshot": snapshot,
-        "link": link,
-        "sheet": sheet_with_everything(hardware),
-        "idle host": testdata.make_host("idle", "192.0.2.2"),
-        "idle instance": idle,
-        "idle configuration": Configuration.objects.create(name="idle"),
-        "hardware": hardware,
-        "licence": licence,
-        "host": host,
-        "system": system,
-        "instance": system.instance,
-        "configuration": system.configuration,
-        "workload": experiment.workload,
-        "experiment": experiment,
-        "design": experiment.design,
-        "run": run,
-        "waiting": waiting,
-        "lost": lost,
-    }
-
-
-def sheet_with_everything(hardware):
-    """A revision whose form has every kind of row, and whose discount is suspicious."""
-    with transaction.atomic():
-        sheet = make_sheet(hardware=hardware).revise()
-        row = {"of_sheet": sheet, "position": 1, "description": "Server", "category": "Hardware"}
-        PriceSheetLine.objects.create(**row, unit_price=100, maintenance_per="year", maintenance_price=5)
-        PriceSheetDiscount.objects.create(of_sheet=sheet, position=1, description="Volume", percent=30)
-    return sheet
 
 
 @pytest.fixture

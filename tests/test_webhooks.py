@@ -100,7 +100,7 @@ class Outside(ThreadingHTTPServer):
 class Answers(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.seen.append((self.path, dict(self.headers), body))  # type: ignore[attr-defined]
+        self.server.seen.append((self.path, dict(self.headers), body))
         self.send_response(204)
         self.end_headers()
 

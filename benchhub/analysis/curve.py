@@ -131,13 +131,18 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Levels in rising order of clients; never empty. `withheld` says why its repeats have no intervals."""
+    """Levels in rising order of clients; never empty.
+
+    `withheld` says why its means and its peak have no intervals. Where its repeats ran in a row, nothing else that
+    takes them for independent holds either.
+    """
 
     unit: str
     protocol_digest: str
     system_digest: str
     levels: tuple[Level, ...]
     withheld: str = ""
+    is_in_a_row: bool = False
 
     @property
     def place(self) -> str:
@@ -177,10 +182,12 @@ def build(points: Iterable[RunPoint], protocols: Protocols | None = None) -> Cur
     if len({run.system_digest for run in runs}) > 1:
         raise MixedSystemsError("Runs of different systems do not make one curve.")
     levels = _levels(runs)
-    why = turns.IN_A_ROW if turns.repeats_in_a_row([run.start for run in runs if run.start]) else ""
+    in_a_row = turns.repeats_in_a_row([run.start for run in runs if run.start])
+    far_off = outliers.FAR_OFF if outliers.is_far_off([level.values for level in levels]) else ""
+    why = turns.IN_A_ROW if in_a_row else far_off
     if why:
         levels = tuple(replace(level, throughput=replace(level.throughput, interval=None)) for level in levels)
-    return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, levels, why)
+    return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, levels, why, in_a_row)
 
 
 def why_withheld(one: Curve, other: Curve) -> str:

@@ -11,6 +11,12 @@ from .student import t_quantile
 RULE = "Grubbs' test at 1%"
 ALPHA = 0.01
 FEWEST = 4
+FAR = 5.0
+NORMAL_PER_MEDIAN = 1.4826  # standard deviations in a median absolute deviation, of normal values
+FAR_OFF = (
+    "a run lies so far from its fellows that repeats do not scatter as an interval assumes, and rare runs like it may "
+    "be missing where none was seen"
+)
 
 
 def outlier(values: Sequence[float]) -> int | None:
@@ -25,6 +31,18 @@ def outlier(values: Sequence[float]) -> int | None:
     mean = statistics.fmean(values)
     place = max(range(len(values)), key=lambda i: abs(values[i] - mean))
     return place if abs(values[place] - mean) / sd > critical(len(values)) else None
+
+
+def is_far_off(levels: Sequence[Sequence[float]]) -> bool:
+    """Whether a level's outlier lies FAR times further off than the repeats of all these levels usually do.
+
+    A level that has none such may only have been lucky: its interval is then too narrow (`benchmarks/coverage.py`).
+    """
+    off = [[abs(math.log(value / statistics.median(values))) for value in values] for values in levels]
+    usual = [distance for distances in off for distance in distances if distance]
+    places = [(distances, outlier(values)) for distances, values in zip(off, levels, strict=True)]
+    furthest = max((distances[place] for distances, place in places if place is not None), default=0.0)
+    return bool(usual) and furthest > FAR * NORMAL_PER_MEDIAN * statistics.median(usual)
 
 
 def critical(n: int, alpha: float = ALPHA) -> float:

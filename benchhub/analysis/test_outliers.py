@@ -39,3 +39,17 @@ def test_neither_the_unit_nor_the_place_matters(factor, place):
     values = [100.0, 101.0, 99.0, 100.5]
     values.insert(place, 300.0)
     assert outliers.outlier([value * factor for value in values]) == place
+
+
+def test_an_outlier_far_beyond_what_all_levels_scatter_by_is_far_off():
+    """Repeats lie 1% off, one lies 20% off; where others lie 10% off as well, it is as odd as they are."""
+    quiet, odd = [100.0, 101.0, 99.0, 100.5, 99.5], [100.0, 101.0, 99.0, 100.5, 80.0]
+    assert outliers.is_far_off([quiet, odd])
+    loud = [100.0, 110.0, 90.0, 112.0, 89.0]
+    assert not outliers.is_far_off([loud, loud, odd])
+
+
+def test_without_an_outlier_or_any_scatter_nothing_is_far_off():
+    assert not outliers.is_far_off([[100.0, 101.0, 99.0, 100.5, 99.5]])
+    assert not outliers.is_far_off([[100.0] * 5, [90.0] * 5])
+    assert not outliers.is_far_off([[100.0, 50.0], [100.0]])

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.db.models.functions import Now
 from django.http import HttpResponse, QueryDict
+from drf_spectacular.helpers import forced_singular_serializer
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers as drf
@@ -174,7 +175,7 @@ class Comparisons(View):
     filter_backends = ()
     serializer_class = Comparison
 
-    @extend_schema(parameters=PARAMETERS, responses=Comparison)
+    @extend_schema(parameters=PARAMETERS, responses=forced_singular_serializer(Comparison))
     def list(self, request: Request) -> Response:
         """Compare curves, and price them by terms. Like the page, it has its whole state in the address."""
         asked = request._request.GET

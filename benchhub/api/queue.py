@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils import timezone
+from drf_spectacular.helpers import forced_singular_serializer
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as drf
 from rest_framework.request import Request
@@ -50,7 +51,7 @@ class QueueShown(View):
     filter_backends = ()
     serializer_class = Queue
 
-    @extend_schema(responses=Queue)
+    @extend_schema(responses=forced_singular_serializer(Queue))
     def list(self, request: Request) -> Response:  # DRF's signature
         """What comes next, and when. Expected starts are estimates."""
         return Response(Queue(queue_page.whole(timezone.now())).data)

@@ -28,7 +28,7 @@ from .base import FILE, Added, Read, Shown, View
 from .json_forms import serializer_of
 
 DOCUMENT = {(200, "application/json"): OpenApiTypes.OBJECT}
-TYPES = {name.partition(";")[0] for name in exports.TYPES.values()}
+TYPES = sorted({name.partition(";")[0] for name in exports.TYPES.values()})
 FILES = {(200, name): OpenApiTypes.OBJECT if name == "application/json" else OpenApiTypes.BINARY for name in TYPES}
 NAME = OpenApiParameter(
     "name",

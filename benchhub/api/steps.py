@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from drf_spectacular.helpers import forced_singular_serializer
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers as drf
@@ -64,7 +65,7 @@ class TuningSteps(View):
     filter_backends = ()
     serializer_class = TuningSeries
 
-    @extend_schema(parameters=PARAMETERS, responses=TuningSeries)
+    @extend_schema(parameters=PARAMETERS, responses=forced_singular_serializer(TuningSeries))
     def list(self, request: Request) -> Response:
         """What each of a series of curves gained on the one before, and all of them together."""
         asked = request._request.GET

@@ -325,3 +325,9 @@ def test_the_queue_says_what_waits_where_and_why(viewer, admin, waiting, host):
     [lane] = viewer.send("get", "queue/").json()["hosts"]
     assert lane["waiting"][0]["expected_at"] is None
     assert "paused" in " ".join(lane["waiting"][0]["reasons"])
+
+
+def test_an_address_that_leads_nowhere_is_a_problem_whatever_stands_in_it(viewer):
+    for path in ("nothing/", "experiments/a%0Ab/curves/"):
+        answer = viewer.get(f"/api/v1/{path}")
+        assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")

@@ -81,5 +81,5 @@ router.register("published-reports", sharing.PublishedReports, "published")
 urlpatterns = [
     *router.urls,
     path("schema/", Schema.as_view(), name="schema"),
-    re_path(r"^.*$", problems.not_found, name="nowhere"),
+    re_path(r"^[\s\S]*$", problems.not_found, name="nowhere"),
 ]

@@ -64,7 +64,7 @@ def _bars(one: Chosen, place: int, rows: Sequence[Row]) -> dict[str, Any]:
     ratios = [(clients, cell.ratio) for clients, cells in rows if (cell := cells[place]) and cell.ratio]
     return {
         **_bar(one),
-        "x": [f"{clients:,} clients" for clients, _ in ratios],
+        "x": [_at(clients) for clients, _ in ratios],
         "y": [found.value for _, found in ratios],
         "error_y": {
             "type": "data",
@@ -73,6 +73,8 @@ def _bars(one: Chosen, place: int, rows: Sequence[Row]) -> dict[str, Any]:
             "arrayminus": [found.value - found.bounds[0] if found.bounds else 0 for _, found in ratios],
         },
         "text": [ratio.times(found.value) for _, found in ratios],
+        "textposition": "outside",  # within a hatched bar nobody could read it
+        "cliponaxis": False,
         "hovertemplate": "%{x}: %{text}<extra>%{fullData.name}</extra>",
     }
 
@@ -86,7 +88,7 @@ def percentiles(chosen: Sequence[Chosen], clients: int) -> Panel:
         for one in chosen
         if (one.key, name) in known
     ]
-    title = f"90th percentile of response times by type, at {clients:,} client{'s' if clients > 1 else ''}"
+    title = f"90th percentile of response times by type, at {_at(clients)}"
     if not rows:
         return Panel(TYPES, title, refusal="No response times by type are known at this number of clients.")
     lead = "Nine of ten transactions of a type that count took at most so long, over all runs together."
@@ -119,6 +121,10 @@ def _merged(chosen: Sequence[Chosen], clients: int) -> dict[tuple[str, str], flo
 
 def _percentile_us(histograms: Sequence[Histogram]) -> float | None:
     return latencies.merge(histograms).percentile_us(SHARE) if any(one.samples for one in histograms) else None
+
+
+def _at(clients: int) -> str:
+    return f"{clients:,} client{'s' if clients > 1 else ''}"
 
 
 def _number(value: float) -> Decimal:

@@ -271,6 +271,8 @@ def doubts(one: Chosen) -> list[str]:
     """Whatever makes the curve less sure, each as a sentence."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
     kept = [run for run in one.runs if not run.set_aside_at]
+    if one.of.curve.withheld and not one.of.curve.is_in_a_row:
+        said.append(f"Its means and its peak have no intervals: {one.of.curve.withheld}.")
     return [*said, *_changed_facts(kept), *_unfinished(one), *_of_runs(one), *_among_repeats(kept)]
 
 

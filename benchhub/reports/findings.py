@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-from benchhub.analysis import estimate, latencies, noise, peak, ratio
+from benchhub.analysis import estimate, latencies, noise, outliers, peak, ratio
 from benchhub.analysis.curve import Curve, why_withheld
 from benchhub.analysis.estimate import Estimate
 from benchhub.analysis.noise import NoiseFloor
@@ -34,7 +34,8 @@ METHODS = (
     (
         "Withheld",
         "neither interval nor verdict where of two systems on one host one ran after the other (by 9 of 10 pairs of "
-        "their runs, or at each level); no interval of a mean or a peak where the repeats of each level ran in a row",
+        "their runs, or at each level); no interval of a mean or a peak where the repeats of each level ran in a row, "
+        f"or an outlier lies {outliers.FAR:g} times further off than repeats usually do",
     ),
     ("Latency", latencies.METHOD),
 )

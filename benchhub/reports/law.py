@@ -25,7 +25,7 @@ LEAD = (
 
 def panel(curves: Sequence[SystemCurve]) -> Panel:
     """A panel of the curves that the law can be fitted to; a refusal where there is none."""
-    sound = [of for of in curves if not of.curve.withheld]
+    sound = [of for of in curves if not of.curve.is_in_a_row]
     laws = [(of, law) for of in sound if (law := scalability.fit(peak.of_curve(of.curve))) is not None]
     withheld = [f"It is not fitted to {of.system.label}: {of.curve.withheld}." for of in curves if of not in sound]
     if not laws:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchhub.analysis import curve, peak, ratio
+from benchhub.analysis import curve, peak, ratio, turns
 from benchhub.analysis.curve import Curve
 from benchhub.analysis.peak import Levels, PeakRatio, SelectedPeak
 
@@ -28,7 +28,8 @@ def sentence(one: Curve, baseline: Curve, name: str, baseline_name: str) -> str:
 
 def why_withheld(one: Curve, baseline: Curve) -> str:
     """Why the peaks of two curves are not set against each other; empty where they are."""
-    return curve.why_withheld(one, baseline) or one.withheld or baseline.withheld
+    in_a_row = turns.IN_A_ROW if one.is_in_a_row or baseline.is_in_a_row else ""
+    return curve.why_withheld(one, baseline) or in_a_row
 
 
 def of_levels(one: Levels, baseline: Levels, name: str, baseline_name: str, where: str) -> str:

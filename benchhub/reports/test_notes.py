@@ -37,6 +37,16 @@ def test_an_outlier_is_named_and_kept(reader, repeated, systems):
     assert (row["n"], row["outlier_run"], row["lowest"]) == ("6", str(odd.pk), "500.0")
 
 
+def test_an_outlier_that_is_far_off_leaves_its_curve_without_intervals_and_says_so(reader, repeated, systems):
+    testdata.succeeded(testdata.make_run(repeated, systems[0], 8, 6), 500.0)
+    response = reader.get(page_of(repeated))
+    assertContains(response, "PostgreSQL 16 has no intervals: a run lies so far from its fellows", count=1)
+    assertContains(response, "No peak is estimated: a run lies so far from its fellows", count=1)
+    rows = list(csv.DictReader(io.StringIO(reader.get(f"{page_of(repeated)}curve.csv").content.decode())))
+    kinds = {(row["system"], row["low_to_high_is"]) for row in rows}
+    assert kinds == {("PostgreSQL 16", "range of repeats"), ("PostgreSQL 18", "95% interval of the mean")}
+
+
 def test_the_csv_has_the_standard_deviation_and_says_what_its_interval_is(reader, repeated):
     rows = list(csv.DictReader(io.StringIO(reader.get(f"{page_of(repeated)}curve.csv").content.decode())))
     # -1, 1, 0, 0.5 and -0.5% of 300: s = 3 x sqrt(2.5 / 4) = 2.372

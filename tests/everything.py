@@ -1,0 +1,126 @@
+"""One row of everything that has a page, for the tests that look at every page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from django.db.models.functions import Now
+from django.http import QueryDict
+
+from benchhub.bench import live_log, testdata, timetable
+from benchhub.bench.models import Design, Experiment, Notice, Run, System, Webhook, Window
+from benchhub.catalog.models import (
+    Configuration,
+    ExchangeRate,
+    Hardware,
+    Host,
+    Instance,
+    LicenceModel,
+    ListPrice,
+    PriceSheet,
+    PriceSheetDiscount,
+    PriceSheetLine,
+)
+from benchhub.catalog.testdata import make_sheet
+from benchhub.reports import compare
+from benchhub.reports.models import Comparison
+from benchhub.reports.sharing import publish
+
+
+def everything() -> dict[str, Any]:
+    """The rows by name; the experiment has runs in every state that looks different."""
+    catalogue = _priced()
+    host = testdata.make_host()
+    system = testdata.make_system("18", host, catalogue["hardware"])
+    experiment = testdata.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
+    runs = _runs(experiment, system)
+    _times(host, experiment)
+    Host.objects.update(paused_at=Now(), unreachable_since=Now(), contact_error="It timed out.")
+    return {
+        **catalogue,
+        **runs,
+        **_idle(system),
+        **_shared(experiment, system),
+        **_told(experiment, runs["run"]),
+        "sheet": sheet_with_everything(catalogue["hardware"]),
+        "host": host,
+        "system": system,
+        "instance": system.instance,
+        "configuration": system.configuration,
+        "workload": experiment.workload,
+        "experiment": experiment,
+        "design": experiment.design,
+    }
+
+
+def _priced() -> dict[str, Any]:
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    licence = LicenceModel.objects.create(name="Per core", metric="core")
+    price = {"currency": "EUR", "priced_on": "2026-01-01", "source": "A list"}
+    ListPrice.objects.create(hardware=hardware, description="Box", amount=2400, **price)
+    ListPrice.objects.create(licence_model=licence, description="A core for a year", amount=100, **price)
+    ExchangeRate.objects.create(base="EUR", quoted="USD", value="1.25", priced_on="2026-01-01", source="A bank")
+    return {"hardware": hardware, "licence": licence}
+
+
+def _runs(experiment: Experiment, system: System) -> dict[str, Run]:
+    run = testdata.make_run(experiment, system, 1, 1)
+    testdata.succeeded(run, 300.0, doubts=[{"code": "x", "text": "A doubt."}])
+    testdata.with_everything(run)
+    testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
+    testdata.succeeded(aside := testdata.make_run(experiment, system, 1, 3), 30.0)
+    Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")
+    testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
+    waiting = testdata.make_run(experiment, system, 8, 2)
+    lost = testdata.make_run(experiment, system, 8, 3)
+    testdata.ended(lost, "failed", "Its host was rebooted.")
+    live_log.keep(lost, "err", 0, b"progress: 1.0 s\n")
+    return {"run": run, "waiting": waiting, "lost": lost}
+
+
+def _times(host: Host, experiment: Experiment) -> None:
+    for owner in ({"host": host}, {"experiment": experiment}):
+        Window.objects.create(weekdays=[0, 5], starts_at="20:00", ends_at="06:00", zone="Europe/Berlin", **owner)
+    timetable.expand()
+
+
+def _idle(system: System) -> dict[str, Any]:
+    """What nothing refers to, so that it may be deleted or retired."""
+    server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
+    built = {"build": system.build, "configuration": system.configuration}
+    return {
+        "idle host": testdata.make_host("idle", "192.0.2.2"),
+        "idle instance": Instance.objects.create(name="idle", **built, **server),
+        "idle configuration": Configuration.objects.create(name="idle"),
+    }
+
+
+def _shared(experiment: Experiment, system: System) -> dict[str, Any]:
+    query = f"curve={experiment.pk}-{system.pk}"
+    kept = Comparison.objects.create(title="How it scales", query=query, remarks="One box.")
+    state = QueryDict(kept.query)
+    snapshot = publish.comparison_snapshot(kept, state, compare.chosen_keys(state), AnonymousUser())
+    link, _ = publish.link(snapshot, ["host"], "correct horse", None, name="A reader")
+    return {"comparison": kept, "snapshot": snapshot, "link": link}
+
+
+def _told(experiment: Experiment, run: Run) -> dict[str, Any]:
+    colleague = get_user_model().objects.create_user("grace")
+    webhook = Webhook.objects.create(
+        name="Chat", url="https://example.org/hook", events=["run.ended"], secret="s", created_by=colleague
+    )
+    Notice.objects.create(webhook=webhook, event="run.ended", experiment=experiment, run=run)
+    return {"colleague": colleague, "webhook": webhook}
+
+
+def sheet_with_everything(hardware: Hardware) -> PriceSheet:
+    """A revision whose form has every kind of row, and whose discount is suspicious."""
+    with transaction.atomic():
+        sheet = make_sheet(hardware=hardware).revise()
+        row = {"of_sheet": sheet, "position": 1, "description": "Server", "category": "Hardware"}
+        PriceSheetLine.objects.create(**row, unit_price=100, maintenance_per="year", maintenance_price=5)
+        PriceSheetDiscount.objects.create(of_sheet=sheet, position=1, description="Volume", percent=30)
+    return sheet
