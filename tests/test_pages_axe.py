@@ -199,7 +199,7 @@ def test_shared_pages_have_no_serious_fault(tab, rows):
     _, token = publish.link(rows["snapshot"], ["host"], "", None, name="A reader")
     for name in ("shared", "shared-report"):
         open_with_axe(tab, reverse(name, args=[token]))
-        assert tab.locator("main .chart.drawn").count() == 5
+        assert tab.locator("main .chart.drawn").count() == 7
         assert faults(tab) == {}
     tab.goto(reverse("shared", args=["nobody"]))
     add_axe(tab)
