@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
+from playwright.sync_api import expect
 from pypdf import PdfReader
 
 from benchhub.accounts.rights import Role
@@ -89,7 +90,7 @@ def test_from_curves_to_a_page_that_a_stranger_opens_until_the_link_is_withdrawn
     assert "This password is wrong." in fresh.locator("main").inner_text()
     open_with(fresh, address, PASSWORD)
     fresh.locator(".chart.drawn").first.wait_for()
-    fresh.wait_for_function("document.querySelectorAll('.chart.drawn').length === 5")
+    expect(fresh.locator(".chart.drawn")).to_have_count(7)
     assert "18 gives 1.12x the throughput" in fresh.locator("main").inner_text()
     assert not is_too_wide(fresh)
     assert secrets_in(fresh.content()) == []
@@ -126,7 +127,8 @@ def test_one_file_draws_its_figures_without_a_network_and_an_expired_link_shows_
     complaints = []
     fresh.on("console", lambda message: complaints.append(message.text))
     fresh.goto(file.as_uri())
-    fresh.wait_for_function("document.querySelectorAll('.chart.drawn').length === 5")
+    assert fresh.locator(".chart").count() >= 5
+    expect(fresh.locator(".chart.drawn")).to_have_count(fresh.locator(".chart").count())
     assert complaints == []
     fresh.context.set_offline(False)
     Link.objects.filter(pk=link.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
