@@ -17,12 +17,16 @@ FOLDER = CLONE / "docs" / "pictures"
 # By their names in `pages`; what the demonstration has no page for is left out.
 # How much of each is shown when it is wide, in px: to the end of what it is about.
 MAIN_PAGES = {"home": 600, "experiment": 860, "run": 720, "comparison": 860, "experiment-new": 720}
+# These are about their first chart: however wide they are, they are shown to below its end.
+CHARTED = ("experiment", "comparison")
+BELOW_CHART = 30
 WIDE, NARROW = 1440, 360
 NARROW_HEIGHT = 640
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 LIMIT_BYTES = 2_000_000
-DRAWN = "Array.from(document.querySelectorAll('.chart[data-figure]:not([hidden])')).every(c => c.matches('.drawn'))"
+CHART = ".chart[data-figure]:not([hidden])"
+DRAWN = f"Array.from(document.querySelectorAll('{CHART}')).every(c => c.matches('.drawn'))"
 
 
 def main() -> int:
@@ -53,11 +57,22 @@ def _take(browser: Browser, demo: Demonstration, scheme: Scheme, width: int) -> 
 
 def _picture(tab: Page, url: str, name: str, scheme: Scheme, width: int) -> Path:
     file = FOLDER / (f"{name}-{scheme}.png" if width == WIDE else f"{name}-{scheme}-{width}.png")
-    tab.set_viewport_size({"width": width, "height": MAIN_PAGES[name] if width == WIDE else NARROW_HEIGHT})
+    height = MAIN_PAGES[name] if width == WIDE else NARROW_HEIGHT
+    tab.set_viewport_size({"width": width, "height": height})
     tab.goto(url)
     tab.wait_for_function(DRAWN)
+    if name in CHARTED:
+        tab.set_viewport_size({"width": width, "height": max(height, _end_of_chart(tab))})
+        tab.wait_for_function(DRAWN)
     tab.screenshot(path=file)
     return file
+
+
+def _end_of_chart(tab: Page) -> int:
+    """How far down the first chart goes, and a margin, in px; 0 where there is none."""
+    charts = tab.locator(CHART)
+    box = charts.first.bounding_box() if charts.count() else None
+    return round(box["y"] + box["height"]) + BELOW_CHART if box else 0
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ The same as a library:
     client = Client("https://bench.example.org", token)
     client.push([result, ...]); client.queue(plan); client.wait(12); client.curve(12)
 
-A request that could not be sent, or that a server in trouble answered (502, 503, 504), is sent again with the same
-idempotency key, so that nothing is stored or queued twice.
+A request that could not be sent, that came too often (429), or that a server in trouble answered (502, 503, 504), is
+sent again with the same idempotency key, so that nothing is stored or queued twice.
 """
 
 import argparse
@@ -147,6 +147,7 @@ def _parser():
     printed.add_argument("file", help="its stdout, or - for stdin")
     printed.add_argument("--like", required=True, help="JSON with what pgbench does not say (see docs/api.md)")
     printed.add_argument("--clients", type=int, help="in place of that in --like")
+    printed.add_argument("--measured-at", metavar="TIME", help="in place of that in --like: 2026-01-31T02:00:00Z")
     queue = _command(commands, "queue", _queue, "plan an experiment and queue it")
     queue.add_argument("file", help="JSON, or - for stdin")
     wait = _command(commands, "wait", _wait, "wait until an experiment has ended")
@@ -179,6 +180,8 @@ def _pgbench(client, asked):
     result = {**json.loads(_text(asked.like)), "output": {"stdout": _text(asked.file)}}
     if asked.clients:
         result["clients"] = asked.clients
+    if asked.measured_at:
+        result["measured_at"] = asked.measured_at
     return _told(client.push([result]))
 
 
