@@ -193,9 +193,18 @@ def test_what_a_killed_demonstration_left_is_cleared_away(clone: Path) -> None:
     assert run_demo(clone, "stop").stdout == "Nothing of this clone runs.\n"
 
 
-def test_a_web_port_that_is_taken_is_replaced_and_named(clone: Path) -> None:
+def remembered_web_port(clone: Path) -> int:
+    """That of the last start; of one made now where no test of this clone made one."""
     home = account.private_folder(clone) if os.geteuid() == 0 else clone / "var"
-    port = json.loads((home / "ports.json").read_text())["web"]
+    if not (home / "ports.json").exists():
+        with serving(clone) as (demo, _lines):
+            demo.send_signal(signal.SIGTERM)
+            assert demo.wait(60) == 0
+    return int(json.loads((home / "ports.json").read_text())["web"])
+
+
+def test_a_web_port_that_is_taken_is_replaced_and_named(clone: Path) -> None:
+    port = remembered_web_port(clone)
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", port))
