@@ -45,6 +45,13 @@ def values(texts):
     return found
 
 
+def test_the_example_of_the_document_is_read():
+    page = (BASE_DIR / "docs" / "price-sheets.md").read_text()
+    texts = sheet_csv.read(page.partition("```csv\n")[2].partition("```")[0])
+    assert (len(texts.lines), len(texts.discounts), texts.sheet["currency"]) == (6, 1, "EUR")
+    assert values(texts)
+
+
 @given(st.lists(LINE_TEXTS, min_size=1, max_size=4), st.decimals(0, 100, places=6), WORDS)
 def test_what_is_written_is_read_again(lines, percent, name):
     discounts = [
