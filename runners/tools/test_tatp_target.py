@@ -102,13 +102,13 @@ def measured(cluster: Cluster, folder: Path, spec: RunSpec) -> Outputs:
 
 
 def _assert_refused_are_not_in_response_times(value: dict[str, float], result: RunResult) -> None:
-    """The log was whole, and its second of begin is cut to a second: a fifth of a run of 5 s, or more."""
+    """The log was whole. Its begin is cut to a second, and a report of progress may be missing: 2 s of 6 at most."""
     logged = {histogram.name: histogram.total for histogram in result.histograms}
     for name in ("UPDATE_SUBSCRIBER_DATA", "INSERT_CALL_FORWARDING", "DELETE_CALL_FORWARDING"):
         key = name.lower()
         succeeded = value[f"executions_{key}"] * value[f"success_{key}"] / 100
-        assert logged[name] == pytest.approx(succeeded, rel=0.35)
-    assert logged["latency"] == pytest.approx(value["mqth"] * value["measured_s"], rel=0.35)
+        assert logged[name] == pytest.approx(succeeded, rel=0.45)
+    assert logged["latency"] == pytest.approx(value["mqth"] * value["measured_s"], rel=0.45)
 
 
 @pytest.fixture(params=[15, 18])
