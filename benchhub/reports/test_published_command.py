@@ -1,5 +1,6 @@
 """`manage.py published`, run as people run it, where no database answers."""
 
+import errno
 import json
 import os
 import pty
@@ -144,8 +145,9 @@ def _all_of(ours):
     try:
         while part := os.read(ours, 65536):
             parts.append(part)
-    except OSError:
-        pass
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
     finally:
         os.close(ours)
     return b"".join(parts).decode()
