@@ -6,15 +6,33 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
-from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+)
 from django.db.models.functions import Coalesce
 
-from benchhub.bench.models import Experiment, ExperimentSystem, Protocol, Run, System
+from benchhub.bench.models import Experiment, ExperimentSystem, Growth, Protocol, Run, System
 from benchhub.bench.states import FINAL, State
+
+GROWS_ON = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
+IS_OVER = Q(run_count=F("ended_count"), grows_on=False)
 
 
 def experiments() -> QuerySet[Experiment]:
-    """Each with its systems' labels, and counts of its runs: all, ended, failed, cancelled, waiting. To be narrowed."""
+    """Each with its systems' labels, and counts of its runs: all, ended, failed, cancelled, waiting. To be narrowed.
+
+    `grows_on`: more runs may be planned, also where none is left at this moment.
+    """
     return Experiment.objects.select_related("workload").annotate(
         system_labels=_system_labels(),
         run_count=_run_count(Q()),
@@ -23,6 +41,7 @@ def experiments() -> QuerySet[Experiment]:
         cancelled_count=_run_count(Q(state=State.CANCELLED)),
         done_count=F("ended_count") - F("cancelled_count"),
         waiting_count=_run_count(Q(state=State.QUEUED)),
+        grows_on=ExpressionWrapper(GROWS_ON, BooleanField()),
     )
 
 
