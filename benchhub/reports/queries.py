@@ -6,22 +6,28 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
-from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import Experiment, ExperimentSystem, Protocol, Run, System
 from benchhub.bench.states import FINAL, State
 
+MEASURING = Q(kind=Run.Kind.MEASURE)
+
 
 def experiments() -> QuerySet[Experiment]:
-    """Each with its systems' labels, and counts of its runs: all, ended, failed, cancelled, waiting. To be narrowed."""
+    """Each with its systems' labels, and counts of its runs of all kinds: all, ended, failed, cancelled, waiting.
+
+    Of runs that measure: all, and those that ended by themselves. To be narrowed.
+    """
     return Experiment.objects.select_related("workload").annotate(
         system_labels=_system_labels(),
         run_count=_run_count(Q()),
         ended_count=_run_count(Q(state__in=FINAL)),
         bad_count=_run_count(Q(state__in=[State.FAILED, State.LOST])),
         cancelled_count=_run_count(Q(state=State.CANCELLED)),
-        done_count=F("ended_count") - F("cancelled_count"),
+        measure_count=_run_count(MEASURING),
+        done_count=_run_count(MEASURING & Q(state__in=FINAL) & ~Q(state=State.CANCELLED)),
         waiting_count=_run_count(Q(state=State.QUEUED)),
     )
 
