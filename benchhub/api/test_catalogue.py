@@ -280,8 +280,18 @@ def test_a_person_browses_the_api_without_inline_script(client, admin, hardware)
     )
 
 
+def test_what_an_address_takes_is_offered_where_a_person_opens_it(client, admin, experiment):
+    from benchhub.accounts.rights import Role
+    from benchhub.accounts.testdata import make_user
+
+    client.force_login(make_user("eve", Role.ADMINISTRATOR))
+    for path, method in (("tags/", "PUT"), ("cancel/", "POST"), ("", "PATCH")):
+        page = client.get(f"/api/v1/experiments/{experiment.pk}/{path}", headers={"Accept": "text/html"})
+        assert f"<option>{method}</option>" in page.content.decode()
+
+
 def test_lists_take_a_fixed_number_of_queries(admin, experiment, django_assert_max_num_queries):
-    for path in ("hosts/", "instances/", "hardware/", "price-sheets/", "experiments/", "runs/", "systems/"):
+    for path in ("hosts/", "instances/", "hardware/", "price-sheets/", "experiments/", "runs/", "systems/", "users/"):
         with django_assert_max_num_queries(7):
             assert admin.send("get", path).status_code == 200
 

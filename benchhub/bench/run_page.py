@@ -200,7 +200,8 @@ def command_line(script: str, tool: str) -> str:
 
 def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evidence]:
     """The named file of one attempt, or of the newest that has it, first."""
-    files = Evidence.objects.filter(attempt__run=run_pk, name=name).order_by("-attempt__number")
+    files = Evidence.objects.filter(attempt__run=run_pk, name=name).select_related("attempt")
+    files = files.order_by("-attempt__number")
     return files if attempt is None else files.filter(attempt__number=attempt)
 
 
