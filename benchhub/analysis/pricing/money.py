@@ -114,6 +114,12 @@ def rounded(value: Decimal, places: int = CENTS, rounding: Rounding = "nearest")
     return value.quantize(Decimal(1).scaleb(-places), rounding=MODES[rounding], context=EXACT)
 
 
+def trimmed(value: Decimal) -> Decimal:
+    """Cents, and further decimals only where they say something: a warehouse pads what it stores."""
+    cents = value.quantize(Decimal(1).scaleb(-CENTS), context=EXACT)
+    return cents if cents == value else value.normalize(EXACT)
+
+
 def rounded_quotient(dividend: Number, divisor: Number, places: int = CENTS, rounding: Rounding = "nearest") -> Decimal:
     """Divide and round once, in size and from the exact fraction; the answer always has that many places."""
     exact = Fraction(dividend) / Fraction(divisor) * 10**places
