@@ -122,6 +122,15 @@ def test_a_refused_form_says_why_beside_the_field_and_keeps_what_was_typed(plann
     assert not Experiment.objects.exists()
 
 
+def test_tatp_with_a_pgbench_older_than_13_is_refused_beside_the_workload(planner):
+    instance = testdata.make_instance(testdata.probed_host("12.22"), "12.22")
+    tatp = Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 1_000, "mix": "80/20"})
+    page = planner.post(NEW, {**form_of(tatp, instance), "queue": "1"}).content.decode()
+    place = page.index('id="id_workload_error"')
+    assert "TATP needs pgbench 13 or newer; 12.22 cannot tell" in page[place : place + 200]
+    assert not Experiment.objects.exists()
+
+
 def test_the_plan_of_a_form_that_is_not_complete_says_what_is_missing_and_needs_no_name(planner, filled):
     response = planner.post(PLAN, {**filled, "name": "", "levels": "", "systems-1-instance": ""})
     assertContains(response, "Client levels: This field is required.")
