@@ -23,7 +23,8 @@ class Tool(Protocol):
 
     @property
     def unit(self) -> str:
-        """The unit of the tool's throughput, whose measure has its name in small letters.
+        """The unit of the tool's throughput. The measure and the series have its name in small letters; the series of
+        a warm-up has "warmup_" before it.
 
         Curves of unlike units are never compared.
         """
