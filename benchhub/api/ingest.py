@@ -194,10 +194,11 @@ class Deliveries(Read):
     )
     def create(self, request: Request) -> Response:
         """Bring in one result as JSON, or as NDJSON up to 20,000, a line each. If any has a fault, none is stored."""
-        is_bulk = isinstance(request.data, bytes)
-        lines = _lines(request.data) if is_bulk else [(1, request._request.body, request.data)]
+        is_bulk = (request.content_type or "").startswith(parsers.Ndjson.media_type)
+        # What is empty has no bytes that a parser is asked about.
+        lines = _lines(request.data or b"") if is_bulk else [(1, request._request.body, request.data)]
         try:
-            stored = bring_in.bring_in(_read(lines), request.user, str(request.auth or ""))
+            stored = _stored(lines, request.user, str(request.auth or ""))
         except brought.RejectedError as error:
             raise _rejected(error.faults, is_bulk) from error
         shown = self.get_serializer(stored.delivery).data
@@ -226,8 +227,20 @@ def _value(text: bytes) -> Any:
         return error
 
 
-def _read(lines: Iterable[Line]) -> list[brought.Brought]:
-    """Of the right shape, every one. Raises RejectedError with the faults of all lines."""
+def _stored(lines: Iterable[Line], user: Any, token: str) -> bring_in.Stored:
+    """Raises RejectedError with the faults of all lines at once, also where some are not even of the right shape."""
+    found, faults = _read(lines)
+    if not faults:
+        return bring_in.bring_in(found, user, token)
+    try:
+        brought.read(found)
+    except brought.RejectedError as error:
+        faults += error.faults
+    raise brought.RejectedError(sorted(faults, key=lambda one: one.line))
+
+
+def _read(lines: Iterable[Line]) -> tuple[list[brought.Brought], list[brought.Fault]]:
+    """The lines of the right shape, and what is wrong with the others."""
     found, faults = list[brought.Brought](), list[brought.Fault]()
     shape = ResultRequest()  # one for all lines: to make it takes longer than to use it
     for number, text, value in lines:
@@ -238,9 +251,7 @@ def _read(lines: Iterable[Line]) -> list[brought.Brought]:
             found.append(_brought(number, text, shape.run_validation(value)))
         except drf.ValidationError as error:
             faults += [brought.Fault(number, **one) for one in problems.flat(error.detail)]
-    if faults:
-        raise brought.RejectedError(faults)
-    return found
+    return found, faults
 
 
 def _brought(number: int, text: bytes, of: Mapping[str, Any]) -> brought.Brought:

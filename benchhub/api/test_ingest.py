@@ -228,6 +228,19 @@ def test_lines_with_faults_are_named_by_number_and_nothing_is_stored(courier):
     assert not Run.objects.exists() and not Host.objects.exists()
 
 
+def test_faults_of_every_kind_are_named_at_once(courier):
+    unit = numbers(numbers={**NUMBERS, "unit": "NOPM"})
+    answer = send_lines(courier, unit, "{broken", numbers(workload="nothing"), one(clients=4), numbers(colour="red"))
+    found = [(fault["line"], fault["pointer"]) for fault in answer.json()["errors"]]
+    assert found == [(1, "/numbers/unit"), (2, ""), (3, "/workload"), (4, "/clients"), (5, "/colour")]
+    assert "5 lines have faults" in answer.json()["detail"]
+    assert not Experiment.objects.exists() and not Host.objects.exists()
+
+
+def test_a_request_without_a_line_says_so(courier):
+    assert "There is no line in it" in send_lines(courier).json()["detail"]
+
+
 def test_what_the_catalogue_does_not_know_is_named_by_line(courier):
     unknown = numbers()
     unknown["system"]["hardware"] = "Toaster"
