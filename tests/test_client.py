@@ -5,7 +5,7 @@ import io
 import json
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -54,6 +54,24 @@ def test_results_are_pushed_and_their_curve_is_fetched(live_server, token, tmp_p
     assert (waited.returncode, waited.stderr) == (0, "2 of 2 runs have ended.\n")
     rows = list(csv.DictReader(io.StringIO(call(live_server.url, token, "curve", str(experiment.pk)).stdout)))
     assert [(row["clients"], row["n"], float(row["median"])) for row in rows] == [("8", "2", 20004.0)]
+
+
+def test_when_it_was_measured_and_with_how_many_clients_may_be_said_beside_the_file(live_server, token, tmp_path):
+    like = {k: v for k, v in EXAMPLE.items() if k not in ("output", "measured_at")} | {"clients": 4}
+    (tmp_path / "like.json").write_text(json.dumps(like))
+    command = ["pgbench", "-", "--like", str(tmp_path / "like.json"), "--clients", "8"]
+    printed = EXAMPLE["output"]["stdout"]
+    without = call(live_server.url, token, *command, given=printed)
+    assert (without.returncode, Run.objects.count()) == (1, 0)
+    assert "/measured_at: This field is required." in without.stderr
+    unzoned = call(live_server.url, token, *command, "--measured-at", "2026-01-31T04:30:00", given=printed)
+    assert (unzoned.returncode, Run.objects.count()) == (1, 0)
+    assert "/measured_at: Write the time with its zone" in unzoned.stderr
+    done = call(live_server.url, token, *command, "--measured-at", "2026-01-31T04:30:00+02:00", given=printed)
+    assert done.returncode == 0, done.stderr
+    run = Run.objects.get()
+    assert (run.clients, run.started_at) == (8, datetime(2026, 1, 31, 2, 30, tzinfo=UTC))
+    assert run.ended_at - run.started_at == timedelta(seconds=60)
 
 
 def test_faults_are_told_by_line_and_nothing_is_stored(live_server, token):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-ABBREVIATIONS = {"cpu", "io", "os", "tps", "wal"}
+ABBREVIATIONS = {"cpu": "CPU", "io": "IO", "mqth": "MQTh", "os": "OS", "tps": "TPS", "wal": "WAL"}
 UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
 
 
@@ -101,4 +101,4 @@ def _plain(value: Any) -> Any:
 
 def in_words(name: str) -> str:
     """wal_bytes -> WAL bytes."""
-    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.replace("_", " ").split())
+    return " ".join(ABBREVIATIONS.get(word, word) for word in name.replace("_", " ").split())

@@ -22,7 +22,7 @@ from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
 COMMAND_FILE = "command.sh"
-WARMUP_METRIC = "warmup_tps"  # as the load generator's parser names it
+WARMUP = "warmup_"  # so a load generator's parser begins the name of the throughput in the warm-up
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 
@@ -136,7 +136,7 @@ def measures(of: Result) -> list[Fact]:
 def facts_of(of: Run, result: Result, series: Sequence[Series], deltas: Mapping[str, Any]) -> RunFacts:
     doubts = [(doubt["code"], doubt["text"]) for doubt in result.doubts]
     values = {name: measure["value"] for name, measure in result.measures.items()}
-    tps = [(one.values, one.step_s) for one in series if one.metric == run_facts.THROUGHPUT]
+    tps = [(one.values, one.step_s) for one in series if one.metric == result.unit.lower()]
     return run_facts.facts(of, doubts, values, tps[0] if tps else None, deltas)
 
 
@@ -185,7 +185,8 @@ def command_line(script: str, tool: str) -> str:
 
 def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evidence]:
     """The named file of one attempt, or of the newest that has it, first."""
-    files = Evidence.objects.filter(attempt__run=run_pk, name=name).order_by("-attempt__number")
+    files = Evidence.objects.filter(attempt__run=run_pk, name=name).select_related("attempt")
+    files = files.order_by("-attempt__number")
     return files if attempt is None else files.filter(attempt__number=attempt)
 
 
@@ -244,8 +245,8 @@ def _source(value: Any) -> str:
 
 def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
     """One group per unit and grid of time; `series` comes sorted by unit."""
-    warmups = [one for one in series if one.metric == WARMUP_METRIC]
-    keyed = sorted((one for one in series if one.metric != WARMUP_METRIC), key=_grid)
+    warmups = [one for one in series if one.metric.startswith(WARMUP)]
+    keyed = sorted((one for one in series if one not in warmups), key=_grid)
     grouped = enumerate(groupby(keyed, key=_grid), start=1)
     groups = [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
     return [_with_warmup(group, warmups) for group in groups]
@@ -253,7 +254,7 @@ def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
 
 def _with_warmup(group: SeriesGroup, warmups: Sequence[Series]) -> SeriesGroup:
     """The throughput of the warm-up before that of the measured part, marked, at negative seconds."""
-    before = [one for one in warmups if group.metrics == ("TPS",)]
+    before = [one for one in warmups if group.metrics == (in_words(one.metric.removeprefix(WARMUP)),)]
     if not before:
         return group
     seconds = figures.seconds_before(before[0])

@@ -8,7 +8,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.catalog.models import Hardware
 
 from . import testdata
-from .models import Attempt, Evidence, Experiment, Found, Watch
+from .models import Attempt, Evidence, Experiment, Found, Series, Watch
 from .run_page import command_line
 
 pytestmark = pytest.mark.django_db
@@ -239,7 +239,11 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader
     }
     measures |= {name: {"value": value, "unit": "%"} for name, value in shares.items()}
     result = testdata.succeeded(queued, 900.0, unit="MQTh", measures=measures)
+    for metric, values in (("mqth", [500.0] * 7 + [990.0, 1010.0] * 30), ("warmup_mqth", [100.0, 200.0])):
+        Series.objects.create(run=queued, metric=metric, unit="MQTh", start_epoch_s=1.0, step_s=1.0, values=values)
     response = reader.get(page_of(queued))
+    assertContains(response, "<dt>warm-up ended</dt><dd>after 7 s</dd>")
+    assertContains(response, "The dotted line up to second 0 is the warm-up", count=1)
     assertContains(response, "<td>GET_ACCESS_DATA</td>")
     assertContains(response, '<td class="n bad"><data value="70.5"')
     assertContains(response, "60.25")

@@ -16,6 +16,7 @@ from benchhub.catalog.listing import Column, Listing
 from . import (
     comparable,
     compare_csv,
+    compare_doubts,
     compare_filters,
     compare_found,
     compare_loads,
@@ -211,7 +212,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
     return {
         "baseline": baseline,
         "unit": baseline.of.curve.unit,
-        "findings": [(one, compare_page.sentences(one, baseline)) for one in chosen if one is not baseline],
+        "findings": [(one, compare_page.claims(one, baseline)) for one in chosen if one is not baseline],
         "alone": compare_page.alone(chosen[0]) if len(chosen) == 1 else "",
         "figure": figures.throughput_figure(drawn),
         "latency": figures.latency_figure(drawn),
@@ -223,7 +224,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "hardware": bought,
         "nothing_asked": compare_page.nothing_asked(bought),
         "differences": compare_page.system_differences(chosen),
-        "doubts": compare_page.all_doubts(chosen),
+        "doubts": compare_doubts.all_doubts(chosen),
         **findings.context(chosen, baseline, state.get(findings.CEILING, "")),
         "steps_address": f"{reverse('tuning-steps')}{address(QueryDict(), curve=[one.key for one in chosen])}",
         "ceiling_kept": rest(state, (findings.CEILING,)),

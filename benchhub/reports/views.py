@@ -11,7 +11,7 @@ from . import experiment_page, exports, home_page, queries, sweeps
 EXPERIMENT_COLUMNS = (
     Column("name", "Experiment", ("name",)),
     Column("state", "State"),
-    Column("progress", "Progress", ("done_count", "run_count")),
+    Column("progress", "Progress", ("done_count", "measure_count")),
     Column("workload", "Workload", ("workload__name",)),
     Column("systems", "Systems", ("system_labels",)),
     Column("created", "Created", ("created_at",)),

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from runners.contract import RunSpec
 from runners.tools.pgbench_parameters import Parameters, version_of
+from runners.tools.shell import program
 
 DESCRIBES_SINCE = (11,)
 META_COMMAND = re.compile(r"[ \t\r\f\v]*\\(?:\\[ \t]*\r?\n|[^\n])*")
@@ -89,10 +90,9 @@ def check_command(spec: RunSpec, parameters: Parameters) -> str:
     The scripts lie in the current folder.
     """
     names = [f"script_{number}.sql" for number in range(len(parameters.scripts))]
-    program = shlex.quote(f"{spec.bin_directory.rstrip('/')}/pgbench")
     files = " ".join(f"-f {name}" for name in names)
     # A folder that is not there: with the scripts in order, pgbench fails for want of a server.
-    parsed = f'PGHOST="$(pwd)/nowhere" {program} -n -t 1 {files} 2>&1'
+    parsed = f'PGHOST="$(pwd)/nowhere" {program(spec, "pgbench")} -n -t 1 {files} 2>&1'
     parts = [f"said=$({parsed} | {_sentence('script', r'')} | head -n 1)"]
     if version_of(spec.tool_version) >= DESCRIBES_SINCE:
         parts += [_described_command(spec, parameters, number) for number in range(len(names))]
@@ -101,8 +101,7 @@ def check_command(spec: RunSpec, parameters: Parameters) -> str:
 
 def _described_command(spec: RunSpec, parameters: Parameters, number: int) -> str:
     text = described(parameters.scripts[number].text, parameters.query_mode, parameters.variables or {})
-    psql = shlex.quote(f"{spec.bin_directory.rstrip('/')}/psql")
-    run = f"{psql} -X -q -A -t -w -v VERBOSITY=verbose -f described_{number}.sql 2>&1 > /dev/null"
+    run = f"{program(spec, 'psql')} -X -q -A -t -w -v VERBOSITY=verbose -f described_{number}.sql 2>&1 > /dev/null"
     return f"""\
 printf '%s' {shlex.quote(text)} > described_{number}.sql
 [ -n "$said" ] || said=$({run} | {_sentence("described", "ERROR:  42601: ")} | head -n 1)
