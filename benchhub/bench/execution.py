@@ -20,7 +20,7 @@ from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Now
 
 from benchhub.catalog.models import Host
-from runners import job, probe
+from runners import job, probe, tools
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
 from . import growth, ingest, live_log, looks, loop, plan, queue, steps, visits, workers
@@ -41,8 +41,7 @@ RETRY_AFTER = queue.LEASE / 4
 FIRST_RETRY_AFTER = min(timedelta(seconds=2), RETRY_AFTER)
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 BUSY = "Another job still runs on the host; the run starts when it has ended."
-# What outputs that make no sense raise where they are read, and where the warehouse refuses what was read.
-UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
+# What the warehouse raises where it refuses what was read.
 UNFIT = (DataError, IntegrityError)
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
@@ -340,7 +339,7 @@ def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, 
         with transaction.atomic():
             observed = _observed(run, job_, ended)
             return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
-    except (*UNREADABLE, *UNFIT) as error:
+    except (*tools.UNREADABLE, *UNFIT) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
         return State.FAILED, " ".join([reason, *remarks])
