@@ -218,7 +218,11 @@ def test_a_filter_that_does_not_exist_and_a_bent_cursor_are_refused(admin, hardw
     assert (misspelt.status_code, pointers(misspelt)) == (400, ["?nmae"])
     assert admin.send("get", "hardware/?cursor=cD14JTAw&ordering=name").status_code == 404
     soon = admin.send("get", "prices/?priced_on__gte=soon")
-    assert (soon.status_code, pointers(soon), soon.json()["detail"]) == (422, ["?priced_on__gte"], "Enter a valid date.")
+    assert (soon.status_code, pointers(soon), soon.json()["detail"]) == (
+        422,
+        ["?priced_on__gte"],
+        "Enter a valid date.",
+    )
     far = {"at__gte": "2026-01-01T00:00:00+20:00"}
     assert admin.get("/api/v1/deliveries/", far).status_code == 200
     assert admin.get("/api/v1/deliveries/", {"at__gte": "0001-01-01T00:00:00+20:00"}).status_code == 422
