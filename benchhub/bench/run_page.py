@@ -323,8 +323,9 @@ def _plain(value: Any) -> Any:
 
 
 def _words(name: str) -> str:
-    """wal_bytes -> WAL bytes."""
-    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.replace("_", " ").split())
+    """wal_bytes -> WAL bytes; paths and names of settings with dots stay as they are."""
+    parts = [part if "/" in part or "." in part else part.replace("_", " ") for part in name.split()]
+    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in " ".join(parts).split())
 
 
 def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
