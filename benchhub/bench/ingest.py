@@ -204,7 +204,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
         audit.Evidence(
             clients=run.clients,
             threads=run.threads,
-            duration_s=spec.duration_s,
+            duration_s=value.get("measured_s", spec.duration_s),
             tps=value[throughput_name(run)],
             tps_including=value.get("tps_including"),
             tps_excluding=value.get("tps_excluding"),
