@@ -151,9 +151,8 @@ def series_rows(run: Run, result: RunResult) -> list[Series]:
     ]
 
 
-def _store_series(run: Run, result: RunResult) -> None:
-    Series.objects.bulk_create(series_rows(run, result))
-    LatencyHistogram.objects.bulk_create(
+def histogram_rows(run: Run, result: RunResult) -> list[LatencyHistogram]:
+    return [
         LatencyHistogram(
             run=run,
             name=histogram.name,
@@ -166,7 +165,12 @@ def _store_series(run: Run, result: RunResult) -> None:
             sampling_rate=histogram.sampling_rate,
         )
         for histogram in result.histograms
-    )
+    ]
+
+
+def _store_series(run: Run, result: RunResult) -> None:
+    Series.objects.bulk_create(series_rows(run, result))
+    LatencyHistogram.objects.bulk_create(histogram_rows(run, result))
 
 
 def _store_found(run: Run, observed: Observed, differences: list[dict[str, str]]) -> None:

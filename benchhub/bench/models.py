@@ -112,7 +112,10 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         """Those with runs in the queue, next one first, each with their number and the seconds they ask for."""
         queued = Q(runs__state=State.QUEUED)
         counted = self.with_host_keys().annotate(
-            queued_count=Count("runs", filter=queued), queued_s=Sum("runs__expected_s", filter=queued)
+            queued_count=Count("runs", filter=queued),
+            queued_loads=Count("runs", filter=queued & Q(runs__kind=Run.Kind.LOAD)),
+            queued_runs=F("queued_count") - F("queued_loads"),
+            queued_s=Sum("runs__expected_s", filter=queued),
         )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
         return counted.filter(queued_count__gt=0).order_by("-priority", age, "pk")
@@ -220,6 +223,10 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def unfinished(self) -> Self:
         return self.exclude(state__in=FINAL)
+
+    def by_kind(self) -> dict[str, int]:
+        """How many there are of each kind."""
+        return dict(self.order_by().values_list("kind").annotate(count=Count("pk")))
 
     def counted(self) -> Self:
         """Runs that may become points: measured, ended well, and not set aside."""

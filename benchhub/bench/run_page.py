@@ -200,7 +200,8 @@ def command_line(script: str, tool: str) -> str:
 
 def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evidence]:
     """The named file of one attempt, or of the newest that has it, first."""
-    files = Evidence.objects.filter(attempt__run=run_pk, name=name).order_by("-attempt__number")
+    files = Evidence.objects.filter(attempt__run=run_pk, name=name).select_related("attempt")
+    files = files.order_by("-attempt__number")
     return files if attempt is None else files.filter(attempt__number=attempt)
 
 
@@ -279,7 +280,10 @@ def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if isinstance(value, Mapping):
             yield key, value
         elif _is_nested(value):
-            yield from ((f"{key} {one.get('name') or one.get('folder') or ''}".strip(), one) for one in value)
+            each = [one for one in value if isinstance(one, Mapping)]
+            yield from ((f"{key} {one.get('name') or one.get('folder') or ''}".strip(), one) for one in each)
+            if rest := [one for one in value if not isinstance(one, Mapping)]:
+                yield key, {key: rest}
 
 
 def _fact(name: str, value: Any) -> Fact:
@@ -295,13 +299,21 @@ def _special(name: str, value: float) -> Fact | None:
     """Numbers that stand for something else: times, versions, shares of transactions; or None."""
     if name.endswith("epoch_s"):
         words = _words(name.removesuffix("epoch_s").rstrip("_")) or "time"
-        return Fact(words, datetime.fromtimestamp(value, UTC))
+        return Fact(words, _moment(value))
     if name.endswith("version_num"):
         return Fact(_words(name.removesuffix("_num")), _version(int(value)))
     if name == "log_sampling_rate":
         return Fact("logged", _share_of_transactions(value))
     # The times of PostgreSQL's statistics views are all in milliseconds, and their names do not say so.
     return Fact(_words(name), value, "ms") if name.endswith("_time") else None
+
+
+def _moment(epoch_s: float) -> datetime | float:
+    """Facts that were brought in may be any numbers: what is no time of this calendar stays a number."""
+    try:
+        return datetime.fromtimestamp(epoch_s, UTC)
+    except (OverflowError, ValueError, OSError):
+        return epoch_s
 
 
 def _version(number: int) -> str:

@@ -36,6 +36,19 @@ def run(queued):
     return queued
 
 
+@pytest.mark.parametrize(
+    ("facts", "shown"),
+    [
+        ({"boot_epoch_s": 1e30}, "<dt>boot</dt>"),
+        ({"disks": [{"name": "sda"}, "and others"]}, "and others"),
+        ({"disks": [["sda"], 3]}, "[&#x27;sda&#x27;], 3"),
+    ],
+)
+def test_facts_that_were_brought_in_may_be_anything_and_the_page_shows_them(reader, run, facts, shown):
+    Found.objects.filter(run=run).update(host=facts)
+    assertContains(reader.get(page_of(run)), shown)
+
+
 def page_of(run):
     return reverse("run", args=[run.pk])
 

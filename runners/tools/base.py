@@ -63,6 +63,12 @@ class Tool(Protocol):
     def reduce_command(self, spec: RunSpec) -> str:
         """Return the command that then makes large outputs small; empty where there is nothing to do."""
 
+    def throughput_command(self, spec: RunSpec) -> str:
+        """Return the command that prints the throughput of what was left and reduced, for those without BenchHub.
+
+        Empty where the load generator prints it itself.
+        """
+
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         """Return what an attempt measured. Outputs that make no sense are a failed result, not an error."""
 

@@ -58,11 +58,17 @@ def _one_line(pieces: list[str]) -> str:
 
 
 def described(text: str, query_mode: str, variables: Mapping[str, object]) -> str:
-    """The script as psql is to describe it: every statement begins on its own line of the script."""
+    """The script as psql is to describe it: every statement begins on its own line of the script.
+
+    A statement with a backslash is left out: psql has commands that run programs on the driver, and what pgbench sends
+    as text (a variable's value, a comment in a comment) might become one of them here.
+    """
     lines: list[str] = []
     for line, statement in statements(text):
-        lines += [""] * (line - 1 - len(lines))
         filled = _filled(statement, query_mode, variables)
+        if "\\" in filled:
+            continue
+        lines += [""] * (line - 1 - len(lines))
         if len(lines) >= line:
             lines[-1] += f" \\\\ {filled} \\gdesc"
         else:

@@ -110,6 +110,9 @@ class Tatp:
     def reduce_command(self, spec: RunSpec) -> str:
         return tatp_command.reduce_command(spec)
 
+    def throughput_command(self, spec: RunSpec) -> str:
+        return tatp_command.throughput_command(spec)
+
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(spec, outputs) if spec.kind == "load" else parse_run(spec, outputs)
 

@@ -210,5 +210,22 @@ rm -rf log marks said latency.part
 """
 
 
+def throughput_command(spec: RunSpec) -> str:
+    """Return the command that prints MQTh by the tool's rule, as the parser reads it from the reduced files."""
+    return f"""\
+awk -v from={spec.warmup_s - 0.5} '
+FNR == NR {{ refused[FNR] = $2 + $4 + $6; next }}
+/^progress: / {{
+    took = $2 - before; before = $2; n++
+    if (before - took > from) {{ seconds += took; ended += $4 * took; lost += refused[n] }}
+}}
+END {{
+    if (!seconds) exit 1
+    printf "MQTh = %.1f (in %.1f s %.0f transactions ended, ", (ended - lost) / seconds, seconds, ended
+    printf "of which %d were writes that were refused)\\n", lost
+}}' {TOLD_FILE} {MESSAGES_FILE}
+"""
+
+
 def _state(spec: RunSpec, parameters: Parameters) -> str:
     return psql(spec, population.STATE_SQL.format(longest=LONGEST_FORWARDING[parameters.population]))
