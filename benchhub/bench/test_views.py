@@ -227,8 +227,8 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader
     measures |= {name: {"value": value, "unit": "%"} for name, value in shares.items()}
     result = testdata.succeeded(queued, 900.0, unit="MQTh", measures=measures)
     response = reader.get(page_of(queued))
-    assertContains(response, "<td>GET_ACCESS_DATA</td>")
-    assertContains(response, '<td class="n bad"><data value="70.5"')
+    assertContains(response, '<td class="line">GET_ACCESS_DATA</td>')
+    assertContains(response, 'class="n bad"><data value="70.5"')
     assertContains(response, "60.25")
     assertNotContains(response, "success low")
     assert response.context["types"][0][0].is_doubtful
