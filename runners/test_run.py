@@ -18,7 +18,7 @@ from runners import job, script, telemetry, tools
 from runners.contract import Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.keys import make_key_pair
-from runners.probe import build_facts
+from runners.probe import builds
 from runners.ssh import Target
 
 pytestmark = pytest.mark.target
@@ -49,7 +49,7 @@ class Driver:
 
     async def spec(self, **changes) -> RunSpec:
         cluster = self.cluster
-        build = await build_facts(self.connections, self.target, str(cluster.bin_directory))
+        [build] = await builds(self.connections, self.target, [str(cluster.bin_directory)])
         endpoint = Endpoint("loopback", "127.0.0.1", cluster.port, cluster.database, cluster.username)
         plan = {"parameters": {"script": "tpcb-like", "scale": 1}, "application_name": "bh-test", **changes}
         return RunSpec("pgbench", build["pgbench_version"], build["bin_directory"], endpoint, **plan)

@@ -39,6 +39,7 @@ WORDS = {
     "day": "The day by whose prices, sheets and rates everything is priced: 2026-01-31.",
     "currency": "ISO 4217: what prices are converted to.",
     "discount": "Per cent off everything.",
+    "support": "Support in per cent a year, for licences bought for good; left out: as each licence says.",
     "standbys": "Machines beside the primary: 0 to 9.",
     "utilisation": "Per cent of the throughput that is used, for the price of a million transactions.",
     "users": "Named users, for licences by user.",

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
-from django.db import DataError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Now
 
@@ -41,6 +41,11 @@ RETRY_AFTER = queue.LEASE / 4
 FIRST_RETRY_AFTER = min(timedelta(seconds=2), RETRY_AFTER)
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 BUSY = "Another job still runs on the host; the run starts when it has ended."
+# What outputs that make no sense raise where they are read, or where the warehouse refuses what was read.
+UNREADABLE = (
+    *(LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError),
+    *(DataError, IntegrityError),
+)
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
 
@@ -341,7 +346,7 @@ def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, 
         with transaction.atomic():
             observed = _observed(run, job_, ended)
             return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
-    except (LookupError, ValueError, TypeError, ArithmeticError, DataError) as error:
+    except UNREADABLE as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
         return State.FAILED, " ".join([reason, *remarks])

@@ -120,7 +120,7 @@ def result_row(
 
 
 def throughput_name(run: Run) -> str:
-    """The measure that stands for the run: tps, mqth."""
+    """The measure that stands for the run, and its series: tps, mqth."""
     return tools.get(plan.spec_of(run).tool).unit.lower()
 
 
@@ -138,9 +138,8 @@ def series_rows(run: Run, result: RunResult) -> list[Series]:
     ]
 
 
-def _store_series(run: Run, result: RunResult) -> None:
-    Series.objects.bulk_create(series_rows(run, result))
-    LatencyHistogram.objects.bulk_create(
+def histogram_rows(run: Run, result: RunResult) -> list[LatencyHistogram]:
+    return [
         LatencyHistogram(
             run=run,
             name=histogram.name,
@@ -153,7 +152,12 @@ def _store_series(run: Run, result: RunResult) -> None:
             sampling_rate=histogram.sampling_rate,
         )
         for histogram in result.histograms
-    )
+    ]
+
+
+def _store_series(run: Run, result: RunResult) -> None:
+    Series.objects.bulk_create(series_rows(run, result))
+    LatencyHistogram.objects.bulk_create(histogram_rows(run, result))
 
 
 def _store_found(run: Run, observed: Observed, differences: list[dict[str, str]]) -> None:
@@ -217,7 +221,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
 def _judged(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
     """What else speaks against the run: its series, its failures, and what was counted around it."""
     value = {name: measure.value for name, measure in result.measures.items()}
-    tps = [(series.values, series.step_s) for series in result.series if series.metric == run_facts.THROUGHPUT]
+    tps = [(series.values, series.step_s) for series in result.series if series.metric == throughput_name(run)]
     facts = run_facts.facts(run, (), value, tps[0] if tps else None, observed.deltas)
     return [Doubt(reason.code, reason.text) for reason in verdict.of_run(facts).reasons]
 

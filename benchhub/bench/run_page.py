@@ -22,9 +22,9 @@ from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
 COMMAND_FILE = "command.sh"
-WARMUP_METRIC = "warmup_tps"  # as the load generator's parser names it
+WARMUP = "warmup_"  # so a load generator's parser begins the name of the throughput in the warm-up
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
-ABBREVIATIONS = {"cpu", "io", "os", "tps", "wal"}
+ABBREVIATIONS = {"cpu": "CPU", "io": "IO", "mqth": "MQTh", "os": "OS", "tps": "TPS", "wal": "WAL"}
 UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
 
 
@@ -151,7 +151,7 @@ def measures(of: Result) -> list[Fact]:
 def facts_of(of: Run, result: Result, series: Sequence[Series], deltas: Mapping[str, Any]) -> RunFacts:
     doubts = [(doubt["code"], doubt["text"]) for doubt in result.doubts]
     values = {name: measure["value"] for name, measure in result.measures.items()}
-    tps = [(one.values, one.step_s) for one in series if one.metric == run_facts.THROUGHPUT]
+    tps = [(one.values, one.step_s) for one in series if one.metric == result.unit.lower()]
     return run_facts.facts(of, doubts, values, tps[0] if tps else None, deltas)
 
 
@@ -200,7 +200,8 @@ def command_line(script: str, tool: str) -> str:
 
 def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evidence]:
     """The named file of one attempt, or of the newest that has it, first."""
-    files = Evidence.objects.filter(attempt__run=run_pk, name=name).order_by("-attempt__number")
+    files = Evidence.objects.filter(attempt__run=run_pk, name=name).select_related("attempt")
+    files = files.order_by("-attempt__number")
     return files if attempt is None else files.filter(attempt__number=attempt)
 
 
@@ -279,7 +280,10 @@ def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if isinstance(value, Mapping):
             yield key, value
         elif _is_nested(value):
-            yield from ((f"{key} {one.get('name') or one.get('folder') or ''}".strip(), one) for one in value)
+            each = [one for one in value if isinstance(one, Mapping)]
+            yield from ((f"{key} {one.get('name') or one.get('folder') or ''}".strip(), one) for one in each)
+            if rest := [one for one in value if not isinstance(one, Mapping)]:
+                yield key, {key: rest}
 
 
 def _fact(name: str, value: Any) -> Fact:
@@ -295,13 +299,21 @@ def _special(name: str, value: float) -> Fact | None:
     """Numbers that stand for something else: times, versions, shares of transactions; or None."""
     if name.endswith("epoch_s"):
         words = _words(name.removesuffix("epoch_s").rstrip("_")) or "time"
-        return Fact(words, datetime.fromtimestamp(value, UTC))
+        return Fact(words, _moment(value))
     if name.endswith("version_num"):
         return Fact(_words(name.removesuffix("_num")), _version(int(value)))
     if name == "log_sampling_rate":
         return Fact("logged", _share_of_transactions(value))
     # The times of PostgreSQL's statistics views are all in milliseconds, and their names do not say so.
     return Fact(_words(name), value, "ms") if name.endswith("_time") else None
+
+
+def _moment(epoch_s: float) -> datetime | float:
+    """Facts that were brought in may be any numbers: what is no time of this calendar stays a number."""
+    try:
+        return datetime.fromtimestamp(epoch_s, UTC)
+    except (OverflowError, ValueError, OSError):
+        return epoch_s
 
 
 def _version(number: int) -> str:
@@ -323,13 +335,13 @@ def _plain(value: Any) -> Any:
 
 def _words(name: str) -> str:
     """wal_bytes -> WAL bytes."""
-    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.replace("_", " ").split())
+    return " ".join(ABBREVIATIONS.get(word, word) for word in name.replace("_", " ").split())
 
 
 def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
     """One group per unit and grid of time; `series` comes sorted by unit."""
-    warmups = [one for one in series if one.metric == WARMUP_METRIC]
-    keyed = sorted((one for one in series if one.metric != WARMUP_METRIC), key=_grid)
+    warmups = [one for one in series if one.metric.startswith(WARMUP)]
+    keyed = sorted((one for one in series if one not in warmups), key=_grid)
     grouped = enumerate(groupby(keyed, key=_grid), start=1)
     groups = [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
     return [_with_warmup(group, warmups) for group in groups]
@@ -337,7 +349,7 @@ def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
 
 def _with_warmup(group: SeriesGroup, warmups: Sequence[Series]) -> SeriesGroup:
     """The throughput of the warm-up before that of the measured part, marked, at negative seconds."""
-    before = [one for one in warmups if group.metrics == ("TPS",)]
+    before = [one for one in warmups if group.metrics == (_words(one.metric.removeprefix(WARMUP)),)]
     if not before:
         return group
     seconds = figures.seconds_before(before[0])

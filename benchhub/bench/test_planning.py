@@ -131,6 +131,29 @@ def test_a_refused_form_says_why_beside_the_field_and_keeps_what_was_typed(plann
     assert not Experiment.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("tool", "parameters"),
+    [("tatp", {"subscribers": 1_000, "mix": "80/20"}), ("sysbench", {"script": "oltp_point_select"})],
+)
+def test_a_workload_without_a_scale_is_planned_once_whatever_scales_there_are(planner, filled, tool, parameters):
+    unscaled = Workload.objects.create(name="unscaled", tool=tool, parameters=parameters)
+    assertContains(planner.post(NEW, {**filled, "workload": str(unscaled.pk), "show": "1"}), "<dd>14</dd>", html=True)
+    both = {"workload": str(unscaled.pk), "more_workloads": filled["workload"], "scales": "1, 2", "queue": "1"}
+    planner.post(NEW, {**filled, **both})
+    found = [(part.workload.tool, part.workload.parameters.get("scale")) for part in Experiment.objects.order_by("pk")]
+    assert found == [(tool, None), ("pgbench", 1), ("pgbench", 2)]
+    assert unscaled in {part.workload for part in Experiment.objects.all()}
+
+
+def test_tatp_with_a_pgbench_older_than_13_is_refused_beside_the_workload(planner):
+    instance = testdata.make_instance(testdata.probed_host("12.22"), "12.22")
+    tatp = Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 1_000, "mix": "80/20"})
+    page = planner.post(NEW, {**form_of(tatp, instance), "queue": "1"}).content.decode()
+    place = page.index('id="id_workload_error"')
+    assert "TATP needs pgbench 13 or newer; 12.22 cannot tell" in page[place : place + 200]
+    assert not Experiment.objects.exists()
+
+
 def test_the_plan_of_a_form_that_is_not_complete_says_what_is_missing_and_needs_no_name(planner, filled):
     response = planner.post(PLAN, {**filled, "name": "", "levels": "", "systems-1-instance": ""})
     assertContains(response, "<li>Client levels</li><li>Instance of system 2</li>", html=True)

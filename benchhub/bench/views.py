@@ -14,7 +14,7 @@ from benchhub.celery import wake
 
 from . import designs_like, growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
-from .models import Design, Experiment, Run, RunQuerySet
+from .models import Design, Evidence, Experiment, Run, RunQuerySet
 from .progress import counted
 
 
@@ -161,8 +161,13 @@ def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     """A file as it came from the target: always a download of plain text, whatever it holds."""
     attempt = request.GET.get("attempt", "")
     files = run_page.evidence_file(pk, name, int(attempt) if attempt.isdecimal() else None)
-    file = get_list_or_404(files[:1])[0]
+    return download(get_list_or_404(files[:1])[0])
+
+
+def download(file: Evidence) -> HttpResponse:
+    """`file` with its attempt."""
+    name = f"run-{file.attempt.run_id}-{file.name.replace('/', '-')}"
     response = HttpResponse(bytes(file.content), content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = content_disposition_header(True, f"run-{pk}-{name.replace('/', '-')}") or ""
+    response["Content-Disposition"] = content_disposition_header(True, name) or ""
     response["X-Content-Type-Options"] = "nosniff"
     return response

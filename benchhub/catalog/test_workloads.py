@@ -96,15 +96,24 @@ def test_a_revision_has_a_digest_of_its_own_and_leaves_the_old_one(author):
 
 @pytest.mark.parametrize("text", ["\\shell date", "\\set x 1\n\\setsh y date", "\\ \\\r\nshell date", "\\sh date"])
 def test_a_script_that_runs_commands_on_the_driver_is_refused_and_kept_in_the_form(author, text):
-    answer = author.post(add("scripts"), {**SCRIPTS, "script_1": text})
-    assert answer.context["form"].errors.keys() == {"script_1"}
-    assertContains(answer, "they run commands on the driver")
+    answer = author.post(add("scripts"), {**SCRIPTS, "script_2": f"SELECT 1;\r\n{text}"})
+    [(field, [error])] = answer.context["form"].errors.items()
+    line = 3 if text.startswith("\\set x") else 2
+    assert field == "script_2" and error.startswith(f"Script 2, line {line}: ")
+    assertContains(answer, "run commands on the driver")
     assert not Workload.objects.exists()
 
 
 def test_an_init_script_that_is_for_psql_is_refused(author):
     answer = author.post(add("scripts"), {**SCRIPTS, "init": "SELECT 1;\n\\! date"})
-    assert "SQL for the server" in answer.context["form"].errors["script_1"][0]
+    [(field, [error])] = answer.context["form"].errors.items()
+    assert field == "init" and "SQL for the server" in error
+
+
+def test_a_variable_that_pgbench_cannot_have_is_refused_beside_its_field(author):
+    answer = author.post(add("scripts"), {**SCRIPTS, "variables": "cut-off = 7"})
+    [(field, [error])] = answer.context["form"].errors.items()
+    assert field == "variables" and "cannot be a variable of pgbench" in error
 
 
 def test_the_custom_transaction_of_report_b_is_a_preset(author):

@@ -146,7 +146,12 @@ class Table:
 
     @property
     def has_users(self) -> bool:
-        return any(model.metric == LicenceModel.Metric.USER for model, _ in self.choices)
+        return any(model.metric == LicenceModel.Metric.USER or "max_users" in model.rules for model, _ in self.choices)
+
+    @property
+    def has_support(self) -> bool:
+        """Whether support is paid apart from any licence."""
+        return any(model.rules.get("payment") == "perpetual" for model, _ in self.choices)
 
     @property
     def quoted(self) -> list[tuple[Row, Cell]]:

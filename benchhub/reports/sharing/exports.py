@@ -53,9 +53,13 @@ def file(of: Projection, name: str) -> HttpResponse:
     try:
         return made(of, name).response
     except NoFileError as error:
-        return HttpResponse(str(error), status=404)
+        return _said(error, 404)
     except pdf.NoPdfError as error:
-        return HttpResponse(f"{error}\n", status=501, content_type="text/plain; charset=utf-8")
+        return _said(error, 501)
+
+
+def _said(error: Exception, status: int) -> HttpResponse:
+    return HttpResponse(f"{error}\n", status=status, content_type="text/plain; charset=utf-8")
 
 
 def made(of: Projection, name: str) -> Made:

@@ -130,6 +130,7 @@ def test_a_page_is_revalidated_and_costs_nothing_while_it_is_as_it_was(share, st
     assert first.headers["Cache-Control"] == "private, no-cache"
     again = stranger.get(address, headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
+    assert stranger.head(address).status_code == 200  # who only asks whether it is there has not seen it
     link.refresh_from_db()
     assert (link.views, link.viewed_at is not None) == (2, True)
 
