@@ -101,5 +101,5 @@ def _plain(value: Any) -> Any:
 
 def in_words(name: str) -> str:
     """wal_bytes -> WAL bytes; paths and names of settings with dots stay as they are."""
-    parts = [part if "/" in part or "." in part else part.replace("_", " ") for part in name.split()]
+    parts = (part if "/" in part or "." in part else part.replace("_", " ") for part in name.split())
     return " ".join(ABBREVIATIONS.get(word, word) for word in " ".join(parts).split())

@@ -147,4 +147,4 @@ def described_twice(systems: Sequence[System]) -> Iterator[str]:
 def _labels(asked: Asked) -> Iterator[str]:
     for system, label in zip(asked.systems, asked.labels, strict=True):
         if system.label != label:
-            yield f"'{label}' is known already, and will be shown, as '{system.label}'."
+            yield f"'{label}' is known already, and will be shown as '{system.label}'."

@@ -71,7 +71,7 @@ def run(pk: int) -> QuerySet[Run]:
 def context(of: Run) -> dict[str, Any]:
     attempts = list(of.attempts.order_by("number"))
     evidence = list(Evidence.objects.filter(attempt__run=of).defer("content").select_related("attempt"))
-    histograms = [histogram for histogram in of.histograms.order_by("name") if sum(histogram.counts)]
+    histograms = [histogram for histogram in of.histograms.order_by("pk") if sum(histogram.counts)]
     found, result = getattr(of, "found", None), getattr(of, "result", None)
     series = list(of.series.order_by("unit", "metric"))
     known = facts_of(of, result, series, found.deltas if found else {}) if result else None

@@ -392,7 +392,7 @@ def test_a_system_that_is_known_by_another_label_is_shown_by_that(planner, fille
     planner.post(NEW, {**filled, "queue": "1"})
     assert "is known already" not in odd(filled)
     said = odd(filled, **{"systems-0-label": "new name"})
-    assert "'new name' is known already, and will be shown, as 'PostgreSQL 16.4, pg 16.4'." in said
+    assert "'new name' is known already, and will be shown as 'PostgreSQL 16.4, pg 16.4'." in said
 
 
 def test_an_instance_that_has_gone_since_is_said_beside_its_field(planner):

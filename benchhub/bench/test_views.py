@@ -244,8 +244,8 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader
     response = reader.get(page_of(queued))
     assertContains(response, "<dt>warm-up ended</dt><dd>after 7 s</dd>")
     assertContains(response, "The dotted line up to second 0 is the warm-up", count=1)
-    assertContains(response, "<td>GET_ACCESS_DATA</td>")
-    assertContains(response, '<td class="n bad"><data value="70.5"')
+    assertContains(response, '<td class="line">GET_ACCESS_DATA</td>')
+    assertContains(response, 'class="n bad"><data value="70.5"')
     assertContains(response, "60.25")
     assertNotContains(response, "success low")
     assert response.context["types"][0][0].is_doubtful

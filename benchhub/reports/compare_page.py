@@ -222,8 +222,8 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
         return f"{said}."
     apart = sum(found.has_spread and not found.overlaps for found in by_level.values())
     if all(found.is_tested for found in by_level.values()):
-        return f"{said}; it tells the two apart at {apart} of them."
-    return f"{said}; the ranges of repeats lie apart at {apart} of them."
+        return f"{said}; it tells the two apart at {apart or 'none'} of them."
+    return f"{said}; the ranges of repeats lie apart at {apart or 'none'} of them."
 
 
 def alone(one: Chosen, *, is_read_only: bool = False) -> str:

@@ -243,7 +243,10 @@ def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, system
 
 def test_a_doubt_about_both_curves_is_said_once_with_the_two(reader, experiment, systems):
     said = "Fewer than 3 repeats at every level: no interval, and no test."
-    curves = '<span class="key key-0"></span>PostgreSQL 16, <span class="key key-1"></span>PostgreSQL 18'
+    curves = (
+        '<span class="one"><span class="key key-0"></span>PostgreSQL 16,</span> '
+        '<span class="one"><span class="key key-1"></span>PostgreSQL 18</span> '
+    )
     response = reader.get(both(experiment, systems))
     assertContains(response, f'<li>{said}<span class="under">{curves}</span></li>', count=1)
     assertContains(response, f"<li><b>Doubtful:</b> {curves}</li>", count=1)

@@ -99,8 +99,13 @@ def test_two_repeats_leave_no_expert_figures_and_say_why(reader, experiment, sys
 def test_each_curve_has_a_verdict(reader, repeated, systems):
     Result.objects.filter(run__system=systems[1]).update(doubts=[{"code": "rate", "text": "They disagree."}])
     response = reader.get(both(repeated, systems))
-    assertContains(response, '<b>Not to be relied on:</b> <span class="key key-1"></span>PostgreSQL 18</li>')
-    assertContains(response, '<b>No reason for doubt was found:</b> <span class="key key-0"></span>PostgreSQL 16</li>')
+    assertContains(
+        response, '<b>Not to be relied on:</b> <span class="one"><span class="key key-1"></span>PostgreSQL 18<'
+    )
+    assertContains(
+        response,
+        '<b>No reason for doubt was found:</b> <span class="one"><span class="key key-0"></span>PostgreSQL 16<',
+    )
 
 
 def test_a_run_that_read_far_more_than_its_fellows_is_a_doubt(reader, repeated, systems):
