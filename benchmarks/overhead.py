@@ -1,11 +1,12 @@
 """What BenchHub adds to a matrix of runs, against a plain shell loop on the same target, in turn.
 
-Prints the time added per run beyond the planned load, of both, and the ratio of their throughputs, level by level
-and in all, with a 95% interval (bootstrap over rounds; the seed is printed). The peer is a bare loop, which neither
-reports progress nor logs transactions, unless --same-options. The two take turns level by level, and who goes first
-alternates: a shared machine drifts by several per cent within a minute. A turn of BenchHub is an experiment of its
-own, so the time added includes planning it. A pair of turns during which the hypervisor took CPU time says nothing of
-either side and is taken again (benchmarks/machine.py). Limits: at most 2 s added per run; interval within 0.98 to 1.02.
+Prints the time added per run beyond the planned load, and ratios of throughputs, level by level and in all, with a 95%
+interval (bootstrap over rounds; the seed is printed). There are three sides: BenchHub; a loop that gives pgbench the
+same options (-P 1 and a sampled -l), which has the limit; and a bare loop that neither reports progress nor logs, which
+shows what pgbench's own reporting costs. They take turns level by level, and who goes first moves on: a shared machine
+drifts by several per cent within a minute. A turn of BenchHub is an experiment of its own, so the time added includes
+planning it. Turns during which the hypervisor took CPU time say nothing of any side and are taken again
+(benchmarks/machine.py). Limits: at most 2 s added per run; interval against the same options within 0.98 to 1.02.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from math import exp, log
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +41,7 @@ LOOP = CLONE / "benchmarks" / "plain_loop.sh"
 LIMIT_ADDED_S = 2.0
 LIMIT_RATIO = 0.02
 RESAMPLES = 10_000
+OURS, SAME, BARE = "BenchHub", "loop with the same options", "bare loop"
 # What BenchHub passes for a fast load.
 SAME_OPTIONS = "-P 1 -l --sampling-rate=0.02"
 POLL_S = 0.5  # the looks of this program take CPU from the load; times come from the warehouse
@@ -70,13 +73,14 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Interrupted."))
     with servers() as demo:
         bench = BenchHub(demo, options.duration)
-        plain = PlainLoop(bench.described, bench.private_key, options.duration, same_options=options.same_options)
+        loop = partial(PlainLoop, bench.described, bench.private_key, options.duration)
+        sides: dict[str, Side] = {OURS: bench, SAME: loop(SAME_OPTIONS), BARE: loop("")}
         bench.load()
-        pairs = []
+        rounds = []
         for number in range(options.rounds):
-            pairs.append(in_turn(plain, bench, options.levels, number))
-            print(f"round {number + 1}/{options.rounds}: {summary(*pairs[-1])}", flush=True)
-    return report(pairs, options)
+            rounds.append(in_turn(sides, options.levels, number))
+            print(f"round {number + 1}/{options.rounds}: {summary(rounds[-1])}", flush=True)
+    return report(rounds, options)
 
 
 def arguments() -> argparse.Namespace:
@@ -84,22 +88,22 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--duration", type=int, default=3, help="seconds of load per run")
     parser.add_argument("--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels")
-    parser.add_argument("--same-options", action="store_true", help=f"give the peer {SAME_OPTIONS} as well")
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
     return parser.parse_args()
 
 
-def in_turn(plain: PlainLoop, bench: BenchHub, levels: Sequence[int], number: int) -> tuple[Round, Round]:
-    """One round of both, level by level; who goes first alternates with the level, and from round to round."""
-    done: dict[Side, list[Turn]] = {plain: [], bench: []}
+def in_turn(sides: Mapping[str, Side], levels: Sequence[int], number: int) -> dict[str, Round]:
+    """One round of all sides, level by level; who goes first moves on with the level, and from round to round."""
+    done: dict[str, list[Turn]] = {name: [] for name in sides}
     for index, level in enumerate(levels):
-        sides = (plain, bench) if (number + index) % 2 else (bench, plain)
-        for side, turn in zip(sides, pair(sides, level), strict=True):
-            done[side].append(turn)
-    return whole(done[plain]), whole(done[bench])
+        first = (number + index) % len(sides)
+        order = [*sides][first:] + [*sides][:first]
+        for name, turn in zip(order, turns([sides[name] for name in order], level), strict=True):
+            done[name].append(turn)
+    return {name: whole(taken) for name, taken in done.items()}
 
 
-def pair(sides: Sequence[Side], level: int) -> list[Turn]:
+def turns(sides: Sequence[Side], level: int) -> list[Turn]:
     return undisturbed(lambda: [side.run(level) for side in sides], f"{level} clients")
 
 
@@ -186,7 +190,7 @@ class BenchHub:
 class PlainLoop:
     """The same matrix by a shell loop over ssh with a kept master connection."""
 
-    def __init__(self, described: dict[str, Any], private_key: str, duration_s: int, *, same_options: bool) -> None:
+    def __init__(self, described: dict[str, Any], private_key: str, duration_s: int, options: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="overhead-"))
         self.duration_s = duration_s
         key, known = self.folder / "key", self.folder / "known_hosts"
@@ -195,7 +199,7 @@ class PlainLoop:
         known.write_text(f"[{described['address']}]:{described['port']} {described['host_key']}\n")
         instance = described["instances"][-1]
         self.password = instance["password"] or ""
-        self.options = SAME_OPTIONS if same_options else ""
+        self.options = options
         self.words = [
             *(str(self.folder), str(described["port"]), str(key), str(known)),
             f"{described['username']}@{described['address']}",
@@ -218,23 +222,37 @@ class PlainLoop:
         return float(found[1])
 
 
-def summary(plain: Round, bench: Round) -> str:
-    ratios = ", ".join(f"{level}: {bench.tps[level] / plain.tps[level]:.3f}" for level in plain.tps)
-    return f"added {plain.added_s:.2f} s plain, {bench.added_s:.2f} s BenchHub; TPS ratios {ratios}"
+def summary(sides: Mapping[str, Round]) -> str:
+    ratios = ", ".join(f"{level}: {sides[OURS].tps[level] / tps:.3f}" for level, tps in sides[SAME].tps.items())
+    return (
+        f"added {sides[SAME].added_s:.2f} s by the loop, {sides[OURS].added_s:.2f} s by BenchHub; TPS ratios {ratios}"
+    )
 
 
-def report(pairs: Sequence[tuple[Round, Round]], options: argparse.Namespace) -> int:
-    plain_s, bench_s = (statistics.mean(pair[side].added_s for pair in pairs) for side in (0, 1))
-    print(f"\nadded per run beyond the load: plain loop {plain_s:.2f} s, BenchHub {bench_s:.2f} s", end=" ")
+def report(rounds: Sequence[Mapping[str, Round]], options: argparse.Namespace) -> int:
+    loop_s, ours_s = (statistics.mean(sides[name].added_s for sides in rounds) for name in (SAME, OURS))
+    print(f"\nadded per run beyond the load: plain loop {loop_s:.2f} s, BenchHub {ours_s:.2f} s", end=" ")
     print(f"(limit {LIMIT_ADDED_S} s)")
-    logs = {level: [log(b.tps[level] / p.tps[level]) for p, b in pairs] for level in options.levels}
-    for level, values in logs.items():
-        print(f"TPS ratio BenchHub / plain at {level} clients: {interval(values, options.seed)[0]}")
-    text, low, high = interval([statistics.mean(column) for column in zip(*logs.values(), strict=True)], options.seed)
-    print(f"TPS ratio over all levels: {text}, {len(pairs)} rounds, bootstrap seed {options.seed}")
-    within = bench_s <= LIMIT_ADDED_S and low >= 1 - LIMIT_RATIO and high <= 1 + LIMIT_RATIO
+    low, high = ratios(rounds, OURS, SAME, options)
+    ratios(rounds, OURS, BARE, options)
+    ratios(rounds, SAME, BARE, options)
+    print(f"{len(rounds)} rounds, bootstrap seed {options.seed}")
+    within = ours_s <= LIMIT_ADDED_S and low >= 1 - LIMIT_RATIO and high <= 1 + LIMIT_RATIO
     print("within the limits" if within else "NOT within the limits")
     return 0 if within else 1
+
+
+def ratios(
+    rounds: Sequence[Mapping[str, Round]], over: str, under: str, options: argparse.Namespace
+) -> tuple[float, float]:
+    """Print the ratios of throughput of two sides, by level and in all; return the interval over all levels."""
+    logs = [[log(sides[over].tps[level] / sides[under].tps[level]) for level in options.levels] for sides in rounds]
+    print(f"TPS ratio {over} / {under}:")
+    for level, values in zip(options.levels, zip(*logs, strict=True), strict=True):
+        print(f"  {level} clients: {interval(values, options.seed)[0]}")
+    text, low, high = interval([statistics.mean(row) for row in logs], options.seed)
+    print(f"  all levels: {text}")
+    return low, high
 
 
 def interval(values: Sequence[float], seed: int) -> tuple[str, float, float]:
