@@ -1,7 +1,9 @@
 """Throughput curves whose truth is known, for benchmarks/search.py. Heights are arbitrary; clients are an array.
 
-`FAMILIES` were looked at while the search was made. `HELD_OUT` have other forms: their results were seen, and `cliff`,
-which was one of them, moved over when it led to the belief in jumps, but no shape was made for those that are left.
+`FAMILIES` were looked at while the search was made. `OF_THE_KINDS` are other curves of the same kinds: by the first
+seven it was decided which of several ways to search is better, the last five were tried only when that was done.
+`HELD_OUT` have other forms, and no shape was made for them; `cliff`, which was one of them, moved over when it led to
+the belief in jumps.
 """
 
 from __future__ import annotations
@@ -108,12 +110,175 @@ def collapse(n: Floats, rng: Generator) -> Floats:
     return rise * (floor + (1 - floor) / (1 + (n / down) ** (2 * steep)))
 
 
+def hybrid(n: Floats, rng: Generator) -> Floats:
+    """Fast cores, then slow ones, then hardware threads, and a slow decline."""
+    fast = rng.integers(4, 33)
+    cores = fast + rng.integers(4, 33)
+    slow, thread = rng.uniform(0.3, 0.8), rng.uniform(0, 0.3)
+    gained = np.minimum(n, fast) + slow * np.clip(n - fast, 0, cores - fast) + thread * np.clip(n - cores, 0, cores)
+    return gained * (n / (2 * cores)).clip(min=1) ** -rng.uniform(0, 0.5)
+
+
+def sockets(n: Floats, rng: Generator) -> Floats:
+    """Rising within each socket, and a loss of 2 to 20% with each further one."""
+    size, loss = rng.integers(8, 41), rng.uniform(0.02, 0.2)
+    return n * (1 - loss) ** (np.ceil(n / size) - 1) / (1 + _ratio(rng, 0.001, 0.05) * (n - 1))
+
+
+def thrashing(n: Floats, rng: Generator) -> Floats:
+    """A knee, a plateau, and an exponential decay from where memory is full."""
+    knee, full = _ratio(rng, 6, 60), _ratio(rng, 20, 200)
+    return np.minimum(n, knee) ** rng.uniform(0.85, 1) * np.exp(-rng.uniform(0.002, 0.02) * np.clip(n - full, 0, None))
+
+
+def convoy(n: Floats, rng: Generator) -> Floats:
+    """Amdahl's law, and a loss that sets in over a few clients, as where waiters pile up on a lock."""
+    contention, at, loss = _ratio(rng, 0.005, 0.1), _ratio(rng, 15, 150), rng.uniform(0.05, 0.6)
+    return n / (1 + contention * (n - 1)) * (1 - loss / (1 + np.exp((at - n) / _ratio(rng, 1, 12))))
+
+
+def tent(n: Floats, rng: Generator) -> Floats:
+    """Two powers of the clients that meet in a corner."""
+    at, rise, fall = _ratio(rng, 6, 150), rng.uniform(0.3, 1), rng.uniform(0.02, 0.8)
+    return np.where(n < at, (n / at) ** rise, (n / at) ** -fall)
+
+
+def swapping(n: Floats, rng: Generator) -> Floats:
+    """Amdahl's law, less a share that grows with each client."""
+    return n / (1 + _ratio(rng, 0.003, 0.2) * (n - 1)) * (1 - _ratio(rng, 0.0002, 0.005) * n)
+
+
+def bump(n: Floats, rng: Generator) -> Floats:
+    """A broad rise and fall with one bump of up to 25% upon it."""
+    base = n / (n + _ratio(rng, 4, 60)) * np.exp(-n * rng.uniform(0, 0.004))
+    at, wide = _ratio(rng, 6, 140), rng.uniform(0.1, 0.5)
+    return base * (1 + rng.uniform(0.02, 0.25) * np.exp(-0.5 * (np.log(n / at) / wide) ** 2))
+
+
+def threads_with_crosstalk(n: Floats, rng: Generator) -> Floats:
+    """Cores and hardware threads as the clients that the Universal Scalability Law sees."""
+    contention, peak, cores = _ratio(rng, 0.001, 0.1), _ratio(rng, 40, 600), rng.integers(4, 65)
+    gained = np.minimum(n, cores) + rng.uniform(0.1, 0.5) * np.clip(n - cores, 0, cores)
+    return gained / (1 + contention * (gained - 1) + (1 - contention) / peak**2 * n * (n - 1))
+
+
+def usl_of_many_shapes(n: Floats, rng: Generator) -> Floats:
+    """The Universal Scalability Law, both parameters drawn over many orders of magnitude."""
+    contention, coherency = _ratio(rng, 1e-4, 0.5), _ratio(rng, 1e-7, 1e-2)
+    return n / (1 + contention * (n - 1) + coherency * n * (n - 1))
+
+
+def usl_drawn_evenly(n: Floats, rng: Generator) -> Floats:
+    """The Universal Scalability Law, both parameters drawn evenly, half of the curves with little coherency."""
+    contention, coherency = rng.uniform(0, 0.2), rng.uniform(0, 0.001) * rng.integers(0, 2) + rng.uniform(0, 0.0001)
+    return n / (1 + contention * (n - 1) + coherency * n * (n - 1))
+
+
+def smt_corners(n: Floats, rng: Generator) -> Floats:
+    """Exactly linear up to the cores, linear up to twice as many, then level or falling in a straight line."""
+    cores = rng.choice([4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64])
+    second, fall = rng.uniform(0.1, 0.6), rng.uniform(0, 0.15) * rng.integers(0, 2)
+    top = cores * (1 + second)
+    beyond = (top * (1 - fall * (n - 2 * cores) / cores)).clip(min=0.3 * top)
+    return np.where(n <= cores, n, np.where(n <= 2 * cores, cores + second * (n - cores), beyond))
+
+
+def smt_rounded(n: Floats, rng: Generator) -> Floats:
+    """Corners at the cores and at twice as many, more or less rounded, and a decline by the logarithm of clients."""
+    cores, sharpness, second = _ratio(rng, 4, 64), rng.uniform(4, 20), rng.uniform(0.15, 0.5)
+    over = np.maximum(n - cores, 1e-9)
+    one, other = (x / (1 + (x / cores) ** sharpness) ** (1 / sharpness) for x in (n, over))
+    gained = one + second * np.where(n > cores, other, 0)
+    return gained * (1 - rng.uniform(0, 0.08) * np.log2((n / (2 * cores)).clip(min=1)))
+
+
+def smt_of_four(n: Floats, rng: Generator) -> Floats:
+    """Four hardware threads a core, each giving less than the one before, under Amdahl's law, then a decline."""
+    cores = rng.integers(4, 40)
+    gains = np.sort(rng.uniform(0.03, 0.6, 3))[::-1]
+    gained = np.minimum(n, cores) + sum(gain * np.clip(n - k * cores, 0, cores) for k, gain in enumerate(gains, 1))
+    speed = gained / (1 + _ratio(rng, 1e-4, 0.01) * (gained - 1))
+    return speed * (1 - rng.uniform(0, 0.002) * np.clip(n - 2 * cores, 0, None)).clip(min=0.2)
+
+
+def trapezoid(n: Floats, rng: Generator) -> Floats:
+    """Three straight lines: up, level, down."""
+    first = _ratio(rng, 6, 100)
+    second = first * _ratio(rng, 1.2, 6)
+    return np.minimum(n / first, 1) * (1 - rng.uniform(0, 0.8) * np.clip(n - second, 0, None) / 160).clip(min=0.2)
+
+
+def soft_knee(n: Floats, rng: Generator) -> Floats:
+    """A plateau behind a soft knee, sagging by the logarithm of clients."""
+    at, sharpness = _ratio(rng, 5, 80), rng.uniform(1.5, 8)
+    return n / (n**sharpness + at**sharpness) ** (1 / sharpness) * (1 - rng.uniform(0, 0.04) * np.log(n / at).clip(0))
+
+
+def drawn_to_a_plateau(n: Floats, rng: Generator) -> Floats:
+    """An exponential approach to a plateau that falls in a straight line from somewhere on."""
+    rise = 1 - np.exp(-((n / _ratio(rng, 4, 60)) ** rng.uniform(0.8, 1.3)))
+    return rise * (1 - rng.uniform(0, 0.003) * np.clip(n - _ratio(rng, 30, 160), 0, None))
+
+
+def humps_over_clients(n: Floats, rng: Generator) -> Floats:
+    """Two humps that are round over clients, not over their logarithm, upon a rise."""
+    first = rng.uniform(10, 60)
+    second, widths, height = rng.uniform(first + 40, 155), rng.uniform(8, 30, 2), rng.uniform(0.8, 1.2)
+    one, other = (np.exp(-0.5 * ((n - at) / wide) ** 2) for at, wide in zip((first, second), widths, strict=True))
+    return 0.5 * n / (n + 10) + one + height * other
+
+
+def usl_with_a_dip(n: Floats, rng: Generator) -> Floats:
+    """The Universal Scalability Law with a dip of 5 to 40% in it."""
+    contention, coherency = _ratio(rng, 0.002, 0.1), _ratio(rng, 1e-6, 1e-3)
+    at, wide = _ratio(rng, 12, 100), rng.uniform(0.1, 0.5)
+    dip = 1 - rng.uniform(0.05, 0.4) * np.exp(-0.5 * (np.log(n / at) / wide) ** 2)
+    return n / (1 + contention * (n - 1) + coherency * n * (n - 1)) * dip
+
+
+def sum_of_humps(n: Floats, rng: Generator) -> Floats:
+    """Two humps over the logarithm of clients upon a level base, the second 0.75 to 1.3 times as high."""
+    first = _ratio(rng, 5, 30)
+    second, widths, height = first * _ratio(rng, 3, 8), rng.uniform(0.2, 0.7, 2), rng.uniform(0.75, 1.3)
+    one, other = (np.exp(-0.5 * (np.log(n / at) / w) ** 2) for at, w in zip((first, second), widths, strict=True))
+    return 0.2 + one + height * other
+
+
+def two_regimes(n: Floats, rng: Generator) -> Floats:
+    """One curve of the Universal Scalability Law gives way to another with a later peak, 0.8 to 1.2 times as high."""
+    first = _ratio(rng, 6, 40)
+    change = first * _ratio(rng, 1.5, 3)
+    peaks = (first, change * _ratio(rng, 1.3, 3))
+    one, other = (_peaked(n, peak, _ratio(rng, 0.005, 0.1)) for peak in peaks)
+    share = 1 / (1 + (n / change) ** (-1 / rng.uniform(0.05, 0.3)))
+    return one * (1 - share) + rng.uniform(0.8, 1.2) * other * share
+
+
+def _peaked(n: Floats, peak: float, contention: float) -> Floats:
+    curve = n / (1 + contention * (n - 1) + (1 - contention) / peak**2 * n * (n - 1))
+    return np.asarray(curve / curve.max())
+
+
 FAMILIES: dict[str, Curve] = {
     "USL": usl,
     "SMT steps": smt_steps,
     "plateau": plateau,
     "two humps": two_humps,
     "cliff": cliff,
+}
+OF_THE_KINDS: dict[str, Curve] = {
+    "USL, any": usl_of_many_shapes,
+    "SMT corners": smt_corners,
+    "SMT rounded": smt_rounded,
+    "trapezoid": trapezoid,
+    "soft knee": soft_knee,
+    "humps over clients": humps_over_clients,
+    "USL with a dip": usl_with_a_dip,
+    "USL, evenly": usl_drawn_evenly,
+    "SMT of four": smt_of_four,
+    "drawn to a plateau": drawn_to_a_plateau,
+    "sum of humps": sum_of_humps,
+    "two regimes": two_regimes,
 }
 HELD_OUT: dict[str, Curve] = {
     "queueing network": queueing_network,
@@ -122,6 +287,14 @@ HELD_OUT: dict[str, Curve] = {
     "wandering": wandering,
     "shelves": shelves,
     "collapse": collapse,
+    "hybrid cores": hybrid,
+    "sockets": sockets,
+    "thrashing": thrashing,
+    "convoy": convoy,
+    "tent": tent,
+    "swapping": swapping,
+    "bump": bump,
+    "threads, crosstalk": threads_with_crosstalk,
 }
 
 

@@ -23,7 +23,7 @@ LADDER = (0.9, 0.6, 0.3)
 # Before so many runs nothing is called known: fewer tell too little of the shape.
 FEWEST = 9
 # Noise is high where it is believed to be above `NOISY` with `SURE`.
-NOISY, SURE = 0.015, 0.85
+NOISY, SURE = 0.015, 0.94
 # The look-ahead: draws that it weighs, outcomes of each run that it considers, and the share of its gain that it gives
 # for being near the best, falling off by `NEAR`, so that it finds its way before anything is good enough.
 LOOKED_AHEAD, OUTCOMES, NEARNESS, NEAR = 256, 16, 0.5, 0.03
@@ -45,7 +45,7 @@ class Goal:
     runs: int
     noisy_runs: int
     precision: float = 0.01
-    confidence: float = 0.97
+    confidence: float = 0.985
     ceiling_ms: float | None = None
 
     def __post_init__(self) -> None:

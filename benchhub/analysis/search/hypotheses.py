@@ -41,19 +41,21 @@ NOISES = np.array([0.003, 0.005, 0.008, 0.013, 0.02, 0.03, 0.045, 0.065])
 
 
 class Extra(NamedTuple):
-    """What a curve may have on top of a shape, at most one of them: the belief in it, the standard deviation of its
-    size, and on which shapes it is tried (every n-th, to save time).
+    """What a curve may have on top of a shape, at most one of them: the belief in it, relative to plain curves and so
+    much more often (`alone`) where there is no shape, the standard deviation of its size, and on which shapes it is
+    tried (every n-th, to save time).
     """
 
     share: float
+    alone: float
     size: float
     every: int
 
 
 # A jump between two levels, as where something runs out: in the logarithm.
-JUMP = Extra(share=0.12, size=0.3, every=8)
+JUMP = Extra(share=0.12, alone=8, size=0.3, every=8)
 # A kink at a level, as where cores or threads are used up: its change of slope, in log-log.
-KINK = Extra(share=0.15, size=0.8, every=40)
+KINK = Extra(share=0.15, alone=40, size=0.8, every=40)
 
 
 class Chosen(NamedTuple):
@@ -112,9 +114,11 @@ class Hypotheses:
         weighted = turned_forms[:, None] * self.precisions[:, :, None, :]
         pull = weighted @ np.swapaxes(turned[:, None, :: of.every], 2, 3)
         certainty = of.size**-2 + (weighted * turned_forms[:, None]).sum(axis=3)
-        gain = np.log(of.share * of.every * shares) - 0.5 * np.log(of.size**2 * certainty)
+        gain = np.log(of.share * shares) - 0.5 * np.log(of.size**2 * certainty)
         sizes = pull / certainty[..., None]
-        log_weights = self.plain[:, :, None, :: of.every] + gain[..., None] + 0.5 * pull * sizes
+        bases = self.plain[:, :, :: of.every] + np.log(of.every)
+        bases[..., 0] += np.log(of.alone / of.every)  # the first is no shape, and stands for itself alone
+        log_weights = bases[:, :, None] + gain[..., None] + 0.5 * pull * sizes
         return Extras(of, log_weights, sizes, certainty**-0.5)
 
     def choose(self, order: Floats, dice: Floats) -> Chosen:

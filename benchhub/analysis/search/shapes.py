@@ -16,18 +16,22 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SEED = 20_260_101
-# Share of belief and number of curves. 'level' is no shape at all: everything is left to the smooth difference.
+# Share of belief and number of curves.
 SHARES = {
-    "scalability": (0.30, 480),
+    "scalability": (0.27, 480),
     "bends": (0.20, 600),
-    "pieces": (0.25, 840),
-    "humps": (0.15, 600),
-    "level": (0.10, 1),
+    "pieces": (0.23, 840),
+    "dips": (0.08, 600),
+    "peaks": (0.12, 600),
 }
+# No shape at all: everything is left to the smooth difference.
+LEVEL_SHARE = 0.10
 
 
 class Library(NamedTuple):
-    """Curves (number of curves x number of levels) and the natural logarithm of the belief in each."""
+    """Curves (number of curves x number of levels) and the natural logarithm of the belief in each. The first is level:
+    no shape at all.
+    """
 
     curves: Floats
     log_shares: Floats
@@ -38,7 +42,8 @@ def library(levels: Floats) -> Library:
     rng = np.random.default_rng(SEED)
     families = [FAMILIES[name](np.log(levels), count, rng) for name, (_, count) in SHARES.items()]
     shares = [np.full(count, np.log(share / count)) for share, count in SHARES.values()]
-    return Library(np.concatenate(families), np.concatenate(shares))
+    level = np.zeros((1, levels.size))
+    return Library(np.concatenate([level, *families]), np.concatenate([[np.log(LEVEL_SHARE)], *shares]))
 
 
 def _scalability(log_n: Floats, count: int, rng: Generator) -> Floats:
@@ -74,8 +79,8 @@ def _pieces(log_n: Floats, count: int, rng: Generator) -> Floats:
     return np.asarray(rng.uniform(0.85, 1, (count, 1)) * np.log(gained) - np.log1p(fall * np.clip(n - end, 0, None)))
 
 
-def _humps(log_n: Floats, count: int, rng: Generator) -> Floats:
-    """A curve of one of the other families with a dip in it, so that there are two humps."""
+def _dips(log_n: Floats, count: int, rng: Generator) -> Floats:
+    """A curve of one of the families above with a dip in it, so that there are two humps."""
     base = np.concatenate([_scalability(log_n, count // 2, rng), _bends(log_n, count - count // 2, rng)])
     middle = rng.uniform(log_n[0], log_n[-1], (count, 1))
     width = np.exp(rng.uniform(np.log(0.08), np.log(0.6), (count, 1)))
@@ -83,8 +88,16 @@ def _humps(log_n: Floats, count: int, rng: Generator) -> Floats:
     return np.asarray(base - depth * np.exp(-0.5 * ((log_n - middle) / width) ** 2))
 
 
-def _level(log_n: Floats, count: int, _: Generator) -> Floats:
-    return np.zeros((count, log_n.size))
+def _peaks(log_n: Floats, count: int, rng: Generator) -> Floats:
+    """Two round peaks upon a rise, also narrow ones far apart: their sum, or the higher of them."""
+    first = rng.uniform(log_n[0], log_n[-1], (count, 1))
+    second = first + rng.uniform(0.3, 2.6, (count, 1))
+    widths = np.exp(rng.uniform(np.log(0.05), np.log(0.8), (2, count, 1)))
+    heights = np.exp(rng.uniform(-0.35, 0.35, (2, count, 1)))
+    rounds = heights * np.exp(-0.5 * ((log_n - np.array([first, second])) / widths) ** 2)
+    base = rng.uniform(0.05, 1, (count, 1)) / (1 + np.exp(rng.uniform(log_n[0], log_n[-1], (count, 1)) - log_n))
+    both = np.where(rng.random((count, 1)) < 0.5, rounds.sum(axis=0), rounds.max(axis=0))
+    return np.asarray(np.log(base + both))
 
 
 def _hinge(x: Floats, width: Floats) -> Floats:
@@ -96,6 +109,6 @@ FAMILIES: dict[str, Callable[[Floats, int, Generator], Floats]] = {
     "scalability": _scalability,
     "bends": _bends,
     "pieces": _pieces,
-    "humps": _humps,
-    "level": _level,
+    "dips": _dips,
+    "peaks": _peaks,
 }

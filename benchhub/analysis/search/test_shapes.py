@@ -1,0 +1,35 @@
+"""The library of shapes, and how much of the belief each of them stands for."""
+
+import numpy as np
+import pytest
+
+from .belief import _covariances
+from .hypotheses import DIFFERENCES, JUMP, Hypotheses
+from .shapes import LEVEL_SHARE, SHARES, library
+
+LEVELS = np.arange(2, 161, 2, dtype=float)
+
+
+def test_all_belief_is_shared_out_and_the_first_curve_is_level():
+    shapes = library(LEVELS)
+    assert len(shapes.curves) == len(shapes.log_shares) == 1 + sum(count for _, count in SHARES.values())
+    assert np.exp(shapes.log_shares).sum() == pytest.approx(1)
+    assert sum(kind.share for kind in DIFFERENCES) == pytest.approx(1)
+    assert not shapes.curves[0].any() and np.exp(shapes.log_shares[0]) == pytest.approx(LEVEL_SHARE)
+
+
+def test_the_same_levels_give_the_same_finite_shapes_and_most_are_not_level():
+    shapes = library(LEVELS)
+    assert np.array_equal(shapes.curves, library(LEVELS).curves) and np.isfinite(shapes.curves).all()
+    assert (np.ptp(shapes.curves[1:], axis=1) > 0.01).mean() > 0.9
+
+
+def test_a_jump_without_a_shape_counts_as_often_as_is_said_and_on_a_shape_for_those_left_out():
+    # No shape and 16 others, all as likely and all fitting: every eighth is tried, so three of the 17 are.
+    log_levels = np.log([2.0, 4, 8, 16])
+    among = Hypotheses(_covariances(log_levels), np.zeros(17), np.arange(4), np.zeros((17, 4)), log_levels)
+    jump = JUMP._replace(alone=2, every=8)
+    weights = np.exp(among._with(jump, among.steps, np.full(3, 1 / 3), np.zeros((17, 4)) @ among.axes).log_weights)
+    assert weights.shape == (len(DIFFERENCES), 8, 3, 3)
+    assert weights[..., 1] / weights[..., 0] == pytest.approx(8 / 2)
+    assert weights[..., 2] == pytest.approx(weights[..., 1])
