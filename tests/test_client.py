@@ -90,17 +90,31 @@ def test_a_plan_that_cannot_be_is_refused_in_words(live_server, token):
     assert denied.returncode == 1 and "make a new one" in denied.stderr
 
 
-def test_a_server_in_trouble_is_asked_again_with_the_same_key():
+@pytest.mark.parametrize(("words", "sentence"), [("{name", "is not JSON"), (None, "cannot be read")])
+def test_a_file_that_is_none_or_no_json_is_named_and_nothing_is_sent(tmp_path, words, sentence):
+    plan = tmp_path / "plan.json"
+    if words is not None:
+        plan.write_text(words)
+    refused = call("http://127.0.0.1:9", "bh_x", "queue", str(plan))
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"{plan} {sentence}") and "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize(("status", "length"), [(503, 19), (201, 1000)], ids=["503", "an answer that breaks off"])
+def test_a_server_in_trouble_is_asked_again_with_the_same_key(status, length):
     seen = []
 
     class InTrouble(BaseHTTPRequestHandler):
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
             seen.append(self.headers["Idempotency-Key"])
-            self.send_response(503 if len(seen) == 1 else 201)
+            body = b'{"experiments": []}'
+            is_first = len(seen) == 1
+            self.send_response(status if is_first else 201)
             self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(length if is_first else len(body)))
             self.end_headers()
-            self.wfile.write(b'{"experiments": []}')
+            self.wfile.write(body)
 
         def log_message(self, *_):
             pass

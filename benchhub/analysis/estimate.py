@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .spread import FEWEST_FOR_INTERVAL
+from .spread import FEWEST_FOR_INTERVAL, sample_variance
 from .student import CONFIDENCE, t_outside, t_quantile
 
 METHOD = "Welch's t interval of the difference of mean logarithms"
@@ -69,7 +69,7 @@ def of_repeats(values: Sequence[float]) -> Estimate:
     if len(values) < FEWEST_FOR_INTERVAL:
         raise TooFewRepeatsError(f"{len(values)} repeats say too little about their scatter: there must be three.")
     logs = [math.log(value) for value in values]
-    return Estimate(statistics.fmean(logs), ((statistics.variance(logs) / len(logs), len(logs) - 1),))
+    return Estimate(statistics.fmean(logs), ((sample_variance(logs) / len(logs), len(logs) - 1),))
 
 
 def mean(estimates: Sequence[Estimate]) -> Estimate:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .curve import Curve
-from .spread import FEWEST_FOR_INTERVAL
+from .spread import FEWEST_FOR_INTERVAL, sample_variance
 from .student import CONFIDENCE, t_quantile
 
 METHOD = (
@@ -126,7 +126,7 @@ def _pooled(logs: Levels) -> tuple[float, int] | None:
     """Variance of one logarithm, with its degrees of freedom; None where nothing was repeated or nothing scatters."""
     repeated = [values for values in logs.values() if len(values) > 1]
     degrees = sum(len(values) - 1 for values in repeated)
-    squares = sum((len(values) - 1) * statistics.variance(values) for values in repeated)
+    squares = sum((len(values) - 1) * sample_variance(values) for values in repeated)
     return (squares / degrees, degrees) if squares else None
 
 

@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .spread import sample_variance
 from .student import CONFIDENCE, f_above, t_quantile
 
 METHOD = "weighted least squares of clients / throughput; intervals by the delta method with Student's t"
@@ -188,7 +189,7 @@ def _parameter(solution: _Solution, place: int, value: float, gradient: Mapping[
 def _lack_of_fit(solution: _Solution, levels: Levels) -> float | None:
     """An F test of what the law leaves over against what repeats scatter by."""
     logs = [[math.log(value) for value in values] for values in levels.values()]
-    pure = sum((len(one) - 1) * statistics.variance(one) for one in logs if len(one) > 1)
+    pure = sum((len(one) - 1) * sample_variance(one) for one in logs if len(one) > 1)
     pure_degrees = sum(len(one) - 1 for one in logs)
     lack_degrees = len(levels) - len(solution.used)
     if not pure or lack_degrees < 1:

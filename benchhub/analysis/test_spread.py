@@ -1,8 +1,10 @@
+import statistics
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchhub.analysis.spread import INTERVAL, RANGE, round_significant, summarise
+from benchhub.analysis.spread import INTERVAL, RANGE, round_significant, sample_variance, summarise
 
 positive = st.floats(min_value=1e-3, max_value=1e9)
 
@@ -84,3 +86,15 @@ def test_median_and_mean_lie_within_the_range(values):
     tolerance = 1e-9 * spread.highest
     assert spread.lowest - tolerance <= spread.mean <= spread.highest + tolerance
     assert spread.lowest <= spread.median <= spread.highest
+
+
+def test_the_sample_variance_is_that_of_the_exact_sums():
+    # Mean 4; 9 + 1 + 0 + 1 + 9 = 20, over 4
+    assert sample_variance([1.0, 3.0, 4.0, 5.0, 7.0]) == 5.0
+    assert sample_variance([0.1, 0.1, 0.1]) == 0.0  # although 3 x 0.1 / 3 is not 0.1 in binary
+
+
+@given(st.lists(positive, min_size=2, max_size=20))
+def test_the_sample_variance_is_as_exact_as_fractions_are(values):
+    off = 1e-12 * (max(values) - min(values)) ** 2
+    assert sample_variance(values) == pytest.approx(statistics.variance(values), rel=1e-9, abs=off)

@@ -114,7 +114,7 @@ class Experiments(Read):
     search_fields = ("name", "remark")
 
     def get_queryset(self) -> QuerySet[Experiment]:
-        return queries.experiments().select_related("created_by", "growth").prefetch_related("systems", "tags")
+        return queries.experiments().select_related("created_by").prefetch_related("systems", "tags")
 
     @extend_schema(request=PLAN, responses={202: serializers.Experiment})
     def create(self, request: Request) -> Response:

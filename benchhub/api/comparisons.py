@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import Comparability
-from benchhub.reports import comparable, compare, compare_page, compare_queries, findings, latencies
+from benchhub.reports import comparable, compare, compare_doubts, compare_page, compare_queries, findings, latencies
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Cell, Row, Table, table
@@ -39,6 +39,7 @@ WORDS = {
     "day": "The day by whose prices, sheets and rates everything is priced: 2026-01-31.",
     "currency": "ISO 4217: what prices are converted to.",
     "discount": "Per cent off everything.",
+    "support": "Support in per cent a year, for licences bought for good; left out: as each licence says.",
     "standbys": "Machines beside the primary: 0 to 9.",
     "utilisation": "Per cent of the throughput that is used, for the price of a million transactions.",
     "users": "Named users, for licences by user.",
@@ -270,7 +271,7 @@ def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms, ceiling_ms:
 def _found(one: Chosen, baseline: Chosen, more: findings.Finding | None) -> dict[str, Any]:
     sentences = [*compare_page.sentences(one, baseline), *more.sentences] if more else []
     rows = (*more.rows, *(per.row for per in more.normalised)) if more else ()
-    shown = {"key": one.key, "sentences": sentences, "doubts": list(compare_page.doubts(one))}
+    shown = {"key": one.key, "sentences": sentences, "doubts": list(compare_doubts.doubts(one))}
     return {**shown, "rows": FindingRow(rows, many=True).data}
 
 

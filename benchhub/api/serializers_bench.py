@@ -44,9 +44,7 @@ class Experiment(Shown):
         )  # fmt: skip
 
     def get_is_over(self, row: Any) -> bool:
-        grown = getattr(row, "growth", None)
-        goes_on = row.grows and not (grown and grown.stopped)
-        return bool(row.run_count == row.ended_count and not goes_on)
+        return bool(row.run_count == row.ended_count and not row.grows_on)
 
 
 class Result(serializers.ModelSerializer):

@@ -116,7 +116,7 @@ class TrialForm(forms.Form):
     hardware = forms.ModelChoiceField(Hardware.objects.none(), required=False, empty_label="Choose a machine")
     standbys = forms.IntegerField(min_value=0, max_value=1000, required=False, help_text="Machines of the same kind.")
     users = forms.IntegerField(min_value=0, max_value=10_000_000, required=False, label="Named users")
-    price = forms.DecimalField(min_value=Decimal(0), max_digits=16, decimal_places=4, required=False)
+    price = forms.DecimalField(min_value=Decimal(0), max_digits=20, decimal_places=8, required=False)
     currency = forms.RegexField(
         r"^[A-Za-z]{3}$", required=False, error_messages={"invalid": "Write a currency code such as EUR or USD."}
     )

@@ -15,7 +15,12 @@ LEAST = Decimal("0.000001")
 
 class ReportedForm(forms.Form):
     metric = forms.DecimalField(
-        label="Reported metric", min_value=LEAST, max_digits=18, decimal_places=6, help_text="Such as 1200011."
+        label="Reported metric",
+        min_value=LEAST,
+        max_digits=18,
+        decimal_places=6,
+        help_text="Such as 1200011.",
+        error_messages={"invalid": "Write a number with a point and without separators, such as 1200011."},
     )
     unit = forms.CharField(max_length=20, initial="tpmC", help_text="tpmC, tpsE, QphH, TPS.")
     decimals = forms.IntegerField(min_value=0, max_value=6, initial=2)

@@ -19,6 +19,9 @@ LABELS = {
     "minimum_per_server": ("At least per server", ""),
     "minimum_per_vm": ("At least per virtual machine", ""),
     "minimum_per_order": ("At least per order", ""),
+    "maximum_per_socket": ("Paid at most per socket", "What is beyond it comes with it; 0 or empty: no maximum."),
+    "maximum_per_server": ("Paid at most per server", ""),
+    "maximum_per_order": ("Paid at most per order", ""),
     "pack": ("Units in a pack", "Licences are sold in whole packs."),
     "packs_pooled_per": ("Packs are filled per", "Order: what one server leaves of a pack serves another."),
     "is_price_per_pack": ("The list price is of a pack", "Otherwise of one unit."),
@@ -51,9 +54,9 @@ GROUPS = {
         "vcpus_per_licence_no_smt", "memory_block_gb", "counts_vm_memory", "users_per_processor", "user_processor",
         "exempt_roles",
     ],
-    "Minimums and packs": [
-        "minimum_per_socket", "minimum_per_server", "minimum_per_vm", "minimum_per_order", "pack", "packs_pooled_per",
-        "is_price_per_pack",
+    "Minimums, maximums and packs": [
+        "minimum_per_socket", "minimum_per_server", "minimum_per_vm", "minimum_per_order", "maximum_per_socket",
+        "maximum_per_server", "maximum_per_order", "pack", "packs_pooled_per", "is_price_per_pack",
     ],
     "Core factors": ["factors", "factor_rounded_per"],
     "Who it is for": ["max_sockets", "max_cores", "max_vcpus", "max_memory_gb", "max_servers", "max_users"],
@@ -80,6 +83,6 @@ FACTOR = (
 )
 TIER = (
     whole("from_units", "From units", least=1, is_required=True),
-    number("price", "Price of one", least=0),
+    number("price", "Price of one", places=8, least=0),
     number("percent_off", "Or % off", places=6, least=0, most=100),
 )

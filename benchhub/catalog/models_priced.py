@@ -169,7 +169,7 @@ class ListPrice(models.Model):
     licence_model = models.ForeignKey(LicenceModel, models.PROTECT, null=True, blank=True, related_name="prices")
     description = models.CharField(max_length=200)
     part_number = models.CharField(max_length=80, blank=True)
-    amount = models.DecimalField(max_digits=16, decimal_places=4)
+    amount = models.DecimalField(max_digits=20, decimal_places=8)  # a thousandth of a cent an hour is a price too
     currency = models.CharField(max_length=3, validators=[CURRENCY])
     priced_on = models.DateField()
     source = models.CharField(max_length=300)
@@ -191,7 +191,7 @@ class ListPrice(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.description}: {self.amount} {self.currency} ({self.priced_on})"
+        return f"{self.description}: {self.amount.normalize():f} {self.currency} ({self.priced_on})"
 
     def counts_for(self, of: Hardware | LicenceModel) -> bool:
         """A price outlives revisions while it is of the same: of the same parts, or of a socket for a year, say."""

@@ -11,7 +11,8 @@ from django.contrib.postgres.functions import TransactionNow
 from django.db import models
 from django.db.models import Q
 
-from benchhub.analysis.pricing.sheet import Discount, Line, Maintenance, Sheet
+from benchhub.analysis.pricing.money import trimmed
+from benchhub.analysis.pricing.sheet import MOST_SURCHARGED_PERCENT, Discount, Line, Maintenance, Sheet
 from benchhub.analysis.pricing.sheet_total import SheetTotal, total
 
 from .models_priced import CURRENCY, Hardware
@@ -137,13 +138,13 @@ class PriceSheetLine(models.Model):
     seller = models.CharField(max_length=120, blank=True)
     category = models.CharField(max_length=80, blank=True)
     kind = models.CharField(max_length=8, choices=Kind, default=Kind.HARDWARE)
-    unit_price = models.DecimalField(max_digits=18, decimal_places=6)
-    contracted_price = models.DecimalField(max_digits=18, decimal_places=6, null=True, blank=True)
+    unit_price = models.DecimalField(max_digits=20, decimal_places=8)
+    contracted_price = models.DecimalField(max_digits=20, decimal_places=8, null=True, blank=True)
     discount_percent = models.DecimalField(max_digits=9, decimal_places=6, default=0)
     quantity = models.DecimalField(max_digits=16, decimal_places=4, default=1)
     spares = models.PositiveIntegerField(default=0)
     maintenance_per = models.CharField(max_length=7, choices=Per, blank=True)
-    maintenance_price = models.DecimalField(max_digits=18, decimal_places=6, default=0)
+    maintenance_price = models.DecimalField(max_digits=20, decimal_places=8, default=0)
     maintenance_months = models.PositiveIntegerField(null=True, blank=True)
     maintenance_quantity = models.DecimalField(max_digits=16, decimal_places=4, null=True, blank=True)
     maintenance_percent_of = models.CharField(max_length=10, default="list")
@@ -187,13 +188,13 @@ class PriceSheetLine(models.Model):
     def line(self, of: PriceSheet) -> Line:
         return Line(
             description=self.description,
-            unit_price=self.unit_price,
+            unit_price=trimmed(self.unit_price),
             quantity=self.quantity,
             kind=self.kind,  # type: ignore[arg-type]  # a check constraint lists the same
             category=self.category,
             part_number=self.part_number,
-            source=self.seller,
-            contracted_price=self.contracted_price,
+            seller=self.seller,
+            contracted_price=None if self.contracted_price is None else trimmed(self.contracted_price),
             discount_percent=self.discount_percent,
             maintenance=self._maintenance(),
             spares=self.spares,
@@ -211,7 +212,7 @@ class PriceSheetLine(models.Model):
             return None
         return Maintenance(
             per=self.maintenance_per,  # type: ignore[arg-type]  # a check constraint lists the same
-            price=self.maintenance_price,
+            price=trimmed(self.maintenance_price),
             months=self.maintenance_months,
             quantity=self.maintenance_quantity,
             percent_of=self.maintenance_percent_of,  # type: ignore[arg-type]  # likewise
@@ -223,7 +224,7 @@ def _names() -> ArrayField[list[str], list[str]]:
 
 
 class PriceSheetDiscount(models.Model):
-    """Per cent or an amount off some lines of a sheet, apart from their list prices.
+    """Per cent or an amount off some lines of a sheet, apart from their list prices; a surcharge is below 0.
 
     It is on what all of `of_lines`, `of_categories`, `of_sellers` and `of_kinds` name; an empty one names all lines.
     """
@@ -268,7 +269,8 @@ class PriceSheetDiscount(models.Model):
                 name="price_sheet_discount_of_one_kind",
             ),
             models.CheckConstraint(
-                condition=Q(percent=None) | Q(percent__gte=0, percent__lte=100), name="price_sheet_discount_percent"
+                condition=Q(percent=None) | Q(percent__gte=-MOST_SURCHARGED_PERCENT, percent__lte=100),
+                name="price_sheet_discount_percent",
             ),
         ]
 
@@ -282,7 +284,7 @@ class PriceSheetDiscount(models.Model):
             amount=self.amount,
             lines=tuple(self.of_lines),
             categories=tuple(self.of_categories),
-            sources=tuple(self.of_sellers),
+            sellers=tuple(self.of_sellers),
             kinds=tuple(self.of_kinds),
             columns=self.columns,  # type: ignore[arg-type]  # the choices are the engine's
             rounding=self.rounding,  # type: ignore[arg-type]  # likewise

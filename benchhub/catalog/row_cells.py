@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 Read = Callable[[str], Any]
 Nothing = TypeVar("Nothing")
 NUMBER = re.compile(r"-?\d{1,20}(\.\d{1,20})?", re.ASCII)
+# Commas that can be nothing but thousands: 1,234 alone may be meant as 1.234.
+GROUPED = re.compile(r"-?[1-9]\d{0,2}((,\d{3})+\.\d{1,20}|(,\d{3}){2,6})", re.ASCII)
 WHOLE = re.compile(r"-?\d{1,9}", re.ASCII)
 LONGEST_NAMES = 4000
 YES_NO = (("yes", "yes"), ("no", "no"))
@@ -68,6 +70,8 @@ def number(
     def read(value: str) -> Decimal | None:
         if not value:
             return _none(empty, is_required, "Write a number, such as 1234.50.")
+        if GROUPED.fullmatch(value):
+            value = value.replace(",", "")
         if not NUMBER.fullmatch(value):
             raise ValueError("Write a number with a point and without separators, such as 1234.50.")
         found = Decimal(value)

@@ -63,8 +63,10 @@ def words(rules: LicenceRules) -> str:
 def _counted(rules: LicenceRules) -> Iterator[str]:
     one, _ = UNITS[rules.metric]
     yield "one licence for the whole site" if rules.metric == "flat" else "; ".join([f"per {one}", *_details(rules)])
-    if least := _minimums(rules):
+    if least := _bounds(rules, "minimum"):
         yield f"at least {listed(least)}"
+    if most := _bounds(rules, "maximum"):
+        yield f"paid for at most {listed(most)}"
     if rules.factors:
         factors = ", ".join(map(_factor, rules.factors))
         yield f"times a core factor of {factors}, rounded up per {rules.factor_rounded_per}"
@@ -91,14 +93,10 @@ def _details(rules: LicenceRules) -> Iterator[str]:
         yield f"at least {rules.users_per_processor} for each {rules.user_processor}"
 
 
-def _minimums(rules: LicenceRules) -> list[str]:
-    named = (
-        (rules.minimum_per_socket, "socket"),
-        (rules.minimum_per_server, "server"),
-        (rules.minimum_per_vm, "virtual machine"),
-        (rules.minimum_per_order, "order"),
-    )
-    return [f"{least} per {of}" for least, of in named if least]
+def _bounds(rules: LicenceRules, which: str) -> list[str]:
+    named = {"socket": "socket", "server": "server", "vm": "virtual machine", "order": "order"}
+    found = [(getattr(rules, f"{which}_per_{of}", 0), words) for of, words in named.items()]
+    return [f"{bound} per {words}" for bound, words in found if bound]
 
 
 def _factor(of: Factor) -> str:
@@ -125,7 +123,8 @@ def _paid(rules: LicenceRules) -> Iterator[str]:
     yield f"paid {_payment(rules)}"
     if rules.tiers:
         how = "each unit at its own tier" if rules.tiers_apply == "graduated" else "all at the tier reached"
-        yield f"{', '.join(map(_tier, rules.tiers))}: {how}"
+        tiers = ", ".join(_tier(tier, rules.is_price_per_pack) for tier in rules.tiers)
+        yield f"{tiers}: {how}"
     if rules.discount_percent:
         yield f"{plain(rules.discount_percent)}% off the list price"
     if rules.contracted_price is not None:
@@ -154,6 +153,6 @@ def _hours(rules: LicenceRules) -> str:
     return f"by the hour, {month}, reserved for {counted(rules.reserved_years, 'year', 'years')}{off}"
 
 
-def _tier(of: Tier) -> str:
+def _tier(of: Tier, is_of_packs: bool) -> str:
     each = f"{plain(of.price)} each" if of.price is not None else f"{plain(of.percent_off or Decimal(0))}% off"
-    return f"from {of.from_units} on {each}"
+    return f"from {of.from_units}{' packs' if is_of_packs else ''} on {each}"

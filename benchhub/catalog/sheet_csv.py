@@ -1,7 +1,7 @@
 """A price sheet as CSV: one row for the sheet, one for each line and each discount, exact to the digit.
 
-The column `record` says which of the three a row is; each uses the columns that sheet_texts names for it, and leaves
-the others empty. docs/price-sheets.md lists them.
+The column `record` says which of the three a row is, and without it each row is a line; each uses the columns that
+sheet_texts names for it, and leaves the others empty. docs/price-sheets.md lists them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def decode(content: bytes) -> str:
 def read(text: str) -> SheetTexts:
     """The whole file, or CsvError with everything that is wrong in it."""
     rows = list(_rows(text))
-    heads = [name.strip() for name in rows[0][1]] if rows else []
+    heads = [name.strip().lower().replace(" ", "_") for name in rows[0][1]] if rows else []
     if problems := _wrong_heads(rows[0][0] if rows else 1, heads):
         raise CsvError(problems)
     texts, lines, problems = _sorted_out(rows[1:], heads)
@@ -105,8 +105,8 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _wrong_heads(line: int, heads: Sequence[str]) -> list[Problem]:
-    if "record" not in heads or "description" not in heads:
-        sentence = "Begin with a line of column names, record and description among them: export a sheet to see one."
+    if "description" not in heads:
+        sentence = "Begin with a line of column names, description among them: export a sheet to see one."
         return [Problem(line, "", sentence)]
     unknown = [Problem(line, name or "(empty)", "There is no such column.") for name in heads if name not in COLUMNS]
     doubles = [name for name in dict.fromkeys(heads) if heads.count(name) > 1]
@@ -120,7 +120,7 @@ def _sorted_out(rows: Sequence[tuple[int, list[str]]], heads: Sequence[str]) -> 
     texts, lines, problems = SheetTexts(), {name: list[int]() for name in RECORDS}, list[Problem]()
     for line, cells in rows:
         found = {name: cell.strip() for name, cell in zip(heads, cells, strict=False)}
-        record = found.pop("record", "").lower()
+        record = found.pop("record", "line" if "record" not in heads else "").lower()
         problems += _misplaced(line, record, found, cells, heads)
         if record not in RECORDS:
             continue
@@ -184,12 +184,18 @@ def columns_in_words() -> list[tuple[str, str, str]]:
     found = [("record", "all", "sheet, line or discount")]
     for name in COLUMNS[1:]:
         using = {record: field for record, fields in RECORDS.items() for field in fields if field.name == name}
-        words = dict.fromkeys(_words(field) for field in using.values())
-        found.append((name, ", ".join(using), " | ".join(words)))
+        found.append((name, ", ".join(using), _words(using)))
     return found
 
 
-def _words(field: Field) -> str:
+def _words(using: Mapping[str, Field]) -> str:
+    """What a column holds, said once for all the records in which it is the same."""
+    title, said = next(iter(using.values())).title.lower(), {record: _held(field) for record, field in using.items()}
+    if len(set(said.values())) == 1:
+        return ". ".join(part for part in (title, *list(said.values())[:1]) if part)
+    return ". ".join([title, *(f"Of a {record}: {held}" for record, held in said.items() if held)])
+
+
+def _held(field: Field) -> str:
     choices = ", ".join(value or "(empty)" for value, _ in field.choices)
-    title = field.title.lower()
-    return f"{title}: {choices}" if choices else f"{title}. {field.help}".removesuffix(". ")
+    return ". ".join(part for part in (choices, field.help.removesuffix(".")) if part)

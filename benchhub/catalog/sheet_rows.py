@@ -16,7 +16,7 @@ from .row_set import OF_ROW, Row, RowSet
 
 # Column of a discount, its name in the engine, and what of a line it names.
 SCOPES = (
-    ("of_sellers", "sources", "source"),
+    ("of_sellers", "sellers", "seller"),
     ("of_categories", "categories", "category"),
     ("of_kinds", "kinds", "kind"),
     ("of_lines", "lines", "description"),

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.http import QueryDict
 
+from benchhub.analysis.pricing.sheet import MOST_SURCHARGED_PERCENT
+
 from . import row_set
 from .models import PriceSheet, PriceSheetDiscount, PriceSheetLine
 from .row_cells import Field, choice, day, flag, names, number, text, whole, written
@@ -19,7 +21,7 @@ LINE = (
     text("description", "Description", 200, is_required=True, is_wide=True, help="As the offer names it."),
     number("quantity", "Quantity", least=0, empty=Decimal(1), default="1", help="0 or more."),
     number(
-        "unit_price", "Unit price", places=6, is_required=True, help="At list price; a credit is a price below 0."
+        "unit_price", "Unit price", places=8, is_required=True, help="At list price; a credit is a price below 0."
     ),
     choice("charged", "Charged", PriceSheetLine.Charged.choices, help="Once, or for each year or month of the term."),
     text("category", "Category", 80, help="The heading it is summed under: Server, Storage, Software."),
@@ -31,7 +33,7 @@ LINE = (
         help="What the maintenance price is for; with per cent it is a percentage.",
     ),
     number(
-        "maintenance_price", "Its price", places=6, least=0, empty=Decimal(0),
+        "maintenance_price", "Its price", places=8, least=0, empty=Decimal(0),
         help="Of one unit, or per cent of the price.",
     ),
     text("part_number", "Part number", 80, is_more=True),
@@ -44,7 +46,7 @@ LINE = (
         help="Bought beside the quantity, and not maintained: 10%, 2 at least, may stand in for maintenance.",
     ),
     number(
-        "contracted_price", "Contracted price", places=6, is_more=True, help="Of one unit, instead of the list price."
+        "contracted_price", "Contracted price", places=8, is_more=True, help="Of one unit, instead of the list price."
     ),
     number(
         "discount_percent", "Discount, %", places=6, least=0, most=100, empty=Decimal(0), is_more=True,
@@ -55,7 +57,7 @@ LINE = (
         help="Whether the sheet's discounts apply to this line.",
     ),
     whole(
-        "maintenance_months", "Maintained months", is_more=True,
+        "maintenance_months", "Months paid", is_more=True,
         help="Where a warranty covers the others; empty: the whole term.",
     ),
     number(
@@ -77,8 +79,15 @@ LINE = (
 )  # fmt: skip
 DISCOUNT = (
     text("description", "Description", 200, is_required=True, is_wide=True),
-    number("percent", "Per cent", places=6, least=0, most=100, help="Write this or an amount."),
-    number("amount", "Amount", help="A fixed amount that is taken off."),
+    number(
+        "percent",
+        "Per cent",
+        places=6,
+        least=-MOST_SURCHARGED_PERCENT,
+        most=100,
+        help="Write this or an amount; a surcharge is below 0.",
+    ),
+    number("amount", "Amount", help="A fixed amount that is taken off; a surcharge is below 0."),
     choice("columns", "Column", PriceSheetDiscount.Columns.choices),
     names("of_sellers", "Of sellers", 120, help=f"The sellers it is on. {SCOPE}"),
     names("of_categories", "Of categories", 80, help=f"The categories it is on. {SCOPE}"),

@@ -185,6 +185,18 @@ def test_a_revision_begins_with_the_rules_and_the_newest_price(engineer, power):
             "Per named user; at least 25 for each socket. Paid once, for good, with support of 22% of the list price",
             "one named user, for good",
         ),
+        (
+            "core",
+            {"minimum_per_server": 16, "maximum_per_socket": 24, "maximum_per_order": 96},
+            "At least 16 per server. Paid for at most 24 per socket and 96 per order.",
+            "one physical core, for a year",
+        ),
+        (
+            "core",
+            {"pack": 2, "is_price_per_pack": True, "tiers": [{"from_units": 6, "percent_off": "10"}]},
+            "From 6 packs on 10% off",
+            "a pack of 2 physical cores, for a year",
+        ),
         ("memory", {"memory_block_gb": "64", "payment": "hourly"}, "64 GB", "64 GB of memory, for an hour"),
         ("flat", {"max_servers": 3}, "One licence for the whole site. For at most 3 servers.", "one site, for a year"),
         ("vcpu", {"tiers": [{"from_units": 9, "price": "5"}]}, "From 9 on 5 each: each unit", "one vCPU, for a year"),

@@ -7,7 +7,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from .models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
-from .templatetags.catalogue import gib, money
+from .templatetags.catalogue import gib, money, taken_off
 
 pytestmark = pytest.mark.django_db
 REVISED_QUERIES = 5  # session, user, count, page, prices
@@ -267,6 +267,14 @@ def test_a_price_of_a_licence(engineer):
     assert ListPrice.objects.get().licence_model == model
 
 
+def test_a_price_of_a_thousandth_of_a_cent_is_kept_and_shown_to_the_digit(engineer):
+    model = LicenceModel.objects.create(name="By the hour", metric="vcpu", rules={"payment": "hourly"})
+    add_price(engineer, f"licence_model:{model.pk}", amount="0.00001234", currency="USD")
+    assert ListPrice.objects.get().amount == Decimal("0.00001234")
+    assert str(ListPrice.objects.get()).endswith("0.00001234 USD (2026-01-01)")
+    assertContains(engineer.get(reverse("prices")), "0.00001234 USD")
+
+
 @pytest.mark.parametrize(
     ("typed", "field", "sentence"),
     [
@@ -274,7 +282,7 @@ def test_a_price_of_a_licence(engineer):
         ({"of": "hardware:999"}, "of", "valid choice"),
         ({"amount": "-1"}, "amount", "cannot be negative"),
         ({"amount": "1,5"}, "amount", "number"),
-        ({"amount": "1.23456"}, "amount", "4 decimal places"),
+        ({"amount": "1.234567891"}, "amount", "8 decimal places"),
         ({"currency": "E1R"}, "currency", "ISO 4217"),
         ({"priced_on": "soon"}, "priced_on", "valid date"),
         ({"source": ""}, "source", "required"),
@@ -351,5 +359,6 @@ def test_the_prices_of_a_licence_model_count_for_its_revisions_while_they_are_of
 def test_money_and_memory_are_written_plainly():
     assert money(Decimal("38364.0000"), "EUR") == "38,364.00 EUR"
     assert money(Decimal("0.1234"), "EUR") == "0.1234 EUR"
+    assert [taken_off(Decimal(one), "EUR") for one in ("12.5", "-0.5", "0")] == ["−12.50 EUR", "+0.50 EUR", ""]
     assert money(Decimal("1200000")) == "1,200,000.00"
     assert [gib(2**38), gib(2**33 - 2**28), gib(None), gib(100 * 2**30)] == ["256", "7.75", "", "100"]

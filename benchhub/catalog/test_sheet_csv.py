@@ -11,7 +11,7 @@ from benchhub.settings import BASE_DIR
 
 from . import sheet_csv, sheet_texts
 from .models import Hardware, PriceSheet, PriceSheetDiscount, PriceSheetLine
-from .row_cells import written_names
+from .row_cells import number, written_names
 from .row_set import RowSet
 from .sheet_rows import check
 from .sheet_texts import DISCOUNT, LINE, SheetTexts
@@ -82,6 +82,27 @@ def test_the_delimiter_is_found_and_columns_may_stand_in_any_order(delimiter):
     assert (line["description"], line["unit_price"], line["quantity"], line["kind"]) == ("Server", "5", "1", "hardware")
 
 
+def test_rows_as_they_stand_in_an_offer_are_lines():
+    text = "Part number\tDescription\tSeller\tUnit price\tQuantity\nS-1\tServer\t1\t24,870.50\t2\n"
+    [line] = sheet_csv.read(text).lines
+    assert [line[name] for name in ("part_number", "description", "seller")] == ["S-1", "Server", "1"]
+    rows = RowSet("lines", "Line", LINE, [line])
+    assert (rows.rows[0].values["unit_price"], rows.rows[0].values["quantity"]) == (Decimal("24870.50"), 2)
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"), [("1,234.50", "1234.50"), ("-12,345,678", "-12345678"), ("0.00001234", "0.00001234")]
+)
+def test_thousands_may_be_grouped_where_a_comma_can_be_nothing_else(typed, value):
+    assert number("n", "N", places=8).read(typed) == Decimal(value)
+
+
+@pytest.mark.parametrize("typed", ["1,234", "0,125.5", "1,23.5", "1.234,50", "12,34,567", ",500.1", "1,234.", "$5"])
+def test_a_comma_that_may_be_a_decimal_point_is_refused(typed):
+    with pytest.raises(ValueError, match="without separators"):
+        number("n", "N").read(typed)
+
+
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
@@ -117,7 +138,7 @@ def test_the_delimiter_is_found_and_columns_may_stand_in_any_order(delimiter):
             [
                 "Line 4: The discount 'Off': write either per cent or an amount.",
                 "Line 5, of_categories: It is on no line. There are: Boxes; Parts.",
-                "Line 6: No line is of category Boxes and also of source 2",
+                "Line 6: No line is of category Boxes and also of seller 2",
             ],
         ),
         (

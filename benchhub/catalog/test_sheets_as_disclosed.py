@@ -6,7 +6,7 @@ import pytest
 
 from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.reported import per_metric
-from benchhub.analysis.pricing.sheet import Sheet
+from benchhub.analysis.pricing.sheet import Line, Sheet
 from benchhub.analysis.pricing.sheet_total import total
 
 from . import sheet_csv
@@ -78,6 +78,56 @@ line,Support plan,P-1,Support,support,1500,1,month,itself,,,
 discount,Paid upfront,,,,,,,,37.5,C-1,
 """
 
+# Five years, the first under warranty; maintenance by the month with an uplift for 24x7 and less for paying ahead;
+# spares in its place; a warranty that covers nothing of the database; whole dollars.
+FIVE_YEARS = """\
+record,description,seller,kind,unit_price,quantity,spares,maintenance_per,maintenance_price,maintenance_months,percent,of_sellers,columns,is_on_rest,places,term_months,currency
+sheet,,,,,,,,,,,,,,0,60,USD
+line,Server,1,hardware,48500,2,,month,385.50,48,,,,,,,
+line,Disk,1,hardware,1295,84,,month,6.25,48,,,,,,,
+line,Terminal,1,hardware,199,120,12,,,,,,,,,,
+line,UPS,3,hardware,2450.49,1,,year,120,,,,,,,,
+line,"Database, 64 users",2,licence,15999,1,,percent,15,,,,,,,,
+discount,Volume,,,,,,,,,18.5,1,price,,0,,
+discount,"24x7, within 4 hours",,,,,,,,,-25,1,maintenance,,0,,
+discount,Prepaid,,,,,,,,,10,1,maintenance,yes,0,,
+"""
+
+# Nothing is rounded but the total: a discount by the parts that it names, one for the maintenance alone, support less
+# a discount of its own, and maintenance in per cent of the price for the whole term: 12 months of it are paid.
+CLUSTER = """\
+record,description,part_number,kind,unit_price,quantity,discount_percent,maintenance_per,maintenance_price,maintenance_months,maintenance_percent_of,percent,of_lines,columns,rounding,rounded_per,currency
+sheet,,,,,,,,,,,,,,nearest,total,USD
+line,Node,N-1,hardware,10333.33,17,,,,,,,,,,,
+line,"Node support, 3 years",N-S,support,1111.11,17,12.5,itself,,,,,,,,,
+line,Software,SW,licence,4999.99,17,,percent,17,12,paid,,,,,,
+line,Switch,NET,hardware,7777.77,2,,,,,,,,,,,
+discount,Key A,,,,,,,,,,33.333,N-1; NET,price,exact,,
+discount,Key B,,,,,,,,,,8,,maintenance,exact,,
+"""
+
+# Prices in three currencies, each converted and rounded by the unit, and a discount on each unit of what is imported.
+IMPORTED = """\
+record,description,category,kind,unit_price,quantity,maintenance_per,maintenance_price,currency,exchange_rate,percent,of_categories,rounded_per
+sheet,,,,,,,,EUR,,,,unit
+line,Server,Imported,hardware,1999.00,3,,,USD,0.9187,,,
+line,Drive,Imported,hardware,249.90,10,year,40.00,GBP,1.1655,,,
+line,Rack,Local,hardware,5000.00,1,,,,,,,
+discount,Importer,,,,,,,,,7.5,Imported,unit
+"""
+
+# Rented by the month at thousandths of a cent, with a fee that is reserved by the year, a monthly credit that nothing
+# is taken off or put on, and a support plan in per cent of the rest.
+METERED = """\
+record,description,category,kind,unit_price,quantity,charged,is_discountable,percent,of_categories,currency
+sheet,,,,,,,,,,USD
+line,Requests,Rent,hardware,0.00001234,250000000,month,,,,
+line,vCPU hours,Rent,hardware,0.04048,11680,month,,,,
+line,Reserved capacity,Rent,hardware,5000,2,year,,,,
+line,Credit,Rent,other,-100,1,month,no,,,
+discount,Support plan,,,,,,,-10,Rent,
+"""
+
 
 def read(text):
     """A file as the page reads it, as a sheet of the engine."""
@@ -122,6 +172,13 @@ def test_price_performance_is_rounded_up_to_the_decimals_that_are_asked_for():
         per_metric(found, Decimal(0), "tpmC")
 
 
+def test_the_example_of_the_tpc_comes_out():
+    """859,100 $ and 1,562 tpmC are 550 $ per tpmC: tpc.org, the questions about TPC-C, on price/performance."""
+    whole = total(Sheet("system", "USD", (Line("all of it", Decimal(859_100)),)))
+    for way in ("up", "nearest", "down"):
+        assert str(per_metric(whole, Decimal(1562), "tpmC", 2, way)[0]) == "550.00"
+
+
 def test_a_sheet_with_a_column_of_discounts_rounded_by_unit_and_fees_by_year_and_month():
     found = total(read(DECISION))
     # 8,765.43 x 0.765 = 6,705.55395: 2 x 6,705.55; 1,133.33 x 0.6875 = 779.164375: 24 x 779.16; 3 x 2 x 2,109.90;
@@ -134,9 +191,9 @@ def test_a_sheet_with_a_column_of_discounts_rounded_by_unit_and_fees_by_year_and
     # 32,110.94 + 500 + 12,659.40 + 719.64 - 1,284.44; 2,548.12 + 1,857.60 - 250: together 48,861.26
     assert amounts(found) == ["44705.54", "4155.72", "48861.00"]
     said = [str(step) for step in found.steps]
-    assert "Line: Backup service, 1 x 19.99 EUR a month, 36 months = 719.64 EUR (source: 2)." in said
+    assert "Line: Backup service, 1 x 19.99 EUR a month, 36 months = 719.64 EUR (seller 2)." in said
     assert any(
-        "4% of 32,110.94 EUR prices of source 1 and also of kind hardware is 1,284.44 EUR" in one for one in said
+        "4% of 32,110.94 EUR prices of seller 1 and also of kind hardware is 1,284.44 EUR" in one for one in said
     )
 
 
@@ -160,8 +217,8 @@ def test_a_sheet_in_whole_yen_with_a_line_in_dollars_a_credit_and_discounts_that
     # 7,415,856 - 266,110 - 328,380; 740,736 - 22,222
     assert amounts(found) == ["6821366.00", "718514.00", "7539880.00"]
     said = [str(step) for step in found.steps]
-    assert "Conversion: 5,999.80 USD at 1 USD = 149.275 JPY is 895,620 JPY (source: 3)." in said
-    assert any("prices of category Storage or Network and also of source 1 or 2 is 266,110 JPY" in one for one in said)
+    assert "Conversion: 5,999.80 USD at 1 USD = 149.275 JPY is 895,620 JPY (seller 3)." in said
+    assert any("prices of category Storage or Network and also of seller 1 or 2 is 266,110 JPY" in one for one in said)
 
 
 def test_a_rented_system_is_priced_by_hours_months_and_fractions_of_a_cent():
@@ -175,3 +232,54 @@ def test_a_rented_system_is_priced_by_hours_months_and_fractions_of_a_cent():
 def test_a_rate_between_the_sheet_and_itself_is_refused():
     with pytest.raises(PricingError, match="'Software' is in JPY, as the sheet is: leave out its rate"):
         total(read(YEN.replace("USD,149.275", "JPY,149.275")))
+
+
+def test_a_sheet_over_five_years_with_a_warranty_an_uplift_and_a_discount_for_paying_ahead():
+    found = total(read(FIVE_YEARS))
+    # 2 x 48,500; 84 x 1,295; 132 x 199; 2,450.49 to whole dollars
+    assert [f"{row.price:.0f}" for row in found.rows] == ["97000", "108780", "26268", "2450", "15999"]
+    # 2 x 48 x 385.50; 84 x 48 x 6.25; none of terminals; 5 x 120; 5 x 0.15 x 15,999 = 11,999.25
+    assert [f"{row.maintenance:.0f}" for row in found.rows] == ["37008", "25200", "0", "600", "11999"]
+    # 18.5% of 232,048 = 42,928.88; 25% of 62,208 on top; 10% of 62,208 + 15,552
+    taken = [(f"{one.price:.0f}", f"{one.maintenance:.0f}") for one in found.taken]
+    assert taken == [("42929", "0"), ("0", "-15552"), ("0", "7776")]
+    # 250,497 - 42,929; 74,807 + 15,552 - 7,776
+    assert amounts(found) == ["207568.00", "82583.00", "290151.00"]
+    said = [str(step) for step in found.steps]
+    assert "Surcharge: 24x7, within 4 hours, 25% of 62,208 USD maintenance of seller 1 is 15,552 USD." in said
+    assert not any("-15" in one for one in said)
+    assert [str(per_metric(found, Decimal(1500), "tpmC", 2, way)[0]) for way in ("up", "nearest")] == [
+        *("193.44", "193.43")  # 290,151 / 1,500 = 193.434
+    ]
+
+
+def test_a_sheet_that_rounds_nothing_but_its_total():
+    found = total(read(CLUSTER))
+    # 17 x 1,111.11 x 0.875 = 16,527.76125; 17% of 84,999.83 once = 14,449.9711
+    assert [str(row.maintenance.normalize()) for row in found.rows[1:3]] == ["16527.76125", "14449.9711"]
+    # 33.333% of 17 x 10,333.33 (175,666.61) + 2 x 7,777.77 (15,555.54); 8% of 30,977.73235
+    assert str(found.taken[0].price.normalize()) == "63740.0792595"
+    assert str(found.taken[1].maintenance.normalize()) == "2478.218588"
+    # 276,221.98 - 63,740.0792595 = 212,481.9007405; 28,499.513762; together 240,981.4145025
+    assert amounts(found) == ["212481.90", "28499.51", "240981.41"]
+    # / 1,234.567 = 195.19508
+    prices = [str(per_metric(found, Decimal("1234.567"), "kQphH", 3, way)[0]) for way in ("up", "nearest")]
+    assert prices == ["195.196", "195.195"]
+
+
+def test_a_sheet_with_lines_in_several_currencies_is_converted_by_the_unit():
+    found = total(read(IMPORTED))
+    # 1,999.00 x 0.9187 = 1,836.4813: 3 x 1,836.48; 249.90 x 1.1655 = 291.25845: 10 x 291.26
+    assert [f"{row.price:.2f}" for row in found.rows] == ["5509.44", "2912.60", "5000.00"]
+    assert f"{found.maintenance:.2f}" == "1398.60"  # 3 x 10 x 46.62, which is 40.00 x 1.1655
+    # 7.5% of 1,836.48 = 137.736: 3 x 137.74; of 291.26 = 21.8445: 10 x 21.84
+    assert f"{found.discounts:.2f}" == "631.62"
+    assert amounts(found) == ["12790.42", "1398.60", "14189.02"]  # 13,422.04 - 631.62
+
+
+def test_a_metered_system_with_a_credit_and_a_plan_in_per_cent_of_what_is_rented():
+    found = total(read(METERED))
+    # 36 x 3,085; 36 x 472.8064 = 17,021.0304; 3 x 10,000; 36 x -100
+    assert [f"{row.price:.2f}" for row in found.rows] == ["111060.00", "17021.03", "30000.00", "-3600.00"]
+    assert f"{found.discounts:.2f}" == "-15808.10"  # 10% of 158,081.03 on top
+    assert amounts(found)[2] == "170289.13"  # 158,081.03 - 3,600 + 15,808.10

@@ -85,7 +85,7 @@ def test_the_prices_come_as_csv_as_shown(reader, experiment, systems, prices):
         rows[1][name] for name in ("licence", "terms", "price", "price_low", "price_high", "n", "currency", "unit")
     ]
     assert shown == ["Per socket", "5 years, rounded up", "47.00", "46.08", "47.96", "2", "EUR", "TPS"]
-    assert (rows[1]["hardware_total"], rows[1]["licence_total"]) == ("5000.0000", "42000.0000")
+    assert (rows[1]["hardware_total"], rows[1]["licence_total"]) == ("5000.00", "42000.00")
 
 
 def test_the_systems_come_as_csv_and_an_unknown_table_is_none(reader, experiment, systems):

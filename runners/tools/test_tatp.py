@@ -73,7 +73,7 @@ def test_older_pgbench_leaves_the_same_to_read(version: str) -> None:
     assert 0.96 < counted / found["ended_transactions"] < 0.97
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
     # From 14 on pgbench may end before it tells its last second.
-    [throughput] = [one for one in result.series if one.metric == "throughput"]
+    [throughput] = [one for one in result.series if one.metric == "mqth"]
     assert len(throughput.values) == found["measured_s"] == (6 if version == "13" else 5)
 
 
@@ -99,12 +99,10 @@ def test_response_times_are_kept_by_type_and_as_a_whole() -> None:
 
 def test_the_warm_up_has_a_series_of_its_own() -> None:
     series = {one.metric: one for one in parsed().series}
-    assert series["throughput_in_warm-up"].values == pytest.approx(
-        (38300.7 - 282 - 510 - 519, 20872.1 - 179 - 326 - 299)
-    )
-    assert series["throughput"].values[0] == pytest.approx(18474.5 - 130 - 261 - 251)
-    assert series["throughput"].start_epoch_s == series["throughput_in_warm-up"].start_epoch_s + 2
-    assert series["throughput"].unit == "MQTh"
+    assert series["warmup_mqth"].values == pytest.approx((38300.7 - 282 - 510 - 519, 20872.1 - 179 - 326 - 299))
+    assert series["mqth"].values[0] == pytest.approx(18474.5 - 130 - 261 - 251)
+    assert series["mqth"].start_epoch_s == series["warmup_mqth"].start_epoch_s + 2
+    assert series["mqth"].unit == "MQTh"
 
 
 def test_a_sound_run_says_its_rule_and_leaves_no_doubt() -> None:
@@ -147,6 +145,13 @@ def test_what_cannot_be_read_is_a_failed_run_with_no_numbers(changed: dict[str, 
     result = parsed(**changed)
     assert result.outcome == "failed" and reason in result.reason
     assert (result.measures, result.histograms) == ({}, ())
+
+
+def test_errors_that_pgbench_survives_fail_the_run() -> None:
+    messages = (RECORDED / "tatp-16" / "tatp.messages").read_text().replace(", 0 failed", ", 2 failed", 1)
+    result = parsed(tatp_messages=messages.encode())
+    assert (result.outcome, result.measures) == ("failed", {})
+    assert result.reason.startswith("2 transactions ended in a serialization failure or a deadlock")
 
 
 def test_without_its_log_a_run_keeps_its_throughput_and_says_what_is_missing() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_DOWN, ROUND_HALF_UP, ROUND_UP, Context, Decimal, localcontext
-from fractions import Fraction
 from functools import wraps
 from typing import Literal, ParamSpec, TypeVar
 
@@ -114,16 +113,22 @@ def rounded(value: Decimal, places: int = CENTS, rounding: Rounding = "nearest")
     return value.quantize(Decimal(1).scaleb(-places), rounding=MODES[rounding], context=EXACT)
 
 
+def trimmed(value: Decimal) -> Decimal:
+    """Cents, and further decimals only where they say something: a warehouse pads what it stores."""
+    cents = value.quantize(Decimal(1).scaleb(-CENTS), context=EXACT)
+    return cents if cents == value else value.normalize(EXACT)
+
+
 def rounded_quotient(dividend: Number, divisor: Number, places: int = CENTS, rounding: Rounding = "nearest") -> Decimal:
     """Divide and round once, in size and from the exact fraction; the answer always has that many places."""
-    exact = Fraction(dividend) / Fraction(divisor) * 10**places
-    size = abs(exact)
-    whole, rest = divmod(size.numerator, size.denominator)
+    (over, under), (by, parts) = dividend.as_integer_ratio(), divisor.as_integer_ratio()
+    size, unit = abs(over) * parts * 10 ** max(places, 0), under * abs(by) * 10 ** max(-places, 0)
+    whole, rest = divmod(size, unit)
     if rounding == "up":
         whole += rest > 0
     elif rounding == "nearest":
-        whole += 2 * rest >= size.denominator
-    return Decimal(whole if exact >= 0 else -whole).scaleb(-places, context=EXACT)
+        whole += 2 * rest >= unit
+    return Decimal(whole if (over < 0) == (by < 0) else -whole).scaleb(-places, context=EXACT)
 
 
 def ceiling(value: Number) -> int:

@@ -29,7 +29,6 @@ from .quote import (
     digits,
     licence_cost,
     quote,
-    quote_of,
     require_alike,
 )
 from .steps import Step, step
@@ -121,15 +120,20 @@ class BreakEven:
 
 
 def break_even(
-    one: Licence, other: Licence, machine: Machine, cores_per_socket: Iterable[int], terms: Terms = USUAL
+    one: Licence,
+    other: Licence,
+    machine: Machine,
+    cores_per_socket: Iterable[int],
+    terms: Terms = USUAL,
+    named_users: int | None = None,
 ) -> BreakEven:
-    """Two licence models as a socket grows; the rest of the machine stays. Raises UnlikeCurrenciesError.
+    """Two licence models as a socket grows; the rest of the machine stays, and its users. Raises UnlikeCurrenciesError.
 
     Costs in unlike currencies are converted where the terms name a currency and have the rates.
     """
     rows, currencies = [], set()
     for cores in cores_per_socket:
-        grown = Deployment((Node(replace(machine, cores_per_socket=cores)),))
+        grown = Deployment((Node(replace(machine, cores_per_socket=cores)),), named_users)
         priced = [licence_cost(licence, grown, terms) for licence in (one, other)]
         currencies |= {found.currency for found in priced if isinstance(found, Cost) and found.currency}
         first, second = (found.total if isinstance(found, Cost) else None for found in priced)
@@ -213,7 +217,8 @@ def _at(order: Order, throughput: Throughput, terms: Terms, name: str, value: De
     return None if isinstance(priced, NotEligible) else priced
 
 
-def _with_support(licence: Licence, value: Decimal) -> Licence:
+def with_support(licence: Licence, value: Decimal) -> Licence:
+    """With so many per cent a year, where it is bought for good; any other has no support of its own."""
     if licence.rules.metric == "none" or licence.rules.payment != "perpetual":
         return licence
     return replace(licence, rules=replace(licence.rules, support_percent=value))
@@ -226,7 +231,7 @@ def _with_utilisation(licence: Licence, value: Decimal) -> Licence:
 
 
 SETTERS: Mapping[str, Callable[[Licence, Decimal], Licence]] = {
-    "support": _with_support,
+    "support": with_support,
     "utilisation": _with_utilisation,
 }
 
@@ -252,11 +257,6 @@ class Load:
 
     throughput: Throughput
     latency_ms: float | None = None
-
-
-def at_each(priced: Cost, loads: Sequence[Load]) -> tuple[Quote, ...]:
-    """The price at each level, in the order given."""
-    return tuple(quote_of(priced, load.throughput) for load in loads)
 
 
 def at_peak(loads: Sequence[Load]) -> Load:

@@ -44,6 +44,9 @@ UNDER_METRIC: Mapping[str, tuple[str, ...]] = {
     "minimum_per_server": COUNTED,
     "minimum_per_vm": ("vcpu", "memory"),
     "minimum_per_order": COUNTED,
+    "maximum_per_socket": ("core", "socket"),
+    "maximum_per_server": COUNTED,
+    "maximum_per_order": COUNTED,
     "factors": ("core", "socket", "vcpu", "user"),
     "factor_rounded_per": ("core", "socket", "vcpu", "user"),
     "pack": COUNTED,
@@ -90,7 +93,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """From so many units on, a price of its own or so many per cent off the list price."""
+    """From so many units on, a price of its own or so many per cent off; of packs, where the list price is of one."""
 
     from_units: int
     price: Decimal | None = None
@@ -106,8 +109,8 @@ class Tier:
 class LicenceRules:
     """Every parameter of a licence model; money is in the currency of its list price, per cents are 0 to 100.
 
-    Counting goes: units of each socket, their minimum, sum over the server, factor, minimum of the server (or virtual
-    machine), packs, sum over the order with its minimum and packs, tier, discount, term. Raises RulesError.
+    Counting goes: units of each socket, their minimum and maximum, sum over the server, factor, those of the server (or
+    virtual machine), packs, sum over the order with its own and packs, tier, discount, term. Raises RulesError.
     """
 
     metric: Metric
@@ -128,6 +131,9 @@ class LicenceRules:
     minimum_per_server: int = 0
     minimum_per_vm: int = 0
     minimum_per_order: int = 0
+    maximum_per_socket: int = 0  # beyond it nothing more is to be paid; 0 is no maximum
+    maximum_per_server: int = 0
+    maximum_per_order: int = 0
     pack: int = 1
     packs_pooled_per: Pool = "server"
     is_price_per_pack: bool = False
@@ -248,8 +254,12 @@ def _contradictions(rules: LicenceRules, said: set[str]) -> dict[str, str]:
     wrong = {}
     if {"discount_percent", "contracted_price"} <= said:
         wrong["contracted_price"] = "Write either a discount in per cent or a contracted price."
-    if {"sockets_per_licence", "minimum_per_socket"} <= said:
-        wrong["minimum_per_socket"] = "Leave this out where one licence covers several sockets."
+    for name in {"minimum_per_socket", "maximum_per_socket"} & said if "sockets_per_licence" in said else ():
+        wrong[name] = "Leave this out where one licence covers several sockets."
+    for of in ("socket", "server", "order"):
+        least, most = getattr(rules, f"minimum_per_{of}"), getattr(rules, f"maximum_per_{of}")
+        if 0 < most < least:
+            wrong[f"maximum_per_{of}"] = f"Write {least} or more, as the minimum is, or leave this out."
     if {"reserved_upfront", "reserved_upfront_percent"} <= said:
         wrong["reserved_upfront_percent"] = "Write what is paid upfront either as an amount or in per cent."
     if rules.is_price_per_pack and rules.pack == 1:

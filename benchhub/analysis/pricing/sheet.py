@@ -5,14 +5,15 @@ How published sheets are built, and what says so here:
   `total_places`;
 - maintenance as a column: a price for the term, by year or month (fewer months after a warranty), per cent of the
   price, or a line of its own that stands in that column only (`per="itself"`);
-- '15% large volume discount on hardware of source 1': Discount(percent=15, sources=("1",), kinds=("hardware",)); the
+- '15% large volume discount on hardware of source 1': Discount(percent=15, sellers=("1",), kinds=("hardware",)); the
   same on the maintenance column, or on both; one discount on what another leaves: `is_on_rest`;
 - a column of discounts, line by line: `discount_percent`;
 - fees by the month or year in the column of prices: `charged`; the months of a term are the sheet's;
+- an uplift, for a response within 4 hours round the clock: a discount of so many per cent below 0;
 - lines that discounts spare: `is_discountable=False`; credits: lines with a negative price; what stands in the list and
   is paid with another line: `support="included"`;
 - a line in another currency with the rate that the sheet names: `currency`, `exchange_rate`;
-- '10%, at least 2' spares: `spares`, by `spares_for`; contracted unit prices beside the list's.
+- '10%, at least 2' spares instead of maintenance: `spares`; contracted unit prices beside the list's.
 Totals are computed (`sheet_total.total`), never typed in.
 """
 
@@ -23,14 +24,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-from .money import HUNDRED, Number, PricingError, Rate, Rounding, ceiling
+from .money import HUNDRED, Number, PricingError, Rate, Rounding
 
 Kind = Literal["hardware", "licence", "support", "other"]
 Columns = Literal["price", "maintenance", "both"]
 
 KINDS: tuple[Kind, ...] = ("hardware", "licence", "support", "other")
-SPARE_PERCENT = 10
-FEWEST_SPARES = 2
+MOST_SURCHARGED_PERCENT = 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Maintenance:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line item. `source` is who sells it, `category` its heading; `kind` what it is in a split of the price.
+    """One line item. `seller` is who sells it, or the number of its price source; `category` is its heading; `kind` is
+    what it is in a split of the price.
 
     A price of its own beside the list's is contracted, or so many per cent lower: that is rounded where the sheet
     rounds. `charged` says whether the price is paid once, or for each year or month of the term. Free software needs a
@@ -65,7 +66,7 @@ class Line:
     kind: Kind = "hardware"
     category: str = ""
     part_number: str = ""
-    source: str = ""
+    seller: str = ""
     contracted_price: Decimal | None = None
     discount_percent: Decimal = Decimal(0)
     maintenance: Maintenance | None = None
@@ -116,16 +117,16 @@ class Line:
     @property
     def citation(self) -> str:
         day = self.priced_on.isoformat() if self.priced_on else ""
-        named = (("list price", self.row), ("part", self.part_number), ("", day), ("source:", self.source))
+        named = (("list price", self.row), ("part", self.part_number), ("", day), ("seller", self.seller))
         return ", ".join(f"{name} {value}".strip() for name, value in named if value)
 
 
 @dataclass(frozen=True, slots=True)
 class Discount:
-    """Per cent or a fixed amount off the list amounts of some lines, shown apart from them.
+    """Per cent or a fixed amount off the list amounts of some lines, shown apart from them; below 0 it is a surcharge.
 
-    It is on the lines that are named (by part number or description), of these categories, of these price sources and
-    of these kinds, all at once: what names nothing leaves none out. `rounded_per` says whether the per cent of the sum
+    It is on the lines that are named (by part number or description), of these categories, of these sellers and of
+    these kinds, all at once: what names nothing leaves none out. `rounded_per` says whether the per cent of the sum
     is rounded, or of each line, or of each unit price. `is_on_rest` takes it off what the discounts before it have left
     of these lines.
     """
@@ -135,7 +136,7 @@ class Discount:
     amount: Decimal | None = None
     lines: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
+    sellers: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     columns: Columns = "price"
     rounding: Rounding | Literal["exact"] = "nearest"
@@ -150,8 +151,8 @@ class Discount:
     def _problem(self) -> str:
         if (self.percent is None) == (self.amount is None):
             return "write either per cent or an amount."
-        if self.percent is not None and not 0 <= self.percent <= HUNDRED:
-            return "write per cent from 0 to 100."
+        if self.percent is not None and not -MOST_SURCHARGED_PERCENT <= self.percent <= HUNDRED:
+            return f"write per cent from 0 to 100, or a surcharge as per cent below 0, to -{MOST_SURCHARGED_PERCENT}."
         if unknown := [kind for kind in self.kinds if kind not in KINDS]:
             return f"there is no kind '{unknown[0]}': write {', '.join(KINDS)}."
         if self.amount is not None and (self.columns == "both" or self.rounded_per != "sum"):
@@ -162,19 +163,23 @@ class Discount:
             return "only prices have a unit price to be rounded."
         return ""
 
+    @property
+    def is_surcharge(self) -> bool:
+        return (self.percent or self.amount or 0) < 0
+
     def holds_for(self, line: Line) -> bool:
         return (
             line.is_discountable
             and (not self.lines or line.part_number in self.lines or line.description in self.lines)
             and (not self.categories or line.category in self.categories)
-            and (not self.sources or line.source in self.sources)
+            and (not self.sellers or line.seller in self.sellers)
             and (not self.kinds or line.kind in self.kinds)
         )
 
     @property
     def scope(self) -> str:
-        """Which lines it is on, as ' of source 1 and also of category Server'; empty for all."""
-        named = {"line": self.lines, "category": self.categories, "source": self.sources, "kind": self.kinds}
+        """Which lines it is on, as ' of seller 1 and also of category Server'; empty for all."""
+        named = {"line": self.lines, "category": self.categories, "seller": self.sellers, "kind": self.kinds}
         parts = [f" of {name} {' or '.join(names)}" for name, names in named.items() if names]
         return " and also".join(parts)
 
@@ -204,8 +209,3 @@ class Sheet:
         for discount in self.discounts:
             if not any(discount.holds_for(line) for line in self.lines):
                 raise PricingError(f"The discount '{discount.description}' is on no line of '{self.name}'.")
-
-
-def spares_for(quantity: int, percent: int = SPARE_PERCENT, at_least: int = FEWEST_SPARES) -> int:
-    """Units to buy instead of maintenance: 10% of those in use, rounded up, and 2 at least."""
-    return max(ceiling(quantity * percent / HUNDRED), at_least)

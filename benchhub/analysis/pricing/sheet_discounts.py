@@ -19,7 +19,7 @@ COLUMNS: tuple[Column, ...] = ("price", "maintenance")
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a discount takes off each column, as amounts above 0, and the sums that it was on."""
+    """What a discount takes off each column, and the sums that it was on; what a surcharge adds is below 0."""
 
     discount: Discount
     price: Decimal
@@ -91,14 +91,17 @@ def _already_off(rows: Sequence[Row], held: Sequence[Row], before: Sequence[Take
 def _discount_step(sheet: Sheet, discount: Discount, column: Column, base: Decimal, amount: Decimal) -> Step:
     how = {"unit": ", by unit price", "line": ", line by line", "sum": ""}[discount.rounded_per]
     rest = " that is left" if discount.is_on_rest else ""
-    template = "Discount: {discount}, {percent}% of {base} {column}{where}{rest} is {result}{how}"
+    kind, sign, to = ("surcharge", -1, "on") if discount.is_surcharge else ("discount", 1, "off")
+    template = "{discount}, {percent}% of {base} {column}{where}{rest} is {result}{how}"
     if discount.percent is None:
-        template = "Discount: {discount}, {result} off {base} {column}{where}{rest}"
+        template = "{discount}, {result} " + to + " {base} {column}{where}{rest}"
     words = {"discount": discount.description, "column": "maintenance" if column == "maintenance" else "prices"}
     words |= {"where": discount.scope, "rest": rest, "how": how}
-    percent = discount.percent or Decimal(0)
-    result = Amount(amount, sheet.currency)
-    return step("discount", template, result, percent=percent, base=Amount(base, sheet.currency), **words)
+    percent = sign * (discount.percent or Decimal(0))
+    result = Amount(sign * amount, sheet.currency)
+    return step(
+        kind, f"{kind.capitalize()}: {template}", result, percent=percent, base=Amount(base, sheet.currency), **words
+    )
 
 
 def shared_out(taken: Taken, rows: Sequence[Row]) -> dict[Kind, Fraction]:

@@ -10,7 +10,6 @@ from benchhub.analysis.pricing.money import PricingError, Rate, UnlikeCurrencies
 from benchhub.analysis.pricing.questions import (
     Load,
     at_clients,
-    at_each,
     at_peak,
     best_under,
     break_even,
@@ -19,7 +18,7 @@ from benchhub.analysis.pricing.questions import (
     per_million,
     sensitivity,
 )
-from benchhub.analysis.pricing.quote import USUAL, Order, Terms, Throughput, UnlikeMetricsError, cost, quote
+from benchhub.analysis.pricing.quote import USUAL, Order, Terms, Throughput, UnlikeMetricsError, quote
 from benchhub.analysis.pricing.rules_form import rules_from
 from benchhub.analysis.pricing.sheet import Line, Maintenance, Sheet
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
@@ -101,6 +100,13 @@ def test_a_model_that_is_not_eligible_leaves_the_other():
     assert break_even(few, few, Machine("m", 2, 1), (5,), Terms(1)).rows[0].cheaper == ""
 
 
+def test_named_users_stay_as_a_socket_grows():
+    per_user = licence("user", "10", metric="user", users_per_processor=25, user_processor="core")
+    found = break_even(per_user, licence("core", "300", metric="core"), Machine("m", 1, 1), (2, 6), Terms(1), 100)
+    # 10 x max(100, 2 x 25) against 2 x 300; 10 x max(100, 6 x 25) against 6 x 300
+    assert [(row.one, row.other) for row in found.rows] == [(1000, 600), (1500, 1800)]
+
+
 def test_licences_in_unlike_currencies_have_a_break_even_by_a_dated_rate_only():
     one, other = licence("one", "100", metric="core"), licence("other", "100", "USD", metric="core")
     with pytest.raises(UnlikeCurrenciesError, match="EUR and USD have no break-even"):
@@ -165,12 +171,6 @@ LOADS = tuple(
         (64, 2100, None),
     )
 )
-
-
-def test_every_level_has_its_price_by_one_cost():
-    found = at_each(cost(bought("1000")), LOADS)
-    assert [str(one.price()) for one in found] == ["2.00", "0.50", "0.40", "0.40", "0.48"]
-    assert "2,000 TPS" in str(found[1].steps[-1])
 
 
 def test_the_peak_is_the_highest_throughput_with_the_fewest_clients():

@@ -160,6 +160,13 @@ def test_only_whole_numbers_are_whole(value):
             "minimum_per_socket",
             "several sockets",
         ),
+        (
+            {"metric": "socket", "sockets_per_licence": 2, "maximum_per_socket": 2},
+            "maximum_per_socket",
+            "several sockets",
+        ),
+        ({"minimum_per_server": 16, "maximum_per_server": 8}, "maximum_per_server", "Write 16 or more"),
+        ({"maximum_per_order": -1}, "maximum_per_order", "0 or more"),
         ({"exempt_roles": "standby"}, "exempt_roles", "list of roles"),
     ],
 )
@@ -180,6 +187,8 @@ def test_what_is_out_of_range_or_contradicts_itself_is_refused_beside_its_field(
         ("vcpu", "minimum_per_socket", 4),
         ("core", "minimum_per_vm", 4),
         ("flat", "minimum_per_server", 4),
+        ("flat", "maximum_per_order", 4),
+        ("vcpu", "maximum_per_socket", 4),
         ("memory", "factors", [{"factor": "2"}]),
         ("flat", "pack", 2),
         ("none", "discount_percent", "5"),

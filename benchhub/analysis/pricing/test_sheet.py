@@ -8,14 +8,14 @@ import pytest
 
 from benchhub.analysis.pricing.money import PricingError, Rate, UnlikeCurrenciesError
 from benchhub.analysis.pricing.quote import Order, Terms, Throughput, cost, quote
-from benchhub.analysis.pricing.sheet import Discount, Line, Maintenance, Sheet, spares_for
+from benchhub.analysis.pricing.sheet import Discount, Line, Maintenance, Sheet
 from benchhub.analysis.pricing.sheet_total import total
 
 ITSELF = Maintenance("itself")
 
 
-def line(description, price, quantity=1, source="1", category="", **changes):
-    return Line(description, Decimal(price), quantity, source=source, category=category, **changes)
+def line(description, price, quantity=1, seller="1", category="", **changes):
+    return Line(description, Decimal(price), quantity, seller=seller, category=category, **changes)
 
 
 def percent(value, **changes):
@@ -26,7 +26,7 @@ def sheet(*lines, currency="USD", **changes):
     return Sheet("sheet", currency, lines, **changes)
 
 
-# Prices: 4,321.99 + 24 x 349 (8,376) + 1,249 = 13,946.99 of source 1 that can be discounted;
+# Prices: 4,321.99 + 24 x 349 (8,376) + 1,249 = 13,946.99 of seller 1 that can be discounted;
 # + 2 x 5,999 (11,998) + 719 + 3 x 39.90 (119.70) - 500 = 26,283.69. Maintenance: 1,800 + 3 x 2,300 = 8,700.
 OLTP = sheet(
     line("server", "4321.99", category="Server hardware", part_number="A1"),
@@ -41,14 +41,14 @@ OLTP = sheet(
     line("trade-in", "-500.00", 1, "1", "Server hardware", is_discountable=False),
     discounts=(
         # 14.5% of 13,946.99 = 2,022.31355, and of 1,800 = 261.00
-        Discount("large volume", percent=Decimal("14.5"), sources=("1",), columns="both"),
+        Discount("large volume", percent=Decimal("14.5"), sellers=("1",), columns="both"),
         # 5% of what is left, 13,946.99 - 2,022.31 = 11,924.68: 596.234
-        Discount("cash", percent=Decimal(5), sources=("1",), is_on_rest=True),
+        Discount("cash", percent=Decimal(5), sellers=("1",), is_on_rest=True),
     ),
 )
 
 
-def test_a_sheet_with_source_discounts_spares_a_credit_and_service_in_its_own_column():
+def test_a_sheet_with_discounts_by_seller_spares_a_credit_and_service_in_its_own_column():
     found = total(OLTP)
     assert [str(row.price) for row in found.rows] == [
         *("4321.99", "8376.00", "1249.00", "0", "11998.00", "0", "719.00", "0.00", "119.70", "-500.00")
@@ -178,7 +178,7 @@ def test_a_discount_of_a_line_is_rounded_where_the_line_is_extended():
     found = total(sheet(line("server", "9.99", 3, discount_percent=Decimal("5.5"), maintenance=of_paid)))
     assert (str(found.price), str(found.maintenance)) == ("28.32", "18.69")
     assert found.listed == Decimal("48.66")  # 29.97 + 18.69
-    assert str(found.steps[0]) == "Line: server, 3 x 9.44055 USD = 28.32 USD, instead of 9.99 USD each (source: 1)."
+    assert str(found.steps[0]) == "Line: server, 3 x 9.44055 USD = 28.32 USD, instead of 9.99 USD each (seller 1)."
 
 
 def test_maintenance_for_the_term_is_not_stretched_over_another_term():
@@ -191,7 +191,7 @@ def test_maintenance_for_the_term_is_not_stretched_over_another_term():
 @pytest.mark.parametrize(
     ("discount", "off"),
     [
-        # Lines: 3 x 0.15 = 0.45 and 10.00 of source 1, 20.00 of source 2 in another category
+        # Lines: 3 x 0.15 = 0.45 and 10.00 of seller 1, 20.00 of seller 2 in another category
         (percent("10"), "3.05"),  # 30.45 x 0.1 = 3.045
         (percent("10", rounding="down"), "3.04"),
         (percent("10", rounding="up"), "3.05"),
@@ -199,23 +199,27 @@ def test_maintenance_for_the_term_is_not_stretched_over_another_term():
         (percent("10", places=0), "3"),
         (percent("10", rounded_per="line"), "3.05"),  # 0.045 -> 0.05, + 1.00 + 2.00
         (percent("10", rounded_per="unit"), "3.06"),  # 3 x (0.015 -> 0.02) + 1.00 + 2.00
-        (percent("10", sources=("1",)), "1.05"),  # 10.45 x 0.1 = 1.045
-        (percent("10", sources=("1", "2")), "3.05"),
+        (percent("10", sellers=("1",)), "1.05"),  # 10.45 x 0.1 = 1.045
+        (percent("10", sellers=("1", "2")), "3.05"),
         (percent("10", categories=("B",)), "2.00"),
         (percent("10", kinds=("hardware",)), "2.05"),  # 20.45 x 0.1 = 2.045
         (percent("10", kinds=("hardware", "licence")), "3.05"),
-        (percent("10", sources=("1",), kinds=("hardware",)), "0.05"),  # 0.45: what is both
-        (percent("10", sources=("1", "2"), categories=("A",), kinds=("licence",)), "1.00"),
-        (percent("10", sources=("1",), lines=("P", "three")), "1.00"),  # 'three' is of another source
+        (percent("10", sellers=("1",), kinds=("hardware",)), "0.05"),  # 0.45: what is both
+        (percent("10", sellers=("1", "2"), categories=("A",), kinds=("licence",)), "1.00"),
+        (percent("10", sellers=("1",), lines=("P", "three")), "1.00"),  # 'three' is of another seller
         (percent("10", lines=("P",)), "1.00"),
         (percent("10", lines=("three",)), "2.00"),
         (percent("10", categories=("B",), columns="maintenance"), "0.50"),  # 5.00 x 0.1
         (percent("10", categories=("B",), columns="both"), "2.50"),
         (Discount("fixed", amount=Decimal("7.77")), "7.77"),
         (Discount("fixed", amount=Decimal("1.23"), columns="maintenance"), "1.23"),
+        # Surcharges
+        (percent("-10", categories=("B",)), "-2.00"),
+        (percent("-120", categories=("B",), columns="maintenance"), "-6.00"),
+        (Discount("freight", amount=Decimal("-7.77")), "-7.77"),
     ],
 )
-def test_discounts_are_on_lines_categories_sources_or_the_total_and_rounded_as_they_say(discount, off):
+def test_discounts_are_on_lines_categories_sellers_or_the_total_and_rounded_as_they_say(discount, off):
     lines = (
         line("one", "0.15", 3, "1", "A"),
         line("two", "10.00", 1, "1", "A", part_number="P", kind="licence"),
@@ -229,8 +233,8 @@ def test_discounts_are_on_lines_categories_sources_or_the_total_and_rounded_as_t
 
 
 def test_a_discount_on_the_rest_counts_only_what_fell_on_its_own_lines():
-    lines = (line("one", "100", source="1"), line("two", "300", source="2"))
-    discounts = (percent("10"), percent("50", sources=("1",), is_on_rest=True))
+    lines = (line("one", "100", seller="1"), line("two", "300", seller="2"))
+    discounts = (percent("10"), percent("50", sellers=("1",), is_on_rest=True))
     # 10% of 400 = 40, of which 10 fall on the first line; 50% of 100 - 10 = 45
     assert [taken.price for taken in total(sheet(*lines, discounts=discounts)).taken] == [40, 45]
 
@@ -266,16 +270,11 @@ def test_thirds_of_a_year_do_not_carry_a_cent_up():
     assert str(total(sheet(*lines)).total) == "50.01"  # 3 x 16.67
 
 
-@pytest.mark.parametrize(("quantity", "spares"), [(1, 2), (20, 2), (21, 3), (100, 10), (101, 11)])
-def test_spares_are_a_tenth_rounded_up_and_two_at_least(quantity, spares):
-    assert spares_for(quantity) == spares
-
-
 def test_free_software_is_0_with_a_mark_and_refused_without():
     with pytest.raises(PricingError, match="'PostgreSQL' is free: say that it is unsupported"):
         line("PostgreSQL", "0", kind="licence")
     steps = total(sheet(line("PostgreSQL", "0", kind="licence", support="unsupported"))).steps
-    assert str(steps[0]) == "Line: PostgreSQL, 1 x 0 USD = 0 USD, unsupported (source: 1)."
+    assert str(steps[0]) == "Line: PostgreSQL, 1 x 0 USD = 0 USD, unsupported (seller 1)."
 
 
 @pytest.mark.parametrize(
@@ -283,11 +282,12 @@ def test_free_software_is_0_with_a_mark_and_refused_without():
     [
         (lambda: Discount("d"), "either per cent or an amount"),
         (lambda: percent("101"), "0 to 100"),
+        (lambda: percent("-1000"), "a surcharge as per cent below 0, to -999"),
         (lambda: percent("10", kinds=("box",)), "there is no kind 'box': write hardware"),
         (lambda: Discount("d", amount=Decimal(1), columns="both"), "taken off once"),
         (lambda: percent("10", rounded_per="line", is_on_rest=True), "round the sum"),
         (lambda: percent("10", rounded_per="unit", columns="both"), "only prices have a unit price"),
-        (lambda: sheet(line("one", "1"), discounts=(percent("10", sources=("9",)),)), "is on no line"),
+        (lambda: sheet(line("one", "1"), discounts=(percent("10", sellers=("9",)),)), "is on no line"),
         (lambda: line("one", "1", discount_percent=Decimal(101)), "from 0 to 100"),
         (lambda: line("one", "1", discount_percent=Decimal(1), contracted_price=Decimal(1)), "either a discount"),
         (lambda: line("one", "1", -1), "write a credit as a price below 0"),
@@ -312,12 +312,12 @@ def test_the_sheet_is_available_when_its_last_line_is():
     assert total(sheet(line("three", "1"))).available_on is None
 
 
-def test_the_derivation_names_part_source_date_and_every_discount():
+def test_the_derivation_names_part_seller_date_and_every_discount():
     made = line("server", "1000", 2, part_number="A1", priced_on=date(2026, 1, 1), row=7)
-    found = total(sheet(made, discounts=(percent("10", sources=("1",)),)))
+    found = total(sheet(made, discounts=(percent("10", sellers=("1",)),)))
     assert [str(step) for step in found.steps] == [
-        "Line: server, 2 x 1,000 USD = 2,000 USD (list price 7, part A1, 2026-01-01, source: 1).",
-        "Discount: discount, 10% of 2,000 USD prices of source 1 is 200 USD.",
+        "Line: server, 2 x 1,000 USD = 2,000 USD (list price 7, part A1, 2026-01-01, seller 1).",
+        "Discount: discount, 10% of 2,000 USD prices of seller 1 is 200 USD.",
         "Sheet: sheet comes to 1,800 USD.",
     ]
 

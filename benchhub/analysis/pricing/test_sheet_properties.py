@@ -17,7 +17,7 @@ lines_of_any_kind = st.lists(
         st.integers(0, 50),
         kind=st.sampled_from(["hardware", "support", "other"]),
         category=st.sampled_from("XYZ"),
-        source=st.sampled_from(["1", "2"]),
+        seller=st.sampled_from(["1", "2"]),
         maintenance=st.none() | st.builds(Maintenance, st.just("year"), cents, st.none() | st.integers(0, 60)),
         is_discountable=st.booleans(),
         charged=st.sampled_from(["once", "year", "month"]),

@@ -70,6 +70,14 @@ def counted(machine, /, quantity=1, users=None, **rules):
         (VM_ON, {"metric": "vcpu", "minimum_per_vm": 8}, 8),  # max(7, 8)
         (SMALL, {"metric": "vcpu", "minimum_per_vm": 8}, 2),  # there is no virtual machine
         (S822L, {"metric": "core", "minimum_per_order": 72}, 72),  # max(20, 72)
+        # Maximum per socket, per server, per order
+        (X86, {"metric": "core", "maximum_per_socket": 8}, 32),  # 4 x min(15, 8)
+        (SMALL, {"metric": "core", "minimum_per_socket": 4, "maximum_per_socket": 4}, 4),  # 1 x max(2, 4)
+        (X86, {"metric": "socket", "cores_per_licence": 8, "maximum_per_socket": 1}, 4),  # 4 x min(ceil(15 / 8), 1)
+        (X86, {"metric": "core", "maximum_per_server": 24}, 24),  # min(60, 24)
+        (X86, {"metric": "core", "factors": HALF, "maximum_per_server": 40}, 30),  # 60 x 0.5 comes before min(30, 40)
+        (X86, {"metric": "core", "maximum_per_server": 20, "pack": 8}, 24),  # min(60, 20) = 20, ceil(20 / 8) x 8
+        (X86, {"metric": "core", "maximum_per_order": 50}, 50),  # min(60, 50)
         # Core factor, rounded up after summing
         (X86, {"metric": "core", "factors": HALF}, 30),  # 60 x 0.5
         (S822L, {"metric": "core", "factors": HALF}, 20),  # 20 x 1.0
@@ -112,6 +120,9 @@ def test_units_of_one_server(machine, rules, units):
         ((Node(SMALL), Node(S822L)), None, {"metric": "core"}, 22),  # 2 + 20
         ((Node(X86, 2),), None, {"metric": "flat"}, 1),
         ((Node(X86, 2),), None, {"metric": "server"}, 2),
+        ((Node(X86, 3),), None, {"metric": "core", "maximum_per_server": 24}, 72),  # 3 x min(60, 24)
+        ((Node(X86, 3),), None, {"metric": "core", "maximum_per_server": 24, "maximum_per_order": 64}, 64),
+        ((Node(S822L, 2),), 500, {"metric": "user", "maximum_per_order": 250}, 250),  # min(500, 250)
         # Packs pooled per server: 3 x ceil(2 / 8) x 8; per order: ceil(6 / 8) x 8
         ((Node(SMALL, 3),), None, {"metric": "core", "pack": 8}, 24),
         ((Node(SMALL, 3),), None, {"metric": "core", "pack": 8, "packs_pooled_per": "order"}, 8),
@@ -151,6 +162,12 @@ def test_units_of_one_server(machine, rules, units):
         ),
         ((Node(S822L),), 3, {"metric": "user", "minimum_per_server": 5}, 5),  # max(3, 5)
         ((Node(S822L),), 12, {"metric": "user", "pack": 5}, 15),  # ceil(12 / 5) x 5
+        # People are packed once: max(10, 2 x 2 sockets x 25) = 100 in packs of 20, not 2 x ceil(50 / 20) x 20 = 120
+        ((Node(S822L, 2),), 10, {"metric": "user", "users_per_processor": 25, "pack": 20}, 100),
+        # Where every server is exempt nobody needs a licence; people alone need theirs, and a site its one
+        ((Node(S822L, 1, "standby"),), 40, {"metric": "user", "exempt_roles": ["standby"]}, 0),
+        ((), 40, {"metric": "user"}, 40),
+        ((), None, {"metric": "flat"}, 1),
         # What the minimum of the order adds comes in packs too: 2 x 8 = 16, raised to 20, ceil(20 / 8) x 8
         ((Node(SMALL, 2),), None, {"metric": "core", "pack": 8, "minimum_per_order": 20}, 24),
     ],
@@ -208,6 +225,8 @@ def test_more_named_users_than_allowed_are_not_eligible():
         (Machine("m", 1, 1), {"metric": "memory"}, "that of 'm' is not known"),
         (Machine("m", 1, 1), {"metric": "core", "max_memory_gb": "8"}, "that of 'm' is not known"),
         (SMALL, {"metric": "user"}, "number is not known"),
+        (SMALL, {"metric": "core", "max_users": 10}, "limit on named users, and their number is not known"),
+        ((), {"metric": "core"}, "counted on machines, and none is named"),
         (S822L, {"metric": "core", "factors": [{"processor": "Xeon", "factor": "0.5"}]}, "no core factor .*'POWER8'"),
     ],
 )
@@ -249,8 +268,17 @@ def test_every_step_of_the_count_is_kept_in_order_and_reads_as_a_sentence():
     assert [step.result for step in found.steps] == [0, 6, 8, 4, 6, 8, 16, 20]
 
 
+def test_a_maximum_says_what_it_cut():
+    found = counted(X86, metric="core", maximum_per_socket=8, maximum_per_server=30)
+    assert [str(step) for step in found.steps[1:]] == [
+        "Maximum: 15 of a socket are cut to 8; 4 x 8 = 32.",
+        "Maximum: 32 of the server are cut to 30.",
+    ]
+
+
 def test_what_does_nothing_is_no_step():
-    assert [step.kind for step in counted(X86, metric="core", minimum_per_socket=4).steps] == ["count"]
+    found = counted(X86, metric="core", minimum_per_socket=4, maximum_per_socket=15, maximum_per_server=60)
+    assert [step.kind for step in found.steps] == ["count"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """How many licences a deployment needs, by the rules of a licence model, with each step of the count.
 
-The pipeline: units of each socket -> minimum per socket -> sum -> factor -> minimum per server -> packs -> order.
+The pipeline: units of each socket -> minimum and maximum per socket -> sum -> factor -> those per server -> packs ->
+those per order. A maximum is what is paid for at most; whether a machine is eligible at all is asked before.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Count:
 def count(name: str, rules: LicenceRules, deployment: Deployment, on: date | None = None) -> Count | NotEligible:
     """Licences that `deployment` needs under the rules called `name`, with the core factors of the day `on`.
 
-    Raises PricingError where a fact is missing (memory, named users, a core factor).
+    Raises PricingError where a fact is missing (a machine, memory, named users, a core factor).
     """
     if rules.metric == "none":
         nothing = step("count", "Licence: {licence} adds nothing, and support is not bought", 0, licence=name)
@@ -48,8 +49,10 @@ def count(name: str, rules: LicenceRules, deployment: Deployment, on: date | Non
     nodes = [node for node in deployment.nodes if node.role not in rules.exempt_roles]
     if reason := _not_eligible(rules, deployment, nodes):
         return NotEligible(name, reason)
+    if rules.metric not in ("flat", "user") and not deployment.nodes:
+        raise PricingError(f"{name} is counted on machines, and none is named: name the one that it is for.")
     if rules.metric == "flat":
-        units = 1 if nodes else 0
+        units = 1 if nodes or not deployment.nodes else 0
         log.append(step("count", "Units: {licence} is one for the whole site, {result}", units, licence=name))
         return Count(units, tuple(log))
     return Count(_order(name, rules, deployment, nodes, on, log), tuple(log))
@@ -73,11 +76,11 @@ def _order(
     if [quantity for _, quantity in each] not in ([], [1]):
         sum_words = " + ".join(f"{quantity} x {plain(units)}" for units, quantity in each)
         log.append(step("sum", "Order: {sum} = {result}", units, sum=sum_words))
-    if rules.metric == "user":
+    if rules.metric == "user" and (nodes or not deployment.nodes):
         units = _users(name, deployment, units, log)
     units = _whole(units, log)
     if units:
-        units = _raised("order", units, rules.minimum_per_order, log)
+        units = _clamped("order", units, rules.minimum_per_order, rules.maximum_per_order, log)
     return ceiling(_packed("order", rules, units, log))
 
 
@@ -88,10 +91,11 @@ def _server(name: str, rules: LicenceRules, machine: Machine, on: date | None, l
     else:
         units = COUNTERS[rules.metric](name, rules, machine, log)
         units = _factored(rules, machine, units, on, log) if rules.factors else units
-    units = _raised("server", units, rules.minimum_per_server, log)
+    units = _clamped("server", units, rules.minimum_per_server, rules.maximum_per_server, log)
     if _is_counted_on_vm(rules, machine):
-        units = _raised("VM", units, rules.minimum_per_vm, log)
-    return _packed("server", rules, units, log) if rules.packs_pooled_per == "server" else units
+        units = _clamped("VM", units, rules.minimum_per_vm, 0, log)
+    is_packed = rules.packs_pooled_per == "server" and rules.metric != "user"
+    return _packed("server", rules, units, log) if is_packed else units
 
 
 def _servers(name: str, _: LicenceRules, machine: Machine, log: Log) -> int:
@@ -109,7 +113,7 @@ def _sockets(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
         template = "Units: {licence} covers {group} occupied sockets as bought; {machine} has {sockets}: {result}"
     log.append(step("count", template, groups, licence=name, machine=machine.name, sockets=sockets, group=group))
     per_socket = _for_cores(rules, machine, groups, log) if rules.cores_per_licence else 1
-    return _raised_sockets(rules, per_socket, groups, log)
+    return _clamped_sockets(rules, per_socket, groups, log)
 
 
 def _for_cores(rules: LicenceRules, machine: Machine, groups: int, log: Log) -> int:
@@ -133,16 +137,19 @@ def _cores(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
         template += " those disabled in firmware"
     total = sockets * cores
     log.append(step("count", template, total, licence=name, machine=machine.name, sockets=sockets, cores=cores))
-    return _raised_sockets(rules, cores, sockets, log)
+    return _clamped_sockets(rules, cores, sockets, log)
 
 
-def _raised_sockets(rules: LicenceRules, per_socket: int, groups: int, log: Log) -> int:
-    least = max(per_socket, rules.minimum_per_socket)
-    if least > per_socket:
-        template = "Minimum: {per_socket} of a socket are raised to {least}; {groups} x {least} = {result}"
-        total = groups * least
-        log.append(step("minimum_per_socket", template, total, per_socket=per_socket, least=least, groups=groups))
-    return groups * least
+def _clamped_sockets(rules: LicenceRules, per_socket: int, groups: int, log: Log) -> int:
+    due = max(per_socket, rules.minimum_per_socket)
+    due = min(due, rules.maximum_per_socket or due)
+    if due != per_socket:
+        kind, word = ("minimum", "raised") if due > per_socket else ("maximum", "cut")
+        template = f"{kind.capitalize()}: {{per_socket}} of a socket are {word} to {{due}}; "
+        template += "{groups} x {due} = {result}"
+        words = {"per_socket": per_socket, "due": due, "groups": groups}
+        log.append(step(f"{kind}_per_socket", template, groups * due, **words))
+    return groups * due
 
 
 def _vcpus(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
@@ -242,12 +249,15 @@ def _whole(units: Number, log: Log) -> Number:
     return whole
 
 
-def _raised(of: str, units: Number, least: int, log: Log) -> Number:
-    if units >= least:
-        return units
-    template = "Minimum: {units} of the {of} are raised to {result}"
-    log.append(step(f"minimum_per_{of.lower()}", template, least, units=units, of=of))
-    return least
+def _clamped(of: str, units: Number, least: int, most: int, log: Log) -> Number:
+    """A `most` of 0 is none."""
+    due = max(units, least)
+    due = min(due, most or due)
+    if due != units:
+        kind, word = ("minimum", "raised") if due > units else ("maximum", "cut")
+        template = f"{kind.capitalize()}: {{units}} of the {{of}} are {word} to {{result}}"
+        log.append(step(f"{kind}_per_{of.lower()}", template, due, units=units, of=of))
+    return due
 
 
 def _packed(of: str, rules: LicenceRules, units: Number, log: Log) -> Number:
@@ -271,10 +281,19 @@ def _not_eligible(rules: LicenceRules, deployment: Deployment, nodes: Sequence[N
     servers = sum(node.quantity for node in nodes)
     if rules.max_servers is not None and servers > rules.max_servers:
         return f"it is for at most {counted(rules.max_servers, 'server', 'servers')}, and there are {servers}."
-    if rules.max_users is not None and (deployment.named_users or 0) > rules.max_users:
-        most = counted(rules.max_users, "named user", "named users")
-        return f"it is for at most {most}, and there are {deployment.named_users}."
+    if reason := _users_not_eligible(rules, deployment):
+        return reason
     return next((reason for node in nodes if (reason := _machine_not_eligible(rules, node.machine))), "")
+
+
+def _users_not_eligible(rules: LicenceRules, deployment: Deployment) -> str:
+    users = deployment.named_users
+    if rules.max_users is None:
+        return ""
+    if users is None:
+        raise PricingError("There is a limit on named users, and their number is not known: fill it in.")
+    most = counted(rules.max_users, "named user", "named users")
+    return f"it is for at most {most}, and there are {plain(users)}." if users > rules.max_users else ""
 
 
 def _machine_not_eligible(rules: LicenceRules, machine: Machine) -> str:

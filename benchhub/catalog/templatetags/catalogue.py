@@ -22,6 +22,12 @@ def money(amount: Decimal, currency: str = "") -> str:
 
 
 @register.filter
+def taken_off(amount: Decimal, currency: str = "") -> str:
+    """What a discount takes off, −1,200.00, or a surcharge adds, +1,200.00; nothing of 0."""
+    return f"{'−' if amount > 0 else '+'}{money(abs(amount), currency)}" if amount else ""
+
+
+@register.filter
 def gib(memory_bytes: int | None) -> str:
     """256 or 7.75; empty for what is not known."""
     return "" if memory_bytes is None else f"{round(Decimal(memory_bytes) / GIB, 2).normalize():,f}"

@@ -12,7 +12,8 @@ from datetime import date
 from benchhub.analysis.pricing import quote as pricing
 from benchhub.analysis.pricing.licences import Licence
 from benchhub.analysis.pricing.listed import MissingPriceError, Price
-from benchhub.analysis.pricing.money import PricingError
+from benchhub.analysis.pricing.money import PricingError, trimmed
+from benchhub.analysis.pricing.questions import with_support
 from benchhub.analysis.pricing.quote import Cost, Order
 from benchhub.analysis.pricing.sheet import Sheet
 from benchhub.analysis.pricing.steps import Step, counted, step
@@ -92,7 +93,8 @@ class Costs:
         """Raises RulesError for rules that no form would have let in."""
         if model.pk not in self._licences:
             prices = _prices(self.known.of_licence_model.get(model.pk, ()))
-            self._licences[model.pk] = Licence(str(model), model.licence_rules(), prices)
+            licence, support = Licence(str(model), model.licence_rules(), prices), self.asked.support_percent
+            self._licences[model.pk] = licence if support is None else with_support(licence, support)
         return self._licences[model.pk]
 
     def _priced(self, hardware: Hardware, model: LicenceModel, standbys: int) -> Priced | NoPrice:
@@ -136,7 +138,9 @@ def _has_hardware(sheet: Sheet) -> bool:
 
 
 def _prices(rows: Sequence[ListPrice]) -> tuple[Price, ...]:
-    return tuple(Price(row.description, row.amount, row.currency, row.priced_on, row.source, row.pk) for row in rows)
+    return tuple(
+        Price(row.description, trimmed(row.amount), row.currency, row.priced_on, row.source, row.pk) for row in rows
+    )
 
 
 def _notes(row: PriceSheet | None, standbys: int) -> tuple[Step, ...]:

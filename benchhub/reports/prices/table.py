@@ -146,7 +146,12 @@ class Table:
 
     @property
     def has_users(self) -> bool:
-        return any(model.metric == LicenceModel.Metric.USER for model, _ in self.choices)
+        return any(model.metric == LicenceModel.Metric.USER or "max_users" in model.rules for model, _ in self.choices)
+
+    @property
+    def has_support(self) -> bool:
+        """Whether support is paid apart from any licence."""
+        return any(model.rules.get("payment") == "perpetual" for model, _ in self.choices)
 
     @property
     def quoted(self) -> list[tuple[Row, Cell]]:
@@ -293,9 +298,9 @@ def _lead(of: Table) -> str:
     label, _, cell = cells[place]
     assert cell.quote is not None
     said = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {of.unit}"
-    if verdict.is_lowest:
-        return f"{said}."
     few = cell.spread is not None and cell.spread.n < FEWEST_FOR_INTERVAL
+    if verdict.is_lowest:
+        return f"{said}{', told apart by the ranges of few repeats' if few else ''}."
     why = " by so few repeats" if few else ""
     return f"{said}; not distinguishable from {verdict.unsure_words}{why}."
 

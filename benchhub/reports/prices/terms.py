@@ -18,7 +18,8 @@ from benchhub.analysis.pricing.quote import DEFAULT_TERM_YEARS, TERMS_YEARS
 Value = TypeVar("Value")
 
 NAMES = (
-    "term", "licence", "load", "ceiling", "rounding", "day", "currency", "discount", "standbys", "utilisation", "users",
+    "term", "licence", "load", "ceiling", "rounding", "day", "currency", "discount", "support", "standbys",
+    "utilisation", "users",
 )  # fmt: skip
 # What the questions below the table are about.
 QUESTIONS = ("drawn", "subject", "one", "other")
@@ -48,6 +49,7 @@ class Terms:
     asked_day: date | None = None
     currency: str = ""
     discount_percent: Decimal = Decimal(0)
+    support_percent: Decimal | None = None  # None: as the rules of each licence say
     standbys: int = 0
     utilisation_percent: Decimal = DEFAULT_UTILISATION
     users: int | None = None
@@ -80,6 +82,8 @@ class Terms:
         """3 years, rounded to nearest; and whatever is not as usual."""
         said = [years(self.years), f"rounded {ROUNDINGS[self.rounding][1]}"]
         said += [f"{plain(self.discount_percent)}% off everything"] if self.discount_percent else []
+        support = self.support_percent
+        said += [f"support at {plain(support)}% a year"] if support is not None else []
         said += [f"with {self.standbys} standby{'s' * (self.standbys > 1)}"] if self.standbys else []
         said += [f"by the prices of {self.day.isoformat()}"] if not self.is_of_today else []
         return ", ".join(said)
@@ -108,6 +112,7 @@ def terms(asked: QueryDict, today: date | None = None) -> Terms:
         asked_day=reader.read("day", lambda text: _day(text, on), None),
         currency=reader.read("currency", _currency, ""),
         discount_percent=reader.read("discount", _discount, Decimal(0)),
+        support_percent=reader.read("support", _support, None),
         standbys=reader.read("standbys", _standbys, 0),
         utilisation_percent=reader.read("utilisation", _utilisation, DEFAULT_UTILISATION),
         users=reader.read("users", _users, None),
@@ -194,6 +199,10 @@ def _currency(text: str) -> str:
 
 def _discount(text: str) -> Decimal:
     return _number(text, Decimal(0), HUNDRED, "Write a discount from 0 to 100 per cent, such as 12.5.")
+
+
+def _support(text: str) -> Decimal:
+    return _number(text, Decimal(0), HUNDRED, "Write support from 0 to 100 per cent a year, such as 20.")
 
 
 def _standbys(text: str) -> int:

@@ -153,6 +153,21 @@ def test_the_discount_is_off_everything_and_the_list_stays_known():
     assert cell.quote.cost.listed == 13_400
 
 
+def test_support_is_at_the_per_cent_that_is_asked_for_where_licences_are_bought_for_good():
+    for_good = LicenceModel(
+        pk=9, name="For good", metric="socket", rules={"payment": "perpetual", "support_percent": "22"}
+    )
+    of = Known((for_good, PER_SOCKET), {3: (listed("5000"),)}, {9: (listed("1000"),), 7: (listed("4200"),)})
+    found = [table([drawn(1000.0)], of, asked(query)) for query in ("", "support=10", "support=0")]
+    # 5,000 + 2 x 1,000 + 3 x 22%, 10% or 0% of 2,000; the subscription stays (5,000 + 25,200) / 1,000
+    assert [[str(cell.price) for cell in one.rows[0].cells] for one in found] == [
+        *(["8.32", "30.20"], ["7.60", "30.20"], ["7.00", "30.20"])
+    ]
+    assert "support at 10% a year" in found[1].terms.words
+    assert found[0].has_support
+    assert not table([drawn(1000.0)], known(), asked("")).has_support
+
+
 def test_the_newest_price_by_the_day_counts_and_a_move_of_two_per_cent_is_to_be_restated():
     prices = (listed("6000", day=date(2026, 5, 1), pk=2), listed("5000"))
     of = Known((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
@@ -202,6 +217,17 @@ def test_standbys_are_bought_and_licensed_unless_the_licence_exempts_them():
     assert str(paid.price) == "40.20"  # 3 x (5,000 + 2 x 4,200)
     assert str(exempt.price) == "23.40"  # 3 x 5,000 + 2 x 4,200
     assert any("Exempt: Box needs none of Exempting, as its role is standby" in str(step) for step in exempt.steps)
+
+
+def test_a_limit_on_users_asks_how_many_there_are():
+    few = LicenceModel(pk=9, name="Few", metric="server", rules={"max_users": 10})
+    of = Known((few,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
+    refused, dear, priced = (table([drawn(1000.0)], of, asked(query)) for query in ("", "users=11", "users=10"))
+    assert refused.has_users
+    assert "named users, and their number is not known" in refused.rows[0].cells[0].refusal.sentence
+    assert dear.rows[0].cells[0].refusal.is_not_eligible
+    assert priced.rows[0].cells[0].price == Decimal("8.00")  # (5,000 + 3 x 1,000) / 1,000
+    assert not table([drawn(1000.0)], known(), asked("")).has_users
 
 
 def test_a_licence_that_does_not_cover_the_machine_is_not_eligible_and_says_why():

@@ -32,12 +32,13 @@ def test_terms_are_read_from_the_address_and_the_rest_of_it_is_kept():
 
 def test_the_less_usual_terms_are_read_too_and_said():
     found = asked(
-        "day=2026-01-31&discount=12.5&standbys=2&utilisation=30&load=latency&ceiling=2.5&currency=USD&users=40"
+        "day=2026-01-31&discount=12.5&support=18&standbys=2&utilisation=30&load=latency&ceiling=2.5&currency=USD&users=40"
     )
     assert (found.day, found.discount_percent, found.standbys) == (date(2026, 1, 31), Decimal("12.5"), 2)
     assert (found.utilisation_percent, found.load, found.ceiling_ms) == (30, "latency", Decimal("2.5"))
-    assert (found.currency, found.users) == ("USD", 40)
-    said = "3 years, rounded to nearest, 12.5% off everything, with 2 standbys, by the prices of 2026-01-31"
+    assert (found.currency, found.users, found.support_percent) == ("USD", 40, 18)
+    said = "3 years, rounded to nearest, 12.5% off everything, support at 18% a year, with 2 standbys"
+    said += ", by the prices of 2026-01-31"
     assert found.words == said
     assert found.has_unusual
 
@@ -72,6 +73,8 @@ def test_a_load_may_be_a_number_of_clients():
         ("discount", "-5"),
         ("discount", "1e1"),
         ("discount", "12,5"),
+        ("support", "101"),
+        ("support", "x"),
         ("standbys", "10"),
         ("standbys", "1.5"),
         ("utilisation", "0"),

@@ -85,7 +85,7 @@ def break_even(of: Table, about: Subject) -> Panel:
     counts = range(bought.disabled_cores_per_socket + 1, most + 1)
     try:
         one, other = (of.costs.licence(model) for model in about.pair)
-        found = questions.break_even(one, other, bought, counts, of.costs.terms)
+        found = questions.break_even(one, other, bought, counts, of.costs.terms, of.terms.users)
     except PricingError as error:
         return refused(BREAK_EVEN, title, str(error))
     names = (one.name, other.name)
