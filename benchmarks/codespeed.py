@@ -61,6 +61,7 @@ def served(folder: Path, warehouse_url: str) -> Iterator[Door]:
     (folder / "peer_settings.py").write_text(SETTINGS % names)
     (folder / "peer.py").write_text(WSGI)
     environment = {"DJANGO_SETTINGS_MODULE": "peer_settings", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(folder)}
+    environment["PYTHONWARNINGS"] = "ignore"  # it warns of what SETTINGS mean
     _run([str(python), "-m", "django", "migrate", "--verbosity", "0"], folder, environment)
     _run([str(python), "-m", "django", "shell", "-c", SETUP], folder, environment)
     with web.served(python, "peer:application", folder, environment) as port:
