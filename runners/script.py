@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import shlex
 
-from runners.contract import ConnectionPath, Endpoint, RunSpec
+from runners.contract import (
+    FINGERPRINT_FAILED,
+    PREPARATION_FAILED,
+    VERIFY_FAILED,
+    ConnectionPath,
+    Endpoint,
+    RunSpec,
+)
 from runners.telemetry import snapshot_command
 from runners.tools.base import Tool
 from runners.tools.shell import psql
-
-VERIFY_FAILED = 97
-PREPARATION_FAILED = 96
-FINGERPRINT_FAILED = 95
 
 PASSWORD_FILE = ".pgpass"
 BEFORE_FILE = "before.snapshot"

@@ -158,6 +158,18 @@ def test_output_of_another_run_than_said_is_refused(courier):
     assert not Run.objects.exists() and not Delivery.objects.exists()
 
 
+def test_output_of_numbers_that_no_run_can_have_is_refused(courier, tatp):
+    printed = EXAMPLE["output"]["stdout"]
+    endless = one(output={"stdout": printed.replace("tps = 20004", f"tps = {'9' * 400}")})
+    assert endless["output"]["stdout"] != printed
+    files = tatp["output"]["files"]
+    states = ({**files, "tatp.before": "-1|-5|-2|-7"}, {**files, "tatp.after": f"{'9' * 400}|1|1|1"})
+    for sent in (endless, *({**tatp, "output": {"stdout": "", "files": damaged}} for damaged in states)):
+        [fault] = courier.send("post", "deliveries/", sent).json()["errors"]
+        assert fault["pointer"] == "/output"
+    assert not Run.objects.exists()
+
+
 def test_output_of_a_run_that_failed_never_becomes_a_point(courier):
     answer = courier.send("post", "deliveries/", one(output={"stdout": "", "stderr": "boom", "returncode": 1}))
     assert answer.status_code == 422
@@ -238,7 +250,10 @@ def test_faults_of_every_kind_are_named_at_once(courier):
 
 
 def test_a_request_without_a_line_says_so(courier):
-    assert "There is no line in it" in send_lines(courier).json()["detail"]
+    kind = "application/x-ndjson"  # Django's test client names none for an empty body
+    for text in ("", "\n \n"):
+        answer = courier.post("/api/v1/deliveries/", text, content_type=kind, CONTENT_TYPE=kind)
+        assert (answer.status_code, "There is no line in it" in answer.json()["detail"]) == (422, True)
 
 
 def test_what_the_catalogue_does_not_know_is_named_by_line(courier):

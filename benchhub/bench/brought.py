@@ -24,6 +24,7 @@ from runners.tools import pgbench_output
 from . import plan
 
 LONGEST_NAME = 120
+LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
 LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
 
@@ -165,10 +166,29 @@ def _read(one: Brought, workload: Workload, specs: Specs) -> Read | Fault:
     if one.output is None:
         result = _of_numbers(one, spec)
         return result if isinstance(result, Fault) else Read(one, spec, result, planned)
-    result = tools.get(workload.tool).parse(spec, one.output)
+    result = _of_output(one.output, spec)
     if result.outcome != "succeeded":
         return Fault(one.line, "/output", f"It is not the output of a run that ended well. {result.reason}")
     return _contradiction(one, spec, result) or Read(one, spec, result, planned)
+
+
+def _of_output(output: Outputs, spec: RunSpec) -> RunResult:
+    tool = tools.get(spec.tool)
+    try:
+        result = tool.parse(spec, output)
+    except tools.UNREADABLE as error:
+        return RunResult("failed", f"It cannot be read ({error!r}).", tool.parser)
+    if not all(abs(number) < LARGEST for number in _numbers(result)):
+        return RunResult("failed", "It says numbers that no run can have.", tool.parser)
+    return result
+
+
+def _numbers(result: RunResult) -> Iterator[float]:
+    yield from (measure.value for measure in result.measures.values())
+    for series in result.series:
+        yield from (value for value in series.values if value is not None)
+    for histogram in result.histograms:
+        yield from (*histogram.counts, *histogram.upper_us, histogram.sum_us)
 
 
 def _spec(one: Brought, workload: Workload) -> RunSpec:

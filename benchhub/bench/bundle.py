@@ -191,4 +191,5 @@ def _settings(found: Mapping[str, Any]) -> str:
 
 
 def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, sort_keys=True, default=str) + "\n"
+    # Escaped, a name would not be found by those who must leave it out.
+    return json.dumps(value, indent=2, sort_keys=True, default=str, ensure_ascii=False) + "\n"

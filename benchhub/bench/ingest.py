@@ -13,11 +13,14 @@ from benchhub.analysis import audit, digest, verdict
 from benchhub.analysis.settings import same_setting
 from benchhub.catalog.models import DataSet
 from runners import tools
-from runners.contract import Doubt, Outputs, RunResult
+from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Doubt, Outputs, RunResult
+from runners.tools.pgbench_output import last_errors, text_of
 
 from . import plan, run_facts
 from .models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from .states import State
+
+STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,21 @@ def store(
 def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
     """What the tool's parser makes of the outputs; a restart of PostgreSQL fails the run, whatever the tool says."""
     spec = plan.spec_of(run)
-    result = tools.get(spec.tool).parse(spec, outputs)
+    tool = tools.get(spec.tool)
+    if outputs.returncode in STEP_FAILED:
+        return RunResult("failed", step_reason(outputs), tool.parser)
+    result = tool.parse(spec, outputs)
     if observed.restarted and result.outcome == "succeeded":
         reason = "PostgreSQL was restarted while the run was under way; its numbers are not a measurement."
         return RunResult("failed", reason, result.parser)
     return result
+
+
+def step_reason(outputs: Outputs) -> str:
+    """Which step beside the load failed, and why: the load generator's parser would take it for the load."""
+    *said, step = text_of(outputs.stderr).strip().splitlines() or ["A step beside the load failed."]
+    why = last_errors("\n".join(said))
+    return f"{step.rstrip('.')}: {why}." if why else step
 
 
 def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
@@ -195,7 +208,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
         audit.Evidence(
             clients=run.clients,
             threads=run.threads,
-            duration_s=spec.duration_s,
+            duration_s=value.get("measured_s", spec.duration_s),
             tps=value[throughput_name(run)],
             tps_including=value.get("tps_including"),
             tps_excluding=value.get("tps_excluding"),

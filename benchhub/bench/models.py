@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce, Now
 
 from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+from runners import tools
 
 from .models_comparable import Comparability
 from .models_delivery import Delivery
@@ -183,6 +184,11 @@ class Experiment(Designed, Grown):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def client(self) -> str:
+        """The load generator's program with its version: the same words as in the protocol."""
+        return tools.get(self.workload.tool).client(self.client_build.version)
 
 
 class ExperimentSystem(models.Model):

@@ -211,7 +211,7 @@ def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     values["more_workloads"] = data.getlist("more_workloads")
     names = (*SystemForm.base_fields, "instance", "hardware", "driver")
     total = data.get("systems-TOTAL_FORMS", "")
-    count = min(int(total), 50) if total.isdecimal() else 1
+    count = min(int(total), 50) if total.isdecimal() and len(total) < 10 else 1
     return values, [{name: data.get(f"systems-{i}-{name}", "") for name in names} for i in range(count)]
 
 
@@ -219,5 +219,5 @@ def resized(systems: Sequence[Mapping[str, Any]], data: QueryDict) -> list[Mappi
     """One system more at the end, or without the one whose number is in `remove`."""
     removed = data.get("remove", "")
     if removed.isdecimal():
-        return [row for number, row in enumerate(systems) if number != int(removed)] or [{}]
+        return [row for number, row in enumerate(systems) if str(number) != removed] or [{}]
     return [*systems, {}]

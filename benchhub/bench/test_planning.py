@@ -137,7 +137,9 @@ def test_a_refused_form_says_why_beside_the_field_and_keeps_what_was_typed(plann
 )
 def test_a_workload_without_a_scale_is_planned_once_whatever_scales_there_are(planner, filled, tool, parameters):
     unscaled = Workload.objects.create(name="unscaled", tool=tool, parameters=parameters)
-    assertContains(planner.post(NEW, {**filled, "workload": str(unscaled.pk), "show": "1"}), "<dd>14</dd>", html=True)
+    page = planner.post(NEW, {**filled, "workload": str(unscaled.pk), "show": "1"})
+    assertContains(page, "<dd>12</dd>", html=True)
+    assertContains(page, "and 2 loads of data sets")
     both = {"workload": str(unscaled.pk), "more_workloads": filled["workload"], "scales": "1, 2", "queue": "1"}
     planner.post(NEW, {**filled, **both})
     found = [(part.workload.tool, part.workload.parameters.get("scale")) for part in Experiment.objects.order_by("pk")]
@@ -170,10 +172,11 @@ def test_a_system_is_added_and_removed_with_everything_typed_kept(planner, fille
     assertNotContains(more, 'role="alert"')
     fewer = planner.post(NEW, {**typed, "remove": "0"})
     assert [form["label"].value() for form in fewer.context["draft"].systems] == ["the second"]
+    assert len(planner.post(NEW, {**typed, "remove": "9" * 5000}).context["draft"].systems.forms) == 2
 
 
 def test_a_form_of_no_systems_or_of_a_broken_count_is_refused(planner, filled):
-    for count in ("0", "", "-1", "100000"):
+    for count in ("0", "", "-1", "100000", "9" * 5000):
         response = planner.post(NEW, {**filled, "systems-TOTAL_FORMS": count, "queue": "1"})
         assert response.status_code == 200
         assert planner.post(NEW, {**filled, "systems-TOTAL_FORMS": count, "add": "1"}).status_code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -31,6 +32,7 @@ SCALE_HELP = (
 )
 MODE_HELP = "How statements are sent; prepared saves planning."
 FEWEST_SLOTS = 4
+WHOLE_NUMBER, WEIGHT = re.compile(r"-?\d{1,18}"), re.compile(r"\d{1,9}")
 
 
 class WorkloadForm(RevisedForm):
@@ -168,7 +170,7 @@ def _accept(check: Callable[[Any], None], value: Any) -> None:
 
 
 def _numbers(variables: Mapping[str, str]) -> dict[str, int | str]:
-    return {name: int(text) if text.lstrip("-").isdecimal() else text for name, text in variables.items()}
+    return {name: int(text) if WHOLE_NUMBER.fullmatch(text) else text for name, text in variables.items()}
 
 
 class WeightsField(forms.CharField):
@@ -178,7 +180,7 @@ class WeightsField(forms.CharField):
         words = super().clean(value).replace(",", " ").split()
         if not words:
             return {}
-        if len(words) != len(TRANSACTIONS) or not all(word.isdecimal() for word in words):
+        if len(words) != len(TRANSACTIONS) or not all(WEIGHT.fullmatch(word) for word in words):
             raise forms.ValidationError(f"Write {len(TRANSACTIONS)} whole numbers, one for each transaction.")
         return {name: int(word) for name, word in zip(TRANSACTIONS, words, strict=True) if int(word)}
 

@@ -57,7 +57,7 @@ LINE = (
         help="Whether the sheet's discounts apply to this line.",
     ),
     whole(
-        "maintenance_months", "Maintained months", is_more=True,
+        "maintenance_months", "Months paid", is_more=True,
         help="Where a warranty covers the others; empty: the whole term.",
     ),
     number(

@@ -56,6 +56,7 @@ def test_a_custom_mix_is_seven_numbers(author):
         ({"subscribers": "5"}, "subscribers", "from 1,000 to"),
         ({"mix": "custom"}, "subscribers", "at least one transaction with a weight above 0"),
         ({"weights": "1 2 3"}, "weights", "Write 7 whole numbers"),
+        ({"weights": f"{'9' * 5000} 0 0 0 0 0 0"}, "weights", "Write 7 whole numbers"),
         ({"weights": "1 0 0 0 0 0 0"}, "subscribers", 'Weights go with the mix "custom"'),
         ({"mix": "99/1"}, "mix", "valid choice"),
     ],
@@ -80,6 +81,12 @@ def test_custom_scripts_keep_their_weights_variables_and_digest(author):
     assert "init" in tools.get("pgbench").data_set(made.parameters)
     assert len(made.scripts_digest) == 64
     assertContains(author.get(reverse("workloads")), made.scripts_digest)
+
+
+@pytest.mark.parametrize("text", ["--5", "9" * 5000])
+def test_what_only_looks_like_a_number_stays_the_text_of_a_variable(author, text):
+    assertRedirects(author.post(add("scripts"), {**SCRIPTS, "variables": f"cutoff = {text}"}), reverse("workloads"))
+    assert Workload.objects.get().parameters["variables"] == {"cutoff": text}
 
 
 def test_a_revision_has_a_digest_of_its_own_and_leaves_the_old_one(author):

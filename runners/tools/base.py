@@ -12,6 +12,9 @@ from typing import Any, Protocol
 
 from runners.contract import Outputs, RunResult, RunSpec
 
+# What a parser may raise on outputs that make no sense: they come from machines and people that may be wrong.
+UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
 
 class Tool(Protocol):
     @property

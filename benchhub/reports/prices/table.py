@@ -298,9 +298,9 @@ def _lead(of: Table) -> str:
     label, _, cell = cells[place]
     assert cell.quote is not None
     said = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {of.unit}"
-    if verdict.is_lowest:
-        return f"{said}."
     few = cell.spread is not None and cell.spread.n < FEWEST_FOR_INTERVAL
+    if verdict.is_lowest:
+        return f"{said}{', told apart by the ranges of few repeats' if few else ''}."
     why = " by so few repeats" if few else ""
     return f"{said}; not distinguishable from {verdict.unsure_words}{why}."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
@@ -21,6 +22,7 @@ from benchhub.reports.models import Projection
 from . import pdf, render
 
 JSON_FILE = "data.json"
+UNIT = re.compile(r"[A-Za-zµ]{1,8}")
 TYPES: Mapping[str, str] = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -123,8 +125,10 @@ def table_csv(table: Node) -> str:
 
 
 def _written(value: str) -> str:
-    """A number below 0 begins as a formula would, and is none."""
-    return value if NUMBER.fullmatch(value) else str(harmless(value))
+    """A number below 0 begins as a formula would, and is none, also with its unit: -1 ms."""
+    number, _, unit = value.partition(" ")
+    is_number = NUMBER.fullmatch(number) and (not unit or UNIT.fullmatch(unit))
+    return value if is_number else str(harmless(value))
 
 
 def _head(column: Node) -> str:
