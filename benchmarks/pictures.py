@@ -19,7 +19,7 @@ FOLDER = CLONE / "docs" / "pictures"
 MAIN_PAGES = {"home": 600, "experiment": 860, "run": 720, "comparison": 860, "experiment-new": 720}
 # These are about their first chart: however wide they are, they are shown to below its end.
 CHARTED = ("experiment", "comparison")
-BELOW_CHART = 30
+BELOW_CHART = 8
 WIDE, NARROW = 1440, 360
 NARROW_HEIGHT = 640
 Scheme = Literal["light", "dark"]

@@ -235,10 +235,10 @@ def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_tw
 
 def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, systems):
     page = both(experiment, systems)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>2 doubts</summary>')
+    assertContains(reader.get(page), '<details id="doubts" open><summary>2 doubts</summary>')
     more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(3)]
     testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>5 doubts</summary>')
+    assertContains(reader.get(page), '<details id="doubts"><summary>5 doubts</summary>')
 
 
 def test_a_doubt_about_both_curves_is_said_once_with_the_two(reader, experiment, systems):
