@@ -85,8 +85,7 @@ def _by_key(rows: Iterable[Any]) -> dict[str, Any]:
 def client_builds(host: Host) -> dict[str, dict[str, Any]]:
     """The builds on a host that can drive a run, by folder."""
     needed = ("pgbench_version", "postgres_sha256", "version_num")
-    builds = host.facts.get("builds", [])
-    return {build["bin_directory"]: build for build in builds if all(build.get(name) for name in needed)}
+    return {one["bin_directory"]: one for one in host.facts.get("builds", []) if all(map(one.get, needed))}
 
 
 def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **options: Any) -> forms.TypedChoiceField:
