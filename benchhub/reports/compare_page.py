@@ -255,7 +255,7 @@ class Doubts:
 def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
     together = (*described_twice([one.of.system for one in chosen]), *_out_of_turn(chosen))
     judged = tuple((one, verdicts.of_curve(one.runs)) for one in chosen)
-    return Doubts(together, tuple((one, tuple(said)) for one in chosen if (said := doubts(one))), judged)
+    return Doubts(together, tuple((one, tuple(said)) for one, found in judged if (said := doubts(one, found))), judged)
 
 
 def _out_of_turn(chosen: Sequence[Chosen]) -> Iterator[str]:
@@ -267,18 +267,18 @@ def _out_of_turn(chosen: Sequence[Chosen]) -> Iterator[str]:
             )
 
 
-def doubts(one: Chosen) -> list[str]:
-    """Whatever makes the curve less sure, each as a sentence."""
+def doubts(one: Chosen, found: Verdict) -> list[str]:
+    """Whatever makes the curve less sure, each as a sentence. `found` is the verdict on its runs."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
     kept = [run for run in one.runs if not run.set_aside_at]
     if one.of.curve.withheld and not one.of.curve.is_in_a_row:
         said.append(f"Its means and its peak have no intervals: {one.of.curve.withheld}.")
-    return [*said, *_changed_facts(kept), *_unfinished(one), *_of_runs(one), *_among_repeats(kept)]
+    return [*said, *_changed_facts(kept), *_unfinished(one), *_of_runs(one), *_among_repeats(found)]
 
 
-def _among_repeats(runs: Sequence[Run]) -> list[str]:
+def _among_repeats(found: Verdict) -> list[str]:
     """What only shows where repeats are set beside each other."""
-    return [reason.text for reason in verdicts.of_curve(runs).reasons if reason.code in AMONG_REPEATS]
+    return [reason.text for reason in found.reasons if reason.code in AMONG_REPEATS]
 
 
 def _changed_facts(runs: Sequence[Run]) -> list[str]:
