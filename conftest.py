@@ -6,7 +6,6 @@ import fcntl
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from benchhub.embedded.broker import Broker
 from benchhub.embedded.postgres import Cluster
 from benchhub.embedded.processes import MARKER, Processes
 from benchhub.embedded.sshd import SshTarget
+from tests import places
 
 CLONE = Path(__file__).resolve().parent
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
@@ -133,15 +133,15 @@ def account() -> Account:
 @pytest.fixture(scope="session")
 def server_folder(account: Account) -> Iterator[Path]:
     """A folder that the account's user can use, unlike pytest's own when root runs the tests."""
-    folder = Path(tempfile.mkdtemp(prefix="benchhub-test-"))
-    account.own(folder)
-    yield folder
-    shutil.rmtree(folder)
+    places.reap(places.SERVERS, places.end_servers)
+    with places.held(places.SERVERS) as folder:
+        account.own(folder)
+        yield folder
 
 
 @pytest.fixture(scope="session")
 def processes(server_folder: Path) -> Iterator[Processes]:
-    supervisor = Processes(server_folder, marker=f"test-{secrets.token_hex(6)}")
+    supervisor = Processes(server_folder, marker=server_folder.name)
     yield supervisor
     supervisor.stop_all()
     proc.kill_marked(MARKER, f"{supervisor.marker}-target")

@@ -78,7 +78,7 @@ def _make_venv() -> None:
     print(f"Making .venv with Python {sys.version.split()[0]} ...", flush=True)
     try:
         venv.create(VENV, clear=True, with_pip=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:  # ValueError: a path with a colon
         shutil.rmtree(VENV, ignore_errors=True)
         sys.exit(f".venv cannot be made: {error}.")
 

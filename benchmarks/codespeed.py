@@ -73,11 +73,22 @@ def _installed(folder: Path) -> Path:
     python = folder / "venv" / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation"]
     _run([*pip, *TOOLS, *BESIDE], folder)
-    # Its setup turns the README into another format by a function that pypandoc does not have any more.
-    packages = next((folder / "venv" / "lib").glob("python3*/site-packages"))
-    (packages / "pypandoc.py").write_text('def convert(*_, **__):\n    return ""\n')
-    _run([*pip, "--no-deps", "setuptools-markdown==0.4.1", f"codespeed=={VERSION}"], folder)
+    _stand_in_for_pypandoc(next((folder / "venv" / "lib").glob("python3*/site-packages")))
+    for package in ("setuptools-markdown==0.4.1", f"codespeed=={VERSION}"):  # its setup imports the first
+        _run([*pip, "--no-deps", package], folder)
     return python
+
+
+def _stand_in_for_pypandoc(packages: Path) -> None:
+    """Its setup turns the README into another format by a function that pypandoc does not have any more.
+
+    With a record of being installed, or the newest would be fetched in its place.
+    """
+    (packages / "pypandoc.py").write_text('def convert(*_, **__):\n    return ""\n')
+    record = packages / "pypandoc-1.4.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: pypandoc\nVersion: 1.4\n")
+    (record / "RECORD").touch()
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:

@@ -19,6 +19,7 @@ sent again with the same idempotency key, so that nothing is stored or queued tw
 """
 
 import argparse
+import http.client
 import json
 import os
 import sys
@@ -101,6 +102,9 @@ class Client:
             except OSError:
                 if attempt == ATTEMPTS:
                     raise
+            except http.client.HTTPException as error:
+                if attempt == ATTEMPTS:
+                    raise OSError(f"The answer broke off: {error!r}") from error
             time.sleep(min(30, 2**attempt))
         raise AssertionError("never here")
 
@@ -168,8 +172,18 @@ def _command(commands, name, does, words):
 def _text(name):
     if name == "-":
         return sys.stdin.read()
-    with open(name, encoding="utf-8") as file:  # noqa: PTH123  # one file, and plain
-        return file.read()
+    try:
+        with open(name, encoding="utf-8") as file:  # noqa: PTH123  # one file, and plain
+            return file.read()
+    except (OSError, ValueError) as error:
+        sys.exit(f"{name} cannot be read: {error}")
+
+
+def _json(name):
+    try:
+        return json.loads(_text(name))
+    except ValueError as error:
+        sys.exit(f"{name} is not JSON: {error}")
 
 
 def _push(client, asked):
@@ -177,7 +191,7 @@ def _push(client, asked):
 
 
 def _pgbench(client, asked):
-    result = {**json.loads(_text(asked.like)), "output": {"stdout": _text(asked.file)}}
+    result = {**_json(asked.like), "output": {"stdout": _text(asked.file)}}
     if asked.clients:
         result["clients"] = asked.clients
     if asked.measured_at:
@@ -192,7 +206,7 @@ def _told(delivery):
 
 
 def _queue(client, asked):
-    print(client.queue(json.loads(_text(asked.file)))["url"])
+    print(client.queue(_json(asked.file))["url"])
     return 0
 
 

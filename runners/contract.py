@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 SPEC_VERSION = 1
+# Exit codes of an attempt in which a step beside the load failed: then its reason is the last line of stderr, and what
+# speaks for it stands above. Data set not as asked for; vacuum to warm-up; a loaded data set not summed up.
+VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED = 97, 96, 95
 
 ConnectionPath = Literal["socket", "loopback", "network", "tls"]
 Kind = Literal["load", "measure"]

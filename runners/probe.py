@@ -91,14 +91,8 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
     facts = parse_probe(sections)
     facts["time_skew_s"] = await _time_skew_s(connections, target)
     found = sections.get("bin_directories", "").splitlines()
-    facts["builds"] = await _builds(connections, target, found)
+    facts["builds"] = await builds(connections, target, found)
     return facts
-
-
-async def build_facts(connections: Connections, target: Target, bin_directory: str) -> Facts:
-    """Version, build options and SHA-256 of the programs in one directory; `missing` names what is not there."""
-    builds = await _builds(connections, target, [bin_directory])
-    return builds[0] if builds else {"bin_directory": bin_directory, "missing": ["postgres", "pgbench"]}
 
 
 def parse_probe(sections: Mapping[str, str]) -> Facts:
@@ -157,7 +151,12 @@ async def _time_skew_s(connections: Connections, target: Target) -> float:
     return round(there - (asked_at + time.time()) / 2, 3)
 
 
-async def _builds(connections: Connections, target: Target, folders: Sequence[str]) -> list[Facts]:
+async def builds(connections: Connections, target: Target, folders: Sequence[str]) -> list[Facts]:
+    """Version, build options and SHA-256 of the programs in each of these directories that has any.
+
+    `missing` names what is not there of a build. Raises ValueError for a directory that the shell would take apart, and
+    as `Connections.run`.
+    """
     distinct = list(dict.fromkeys(folders))
     if not distinct:
         return []

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import shlex
 
-from runners.contract import ConnectionPath, Endpoint, RunSpec
+from runners.contract import (
+    FINGERPRINT_FAILED,
+    PREPARATION_FAILED,
+    VERIFY_FAILED,
+    ConnectionPath,
+    Endpoint,
+    RunSpec,
+)
 from runners.telemetry import snapshot_command
 from runners.tools.base import Tool
-
-VERIFY_FAILED = 97
-PREPARATION_FAILED = 96
-FINGERPRINT_FAILED = 95
+from runners.tools.shell import psql
 
 PASSWORD_FILE = ".pgpass"
 BEFORE_FILE = "before.snapshot"
@@ -69,7 +73,7 @@ def leftover_script(spec: RunSpec) -> str:
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
         f" WHERE application_name = {name} AND usename = current_user AND pid <> pg_backend_pid()"
     )
-    return "\n".join([_head(spec), f"PGAPPNAME=benchhub-cancel {_psql(spec, query)}", ""])
+    return "\n".join([_head(spec), f"PGAPPNAME=benchhub-cancel {psql(spec, query)}", ""])
 
 
 def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
@@ -77,9 +81,9 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     parts = [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
     parts.append(_step("verify", tool.verify_command(spec), VERIFY_FAILED, "The check of the data set failed."))
     if spec.vacuum:
-        parts.append(_step("vacuum", _psql(spec, "VACUUM ANALYZE"), PREPARATION_FAILED, "VACUUM failed."))
+        parts.append(_step("vacuum", psql(spec, "VACUUM ANALYZE"), PREPARATION_FAILED, "VACUUM failed."))
     if spec.checkpoint:
-        parts.append(_step("checkpoint", _psql(spec, "CHECKPOINT"), PREPARATION_FAILED, "CHECKPOINT failed."))
+        parts.append(_step("checkpoint", psql(spec, "CHECKPOINT"), PREPARATION_FAILED, "CHECKPOINT failed."))
     if spec.restart_directory:
         parts.append(_step("restart", _restart(spec), PREPARATION_FAILED, "The restart of the server failed."))
     if spec.drop_caches:
@@ -95,12 +99,12 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     if reduce := tool.reduce_command(spec):
         parts.append(f"step reduce\n(\n{reduce.rstrip()}\n)\n")
     query = tool.age_query(spec.parameters)
-    return [*parts, f"{_psql(spec, query)} > {AGE_FILE}\n"] if query else parts
+    return [*parts, f"{psql(spec, query)} > {AGE_FILE}\n"] if query else parts
 
 
 def _load_steps(spec: RunSpec, tool: Tool) -> list[str]:
-    fingerprint = _psql(spec, tool.fingerprint_query(spec.parameters))
-    size = _psql(spec, "SELECT pg_database_size(current_database())")
+    fingerprint = psql(spec, tool.fingerprint_query(spec.parameters))
+    size = psql(spec, "SELECT pg_database_size(current_database())")
     command = f"{fingerprint} > {FINGERPRINT_FILE} &&\n{size} > {SIZE_FILE}"
     reason = "The loaded data set could not be summed up."
     return [
@@ -135,11 +139,6 @@ def _connection(endpoint: Endpoint) -> dict[str, str]:
         "PGDATABASE": endpoint.database,
         "PGSSLMODE": SSL_MODES[endpoint.path],
     }
-
-
-def _psql(spec: RunSpec, query: str) -> str:
-    program = shlex.quote(f"{spec.bin_directory}/psql")
-    return f"{program} -X -q -A -t -w -v ON_ERROR_STOP=1 -c {shlex.quote(query)}"
 
 
 def _pause() -> str:

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from runners.probe import _version, _version_num, build_facts, facts_digest_input, parse_probe, probe
+from runners.probe import _version, _version_num, builds, facts_digest_input, parse_probe, probe
 
 DEBIAN_15 = "/usr/lib/postgresql/15/bin"
 
@@ -145,7 +145,7 @@ async def test_a_real_host_is_probed(connections, target):
 
 @pytest.mark.target
 async def test_a_build_is_known_by_its_version_options_and_the_digests_of_its_programs(connections, target):
-    build = await build_facts(connections, target, DEBIAN_15)
+    [build] = await builds(connections, target, [DEBIAN_15])
     assert build["version_num"] // 10000 == 15
     assert build["pgbench_version"] == build["version"]
     assert any(option.startswith("--prefix") for option in build["configure"])
@@ -155,12 +155,11 @@ async def test_a_build_is_known_by_its_version_options_and_the_digests_of_its_pr
 
 
 @pytest.mark.target
-async def test_a_directory_without_programs_is_said_to_miss_them(connections, target):
-    build = await build_facts(connections, target, "/nonexistent")
-    assert build == {"bin_directory": "/nonexistent", "missing": ["postgres", "pgbench"]}
+async def test_a_directory_without_programs_is_no_build(connections, target):
+    assert await builds(connections, target, ["/nonexistent"]) == []
 
 
 @pytest.mark.target
 async def test_a_directory_of_programs_with_a_blank_is_refused(connections, target):
     with pytest.raises(ValueError, match="no blanks"):
-        await build_facts(connections, target, "/opt/my pg/bin")
+        await builds(connections, target, ["/opt/my pg/bin"])

@@ -15,10 +15,10 @@ from benchhub.embedded import ports
 from benchhub.embedded.sshd import SshTarget
 from conftest import new_cluster
 from runners import job, script, telemetry, tools
-from runners.contract import Endpoint, RunSpec
+from runners.contract import PREPARATION_FAILED, Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.keys import make_key_pair
-from runners.probe import build_facts
+from runners.probe import builds
 from runners.ssh import Target
 
 pytestmark = pytest.mark.target
@@ -49,7 +49,7 @@ class Driver:
 
     async def spec(self, **changes) -> RunSpec:
         cluster = self.cluster
-        build = await build_facts(self.connections, self.target, str(cluster.bin_directory))
+        [build] = await builds(self.connections, self.target, [str(cluster.bin_directory)])
         endpoint = Endpoint("loopback", "127.0.0.1", cluster.port, cluster.database, cluster.username)
         plan = {"parameters": {"script": "tpcb-like", "scale": 1}, "application_name": "bh-test", **changes}
         return RunSpec("pgbench", build["pgbench_version"], build["bin_directory"], endpoint, **plan)
@@ -145,7 +145,7 @@ async def test_a_restart_is_refused_where_the_data_directory_is_another_accounts
     bin_directory = str(restarted_cluster.bin_directory)
     spec = await driver.spec(duration_s=1, restart_directory="/proc/1", restart_bin_directory=bin_directory)
     outputs = (await driver.run(spec)).outputs
-    assert outputs.returncode == script.PREPARATION_FAILED
+    assert outputs.returncode == PREPARATION_FAILED
     assert b"The data directory is not of the account that drives the load." in outputs.stderr
     assert tools.get("pgbench").parse(spec, outputs).outcome == "failed"
     with psycopg.connect(restarted_cluster.url) as connection:
@@ -167,7 +167,7 @@ async def test_caches_are_dropped_before_a_run_where_the_account_may_and_the_run
     outputs = (await driver.run(spec)).outputs
     result = tools.get("pgbench").parse(spec, outputs)
     if outputs.returncode:
-        assert outputs.returncode == script.PREPARATION_FAILED
+        assert outputs.returncode == PREPARATION_FAILED
         assert outputs.stderr.endswith(b"The caches could not be dropped.\n")
         assert (result.outcome, dropped()) == ("failed", before)
         assert "caches could not be dropped" in result.reason

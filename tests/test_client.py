@@ -5,7 +5,7 @@ import io
 import json
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -56,6 +56,24 @@ def test_results_are_pushed_and_their_curve_is_fetched(live_server, token, tmp_p
     assert [(row["clients"], row["n"], float(row["median"])) for row in rows] == [("8", "2", 20004.0)]
 
 
+def test_when_it_was_measured_and_with_how_many_clients_may_be_said_beside_the_file(live_server, token, tmp_path):
+    like = {k: v for k, v in EXAMPLE.items() if k not in ("output", "measured_at")} | {"clients": 4}
+    (tmp_path / "like.json").write_text(json.dumps(like))
+    command = ["pgbench", "-", "--like", str(tmp_path / "like.json"), "--clients", "8"]
+    printed = EXAMPLE["output"]["stdout"]
+    without = call(live_server.url, token, *command, given=printed)
+    assert (without.returncode, Run.objects.count()) == (1, 0)
+    assert "/measured_at: This field is required." in without.stderr
+    unzoned = call(live_server.url, token, *command, "--measured-at", "2026-01-31T04:30:00", given=printed)
+    assert (unzoned.returncode, Run.objects.count()) == (1, 0)
+    assert "/measured_at: Write the time with its zone" in unzoned.stderr
+    done = call(live_server.url, token, *command, "--measured-at", "2026-01-31T04:30:00+02:00", given=printed)
+    assert done.returncode == 0, done.stderr
+    run = Run.objects.get()
+    assert (run.clients, run.started_at) == (8, datetime(2026, 1, 31, 2, 30, tzinfo=UTC))
+    assert run.ended_at - run.started_at == timedelta(seconds=60)
+
+
 def test_faults_are_told_by_line_and_nothing_is_stored(live_server, token):
     lines = "\n".join([json.dumps(EXAMPLE), json.dumps({**EXAMPLE, "clients": 4})])
     refused = call(live_server.url, token, "push", "-", given=lines)
@@ -72,17 +90,31 @@ def test_a_plan_that_cannot_be_is_refused_in_words(live_server, token):
     assert denied.returncode == 1 and "make a new one" in denied.stderr
 
 
-def test_a_server_in_trouble_is_asked_again_with_the_same_key():
+@pytest.mark.parametrize(("words", "sentence"), [("{name", "is not JSON"), (None, "cannot be read")])
+def test_a_file_that_is_none_or_no_json_is_named_and_nothing_is_sent(tmp_path, words, sentence):
+    plan = tmp_path / "plan.json"
+    if words is not None:
+        plan.write_text(words)
+    refused = call("http://127.0.0.1:9", "bh_x", "queue", str(plan))
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"{plan} {sentence}") and "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize(("status", "length"), [(503, 19), (201, 1000)], ids=["503", "an answer that breaks off"])
+def test_a_server_in_trouble_is_asked_again_with_the_same_key(status, length):
     seen = []
 
     class InTrouble(BaseHTTPRequestHandler):
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
             seen.append(self.headers["Idempotency-Key"])
-            self.send_response(503 if len(seen) == 1 else 201)
+            body = b'{"experiments": []}'
+            is_first = len(seen) == 1
+            self.send_response(status if is_first else 201)
             self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(length if is_first else len(body)))
             self.end_headers()
-            self.wfile.write(b'{"experiments": []}')
+            self.wfile.write(body)
 
         def log_message(self, *_):
             pass

@@ -10,9 +10,9 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from benchhub.embedded import EmbeddedError, account, ports, proc
 from benchhub.embedded.account import Account
 from benchhub.embedded.processes import MARKER
 from conftest import CLONE
+from tests import places
 
 PATIENCE_S = 240
 
@@ -31,16 +32,16 @@ PATIENCE_S = 240
 @pytest.fixture(scope="module")
 def clone() -> Iterator[Path]:
     """A copy of what git would clone, with this tree's .venv, in a folder that only its owner can enter."""
-    folder = Path(tempfile.mkdtemp(prefix="benchhub-clone-"))
-    files = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=CLONE, text=True)
-    for name in files.splitlines():
-        if (CLONE / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(CLONE / name, folder / name)
-    yield folder
-    run_demo(folder, "clean")
-    private = account.private_folder(folder)
-    shutil.rmtree(folder)
+    places.reap(places.CLONES, places.end_demonstration)
+    with places.held(places.CLONES) as folder:
+        files = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=CLONE, text=True)
+        for name in files.splitlines():
+            if (CLONE / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(CLONE / name, folder / name)
+        yield folder
+        run_demo(folder, "clean")
+        private = account.private_folder(folder)
     assert not private.exists()
 
 
@@ -238,6 +239,17 @@ def test_a_port_is_remembered_while_it_is_free(home_account: Account) -> None:
         moved = state.choose_port(home_account, "broker")
     assert moved != port
     assert state.choose_port(home_account, "broker") == moved
+
+
+def test_two_that_start_at_once_never_get_one_web_port_although_neither_serves_yet(
+    home_account: Account, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = replace(home_account, home=tmp_path_factory.mktemp("other"))
+    with state.web_listener(home_account) as ours, state.web_listener(other) as theirs:
+        port, next_port = ours.getsockname()[1], theirs.getsockname()[1]
+        assert port >= state.WEB_PORT and next_port > port
+        assert not ports.is_free(port)
+        assert (state.wished_web_port(home_account), state.wished_web_port(other)) == (port, next_port)
 
 
 def test_no_two_servers_are_promised_one_port(home_account: Account, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +17,12 @@ import pytest
 import redis
 
 from benchhub.embedded import EmbeddedError, ports, proc, programs
+from benchhub.embedded import account as accounts
 from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.postgres import Cluster
 from benchhub.embedded.processes import MARKER, ChildError, InterruptError, Processes, stop_leftovers
+from tests import places
 
 pytestmark = pytest.mark.target
 
@@ -268,3 +273,74 @@ def test_files_of_the_account_are_closed_to_others(account: Account, cluster16: 
     for path in (cluster16.folder, cluster16.folder / "password", cluster16.data_directory):
         assert path.stat().st_uid == account.uid
         assert path.stat().st_mode & 0o077 == 0
+
+
+def modes_below(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.rglob("*"))}
+
+
+def test_copied_programs_can_be_run_by_another_user_whatever_umask_they_were_installed_with(tmp_path: Path) -> None:
+    source = tmp_path / "package"
+    for folder in (source, source / "bin", source / "bin" / "lib"):
+        folder.mkdir(mode=0o700)
+    for file, mode in (("bin/postgres", 0o700), ("bin/lib/libpq.so", 0o600), ("valkey-server", 0o755)):
+        (source / file).write_text("")
+        (source / file).chmod(mode)
+    copy = programs._copied(source, ["bin", "valkey-server"], tmp_path / "copy")
+    assert modes_below(copy) == {
+        "copy": 0o755,
+        "bin": 0o755,
+        "lib": 0o755,
+        "postgres": 0o755,
+        "libpq.so": 0o644,
+        "valkey-server": 0o755,
+    }
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has servers run by a user of their own")
+def test_the_folder_of_root_s_servers_lets_their_user_in_whatever_root_s_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "PRIVATE_PARENT", tmp_path / "parent")
+    before = os.umask(0o077)
+    try:
+        account = accounts.for_clone(tmp_path)
+    finally:
+        os.umask(before)
+    assert account.home.stat().st_mode & 0o777 == 0o710 and account.home.stat().st_gid == account.gid
+    assert account.home.parent.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_child_inherits_the_open_files_that_it_is_given_and_no_other(own_processes: Processes) -> None:
+    (given, theirs), (kept, ours) = os.pipe(), os.pipe()
+    script = f"import os; os.write({theirs}, b'given'); os.write({ours}, b'kept')"
+    heir = own_processes.start("heir", [sys.executable, "-c", script], folder=Path("/"), inherits=(theirs,))
+    with pytest.raises(ChildError, match="Bad file descriptor"):
+        own_processes.run(heir)
+    os.close(theirs)
+    os.close(ours)
+    with os.fdopen(given) as first, os.fdopen(kept) as second:
+        assert (first.read(), second.read()) == ("given", "")
+
+
+def test_what_a_killed_test_session_left_running_is_ended_by_the_next_and_nothing_that_is_held() -> None:
+    prefix = f"benchhub-left-{secrets.token_hex(4)}-"
+    with places.held(prefix) as held:
+        alive = Processes(held, marker=held.name)
+        ours = alive.start("ours", ["sleep", "60"], folder=Path("/"))
+        left = Path(tempfile.mkdtemp(prefix=prefix))
+        (left / places.LOCK).touch()
+        children = [
+            Processes(folder, marker=folder.name).start("left", ["sleep", "60"], folder=Path("/"))
+            for folder in (left, left / "below")
+        ]
+        job = Processes(left / "job", marker=f"{left.name}-target").start("job", ["sleep", "60"], folder=Path("/"))
+        (left / "job" / "run" / "job.child.json").unlink()
+        assert places.reap(prefix, places.end_servers) == [left]
+        assert not any(proc.is_alive(one.identity) for one in (*children, job))
+        assert not left.exists()
+        assert proc.is_alive(ours.identity) and held.exists()
+        alive.stop_all()
+    assert not held.exists()
+    for one in (*children, job):
+        one.process.wait(5)

@@ -26,7 +26,6 @@ EFFECT = 2.0
 FEWEST_PAIRS = 3
 
 Answer = Literal["", "faster", "slower", "no difference", "cannot tell"]
-KIND = "95% interval that may be looked at after every pair"
 
 
 @dataclass(frozen=True, slots=True)

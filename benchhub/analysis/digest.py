@@ -12,6 +12,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import settings
+
 PROTOCOL_VERSION = 1
 SYSTEM_VERSION = 1
 FACTS_VERSION = 1
@@ -87,9 +89,10 @@ def _floats_as_text(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
-def durability(settings: Mapping[str, Any], *, volatile_storage: bool) -> dict[str, str]:
+def durability(configured: Mapping[str, Any], *, volatile_storage: bool) -> dict[str, str]:
     """Where durability is less (or other) than PostgreSQL's default; empty when it is the default."""
-    relaxed = {k: str(settings[k]) for k in DURABLE if str(settings.get(k, DURABLE[k])) != DURABLE[k]}
+    asked = {name: settings.on_or_off(str(configured.get(name, default))) for name, default in DURABLE.items()}
+    relaxed = {name: value for name, value in asked.items() if value != DURABLE[name]}
     return {**relaxed, "storage": "volatile"} if volatile_storage else relaxed
 
 

@@ -7,8 +7,14 @@ IDLE_FIELDS = (3, 4)  # idle and iowait, in the order of /proc/stat (proc(5))
 
 
 def busy_percent(before: str, after: str) -> float | None:
-    """Share of all CPUs' time between two `cpu ...` lines of /proc/stat that was not idle; None where none passed."""
-    earlier, later = ([int(word) for word in line.split()[1:9]] for line in (before, after))
-    passed = [max(0, end - start) for start, end in zip(earlier, later, strict=True)]
-    total = sum(passed)
-    return 100 * (1 - sum(passed[field] for field in IDLE_FIELDS) / total) if total else None
+    """Share of all CPUs' time between two `cpu ...` lines of /proc/stat that was not idle.
+
+    None where no time passed, and where a line is damaged: a full disk cuts it short.
+    """
+    try:
+        earlier, later = ([int(word) for word in line.split()[1:9]] for line in (before, after))
+        passed = [max(0, end - start) for start, end in zip(earlier, later, strict=True)]
+        idle = sum(passed[field] for field in IDLE_FIELDS)
+    except (ValueError, IndexError):
+        return None
+    return 100 * (1 - idle / sum(passed)) if any(passed) else None

@@ -79,6 +79,17 @@ class Ratio:
         return self.is_tested and self.overlaps and not self._holds_1
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence: first what the repeats bear out, then how sure it is. Where they bear nothing out, all is `rest`."""
+
+    found: str
+    rest: str
+
+    def __str__(self) -> str:
+        return self.found + self.rest
+
+
 def of(values: Sequence[float], baseline: Sequence[float], unit: str, baseline_unit: str) -> Ratio:
     """The ratio of two sets of repeats. Raises UnlikeUnitsError, and ValueError where a side has no repeat."""
     if unit != baseline_unit:
@@ -139,26 +150,25 @@ def _corrected(ratios: dict[int, Ratio]) -> dict[int, Ratio]:
     return {clients: replace(ratio, adjusted_p=adjusted.get(clients)) for clients, ratio in ratios.items()}
 
 
-def sentence(ratio: Ratio, name: str, baseline_name: str, where: str) -> str:
+def claim(ratio: Ratio, name: str, baseline_name: str, where: str) -> Claim:
     """What was found, and how sure it is; `where` says at which load, such as 'at 8 clients'."""
-    if ratio.is_tested:
-        return _tested_sentence(ratio, name, baseline_name, where)
     found = f"{name} gives {times(ratio.value)} the throughput of {baseline_name} {where}"
+    if ratio.is_tested:
+        return _tested_claim(ratio, found, f"{name} and {baseline_name} are not distinguishable {where}")
     if ratio.withheld:
-        return f"{found} ({_repeats(ratio)}), but nothing says how sure this is: {ratio.withheld}. {REMEDY}"
+        return Claim("", f"{found} ({_repeats(ratio)}), but nothing says how sure this is: {ratio.withheld}. {REMEDY}")
     if not ratio.bounds:
-        return f"{found} (1 run each): a single run shows no spread, so nothing says how sure this is."
-    bounds = f"{ratio.kind} {between(ratio.bounds, ' to ')}, {_repeats(ratio)}"
-    return f"{found} ({bounds}){_caution(ratio)}."
+        return Claim("", f"{found} (1 run each): a single run shows no spread, so nothing says how sure this is.")
+    bounds = f" ({ratio.kind} {between(ratio.bounds, ' to ')}, {_repeats(ratio)}){_caution(ratio)}."
+    return Claim("", found + bounds) if ratio.overlaps else Claim(found, bounds)
 
 
-def _tested_sentence(ratio: Ratio, name: str, baseline_name: str, where: str) -> str:
+def _tested_claim(ratio: Ratio, found: str, not_found: str) -> Claim:
     bounds = f"{in_bounds(ratio)}, {_repeats(ratio)}"
     if not ratio.overlaps:
-        return f"{name} gives {times(ratio.value)} the throughput of {baseline_name} {where}, {bounds}."
-    found = f"{name} and {baseline_name} are not distinguishable {where}: {times(ratio.value)}, {bounds}"
+        return Claim(found, f", {bounds}.")
     by_chance = "; the interval leaves out 1, but of several levels one does so by chance"
-    return f"{found}{by_chance if ratio.is_lost_to_many else ''}."
+    return Claim(not_found, f": {times(ratio.value)}, {bounds}{by_chance if ratio.is_lost_to_many else ''}.")
 
 
 def in_bounds(of: Ratio) -> str:

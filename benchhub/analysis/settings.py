@@ -29,6 +29,12 @@ def same_setting(asked: str, found: str, found_unit: str | None) -> bool:
     return quantity is not None and quantity == _quantity(found, found_unit)
 
 
+def on_or_off(text: str) -> str:
+    """One word for what PostgreSQL takes for the same ('TRUE', '1'); any other value in small letters."""
+    word = text.strip().lower()
+    return "on" if word in TRUE else "off" if word in FALSE else word
+
+
 def in_unit_asked(asked: str, found: str, found_unit: str | None) -> str:
     """What was found, in the unit asked: '128MB' of 16384 in units of 8kB where '256MB' was asked.
 

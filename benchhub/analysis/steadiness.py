@@ -57,10 +57,6 @@ class Steadiness:
     def varies(self) -> bool:
         return self.variation_percent > VARIATION_PERCENT
 
-    @property
-    def is_steady(self) -> bool:
-        return not (self.warm_up or self.has_trend or self.stalls_s or self.varies)
-
 
 def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness | None:
     """Steadiness of a series of throughput, one value per `step_s` seconds; unknown ones are left out.

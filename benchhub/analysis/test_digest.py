@@ -65,6 +65,15 @@ def test_relaxed_durability_names_only_what_differs_from_the_default():
     assert digest.durability({}, volatile_storage=True) == {"storage": "volatile"}
 
 
+def test_two_ways_to_write_the_same_durability_are_one():
+    written = {"fsync": "True", "synchronous_commit": "ON", "full_page_writes": "1"}
+    assert digest.durability(written, volatile_storage=False) == {}
+    assert digest.durability({"fsync": "false"}, volatile_storage=False) == {"fsync": "off"}
+    assert digest.durability({"synchronous_commit": "Remote_Apply"}, volatile_storage=False) == {
+        "synchronous_commit": "remote_apply"
+    }
+
+
 def test_an_empty_entry_does_not_split_the_history_of_a_system():
     assert digest.system_form({"instance": "a", "driver": ""}) == digest.system_form({"instance": "a"})
 

@@ -66,7 +66,7 @@ def test_curves_of_different_protocols_or_units_have_no_ratio():
 
 
 def test_the_sentence_says_what_was_found_and_how_sure_it_is():
-    said = ratio.sentence(of([1100.0, 1140.0], [980.0, 1020.0]), "18.4", "16.14", "at 8 clients")
+    said = str(ratio.claim(of([1100.0, 1140.0], [980.0, 1020.0]), "18.4", "16.14", "at 8 clients"))
     assert said == (
         "18.4 gives 1.12x the throughput of 16.14 at 8 clients (range of repeats 1.08 to 1.16, 2 repeats each): "
         "no interval below 3 repeats."
@@ -74,7 +74,7 @@ def test_the_sentence_says_what_was_found_and_how_sure_it_is():
 
 
 def test_the_sentence_says_when_the_ranges_of_few_repeats_overlap():
-    said = ratio.sentence(of([990.0, 1050.0], [1000.0, 1010.0]), "b", "a", "at 1 client")
+    said = str(ratio.claim(of([990.0, 1050.0], [1000.0, 1010.0]), "b", "a", "at 1 client"))
     assert "the ranges overlap, so the repeats do not tell the two apart; no interval below 3 repeats." in said
 
 
@@ -94,12 +94,12 @@ def test_from_three_repeats_on_each_side_there_is_an_interval_and_a_test():
 
 def test_the_sentence_of_a_tested_ratio_is_plain():
     values = [one * 10 for one in (111, 112, 113)]
-    said = ratio.sentence(of(values, (1000.0, 1001.0, 999.0)), "18.4", "16.14", "at 8 clients")
+    said = str(ratio.claim(of(values, (1000.0, 1001.0, 999.0)), "18.4", "16.14", "at 8 clients"))
     assert said == "18.4 gives 1.12x the throughput of 16.14 at 8 clients, between 1.10 and 1.14, 3 repeats each."
 
 
 def test_not_distinguishable_is_a_result():
-    said = ratio.sentence(of([990.0, 1050.0, 1020.0], [1000.0, 1010.0, 1005.0]), "b", "a", "at 1 client")
+    said = str(ratio.claim(of([990.0, 1050.0, 1020.0], [1000.0, 1010.0, 1005.0]), "b", "a", "at 1 client"))
     assert said == "b and a are not distinguishable at 1 client: 1.01x, between 0.95 and 1.09, 3 repeats each."
 
 
@@ -123,13 +123,13 @@ def test_one_level_of_several_that_stands_out_by_chance_is_not_called_different(
     assert alone.p == among.p
     assert among.adjusted_p == pytest.approx(4 * among.p)
     assert among.overlaps
-    assert ratio.sentence(among, "b", "a", "at 1 client").endswith(
+    assert str(ratio.claim(among, "b", "a", "at 1 client")).endswith(
         "the interval leaves out 1, but of several levels one does so by chance."
     )
 
 
 def test_the_sentence_claims_no_spread_for_single_runs():
-    said = ratio.sentence(of([2000.0], [1000.0]), "b", "a", "at 1 client")
+    said = str(ratio.claim(of([2000.0], [1000.0]), "b", "a", "at 1 client"))
     assert said == (
         "b gives 2.00x the throughput of a at 1 client (1 run each): a single run shows no spread, so nothing says "
         "how sure this is."
@@ -137,7 +137,7 @@ def test_the_sentence_claims_no_spread_for_single_runs():
 
 
 def test_unequal_numbers_of_repeats_are_both_named():
-    assert "1 and 2 repeats" in ratio.sentence(of([2000.0], [1000.0, 1100.0]), "b", "a", "at 1 client")
+    assert "1 and 2 repeats" in str(ratio.claim(of([2000.0], [1000.0, 1100.0]), "b", "a", "at 1 client"))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_systems_that_ran_one_after_the_other_have_a_ratio_without_interval_test
     assert (found.lowest, found.highest, found.p, found.adjusted_p, found.bounds) == (None,) * 5
     assert (found.verdict, found.withheld, found.has_spread) == ("withheld", NOT_IN_TURNS, False)
     assert found.overlaps and not found.is_tested
-    said = ratio.sentence(found, "18", "16", "at 8 clients")
+    said = str(ratio.claim(found, "18", "16", "at 8 clients"))
     assert said.startswith("18 gives 1.10x the throughput of 16 at 8 clients (3 repeats each), but nothing says how")
     assert said.endswith("Run them in one experiment, repeat by repeat or at random.")
     assert "between 1" not in said

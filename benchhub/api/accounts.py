@@ -31,10 +31,13 @@ class UserShown(Shown):
     role = drf.SerializerMethodField()
     is_on_all_hosts = drf.SerializerMethodField(help_text="Whether a runner may run on every host.")
     hosts = drf.SerializerMethodField(help_text="Otherwise on these.")
+    may_write_scripts = drf.SerializerMethodField(help_text="Custom scripts, which servers run as they are written.")
 
     class Meta:
         model = get_user_model()
-        fields: Any = ("id", "url", "username", "role", "is_active", "is_on_all_hosts", "hosts", "last_login")
+        fields: Any = (
+            "id", "url", "username", "role", "is_active", "is_on_all_hosts", "hosts", "may_write_scripts", "last_login",
+        )  # fmt: skip
 
     def get_role(self, row: Any) -> str:
         groups = {group.name for group in row.groups.all()}
@@ -46,12 +49,17 @@ class UserShown(Shown):
     def get_hosts(self, row: Any) -> list[int]:
         return sorted(host.pk for host in row.permit.hosts.all()) if hasattr(row, "permit") else []
 
+    def get_may_write_scripts(self, row: Any) -> bool:
+        if "script_writers" not in self.context:  # asked once for all rows
+            self.context["script_writers"] = rights.script_writers()
+        return row.pk in self.context["script_writers"]
+
 
 class AccountShown(UserShown):
     scopes = drf.ListField(child=drf.CharField(), help_text="What this token, or without one the session, opens now.")
 
     class Meta(UserShown.Meta):
-        fields: Any = ("id", "username", "role", "is_active", "is_on_all_hosts", "hosts", "last_login", "scopes")
+        fields: Any = (*(name for name in UserShown.Meta.fields if name != "url"), "scopes")
 
     url = None
 

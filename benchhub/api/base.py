@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, timedelta
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from django_filters.rest_framework import DjangoFilterBackend, FilterSet, IsoDat
 from rest_framework import filters, mixins, negotiation, pagination, renderers, serializers, status, viewsets
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import ValidationError as DrfValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -31,7 +32,11 @@ from .authentication import HasScope, TokenAuthentication
 LARGEST_BYTES = 32 * 2**20
 KEPT = timedelta(days=1)
 KEY_LENGTH = 200
-OWN_PARAMETERS = frozenset({"cursor", "page_size", "ordering", "search", "format"})
+OWN_PARAMETERS = frozenset({"cursor", "page_size", "ordering", "format"})
+
+
+def refused(parameter: str, sentence: str) -> problems.Problem:
+    return problems.Problem(400, sentence, [{"pointer": f"?{parameter}", "detail": sentence}])
 
 
 class Pages(pagination.CursorPagination):
@@ -40,6 +45,19 @@ class Pages(pagination.CursorPagination):
     max_page_size = 1000
     ordering = "-pk"
     offset_cutoff = 1_000_000  # rows with the same value of what they are ordered by
+
+    def get_page_size(self, request: Request) -> int | None:
+        asked = request.query_params.get(self.page_size_query_param, "1")
+        if not (asked.isascii() and asked.isdecimal() and asked.strip("0")):
+            raise refused("page_size", f"Write how many there are to be on a page: 1 to {self.max_page_size}.")
+        size: int | None = super().get_page_size(request)
+        return size
+
+    def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> tuple[str, ...]:
+        """By key at last: rows that are alike in all else would else come twice, or on no page."""
+        asked = tuple(super().get_ordering(request, queryset, view))
+        by_key = "-pk" if asked[0].startswith("-") else "pk"
+        return asked if {"pk", "-pk", "id", "-id"} & set(asked) else (*asked, by_key)
 
     def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> Any:
         """A cursor that was tampered with leads nowhere."""
@@ -76,11 +94,40 @@ class Filters(DjangoFilterBackend):
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         filterset = self.get_filterset_class(view, queryset)
         known = set(filterset.base_filters) if filterset else set()
+        known |= {"search"} if getattr(view, "search_fields", None) else set()
         if unknown := sorted(set(request.query_params) - known - OWN_PARAMETERS):
             errors = [{"pointer": f"?{name}", "detail": "There is no such parameter."} for name in unknown]
             raise problems.Problem(400, f"Parameters that nothing reads: {', '.join(unknown)}.", errors)
-        found: QuerySet[Any] = super().filter_queryset(request, queryset, view)
+        try:
+            found: QuerySet[Any] = super().filter_queryset(request, queryset, view)
+        except DrfValidationError as error:
+            errors = [{**one, "pointer": f"?{one['pointer'].lstrip('/')}"} for one in problems.flat(error.detail)]
+            raise problems.Problem(422, " ".join(one["detail"] for one in errors), errors) from error
         return found
+
+
+class Search(filters.SearchFilter):
+    """Described where it searches something only."""
+
+    def get_schema_operation_parameters(self, view: Any) -> list[Any]:
+        return super().get_schema_operation_parameters(view) if getattr(view, "search_fields", None) else []
+
+
+class Ordering(filters.OrderingFilter):
+    """Refuses what nothing is ordered by, instead of ordering by something else."""
+
+    def remove_invalid_fields(self, queryset: Any, fields: Iterable[str], view: Any, request: Request) -> list[str]:
+        asked = list(fields)
+        if any(one.removeprefix("-") not in view.ordering_fields for one in asked):
+            raise refused("ordering", self._words(view))
+        return asked
+
+    def get_schema_operation_parameters(self, view: Any) -> list[Any]:
+        return [{**one, "description": self._words(view)} for one in super().get_schema_operation_parameters(view)]
+
+    @staticmethod
+    def _words(view: Any) -> str:
+        return f"Order by {', '.join(view.ordering_fields)}; - before it turns the order round."
 
 
 class AsItIs(negotiation.BaseContentNegotiation):
@@ -101,7 +148,7 @@ class View(viewsets.GenericViewSet):
     authentication_classes = (TokenAuthentication, SessionAuthentication)
     permission_classes = (HasScope,)
     pagination_class: Any = Pages
-    filter_backends: Any = (Filters, filters.SearchFilter, filters.OrderingFilter)
+    filter_backends: Any = (Filters, Search, Ordering)
     ordering_fields: ClassVar[Any] = ("id",)
     post: Callable[..., Response]  # a viewset gets it from its route
     write_scope = "admin"

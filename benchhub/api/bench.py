@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers as drf
@@ -21,6 +22,7 @@ from benchhub.bench import (
     control,
     forms,
     growth,
+    growth_page,
     live_log,
     models,
     permits,
@@ -29,6 +31,7 @@ from benchhub.bench import (
     queue,
     repeats,
     run_page,
+    views,
     views_bundle,
 )
 from benchhub.bench.bundle import NoBundleError
@@ -68,6 +71,7 @@ REPEATS = serializer_of(repeats.RepeatsForm, "RepeatsRequest")
 TAGS = inline_serializer(
     "TagsRequest", {"tags": drf.ListField(child=drf.CharField(max_length=tags.LONGEST), max_length=tags.MOST)}
 )
+FILE_NUMBER = OpenApiParameter("file", OpenApiTypes.INT64, OpenApiParameter.PATH, description="Its id in the list.")
 MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(control.DIRECTIONS))})
 
 
@@ -110,7 +114,7 @@ class Experiments(Read):
     search_fields = ("name", "remark")
 
     def get_queryset(self) -> QuerySet[Experiment]:
-        return queries.experiments().select_related("created_by", "growth").prefetch_related("systems", "tags")
+        return queries.experiments().select_related("created_by").prefetch_related("systems", "tags")
 
     @extend_schema(request=PLAN, responses={202: serializers.Experiment})
     def create(self, request: Request) -> Response:
@@ -221,6 +225,16 @@ class Experiments(Read):
         if request.accepted_renderer.format == "csv":
             return Response(exports.experiment_csv(sweeps.sweeps(row, systems), groups))
         return Response([group_of(row.pk, group) for group in groups])
+
+    @extend_schema(responses=serializers.Growth)
+    @action(detail=True, pagination_class=None, filter_backends=[])
+    def growth(self, request: Request, pk: str) -> Response:
+        """What a search or a decision has found, and what was believed before each of its steps."""
+        row = self.get_object()
+        shown = growth_page.shown(row, list(queries.runs(row)))
+        if shown is None:
+            raise problems.Problem(404, "It runs every level as listed: it neither searches nor decides.")
+        return Response(serializers.Growth(shown).data)
 
     def _permitted(self) -> Experiment:
         row: Experiment = self.get_object()
@@ -339,7 +353,14 @@ class Runs(Read):
     def evidence(self, request: Request, pk: str) -> Response:
         """What its attempts left, file by file."""
         files = models.Evidence.objects.filter(attempt__run=self.get_object()).select_related("attempt")
-        return Response(serializers.Evidence(files.order_by("attempt__number", "name"), many=True).data)
+        rows, context = files.order_by("attempt__number", "name"), self.get_serializer_context()
+        return Response(serializers.Evidence(rows, many=True, context=context).data)
+
+    @extend_schema(parameters=[FILE_NUMBER], responses={(200, "text/plain"): OpenApiTypes.BINARY})
+    @action(detail=True, url_path="evidence/(?P<file>[0-9]{1,18})", **FILE)
+    def evidence_file(self, request: Request, pk: str, file: str) -> HttpResponse:
+        """One of these files, byte for byte."""
+        return views.download(get_object_or_404(models.Evidence, pk=file, attempt__run=self.get_object()))
 
     @extend_schema(
         parameters=[OpenApiParameter("after", OpenApiTypes.INT64, description="The byte to begin after.")],

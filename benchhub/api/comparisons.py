@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import Comparability
-from benchhub.reports import comparable, compare, compare_page, compare_queries, findings, latencies, verdicts
+from benchhub.reports import comparable, compare, compare_doubts, compare_page, compare_queries, findings, latencies
 from benchhub.reports.compare_page import Chosen
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Cell, Row, Table, table
@@ -271,7 +271,7 @@ def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms, ceiling_ms:
 def _found(one: Chosen, baseline: Chosen, more: findings.Finding | None) -> dict[str, Any]:
     sentences = [*compare_page.sentences(one, baseline), *more.sentences] if more else []
     rows = (*more.rows, *(per.row for per in more.normalised)) if more else ()
-    shown = {"key": one.key, "sentences": sentences, "doubts": compare_page.doubts(one, verdicts.of_curve(one.runs))}
+    shown = {"key": one.key, "sentences": sentences, "doubts": list(compare_doubts.doubts(one))}
     return {**shown, "rows": FindingRow(rows, many=True).data}
 
 

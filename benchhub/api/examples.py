@@ -142,7 +142,7 @@ PRICE = {
 ANSWERS: Mapping[str, Any] = {
     "AccountShown": {
         "id": 4, "username": "rosa", "role": "runner", "is_active": True, "is_on_all_hosts": False, "hosts": [3],
-        "last_login": AT, "scopes": ["read", "run"],
+        "may_write_scripts": False, "last_login": AT, "scopes": ["read", "run"],
     },
     "Comparison": {
         "refusal": "", "declared": [], "problems": [], "baseline": "12-7", "unit": "TPS", "curves": [CURVE],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar
@@ -25,6 +26,10 @@ MOST_LINES = 20_000
 MOST_FAULTS = 100
 DAY_S = 86_400
 KEY = {"max_length": 60}
+MOST_FILES = 20
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+NAMES_TAKEN = ("out.log", "err.log", "brought.json")
+FILE_NAME_RULE = "write letters, digits, points and dashes; what was printed belongs into stdout and stderr."
 PRINTED = """pgbench (18.1)
 transaction type: <builtin: select only>
 scaling factor: 10
@@ -74,11 +79,27 @@ class SystemBrought(Strict):
 
 
 class OutputBrought(Strict):
-    """What the load generator printed, whole."""
+    """What the load generator printed, whole, and for some what else it left."""
 
-    stdout = drf.CharField(max_length=1_000_000, trim_whitespace=False)
+    stdout = drf.CharField(max_length=1_000_000, trim_whitespace=False, allow_blank=True)
     stderr = drf.CharField(max_length=4_000_000, trim_whitespace=False, required=False, allow_blank=True)
     returncode = drf.IntegerField(required=False, min_value=-255, max_value=255)
+    log_sampling_rate = drf.FloatField(
+        min_value=1e-9, max_value=1, required=False, help_text="Share of transactions in its log; left out: all."
+    )
+    files = drf.DictField(
+        child=drf.CharField(max_length=4_000_000, trim_whitespace=False, allow_blank=True),
+        required=False,
+        help_text="Their text by their names. TATP needs tatp.messages, tatp.told, tatp.before and tatp.after.",
+    )
+
+    def validate_files(self, files: Mapping[str, str]) -> Mapping[str, str]:
+        if len(files) > MOST_FILES:
+            raise drf.ValidationError(f"At most {MOST_FILES} files are kept of a run.")
+        for name in files:
+            if not FILE_NAME.fullmatch(name) or name in NAMES_TAKEN:
+                raise drf.ValidationError(f"'{name[:60]}' is no name for a file here: {FILE_NAME_RULE}")
+        return files
 
 
 class NumbersBrought(Strict):
@@ -173,10 +194,11 @@ class Deliveries(Read):
     )
     def create(self, request: Request) -> Response:
         """Bring in one result as JSON, or as NDJSON up to 20,000, a line each. If any has a fault, none is stored."""
-        is_bulk = isinstance(request.data, bytes)
-        lines = _lines(request.data) if is_bulk else [(1, request._request.body, request.data)]
+        is_bulk = (request.content_type or "").startswith(parsers.Ndjson.media_type)
+        # What is empty has no bytes that a parser is asked about.
+        lines = _lines(request.data or b"") if is_bulk else [(1, request._request.body, request.data)]
         try:
-            stored = bring_in.bring_in(_read(lines), request.user, str(request.auth or ""))
+            stored = _stored(lines, request.user, str(request.auth or ""))
         except brought.RejectedError as error:
             raise _rejected(error.faults, is_bulk) from error
         shown = self.get_serializer(stored.delivery).data
@@ -205,8 +227,20 @@ def _value(text: bytes) -> Any:
         return error
 
 
-def _read(lines: Iterable[Line]) -> list[brought.Brought]:
-    """Of the right shape, every one. Raises RejectedError with the faults of all lines."""
+def _stored(lines: Iterable[Line], user: Any, token: str) -> bring_in.Stored:
+    """Raises RejectedError with the faults of all lines at once, also where some are not even of the right shape."""
+    found, faults = _read(lines)
+    if not faults:
+        return bring_in.bring_in(found, user, token)
+    try:
+        brought.read(found)
+    except brought.RejectedError as error:
+        faults += error.faults
+    raise brought.RejectedError(sorted(faults, key=lambda one: one.line))
+
+
+def _read(lines: Iterable[Line]) -> tuple[list[brought.Brought], list[brought.Fault]]:
+    """The lines of the right shape, and what is wrong with the others."""
     found, faults = list[brought.Brought](), list[brought.Fault]()
     shape = ResultRequest()  # one for all lines: to make it takes longer than to use it
     for number, text, value in lines:
@@ -217,9 +251,7 @@ def _read(lines: Iterable[Line]) -> list[brought.Brought]:
             found.append(_brought(number, text, shape.run_validation(value)))
         except drf.ValidationError as error:
             faults += [brought.Fault(number, **one) for one in problems.flat(error.detail)]
-    if faults:
-        raise brought.RejectedError(faults)
-    return found
+    return found, faults
 
 
 def _brought(number: int, text: bytes, of: Mapping[str, Any]) -> brought.Brought:
@@ -239,11 +271,13 @@ def _brought(number: int, text: bytes, of: Mapping[str, Any]) -> brought.Brought
         settings=of.get("settings", {}),
         facts=of.get("facts", {}),
         text=text.decode(),
+        log_sampling_rate=(output or {}).get("log_sampling_rate", 1.0),
     )
 
 
 def _output(of: Mapping[str, Any]) -> Outputs:
-    return Outputs(of.get("returncode", 0), of["stdout"].encode(), of.get("stderr", "").encode())
+    files = {name: text.encode() for name, text in of.get("files", {}).items()}
+    return Outputs(of.get("returncode", 0), of["stdout"].encode(), of.get("stderr", "").encode(), files)
 
 
 def _rejected(faults: Iterable[brought.Fault], is_bulk: bool) -> problems.Problem:

@@ -10,6 +10,8 @@ from rest_framework import renderers
 
 from .authentication import scope_of
 
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
 
 class Csv(renderers.BaseRenderer):
     """Text that a view has written as CSV already; problems stay JSON."""
@@ -36,7 +38,7 @@ class Page(renderers.BaseRenderer):
             "about": view.get_view_description(),
             "status": response.status_code,
             "text": text,
-            "methods": [one for one in view.allowed_methods if one in ("POST", "PATCH", "DELETE")],
+            "methods": [one for one in view.allowed_methods if one in WRITES],
             "scope": scope_of(view, "POST") if hasattr(view, "write_scope") else "",
         }
         return render_to_string("api/page.html", shown, request=request._request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.urls import reverse
 from rest_framework import serializers
 
 from benchhub.bench import models
@@ -43,9 +44,7 @@ class Experiment(Shown):
         )  # fmt: skip
 
     def get_is_over(self, row: Any) -> bool:
-        grown = getattr(row, "growth", None)
-        goes_on = row.grows and not (grown and grown.stopped)
-        return bool(row.run_count == row.ended_count and not goes_on)
+        return bool(row.run_count == row.ended_count and not row.grows_on)
 
 
 class Result(serializers.ModelSerializer):
@@ -98,12 +97,45 @@ class SeriesOfRun(serializers.Serializer):
 
 
 class Evidence(serializers.ModelSerializer):
+    """`url` leads to its bytes; `text` is what they are as UTF-8."""
+
+    url = serializers.SerializerMethodField()
     attempt = serializers.IntegerField(source="attempt.number", read_only=True)
     text = serializers.CharField(read_only=True)
 
     class Meta:
         model = models.Evidence
-        fields = ("attempt", "name", "size_bytes", "sha256", "remark", "text")
+        fields = ("id", "url", "attempt", "name", "size_bytes", "sha256", "remark", "text")
+
+    def get_url(self, file: models.Evidence) -> str:
+        address = reverse("api:run-evidence-file", args=[file.attempt.run_id, file.pk])
+        return str(self.context["request"].build_absolute_uri(address))
+
+
+class GrowthStep(serializers.Serializer):
+    runs = serializers.SerializerMethodField(help_text="Of a search one, of a decision a pair; none if not queued yet.")
+    before = serializers.JSONField(help_text="What was believed before them, as in `found`.")
+
+    def get_runs(self, step: Any) -> list[int]:
+        return [run.pk for run in step.runs]
+
+
+class Growth(serializers.Serializer):
+    """What an experiment that searches or decides has found so far."""
+
+    grows = serializers.CharField(source="experiment.grows", help_text="peak, ceiling or decide.")
+    precision = serializers.FloatField(source="experiment.precision", help_text="As a share.")
+    ceiling_ms = serializers.FloatField(source="experiment.ceiling_ms", allow_null=True)
+    used = serializers.IntegerField(help_text="Measuring runs that were planned so far.")
+    budget = serializers.IntegerField(help_text="At most so many.")
+    unit = serializers.CharField(allow_blank=True, help_text="Of throughput.")
+    is_open = serializers.BooleanField(help_text="Whether more steps may come.")
+    stopped = serializers.CharField(source="growth.stopped", default="", help_text="Why no more come; empty if not so.")
+    found = serializers.JSONField(
+        help_text="What is believed now. Of a decision: `value`, `low` and `high` of the ratio, and a `sentence`; of a "
+        "search: `best` clients, `probability` that they are good enough, `estimate`, `low` and `high`."
+    )
+    steps = GrowthStep(source="rows", many=True)
 
 
 class Event(serializers.ModelSerializer):

@@ -54,9 +54,11 @@ def test_a_token_makes_no_administrator_and_changes_none(admin):
 def test_an_administrator_who_has_signed_in_may_make_another():
     browser = Client()
     browser.force_login(make_user("ada", Role.ADMINISTRATOR))
-    sent = {**SENT, "role": "administrator"}
+    sent = {**SENT, "role": "administrator", "may_write_scripts": True}
     assert browser.post("/api/v1/users/", sent, content_type="application/json").status_code == 201
     assert rights.role(user("rosa")) == Role.ADMINISTRATOR
+    shown = browser.get("/api/v1/users/").json()["results"]
+    assert {one["username"]: one["may_write_scripts"] for one in shown} == {"ada": False, "rosa": True}
 
 
 def test_tokens_are_seen_by_their_owner_and_revoked_by_an_administrator(viewer, admin):
@@ -85,5 +87,5 @@ def test_the_audit_log_is_filtered(admin):
 def test_the_list_of_users_takes_as_many_queries_for_many_as_for_one(admin, django_assert_num_queries):
     for number in range(4):
         make_user(f"user {number}", Role.RUNNER)
-    with django_assert_num_queries(5):  # token, its use, rights, users, groups; none has a permit with hosts
+    with django_assert_num_queries(6):  # token, its use, rights, users, groups, scripts; none has a permit with hosts
         assert len(admin.send("get", "users/").json()["results"]) == 5

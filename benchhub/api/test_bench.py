@@ -4,12 +4,13 @@ import tarfile
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from benchhub.accounts.models import Answer
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testdata import make_user
 from benchhub.bench import testdata
-from benchhub.bench.models import Experiment, LiveLog, Reservation, Run, Webhook
+from benchhub.bench.models import Evidence, Experiment, Growth, LiveLog, Reservation, Run, Webhook
 from benchhub.catalog.models import Host, Instance, LicenceModel
 from benchhub.reports.testdata import list_price
 
@@ -271,9 +272,10 @@ def test_a_webhook_shows_its_secret_once_and_what_it_was_told(admin, viewer, wai
     pk = made.json()["id"]
     shown = admin.send("get", f"webhooks/{pk}/")
     assert (shown.json()["target"], "secret" in shown.json()) == (sent["url"], False)
-    [told] = admin.send("get", f"webhooks/{pk}/notices/").json()
+    [told] = admin.send("get", f"notices/?webhook={pk}&state=due").json()["results"]
     assert (told["event"], told["state"], told["payload"]["run"]["state"]) == ("run.ended", "due", "cancelled")
-    assert viewer.send("get", "webhooks/").status_code == 403
+    assert admin.send("get", f"notices/?webhook={pk}&state=sent").json()["results"] == []
+    assert viewer.send("get", "webhooks/").status_code == viewer.send("get", "notices/").status_code == 403
     assert admin.send("patch", f"webhooks/{pk}/", {"is_active": False}).json()["is_active"] is False
     private = admin.send("post", "webhooks/", {**sent, "name": "b", "url": "http://127.0.0.1/"})
     assert private.json()["errors"][0]["pointer"] == "/url"
@@ -331,3 +333,49 @@ def test_an_address_that_leads_nowhere_is_a_problem_whatever_stands_in_it(viewer
     for path in ("nothing/", "experiments/a%0Ab/curves/"):
         answer = viewer.get(f"/api/v1/{path}")
         assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+
+
+def test_evidence_is_listed_and_each_file_comes_byte_for_byte(viewer, experiment):
+    first, other = experiment.runs.filter(clients=8)[:2]
+    testdata.with_everything(first)
+    packed = Evidence.objects.create(
+        attempt=first.attempts.get(), name="log.gz", content=b"\x1f\x8b\xff", size_bytes=3, sha256="0" * 64
+    )
+    listed = {one["name"]: one for one in viewer.send("get", f"runs/{first.pk}/evidence/").json()}
+    assert (listed["log.gz"]["id"], "\ufffd" in listed["log.gz"]["text"]) == (packed.pk, True)
+    got = viewer.get(listed["log.gz"]["url"])
+    assert (got.content, got["Content-Type"]) == (b"\x1f\x8b\xff", "text/plain; charset=utf-8")
+    assert got["Content-Disposition"] == f'attachment; filename="run-{first.pk}-log.gz"'
+    assert viewer.send("get", f"runs/{other.pk}/evidence/{packed.pk}/").status_code == 404
+
+
+def test_what_a_decision_has_found_is_told_with_its_steps(viewer, systems, experiment):
+    deciding = testdata.make_experiment(systems, name="Which?", grows="decide", most_runs=8, precision=0.02)
+    runs = [testdata.make_run(deciding, system, 8, 1) for system in systems]
+    found = {"value": 1.25, "low": 1.2, "high": 1.3, "sentence": "18 does more."}
+    Growth.objects.create(experiment=deciding, steps=[{}], found=found, stopped="known")
+    told = viewer.send("get", f"experiments/{deciding.pk}/growth/").json()
+    assert (told["grows"], told["precision"], told["used"], told["budget"]) == ("decide", 0.02, 2, 8)
+    assert (told["is_open"], told["stopped"], told["found"]) == (False, "known", found)
+    assert told["steps"] == [{"runs": [run.pk for run in runs], "before": {}}]
+    assert viewer.send("get", f"experiments/{experiment.pk}/growth/").status_code == 404  # it does neither
+
+
+def test_finished_curves_are_found_by_what_was_measured_and_named_for_comparisons(viewer, experiment, systems, waiting):
+    listed = viewer.send("get", "curves/").json()["results"]
+    assert {one["experiment"] for one in listed} == {experiment.pk}  # not the one that waits
+    assert [one["key"] for one in listed] == [f"{experiment.pk}-{one.pk}" for one in reversed(systems)]
+    asked = f"system__build={systems[0].build_id}&experiment__workload={experiment.workload_id}"
+    [one] = viewer.send("get", f"curves/?{asked}").json()["results"]
+    assert (one["system"], one["peak_clients"], one["unit"]) == (systems[0].pk, 8, "TPS")
+    assert viewer.send("get", "curves/?search=nothing+like+it").json()["results"] == []
+    compared = viewer.send("get", f"comparisons/?curve={listed[0]['key']}&curve={listed[1]['key']}").json()
+    assert len(compared["curves"]) == 2
+
+
+def test_a_list_of_curves_asks_no_more_of_the_database_the_more_curves_there_are(viewer, experiment, systems):
+    with CaptureQueriesContext(connection) as one:
+        viewer.send("get", "curves/?page_size=1")
+    with CaptureQueriesContext(connection) as all_of_them:
+        viewer.send("get", "curves/")
+    assert len(one) == len(all_of_them)

@@ -6,6 +6,7 @@ from django.test import Client
 
 from benchhub.accounts.models import Entry
 from benchhub.bench import testdata
+from benchhub.bench.models import Run
 from benchhub.catalog.models import (
     Configuration,
     Hardware,
@@ -216,10 +217,40 @@ def test_a_filter_that_does_not_exist_and_a_bent_cursor_are_refused(admin, hardw
     misspelt = admin.send("get", "hardware/?nmae=Box")
     assert (misspelt.status_code, pointers(misspelt)) == (400, ["?nmae"])
     assert admin.send("get", "hardware/?cursor=cD14JTAw&ordering=name").status_code == 404
-    assert admin.send("get", "prices/?priced_on__gte=soon").status_code == 422
+    soon = admin.send("get", "prices/?priced_on__gte=soon")
+    assert (soon.status_code, pointers(soon), soon.json()["detail"]) == (
+        422,
+        ["?priced_on__gte"],
+        "Enter a valid date.",
+    )
     far = {"at__gte": "2026-01-01T00:00:00+20:00"}
     assert admin.get("/api/v1/deliveries/", far).status_code == 200
     assert admin.get("/api/v1/deliveries/", {"at__gte": "0001-01-01T00:00:00+20:00"}).status_code == 422
+
+
+@pytest.mark.parametrize("asked", ["ordering=sockets", "page_size=many", "page_size=0"])
+def test_what_a_list_cannot_do_is_refused_instead_of_left_undone(admin, hardware, asked):
+    answer = admin.send("get", f"hardware/?{asked}")
+    assert (answer.status_code, pointers(answer)) == (400, [f"?{asked.partition('=')[0]}"])
+    assert "id, name" in answer.json()["detail"] or "1 to 1000" in answer.json()["detail"]
+
+
+def test_what_searches_nothing_takes_no_search(admin, hardware):
+    assert admin.send("get", "runs/?search=x").status_code == 400
+    assert admin.send("get", "hosts/?search=x").status_code == 200
+
+
+def test_rows_that_are_alike_come_once_each_on_some_page(admin, experiment):
+    """All runs were planned at one moment; the database gives what is alike in any order, so a key comes last."""
+    Run.objects.update(created_at="2026-01-31T02:00:00Z")
+    for ordering in ("created_at", "-created_at"):
+        page = admin.send("get", f"runs/?ordering={ordering}&page_size=3").json()
+        seen = [one["id"] for one in page["results"]]
+        while page["next"]:
+            page = admin.get(page["next"]).json()
+            seen += [one["id"] for one in page["results"]]
+        keys = sorted(experiment.runs.values_list("pk", flat=True))
+        assert seen == (keys if ordering == "created_at" else keys[::-1])
 
 
 def test_what_has_not_changed_is_not_sent_again(admin, hardware):
@@ -280,8 +311,18 @@ def test_a_person_browses_the_api_without_inline_script(client, admin, hardware)
     )
 
 
+def test_what_an_address_takes_is_offered_where_a_person_opens_it(client, admin, experiment):
+    from benchhub.accounts.rights import Role
+    from benchhub.accounts.testdata import make_user
+
+    client.force_login(make_user("eve", Role.ADMINISTRATOR))
+    for path, method in (("tags/", "PUT"), ("cancel/", "POST"), ("", "PATCH")):
+        page = client.get(f"/api/v1/experiments/{experiment.pk}/{path}", headers={"Accept": "text/html"})
+        assert f"<option>{method}</option>" in page.content.decode()
+
+
 def test_lists_take_a_fixed_number_of_queries(admin, experiment, django_assert_max_num_queries):
-    for path in ("hosts/", "instances/", "hardware/", "price-sheets/", "experiments/", "runs/", "systems/"):
+    for path in ("hosts/", "instances/", "hardware/", "price-sheets/", "experiments/", "runs/", "systems/", "users/"):
         with django_assert_max_num_queries(7):
             assert admin.send("get", path).status_code == 200
 

@@ -1,3 +1,4 @@
+import gzip
 import json
 from pathlib import Path
 
@@ -92,11 +93,81 @@ def test_recorded_output_of_real_versions_is_read(courier, version):
     assert f"tps = {Result.objects.get().throughput:.6f}" in text
 
 
+@pytest.fixture
+def tatp(courier):
+    """What a run of TATP left: 2 s of warm-up, 6 s measured, 4 clients on 2 threads."""
+    Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 100_000})
+    names = ("tatp.messages", "tatp.told", "tatp.before", "tatp.after")
+    files = {name: (RECORDED / "tatp-16" / name).read_text() for name in names}
+    files["tatp.latency"] = gzip.decompress((RECORDED / "tatp-16" / "tatp.latency.gz").read_bytes()).decode()
+    how = {"workload": "tatp", "clients": 4, "thread_rule": "2", "duration_s": 6, "warmup_s": 2}
+    return one(**how, output={"stdout": "", "files": files})
+
+
+def test_what_tatp_left_becomes_a_run_with_its_mqth_its_latencies_and_its_files(courier, tatp):
+    answer = courier.send("post", "deliveries/", tatp)
+    assert answer.status_code == 201, answer.content
+    run = Run.objects.get()
+    ended = 18474.5 + 16685.6 + 23570.8 + 21309.4 + 25891.4 + 17606.9  # of seconds 3 to 8, as tatp.messages has them
+    assert (run.result.unit, run.result.throughput) == ("MQTh", pytest.approx((ended - 4303) / 6))
+    assert run.result.latency_p99_ms and run.histograms.exists() and run.series.exists()
+    kept = {file.name: file.text for file in Evidence.objects.all()}
+    assert kept == tatp["output"]["files"]
+    [curve] = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()[0]["curves"]
+    assert (curve["unit"], curve["levels"][0]["clients"]) == ("MQTh", 4)
+
+
+def test_tatp_without_what_was_told_or_of_another_number_of_clients_is_refused(courier, tatp):
+    summary = "number of clients: 8\nnumber of threads: 2\nnumber of transactions actually processed: 1\n"
+    summary += "latency average = 1.0 ms\ntps = 1.0 (without initial connection time)\n"
+    other = {**tatp, "output": {**tatp["output"], "stdout": summary}}
+    assert "of 8 clients, not of 4" in courier.send("post", "deliveries/", other).json()["errors"][0]["detail"]
+    del tatp["output"]["files"]["tatp.told"]
+    [fault] = courier.send("post", "deliveries/", tatp).json()["errors"]
+    assert (fault["pointer"], "there is no tatp.told" in fault["detail"]) == ("/output", True)
+    assert not Run.objects.exists()
+
+
+def test_a_recorded_report_of_sysbench_is_read_and_its_threads_are_its_clients(courier):
+    parameters = {"script": "oltp_read_write", "tables": 4, "table_size": 50_000}
+    Workload.objects.create(name="oltp", tool="sysbench", parameters=parameters)
+    text = (RECORDED / "sysbench-1.0.20-oltp_read_write.txt").read_text()
+    sent = one(workload="oltp", clients=4, duration_s=15, client_version="1.0.20", output={"stdout": text})
+    wrong = courier.send("post", "deliveries/", {**sent, "clients": 8})
+    assert wrong.json()["errors"] == [{"pointer": "/clients", "detail": "The output is of 4 clients, not of 8."}]
+    assert not Run.objects.exists()
+    assert courier.send("post", "deliveries/", sent).status_code == 201
+    result = Result.objects.get()
+    assert (result.throughput, result.unit, result.latency_average_ms) == (1306.21, "TPS", 3.06)
+    assert result.run.histograms.count() == 1
+
+
+@pytest.mark.parametrize("name", ["../secret", "out.log", "", "a b", "x" * 61])
+def test_a_file_of_a_name_that_is_none_is_refused(courier, name):
+    sent = one()
+    sent["output"]["files"] = {name: "x"}
+    answer = courier.send("post", "deliveries/", sent)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/output/files")
+    assert not Run.objects.exists()
+
+
 def test_output_of_another_run_than_said_is_refused(courier):
     answer = courier.send("post", "deliveries/", one(clients=4))
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"pointer": "/clients", "detail": "The output is of 8 clients, not of 4."}]
     assert not Run.objects.exists() and not Delivery.objects.exists()
+
+
+def test_output_of_numbers_that_no_run_can_have_is_refused(courier, tatp):
+    printed = EXAMPLE["output"]["stdout"]
+    endless = one(output={"stdout": printed.replace("tps = 20004", f"tps = {'9' * 400}")})
+    assert endless["output"]["stdout"] != printed
+    files = tatp["output"]["files"]
+    states = ({**files, "tatp.before": "-1|-5|-2|-7"}, {**files, "tatp.after": f"{'9' * 400}|1|1|1"})
+    for sent in (endless, *({**tatp, "output": {"stdout": "", "files": damaged}} for damaged in states)):
+        [fault] = courier.send("post", "deliveries/", sent).json()["errors"]
+        assert fault["pointer"] == "/output"
+    assert not Run.objects.exists()
 
 
 def test_output_of_a_run_that_failed_never_becomes_a_point(courier):
@@ -167,6 +238,22 @@ def test_lines_with_faults_are_named_by_number_and_nothing_is_stored(courier):
     )
     assert "4 lines have faults" in problem["detail"]
     assert not Run.objects.exists() and not Host.objects.exists()
+
+
+def test_faults_of_every_kind_are_named_at_once(courier):
+    unit = numbers(numbers={**NUMBERS, "unit": "NOPM"})
+    answer = send_lines(courier, unit, "{broken", numbers(workload="nothing"), one(clients=4), numbers(colour="red"))
+    found = [(fault["line"], fault["pointer"]) for fault in answer.json()["errors"]]
+    assert found == [(1, "/numbers/unit"), (2, ""), (3, "/workload"), (4, "/clients"), (5, "/colour")]
+    assert "5 lines have faults" in answer.json()["detail"]
+    assert not Experiment.objects.exists() and not Host.objects.exists()
+
+
+def test_a_request_without_a_line_says_so(courier):
+    kind = "application/x-ndjson"  # Django's test client names none for an empty body
+    for text in ("", "\n \n"):
+        answer = courier.post("/api/v1/deliveries/", text, content_type=kind, CONTENT_TYPE=kind)
+        assert (answer.status_code, "There is no line in it" in answer.json()["detail"]) == (422, True)
 
 
 def test_what_the_catalogue_does_not_know_is_named_by_line(courier):

@@ -24,7 +24,8 @@ deliveries/ deliveries/{id}/ kept-comparisons/ kept-comparisons/{id}/ snapshots/
 snapshots/{id}/document/ snapshots/{id}/today/ links/ links/{id}/ published-reports/ published-reports/{id}/
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
-price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/
+price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/
+runs/{id}/evidence/{file}/
 """
 RUN = """
 POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/
@@ -39,7 +40,7 @@ DELETE reservations/{id}/ windows/{id}/
 """
 INGEST = "POST deliveries/"
 ADMIN = """
-GET webhooks/ webhooks/{id}/ webhooks/{id}/notices/ users/ users/{id}/ audit-log/ audit-log/{id}/
+GET webhooks/ webhooks/{id}/ notices/ notices/{id}/ users/ users/{id}/ audit-log/ audit-log/{id}/
 POST users/ tokens/{id}/revoke/ licence-models/preview/ price-sheets/preview/
 hosts/ hosts/{id}/look/ hosts/{id}/approve/ instances/ instances/{id}/retire/ instances/{id}/show-again/
 hardware/ hardware/{id}/revise/ hardware/{id}/retire/ hardware/{id}/show-again/
@@ -94,8 +95,9 @@ def described():
 
 
 def filled(path, of):
-    key = 0 if path.startswith("tokens/") else of  # the token that asks is not to revoke itself
-    return path.replace("{id}", str(key)).replace("{stream}", "out").replace("{name}", "data.json")
+    # The token that asks is not to revoke itself, and no token changes an administrator, whatever its scopes.
+    key = 0 if path.startswith(("tokens/", "users/")) else of
+    return path.format(id=key, stream="out", name="data.json", file=1)
 
 
 def test_every_operation_stands_in_the_table():

@@ -7,6 +7,7 @@ from . import (
     bench,
     catalogue,
     comparisons,
+    curves,
     designs,
     ingest,
     licensing,
@@ -65,7 +66,9 @@ router.register("designs", designs.Designs, "design")
 router.register("reservations", times.Reservations, "reservation")
 router.register("windows", times.Windows, "window")
 router.register("webhooks", webhooks.Webhooks, "webhook")
+router.register("notices", webhooks.Notices, "notice")
 router.register("deliveries", ingest.Deliveries, "delivery")
+router.register("curves", curves.Curves, "curve")
 router.register("comparisons", comparisons.Comparisons, "compared")
 router.register("tuning-steps", steps.TuningSteps, "steps")
 router.register("declarations", comparisons.Declarations, "comparability")

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as drf
-from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,10 +13,8 @@ from benchhub.bench.models import Notice, Webhook
 from benchhub.bench.webhooks import WebhookForm
 
 from . import json_forms, problems
-from .base import Added, Shown
+from .base import Added, Read, Shown
 from .json_forms import serializer_of
-
-NEWEST = 200
 
 
 class WebhookShown(Shown):
@@ -41,12 +38,12 @@ class WebhookMade(WebhookShown):
         fields: Any = (*WebhookShown.Meta.fields, "secret")
 
 
-class NoticeShown(drf.ModelSerializer):
+class NoticeShown(Shown):
     class Meta:
         model = Notice
         fields = (
-            "uuid", "event", "experiment", "run", "payload", "state", "attempts", "next_at", "sent_at", "status",
-            "error", "created_at",
+            "id", "url", "uuid", "webhook", "event", "experiment", "run", "payload", "state", "attempts", "next_at",
+            "sent_at", "status", "error", "created_at",
         )  # fmt: skip
 
 
@@ -82,9 +79,15 @@ class Webhooks(Added):
         self.get_object().delete()
         return Response(status=204)
 
-    @extend_schema(responses=NoticeShown(many=True))
-    @action(detail=True, pagination_class=None, filter_backends=[])
-    def notices(self, request: Request, pk: str) -> Response:
-        """What it was told, and what came of it: the newest 200."""
-        rows = self.get_object().notices.order_by("-pk")[:NEWEST]
-        return Response(NoticeShown(rows, many=True).data)
+
+class Notices(Read):
+    """What webhooks were told, and what came of it."""
+
+    queryset = Notice.objects.order_by("pk")
+    serializer_class = NoticeShown
+    read_scope = "admin"
+    filterset_fields: ClassVar[Any] = {
+        "webhook": ["exact"], "event": ["exact"], "state": ["exact"], "experiment": ["exact"], "run": ["exact"],
+        "created_at": ["gte", "lte"],
+    }  # fmt: skip
+    ordering_fields: ClassVar[Any] = ("id", "created_at")

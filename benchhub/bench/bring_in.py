@@ -36,6 +36,7 @@ from .models import (
     Experiment,
     ExperimentSystem,
     Found,
+    LatencyHistogram,
     Protocol,
     Result,
     Run,
@@ -174,6 +175,8 @@ def _store(pairs: Sequence[tuple[Read, Run]], user: Any) -> None:
     results = [_result(one, run, of, differing.get(run.pk, ()), user) for (one, run), of in stored]
     Result.objects.bulk_create(results, batch_size=BATCH)
     Series.objects.bulk_create(_each(ingest.series_rows(run, one.result) for one, run in pairs), batch_size=BATCH)
+    histograms = _each(ingest.histogram_rows(run, one.result) for one, run in pairs)
+    LatencyHistogram.objects.bulk_create(histograms, batch_size=BATCH)
 
 
 def _each(groups: Iterable[Iterable[Any]]) -> list[Any]:
@@ -197,7 +200,7 @@ def _evidence(one: Brought, attempt: Attempt) -> Iterator[Evidence]:
     """The raw text, as it came."""
     files: Mapping[str, bytes] = {"brought.json": one.text.encode()}
     if one.output:
-        files = {"out.log": one.output.stdout, "err.log": one.output.stderr}
+        files = {"out.log": one.output.stdout, "err.log": one.output.stderr, **one.output.files}
     for name, content in files.items():
         if content:
             checksum = hashlib.sha256(content).hexdigest()

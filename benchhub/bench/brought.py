@@ -19,10 +19,12 @@ from benchhub.catalog.forms_instances import managed_build
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
+from runners.tools import pgbench_output
 
 from . import plan
 
 LONGEST_NAME = 120
+LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
 LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
 
@@ -58,7 +60,8 @@ class Conditions:
 class Brought:
     """One result as it came: `output` as the load generator printed it, or `numbers` (throughput, unit, latencies).
 
-    `text` is the whole of what came for it; `line` its number in the request.
+    `text` is the whole of what came for it; `line` its number in the request. `log_sampling_rate` is of the log among
+    the files of the output.
     """
 
     line: int
@@ -73,6 +76,7 @@ class Brought:
     settings: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
+    log_sampling_rate: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +148,10 @@ class Specs:
     """What was asked for, made once for all lines that ask for the same."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[Conditions, str, int], tuple[RunSpec, dict[str, Any]]] = {}
+        self.known: dict[tuple[Conditions, str, int, float], tuple[RunSpec, dict[str, Any]]] = {}
 
     def of(self, one: Brought, workload: Workload) -> tuple[RunSpec, dict[str, Any]]:
-        key = (one.conditions, one.place.path, one.clients)
+        key = (one.conditions, one.place.path, one.clients, _logged(one, workload))
         if key not in self.known:
             spec = _spec(one, workload)
             self.known[key] = spec, asdict(spec)
@@ -162,10 +166,29 @@ def _read(one: Brought, workload: Workload, specs: Specs) -> Read | Fault:
     if one.output is None:
         result = _of_numbers(one, spec)
         return result if isinstance(result, Fault) else Read(one, spec, result, planned)
-    result = tools.get(workload.tool).parse(spec, one.output)
+    result = _of_output(one.output, spec)
     if result.outcome != "succeeded":
         return Fault(one.line, "/output", f"It is not the output of a run that ended well. {result.reason}")
     return _contradiction(one, spec, result) or Read(one, spec, result, planned)
+
+
+def _of_output(output: Outputs, spec: RunSpec) -> RunResult:
+    tool = tools.get(spec.tool)
+    try:
+        result = tool.parse(spec, output)
+    except tools.UNREADABLE as error:
+        return RunResult("failed", f"It cannot be read ({error!r}).", tool.parser)
+    if not all(abs(number) < LARGEST for number in _numbers(result)):
+        return RunResult("failed", "It says numbers that no run can have.", tool.parser)
+    return result
+
+
+def _numbers(result: RunResult) -> Iterator[float]:
+    yield from (measure.value for measure in result.measures.values())
+    for series in result.series:
+        yield from (value for value in series.values if value is not None)
+    for histogram in result.histograms:
+        yield from (*histogram.counts, *histogram.upper_us, histogram.sum_us)
 
 
 def _spec(one: Brought, workload: Workload) -> RunSpec:
@@ -183,20 +206,29 @@ def _spec(one: Brought, workload: Workload) -> RunSpec:
         warmup_s=of.warmup_s,
         vacuum=of.vacuum,
         checkpoint=of.checkpoint,
-        log_sampling_rate=0,
+        log_sampling_rate=_logged(one, workload),
     )
     tools.get(spec.tool).check(spec)
     return spec
 
 
+def _logged(one: Brought, workload: Workload) -> float:
+    """The share of transactions in the log that came along; TATP has no result without one."""
+    has_log = workload.tool == "tatp" or (one.output is not None and one.output.files)
+    return one.log_sampling_rate if has_log else 0.0
+
+
 def _contradiction(one: Brought, spec: RunSpec, result: RunResult) -> Fault | None:
     """Where the output itself says that it is of another run."""
+    reported = result.measures
+    if one.output and "reported_clients" not in reported:  # TATP's does so by the summary of the pgbench that ran it
+        reported = pgbench_output.read_summary(pgbench_output.text_of(one.output.stdout), connect_each=False).measures
     for pointer, name, said in (
         ("/clients", "reported_clients", spec.clients),
         ("/thread_rule", "reported_threads", spec.threads),
         ("/workload", "reported_scale", spec.parameters.get("scale")),
     ):
-        printed = result.measures.get(name)
+        printed = reported.get(name)
         if printed is not None and said is not None and printed.value != said:
             words = name.removeprefix("reported_")
             return Fault(one.line, pointer, f"The output is of {printed.value:.0f} {words}, not of {said}.")

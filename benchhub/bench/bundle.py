@@ -36,7 +36,7 @@ def files(of: Run, settings_found: Mapping[str, Any] | None = None) -> dict[str,
     spec = replace(plan.spec_of(of), bin_directory=PROGRAMS, application_name="repeat")
     tool = tools.get(spec.tool)
     found = {
-        "README.txt": _readme(of, spec),
+        "README.txt": _readme(of, spec, tool),
         "connection.sh": _connection(spec),
         "1-load.sh": _load(spec, tool),
         "2-run.sh": _run(spec, tool),
@@ -91,7 +91,10 @@ def _plain(spec: RunSpec) -> dict[str, Any]:
     return kept
 
 
-def _readme(of: Run, spec: RunSpec) -> str:
+def _readme(of: Run, spec: RunSpec, tool: Tool) -> str:
+    client = tool.client(spec.tool_version)
+    more = "   Latencies of what it logged are beside it, as a histogram." if tool.reduce_command(spec) else ""
+    more += f" The last line on the screen is {tool.unit}." if tool.throughput_command(spec) else ""
     lines = [
         f"How to repeat run {of.pk} without BenchHub",
         "",
@@ -107,8 +110,9 @@ def _readme(of: Run, spec: RunSpec) -> str:
         "3. sh 1-load.sh makes the data set (data-set.json says which), replacing an older one.",
         "4. sh 2-run.sh checks the data set, prepares the server as the run did, and measures.",
         "   What the load generator prints is in run/out.log, and at the end on the screen.",
+        *([more] if more else []),
         "",
-        f"You need {spec.tool} {spec.tool_version} and psql. Another version of the load generator may measure other",
+        f"You need {client}, psql and awk. Another version of the load generator may measure other",
         "numbers. One run tells little: repeat it, and compare with the repeats that stand with the result.",
     ]
     return "\n".join(lines) + "\n"
@@ -149,12 +153,20 @@ def _run(spec: RunSpec, tool: Tool) -> str:
     steps = [("The check of the data set", tool.verify_command(spec))]
     steps += [("VACUUM", f"{PSQL} 'VACUUM ANALYZE'")] if spec.vacuum else []
     steps += [("CHECKPOINT", f"{PSQL} CHECKPOINT")] if spec.checkpoint else []
-    steps += [("The warm-up", tool.warmup_command(spec))] if spec.warmup_s else []
+    # A warm-up that the measured command begins with has no command of its own.
+    steps += [("The warm-up", warmup)] if spec.warmup_s and (warmup := tool.warmup_command(spec)) else []
     parts = [HEAD.format(title="Prepares the server as the run did, and measures.", folder="run")]
-    parts += [f"(\n{command.rstrip()}\n) || {{ echo '{name} failed.' >&2; exit 1; }}" for name, command in steps]
+    parts += [_step(name, command) for name, command in steps]
     measure = tool.measure_command(spec).rstrip()
-    parts.append(f"(\n{measure}\n) > out.log 2> err.log\ncode=$?\ncat err.log >&2\ncat out.log\nexit $code")
+    parts.append(f"(\n{measure}\n) > out.log 2> err.log\ncode=$?\ncat err.log >&2\ncat out.log")
+    parts.append("[ $code -eq 0 ] || exit $code")
+    after = [("The reduction of the log", tool.reduce_command(spec)), ("The sum", tool.throughput_command(spec))]
+    parts += [_step(name, command) for name, command in after if command]
     return "\n".join(parts) + "\n"
+
+
+def _step(name: str, command: str) -> str:
+    return f"(\n{command.rstrip()}\n) || {{ echo '{name} failed.' >&2; exit 1; }}"
 
 
 def _configuration(settings: Mapping[str, Any]) -> str:
@@ -179,4 +191,5 @@ def _settings(found: Mapping[str, Any]) -> str:
 
 
 def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, sort_keys=True, default=str) + "\n"
+    # Escaped, a name would not be found by those who must leave it out.
+    return json.dumps(value, indent=2, sort_keys=True, default=str, ensure_ascii=False) + "\n"

@@ -19,9 +19,7 @@ from benchhub.celery import wake
 from . import live_log, permits, queue, queue_page
 from .forms_policy import PolicyForm
 from .models import Experiment, LiveLog, Run
-from .states import State
 
-AGAIN = (State.FAILED, State.LOST)
 DIRECTIONS = {"up": -1, "down": 1}
 
 

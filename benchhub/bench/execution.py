@@ -15,12 +15,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
-from django.db import DataError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Now
 
 from benchhub.catalog.models import Host
-from runners import job, probe
+from runners import job, probe, tools
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
 from . import growth, ingest, live_log, looks, loop, plan, queue, steps, visits, workers
@@ -41,6 +41,8 @@ RETRY_AFTER = queue.LEASE / 4
 FIRST_RETRY_AFTER = min(timedelta(seconds=2), RETRY_AFTER)
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 BUSY = "Another job still runs on the host; the run starts when it has ended."
+# What the warehouse raises where it refuses what was read.
+UNFIT = (DataError, IntegrityError)
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
 
@@ -164,7 +166,7 @@ def _job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "") -> 
         state=run.state,
         target=target_of(hosts[0]),
         server=target_of(hosts[1]) if len(hosts) > 1 else None,
-        attempt=_attempt_on_target(run, attempt.number),
+        attempt=job.Attempt(str(run.uuid), attempt.number, hosts[0].work_directory),
         spec=plan.spec_of(run),
         password=run.system.instance.password or None,
         expected_s=run.expected_s,
@@ -185,10 +187,6 @@ def _stale_hosts(hosts: Iterable[Host]) -> dict[int, tuple[Target, list[str]]]:
     too_old = Q(facts_at=None) | Q(facts_at__lt=Now() - FACTS_LAST)
     stale = Host.objects.filter(too_old, pk__in=[host.pk for host in hosts])
     return {host.pk: (target_of(host), folders_of(host)) for host in stale}
-
-
-def _attempt_on_target(run: Run, number: int) -> job.Attempt:
-    return job.Attempt(run=str(run.uuid), number=number, work_directory=run.system.driver.work_directory)
 
 
 # --- on the worker's thread: each answer, written under the claim's fence ------------------------------------
@@ -341,7 +339,7 @@ def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, 
         with transaction.atomic():
             observed = _observed(run, job_, ended)
             return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
-    except (LookupError, ValueError, TypeError, ArithmeticError, DataError) as error:
+    except (*tools.UNREADABLE, *UNFIT) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
         return State.FAILED, " ".join([reason, *remarks])
@@ -354,8 +352,7 @@ def _acknowledge(job_: Job) -> None:
     except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError) as error:
         logger.warning("Run %s is stored, but its folder on the host stays for now: %s", job_.claim.run_id, error)
     else:
-        attempt = Attempt.objects.filter(run=job_.claim.run_id, number=job_.attempt.number)
-        attempt.update(acknowledged_at=Now())
+        Attempt.objects.filter(run=job_.claim.run_id, number=job_.attempt.number).update(acknowledged_at=Now())
 
 
 def _refused(job_: Job, reason: str) -> None:

@@ -45,6 +45,8 @@ def seconds_before(warmup: Series) -> list[float]:
 
 def named(quantity: str, unit: str) -> str:
     """latency_stddev_ms -> latency stddev: its unit stands beside it. What it counts stays: failed transactions."""
+    if quantity == unit.lower():
+        return unit
     return (quantity.removesuffix(f"_{unit}") if unit in TIMES else quantity).replace("_", " ")
 
 

@@ -238,7 +238,7 @@ class Draft:
         user: Any = None,
     ) -> None:
         known = Catalogue()
-        self.known, self.user = known, user
+        self.known, self.user, self.needs_name = known, user, needs_name
         self.plan = PlanForm(data, initial=initial, known=known)
         self.plan.fields["name"].required = needs_name
         self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs={"known": known})
@@ -271,6 +271,21 @@ class Draft:
         found = [*_sentences(self.plan), *map(str, self.systems.non_form_errors())]
         for number, form in enumerate(self.systems, start=1):
             found += [f"System {number}, {sentence}" for sentence in _sentences(form)]
+        return found
+
+    @property
+    def is_only_unfinished(self) -> bool:
+        """Whether all that is wrong is that something is still empty."""
+        forms_of = [self.plan, *self.systems]
+        errors = [error for form in forms_of for of in form.errors.as_data().values() for error in of]
+        return all(error.code == "required" for error in errors) and not self.systems.non_form_errors()
+
+    @property
+    def missing(self) -> list[str]:
+        """The labels of the fields that are still empty."""
+        found = [str(self.plan[name].label) for name in self.plan.errors]
+        for number, form in enumerate(self.systems, start=1):
+            found += [f"{form[name].label} of system {number}" for name in form.errors]
         return found
 
     def _checked(self) -> Asked | None:

@@ -160,7 +160,7 @@ def parts(experiment: Experiment, cleaned: Mapping[str, Any], systems: int) -> l
     workloads = [cleaned["workload"], *(one for one in cleaned["more_workloads"] if one != cleaned["workload"])]
     found = []
     for number, workload in enumerate(workloads, start=1):
-        for scale in cleaned["scales"] or [workload.parameters.get("scale", 1)]:
+        for scale in _scales(workload, cleaned["scales"]):
             scaled = at_scale(workload, scale)
             for rule in cleaned["thread_rule"]:
                 asked = {"workload": number, "scale": scale, "threads": rule}
@@ -187,10 +187,16 @@ def _named(found: Sequence[Experiment], name: str) -> list[Experiment]:
     return list(found)
 
 
+def _scales(workload: Workload, asked: Sequence[int]) -> Sequence[int]:
+    """Those asked for, or the workload's own; 1 for a load generator that has none, so that it comes once."""
+    own = workload.parameters.get("scale")
+    return [1] if own is None else asked or [own]
+
+
 def at_scale(workload: Workload, scale: int) -> Workload:
-    """The workload itself where that is its scale, another that is the same at this scale, or one that is not saved."""
+    """The workload itself where that is its scale, or it has none; else another that is the same, saved or not."""
     parameters = {**workload.parameters, "scale": scale}
-    if parameters == workload.parameters:
+    if "scale" not in workload.parameters or parameters == workload.parameters:
         return workload
     known = Workload.objects.current().filter(tool=workload.tool, parameters=parameters).order_by("pk").first()
     name = f"{workload.name[:90]}, scale {scale:,}"

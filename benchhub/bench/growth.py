@@ -6,11 +6,12 @@ that nothing is due any more. What a step needs is computed anew each time, so n
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
@@ -19,6 +20,8 @@ from benchhub.analysis import decide
 from . import plan, queue
 from .models import Experiment, Growth, Protocol, Run, System
 from .states import State
+
+logger = logging.getLogger(__name__)
 
 # Failed so often without a result, a level is not tried again.
 REFUSED_AFTER = 2
@@ -35,8 +38,21 @@ def reserve() -> list[int]:
 
 
 def grow() -> int:
-    """Plan the next step of every experiment that waits for one; returns how many runs were planned."""
-    return sum(_grow(pk) for pk in due().order_by("pk").values_list("pk", flat=True))
+    """Plan the next step of every experiment that waits for one and is not paused; returns how many runs it planned."""
+    waiting = due().filter(paused_at=None).order_by("pk")
+    return sum(_grow_or_pause(experiment) for experiment in waiting)
+
+
+def _grow_or_pause(experiment: Experiment) -> int:
+    """One that cannot be planned must not keep the queue from all others: it is paused, and says why."""
+    try:
+        return _grow(experiment.pk)
+    except (OperationalError, InterfaceError):  # the warehouse is away, which says nothing of the experiment
+        raise
+    except Exception as error:
+        logger.exception("The next step of experiment %s cannot be planned", experiment.pk)
+        queue.pause(experiment, f"BenchHub could not plan its next step: {error!r}. To let it try again, resume it.")
+        return 0
 
 
 def due() -> QuerySet[Experiment]:

@@ -13,11 +13,14 @@ from benchhub.analysis import audit, digest, verdict
 from benchhub.analysis.settings import same_setting
 from benchhub.catalog.models import DataSet
 from runners import tools
-from runners.contract import Doubt, Outputs, RunResult
+from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Doubt, Outputs, RunResult
+from runners.tools.pgbench_output import last_errors, text_of
 
 from . import plan, run_facts
 from .models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from .states import State
+
+STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,21 @@ def store(
 def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
     """What the tool's parser makes of the outputs; a restart of PostgreSQL fails the run, whatever the tool says."""
     spec = plan.spec_of(run)
-    result = tools.get(spec.tool).parse(spec, outputs)
+    tool = tools.get(spec.tool)
+    if outputs.returncode in STEP_FAILED:
+        return RunResult("failed", step_reason(outputs), tool.parser)
+    result = tool.parse(spec, outputs)
     if observed.restarted and result.outcome == "succeeded":
         reason = "PostgreSQL was restarted while the run was under way; its numbers are not a measurement."
         return RunResult("failed", reason, result.parser)
     return result
+
+
+def step_reason(outputs: Outputs) -> str:
+    """Which step beside the load failed, and why: the load generator's parser would take it for the load."""
+    *said, step = text_of(outputs.stderr).strip().splitlines() or ["A step beside the load failed."]
+    why = last_errors("\n".join(said))
+    return f"{step.rstrip('.')}: {why}." if why else step
 
 
 def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
@@ -120,7 +133,7 @@ def result_row(
 
 
 def throughput_name(run: Run) -> str:
-    """The measure that stands for the run: tps, mqth."""
+    """The measure that stands for the run, and its series: tps, mqth."""
     return tools.get(plan.spec_of(run).tool).unit.lower()
 
 
@@ -138,9 +151,8 @@ def series_rows(run: Run, result: RunResult) -> list[Series]:
     ]
 
 
-def _store_series(run: Run, result: RunResult) -> None:
-    Series.objects.bulk_create(series_rows(run, result))
-    LatencyHistogram.objects.bulk_create(
+def histogram_rows(run: Run, result: RunResult) -> list[LatencyHistogram]:
+    return [
         LatencyHistogram(
             run=run,
             name=histogram.name,
@@ -153,7 +165,12 @@ def _store_series(run: Run, result: RunResult) -> None:
             sampling_rate=histogram.sampling_rate,
         )
         for histogram in result.histograms
-    )
+    ]
+
+
+def _store_series(run: Run, result: RunResult) -> None:
+    Series.objects.bulk_create(series_rows(run, result))
+    LatencyHistogram.objects.bulk_create(histogram_rows(run, result))
 
 
 def _store_found(run: Run, observed: Observed, differences: list[dict[str, str]]) -> None:
@@ -191,7 +208,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
         audit.Evidence(
             clients=run.clients,
             threads=run.threads,
-            duration_s=spec.duration_s,
+            duration_s=value.get("measured_s", spec.duration_s),
             tps=value[throughput_name(run)],
             tps_including=value.get("tps_including"),
             tps_excluding=value.get("tps_excluding"),
@@ -217,7 +234,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
 def _judged(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
     """What else speaks against the run: its series, its failures, and what was counted around it."""
     value = {name: measure.value for name, measure in result.measures.items()}
-    tps = [(series.values, series.step_s) for series in result.series if series.metric == run_facts.THROUGHPUT]
+    tps = [(series.values, series.step_s) for series in result.series if series.metric == throughput_name(run)]
     facts = run_facts.facts(run, (), value, tps[0] if tps else None, observed.deltas)
     return [Doubt(reason.code, reason.text) for reason in verdict.of_run(facts).reasons]
 

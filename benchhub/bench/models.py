@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce, Now
 
 from benchhub.analysis import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+from runners import tools
 
 from .models_comparable import Comparability
 from .models_delivery import Delivery
@@ -111,7 +112,10 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         """Those with runs in the queue, next one first, each with their number and the seconds they ask for."""
         queued = Q(runs__state=State.QUEUED)
         counted = self.with_host_keys().annotate(
-            queued_count=Count("runs", filter=queued), queued_s=Sum("runs__expected_s", filter=queued)
+            queued_count=Count("runs", filter=queued),
+            queued_loads=Count("runs", filter=queued & Q(runs__kind=Run.Kind.LOAD)),
+            queued_runs=F("queued_count") - F("queued_loads"),
+            queued_s=Sum("runs__expected_s", filter=queued),
         )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
         return counted.filter(queued_count__gt=0).order_by("-priority", age, "pk")
@@ -181,6 +185,11 @@ class Experiment(Designed, Grown):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def client(self) -> str:
+        """The load generator's program with its version: the same words as in the protocol."""
+        return tools.get(self.workload.tool).client(self.client_build.version)
+
 
 class ExperimentSystem(models.Model):
     experiment = models.ForeignKey(Experiment, models.CASCADE)
@@ -214,6 +223,10 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def unfinished(self) -> Self:
         return self.exclude(state__in=FINAL)
+
+    def by_kind(self) -> dict[str, int]:
+        """How many there are of each kind."""
+        return dict(self.order_by().values_list("kind").annotate(count=Count("pk")))
 
     def counted(self) -> Self:
         """Runs that may become points: measured, ended well, and not set aside."""

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -67,9 +67,11 @@ def _of_run(run: Run) -> dict[str, Any]:
 
 
 def ripen() -> int:
-    """Make due what waited for experiments of which no run is left; returns how many."""
+    """Make due what waited for experiments of which no run is left, nor will grow; returns how many."""
     left = Run.objects.filter(experiment=OuterRef("experiment")).unfinished()
-    over = Notice.objects.filter(~Exists(left), state=Notice.State.WAITS).select_related("experiment")
+    # Between two steps of a plan that grows no run is left for a moment. It has stopped where it says why.
+    has_stopped = Q(experiment__grows=Experiment.Grows.NOT) | Q(experiment__growth__stopped__gt="")
+    over = Notice.objects.filter(~Exists(left), has_stopped, state=Notice.State.WAITS).select_related("experiment")
     ripe = [(notice, _of_experiment(notice.experiment)) for notice in over[:AT_ONCE]]
     for notice, payload in ripe:
         waiting = Notice.objects.filter(pk=notice.pk, state=Notice.State.WAITS)

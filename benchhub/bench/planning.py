@@ -21,6 +21,7 @@ from .forms_policy import POLICY
 from .models import Design, Experiment, Run, System
 from .planning_costs import Costs
 from .planning_doubts import doubts
+from .progress import counted
 
 SPELLED_OUT = 12
 HOW: dict[str, str] = {
@@ -62,7 +63,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`ahead` runs on the same hosts come first; `wait_s` is what they ask for."""
+    """`ahead` runs of any kind on the same hosts come first; `wait_s` is what they ask for."""
 
     asked: Asked
     run_count: int
@@ -70,6 +71,7 @@ class Preview:
     total_s: float
     blocks: tuple[Block, ...]
     ahead: int
+    ahead_words: str
     wait_s: float
     doubts: tuple[str, ...]
     costs: Costs
@@ -98,7 +100,8 @@ def look(asked: Asked) -> Preview:
         load_count=costs.loads,
         total_s=costs.total_s,
         blocks=_blocks(certain[0], asked.experiment.order),
-        ahead=ahead,
+        ahead=sum(ahead.values()),
+        ahead_words=counted(ahead),
         wait_s=wait_s,
         doubts=tuple(dict.fromkeys(doubts(asked, to_load))),
         costs=costs,
@@ -131,12 +134,13 @@ def _block(rows: Sequence[plan.Step], order: str) -> Block:
     )
 
 
-def _ahead(systems: Sequence[System]) -> tuple[int, float]:
+def _ahead(systems: Sequence[System]) -> tuple[Mapping[str, int], float]:
+    """What comes first, by kind, and the seconds of load that it asks for."""
     hosts = {key for system in systems for key in (system.driver_id, system.instance.host_id) if key}
     same = Q(system__driver__in=hosts) | Q(system__instance__host__in=hosts)
     waiting = Run.objects.unfinished().filter(same)
-    found = waiting.aggregate(count=Count("pk"), wait_s=Sum("expected_s"))
-    return found["count"], found["wait_s"] or 0.0
+    found = list(waiting.order_by().values_list("kind").annotate(count=Count("pk"), wait_s=Sum("expected_s")))
+    return {kind: count for kind, count, _ in found}, float(sum(wait_s for _, _, wait_s in found))
 
 
 @transaction.atomic
@@ -207,7 +211,7 @@ def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     values["more_workloads"] = data.getlist("more_workloads")
     names = (*SystemForm.base_fields, "instance", "hardware", "driver")
     total = data.get("systems-TOTAL_FORMS", "")
-    count = min(int(total), 50) if total.isdecimal() else 1
+    count = min(int(total), 50) if total.isdecimal() and len(total) < 10 else 1
     return values, [{name: data.get(f"systems-{i}-{name}", "") for name in names} for i in range(count)]
 
 
@@ -215,5 +219,5 @@ def resized(systems: Sequence[Mapping[str, Any]], data: QueryDict) -> list[Mappi
     """One system more at the end, or without the one whose number is in `remove`."""
     removed = data.get("remove", "")
     if removed.isdecimal():
-        return [row for number, row in enumerate(systems) if number != int(removed)] or [{}]
+        return [row for number, row in enumerate(systems) if str(number) != removed] or [{}]
     return [*systems, {}]

@@ -102,7 +102,7 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         repeats=max(part.repeats, part.most_runs),
         branches=parameters.get("scale", 1) if script == "tpcb-like" else None,
         writes=writes(parameters),
-        max_connections=int(asked) if asked.isdecimal() else DEFAULT_CONNECTIONS,
+        max_connections=int(asked) if asked.isdecimal() and len(asked) < 10 else DEFAULT_CONNECTIONS,
         is_max_connections_asked=bool(asked),
         checkpoint_timeout_s=seconds(str(settings.get("checkpoint_timeout", ""))) or CHECKPOINT_TIMEOUT_S,
         data_set_bytes=data_set_bytes(part.workload.tool, parameters),
@@ -147,4 +147,4 @@ def described_twice(systems: Sequence[System]) -> Iterator[str]:
 def _labels(asked: Asked) -> Iterator[str]:
     for system, label in zip(asked.systems, asked.labels, strict=True):
         if system.label != label:
-            yield f"'{label}' is known already, and will be shown, as '{system.label}'."
+            yield f"'{label}' is known already, and will be shown as '{system.label}'."

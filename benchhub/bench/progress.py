@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TextIO
 
@@ -13,6 +14,17 @@ from .states import State
 BAR_WIDTH = 28
 LOAD_GUESS_S = 10.0
 STEPS_GUESS_S = 0.7  # beside the load itself, until runs have shown how long theirs take
+NAMES = ((Run.Kind.MEASURE, "run"), (Run.Kind.WARMUP, "warm-up"), (Run.Kind.LOAD, "load"))
+
+
+def counted(kinds: Mapping[str, int], done: Mapping[str, int] | None = None) -> str:
+    """{'measure': 16, 'load': 2} -> '16 runs and 2 loads': what measures nothing is counted apart.
+
+    With `done`: '3 of 16 runs and 2 of 2 loads'.
+    """
+    of = {kind: "" if done is None else f"{done.get(kind, 0):,} of " for kind, _ in NAMES}
+    said = [f"{of[kind]}{n:,} {name}{'' if n == 1 else 's'}" for kind, name in NAMES if (n := kinds.get(kind, 0))]
+    return " and ".join(part for part in (", ".join(said[:-1]), *said[-1:]) if part) or "0 runs"
 
 
 def seconds_left(runs: Sequence[Run]) -> float:
@@ -66,7 +78,9 @@ class Progress:
     def end(self, runs: Sequence[Run]) -> bool:
         bad = [run for run in runs if run.state != State.SUCCEEDED]
         verdict = "all succeeded" if not bad else f"{len(bad)} did not succeed"
-        self._line(f"  {len(runs)} runs in {clock(time.monotonic() - self.begun)}: {verdict}")
+        self._line(
+            f"  {counted(Counter(run.kind for run in runs))} in {clock(time.monotonic() - self.begun)}: {verdict}"
+        )
         self.out.flush()
         return not bad
 

@@ -97,7 +97,7 @@ def _reserve(run: Run) -> bool:
     if run.cancel_asked_at:
         return _end_in_queue(run, State.CANCELLED, "Cancelled before it started.")
     if reason := _missing_data_set(run):
-        return _end_in_queue(run, State.FAILED, reason)
+        return _fail_unprepared(run, reason)
     try:
         with transaction.atomic():
             Hold.objects.bulk_create(Hold(resource=key, run=run) for key in resources(run))
@@ -138,6 +138,20 @@ def _end_in_queue(run: Run, state: State, reason: str) -> bool:
         if locked:
             move(locked, state, reason)
     return bool(locked)
+
+
+def _fail_unprepared(run: Run, reason: str) -> bool:
+    """With all that waits behind it for the same: one by one, each would keep its host idle until the next tick.
+
+    Not where a policy may stop the experiment after any of them.
+    """
+    has_ended = _end_in_queue(run, State.FAILED, reason)
+    if run.experiment.failure_policy == Experiment.FailurePolicy.CONTINUE:
+        same = Run.objects.queued().filter(experiment=run.experiment_id, system=run.system_id)
+        for other in same.filter(position__gt=run.position).order_by("position"):
+            if reason := _missing_data_set(other):
+                _end_in_queue(other, State.FAILED, reason)
+    return has_ended
 
 
 def _missing_data_set(run: Run) -> str:

@@ -10,7 +10,6 @@ from benchhub.analysis.verdict import RunFacts
 
 from .models import Run
 
-THROUGHPUT = "tps"
 CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
                "pg_stat_bgwriter": ("checkpoints_timed", "checkpoints_req")}  # fmt: skip
 

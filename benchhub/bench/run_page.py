@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
@@ -18,27 +17,13 @@ from runners.contract import Histogram, RunSpec
 from runners.tools.histogram import percentile_us
 
 from . import figures, gates, live_log, run_facts, types_page
+from .facts_shown import Fact, as_fact, in_words, sections
 from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
 COMMAND_FILE = "command.sh"
-WARMUP_METRIC = "warmup_tps"  # as the load generator's parser names it
+WARMUP = "warmup_"  # so a load generator's parser begins the name of the throughput in the warm-up
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
-ABBREVIATIONS = {"cpu", "io", "os", "tps", "wal"}
-UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    name: str
-    value: Any
-    unit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    name: str
-    facts: tuple[Fact, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +71,7 @@ def run(pk: int) -> QuerySet[Run]:
 def context(of: Run) -> dict[str, Any]:
     attempts = list(of.attempts.order_by("number"))
     evidence = list(Evidence.objects.filter(attempt__run=of).defer("content").select_related("attempt"))
-    histograms = [histogram for histogram in of.histograms.order_by("name") if sum(histogram.counts)]
+    histograms = [histogram for histogram in of.histograms.order_by("pk") if sum(histogram.counts)]
     found, result = getattr(of, "found", None), getattr(of, "result", None)
     series = list(of.series.order_by("unit", "metric"))
     known = facts_of(of, result, series, found.deltas if found else {}) if result else None
@@ -151,7 +136,7 @@ def measures(of: Result) -> list[Fact]:
 def facts_of(of: Run, result: Result, series: Sequence[Series], deltas: Mapping[str, Any]) -> RunFacts:
     doubts = [(doubt["code"], doubt["text"]) for doubt in result.doubts]
     values = {name: measure["value"] for name, measure in result.measures.items()}
-    tps = [(one.values, one.step_s) for one in series if one.metric == run_facts.THROUGHPUT]
+    tps = [(one.values, one.step_s) for one in series if one.metric == result.unit.lower()]
     return run_facts.facts(of, doubts, values, tps[0] if tps else None, deltas)
 
 
@@ -181,7 +166,7 @@ def steadiness_facts(known: RunFacts, deltas: Mapping[str, Any]) -> list[Fact]:
 
 
 def _measure(name: str, value: Any, unit: str) -> Fact:
-    words = _words(figures.named(name, unit))
+    words = in_words(figures.named(name, unit))
     return Fact(words, value, "" if words.endswith(unit) else unit)
 
 
@@ -200,7 +185,8 @@ def command_line(script: str, tool: str) -> str:
 
 def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evidence]:
     """The named file of one attempt, or of the newest that has it, first."""
-    files = Evidence.objects.filter(attempt__run=run_pk, name=name).order_by("-attempt__number")
+    files = Evidence.objects.filter(attempt__run=run_pk, name=name).select_related("attempt")
+    files = files.order_by("-attempt__number")
     return files if attempt is None else files.filter(attempt__number=attempt)
 
 
@@ -214,7 +200,7 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
 
 
 def _asked(name: str, value: Any) -> Fact:
-    fact = _fact(name, value)
+    fact = as_fact(name, value)
     return fact if isinstance(value, bool | None) else Fact(fact.name, f"{fact.value} {fact.unit}".strip())
 
 
@@ -257,79 +243,10 @@ def _source(value: Any) -> str:
     return str(value.get("source") or "") if isinstance(value, Mapping) else ""
 
 
-def sections(*trees: tuple[str, Mapping[str, Any]]) -> list[Section]:
-    """Nested facts as sections of plain ones, whatever their depth: {"cpu": {"user_s": 1}} is section 'cpu'."""
-    found = []
-    for name, tree in trees:
-        inner = list(_inner(tree))
-        plain = {key: value for key, value in tree.items() if not _is_nested(value) and value not in ("", [], ())}
-        if plain:
-            found.append(Section(_words(name), tuple(_fact(key, value) for key, value in plain.items())))
-        found += sections(*inner)
-    return found
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(one, Mapping) for one in value))
-
-
-def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The mappings in a tree by name; those in a list (disks, file systems) by the name of the list and their own."""
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield key, value
-        elif _is_nested(value):
-            yield from ((f"{key} {one.get('name') or one.get('folder') or ''}".strip(), one) for one in value)
-
-
-def _fact(name: str, value: Any) -> Fact:
-    if isinstance(value, int | float) and (special := _special(name, value)):
-        return special
-    stem, _, suffix = name.rpartition("_")
-    if stem and suffix in UNIT_SUFFIXES and isinstance(value, int | float):
-        return Fact(_words(stem), value, {"percent": "%", "us": "µs"}.get(suffix, suffix))
-    return Fact(_words(name), _plain(value))
-
-
-def _special(name: str, value: float) -> Fact | None:
-    """Numbers that stand for something else: times, versions, shares of transactions; or None."""
-    if name.endswith("epoch_s"):
-        words = _words(name.removesuffix("epoch_s").rstrip("_")) or "time"
-        return Fact(words, datetime.fromtimestamp(value, UTC))
-    if name.endswith("version_num"):
-        return Fact(_words(name.removesuffix("_num")), _version(int(value)))
-    if name == "log_sampling_rate":
-        return Fact("logged", _share_of_transactions(value))
-    # The times of PostgreSQL's statistics views are all in milliseconds, and their names do not say so.
-    return Fact(_words(name), value, "ms") if name.endswith("_time") else None
-
-
-def _version(number: int) -> str:
-    """180004 is 18.4, and 90624 is 9.6.24."""
-    first, rest = divmod(number, 10_000)
-    return f"{first}.{rest}" if first >= 10 else f"{first}.{rest // 100}.{rest % 100}"
-
-
-def _share_of_transactions(rate: float) -> str:
-    if rate in (0, 1):
-        return "every transaction" if rate else "no transaction"
-    one_of = round(1 / rate)
-    return f"1 of {one_of:,} transactions" if abs(one_of * rate - 1) < 0.001 else f"{100 * rate:.3g}% of transactions"
-
-
-def _plain(value: Any) -> Any:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-
-
-def _words(name: str) -> str:
-    """wal_bytes -> WAL bytes."""
-    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.replace("_", " ").split())
-
-
 def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
     """One group per unit and grid of time; `series` comes sorted by unit."""
-    warmups = [one for one in series if one.metric == WARMUP_METRIC]
-    keyed = sorted((one for one in series if one.metric != WARMUP_METRIC), key=_grid)
+    warmups = [one for one in series if one.metric.startswith(WARMUP)]
+    keyed = sorted((one for one in series if one not in warmups), key=_grid)
     grouped = enumerate(groupby(keyed, key=_grid), start=1)
     groups = [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
     return [_with_warmup(group, warmups) for group in groups]
@@ -337,7 +254,7 @@ def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
 
 def _with_warmup(group: SeriesGroup, warmups: Sequence[Series]) -> SeriesGroup:
     """The throughput of the warm-up before that of the measured part, marked, at negative seconds."""
-    before = [one for one in warmups if group.metrics == ("TPS",)]
+    before = [one for one in warmups if group.metrics == (in_words(one.metric.removeprefix(WARMUP)),)]
     if not before:
         return group
     seconds = figures.seconds_before(before[0])
@@ -355,7 +272,7 @@ def _series_group(figure_id: str, unit: str, series: Sequence[Series]) -> Series
     return SeriesGroup(
         figure_id=figure_id,
         unit=unit,
-        metrics=tuple(_words(figures.named(one.metric, one.unit)) for one in series),
+        metrics=tuple(in_words(figures.named(one.metric, one.unit)) for one in series),
         figure=figure,
         rows=tuple(zip(seconds, *(one.values for one in series), strict=True)),
     )

@@ -61,6 +61,22 @@ def test_what_was_not_asked_for_is_not_done(run):
     assert [word for word in ("VACUUM", "CHECKPOINT", "warm-up") if word in script] == []
 
 
+@pytest.mark.parametrize("tool", tools.TOOLS)
+def test_the_scripts_of_every_load_generator_are_good_shell(run, tool, tmp_path):
+    parameters = {"pgbench": CUSTOM, "tatp": {"subscribers": 100_000}, "sysbench": {"script": "oltp_point_select"}}
+    files = bundle.files(with_spec(run, tool=tool, parameters=parameters[tool], warmup_s=2, vacuum=True))
+    for name in ("connection.sh", "1-load.sh", "2-run.sh"):
+        (tmp_path / name).write_text(files[name])
+        read = subprocess.run(["sh", "-n", str(tmp_path / name)], capture_output=True, text=True, check=False)
+        assert (read.returncode, read.stderr) == (0, ""), name
+
+
+def test_it_is_said_which_program_is_needed(run):
+    assert "You need pgbench 16.9, psql and awk." in bundle.files(with_spec(run))["README.txt"]
+    files = bundle.files(with_spec(run, tool="sysbench", parameters={"script": "oltp_point_select"}))
+    assert "You need sysbench, psql and awk." in files["README.txt"]
+
+
 def test_the_same_files_give_the_same_bytes():
     one = bundle.archive("x", {"a.sh": "exit\n", "b.txt": "é"})
     assert one == bundle.archive("x", {"b.txt": "é", "a.sh": "exit\n"})
@@ -87,28 +103,58 @@ def test_a_run_whose_plan_cannot_be_read_any_more_says_so(client, run):
     assert (answer.status_code, b"not here any more" in answer.content) == (409, True)
 
 
-def test_a_bundle_repeats_the_run_on_a_real_server(run, cluster16, tmp_path):
-    of = with_spec(run)
-    with tarfile.open(fileobj=io.BytesIO(bundle.archive("it", bundle.files(of)))) as tar:
-        tar.extractall(tmp_path, filter="data")
+@pytest.fixture
+def sh(cluster16, tmp_path):
+    """Unpack a bundle for a real server, and call its scripts by name."""
     server = urlsplit(cluster16.url)
     there = {"PGHOST": server.hostname, "PGPORT": str(server.port), "PGUSER": server.username, "PGDATABASE": "benchhub"}
     (tmp_path / "pass").write_text(f"{server.hostname}:{server.port}:*:{server.username}:{cluster16.password}\n")
     (tmp_path / "pass").chmod(0o600)
     environment = {"PATH": os.environ["PATH"], "BIN": str(cluster16.bin_directory), "PGPASSFILE": f"{tmp_path}/pass"}
 
-    def sh(name):
-        told = {"env": {**environment, **there}, "capture_output": True, "text": True, "timeout": 120}
-        return subprocess.run(["sh", f"{tmp_path}/it/{name}"], check=False, **told)
+    def unpacked(of):
+        with tarfile.open(fileobj=io.BytesIO(bundle.archive("it", bundle.files(of)))) as tar:
+            tar.extractall(tmp_path, filter="data")
 
-    early = sh("2-run.sh")
+        def call(name):
+            told = {"env": {**environment, **there}, "capture_output": True, "text": True, "timeout": 120}
+            return subprocess.run(["sh", f"{tmp_path}/it/{name}"], check=False, **told)
+
+        return call
+
+    return unpacked
+
+
+def left_in(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_bundle_repeats_the_run_on_a_real_server(run, sh, tmp_path):
+    of = with_spec(run, log_sampling_rate=1)
+    call = sh(of)
+    early = call("2-run.sh")
     assert (early.returncode, "The check of the data set failed." in early.stderr) == (1, True)
-    loaded = sh("1-load.sh")
+    loaded = call("1-load.sh")
     assert loaded.returncode == 0, loaded.stderr
-    measured = sh("2-run.sh")
+    measured = call("2-run.sh")
     assert measured.returncode == 0, measured.stderr
-    out, err = ((tmp_path / "it" / "run" / f"{name}.log").read_bytes() for name in ("out", "err"))
-    result = tools.get("pgbench").parse(spec_of(of), Outputs(0, out, err))
+    files = left_in(tmp_path / "it" / "run")
+    result = tools.get("pgbench").parse(spec_of(of), Outputs(0, files["out.log"], files["err.log"], files))
     assert (result.outcome, result.reason) == ("succeeded", "")
     assert result.measures["tps"].value > 0
-    assert measured.stdout == out.decode()
+    assert measured.stdout == files["out.log"].decode()
+    assert [histogram.name for histogram in result.histograms]
+    assert not (tmp_path / "it" / "run" / "log").exists()  # or a second run would count the first one's lines
+
+
+def test_a_bundle_of_tatp_tells_its_mqth_and_leaves_what_can_be_brought_in(run, sh, tmp_path):
+    of = with_spec(run, tool="tatp", parameters={"subscribers": 1_000}, warmup_s=1, duration_s=3, vacuum=False)
+    call = sh(of)
+    loaded = call("1-load.sh")
+    assert loaded.returncode == 0, loaded.stderr
+    measured = call("2-run.sh")
+    assert measured.returncode == 0, measured.stderr
+    files = left_in(tmp_path / "it" / "run")
+    result = tools.get("tatp").parse(spec_of(of), Outputs(0, files["out.log"], files["err.log"], files))
+    assert (result.outcome, result.reason) == ("succeeded", "")
+    assert measured.stdout.splitlines()[-1].startswith(f"MQTh = {result.measures['mqth'].value:.1f} (")

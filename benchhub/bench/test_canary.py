@@ -126,3 +126,9 @@ def test_a_warm_up_that_fails_fails_what_it_was_to_warm(system):
     queue.reserve()
     run.refresh_from_db()
     assert (run.state, run.reason) == ("failed", f"Its system was not warmed up (run {warmup.pk} failed): No route.")
+
+
+def test_counters_that_were_cut_short_keep_neither_this_experiment_nor_the_queue(experiment):
+    end(experiment, "succeeded", "succeeded", idle=IDLE[:-20])
+    assert (experiment.canary, experiment.paused_at) == ("passed", None)
+    assert queue.reserve() == [experiment.runs.get(clients=4).pk]

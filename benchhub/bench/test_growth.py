@@ -87,6 +87,28 @@ def test_a_search_grows_to_the_peak_within_its_budget_and_ends(planned):
     assert growth.grow() == 0
 
 
+def test_a_plan_that_cannot_go_on_is_paused_with_the_reason_and_holds_up_no_other(planned, systems):
+    broken = planned(grows="decide", client_levels=[8])  # a decision is between two systems, and it has one
+    sound = planned(systems[1:])
+    assert growth.grow() == 1
+    broken.refresh_from_db()
+    assert broken.paused_at and broken.pause_reason.startswith("BenchHub could not plan its next step: ValueError(")
+    assert len(waiting(sound)) == 1 and waiting(broken) == []
+    assert growth.grow() == 0
+    queue.resume(broken)
+    growth.grow()
+    broken.refresh_from_db()
+    assert broken.paused_at, "resumed, it is tried once more"
+
+
+def test_a_plan_that_is_paused_grows_no_further_until_it_is_resumed(planned):
+    experiment = planned()
+    queue.pause(experiment, "Paused by ada.")
+    assert growth.grow() == 0 and not experiment.runs.exists()
+    queue.resume(experiment)
+    assert growth.grow() == 1
+
+
 def test_the_next_step_follows_from_the_stored_results_alone(planned):
     experiment = planned()
     for _ in range(6):

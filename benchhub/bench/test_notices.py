@@ -14,7 +14,7 @@ from benchhub.accounts.testdata import make_user
 from benchhub.catalog.models import Hardware
 
 from . import notices, post, queue, testdata
-from .models import Notice, Run, Webhook
+from .models import Experiment, Growth, Notice, Run, Webhook
 
 ADDRESS = "https://ci.example.org/hook"
 BOTH = ["run.ended", "experiment.ended"]
@@ -73,6 +73,18 @@ def test_a_run_that_ends_is_told_at_once_and_its_experiment_when_no_run_is_left(
     assert [(one["experiment"]["id"], one["experiment"]["runs"]["cancelled"]) for one in last] == [(experiment.pk, 2)]
     assert send(outside) == 0
     assert set(Notice.objects.values_list("state", flat=True)) == {"sent"}
+
+
+def test_between_two_steps_of_a_plan_that_grows_nobody_is_told_that_it_has_ended(webhook, experiment):
+    Experiment.objects.update(grows="peak", most_runs=12)
+    end(experiment, 1, 2)
+    assert notices.ripen() == 0
+    growth = Growth.objects.create(experiment=experiment)
+    assert notices.ripen() == 0
+    growth.stopped = Growth.Stopped.KNOWN
+    growth.save()
+    assert notices.ripen() == 1
+    assert notices.ripen() == 0
 
 
 def test_an_end_that_is_rolled_back_tells_nobody(webhook, experiment):

@@ -59,6 +59,15 @@ def test_an_empty_form_has_sensible_values_and_says_what_is_missing_in_the_catal
     assertContains(response, "There is no workload yet")
 
 
+def test_an_untouched_form_is_asked_for_what_is_missing_and_accused_of_nothing(planner, filled):
+    untouched = {**filled, "workload": "", "systems-0-instance": ""}
+    page = planner.post(PLAN, untouched)
+    assertContains(page, "Still to be chosen or filled in:")
+    assertContains(page, "<li>Workload</li><li>Instance of system 1</li>", html=True)
+    assertNotContains(page, "Choose one.")
+    assertContains(planner.post(PLAN, {**untouched, "levels": "x"}), "There is no plan to show yet:")
+
+
 def test_the_plan_shows_runs_loads_time_and_order_and_saves_nothing(planner, filled):
     response = planner.post(PLAN, filled)
     preview = response.context["preview"]
@@ -70,7 +79,7 @@ def test_the_plan_shows_runs_loads_time_and_order_and_saves_nothing(planner, fil
     assertContains(response, "Repeat 1: 1, 2, 8 clients; at each level PostgreSQL 16.4, pg 16.4, then PostgreSQL 18.1")
     assertContains(response, "<dd>14 min 28 s</dd>", html=True)
     assertNotContains(response, "<html")
-    assertContains(response, "2 of them load data sets")
+    assertContains(response, "and 2 loads of data sets")
     assert not Experiment.objects.exists() and not System.objects.exists() and not Run.objects.exists()
 
 
@@ -91,7 +100,7 @@ def test_what_is_queued_is_what_the_plan_showed(planner, filled):
 
 def test_without_the_button_queue_nothing_is_queued(planner, filled):
     response = planner.post(NEW, {**filled, "show": "1"})
-    assertContains(response, "<dd>14</dd>", html=True)
+    assertContains(response, "<dd>12</dd>", html=True)
     assert not Experiment.objects.exists()
 
 
@@ -122,11 +131,35 @@ def test_a_refused_form_says_why_beside_the_field_and_keeps_what_was_typed(plann
     assert not Experiment.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("tool", "parameters"),
+    [("tatp", {"subscribers": 1_000, "mix": "80/20"}), ("sysbench", {"script": "oltp_point_select"})],
+)
+def test_a_workload_without_a_scale_is_planned_once_whatever_scales_there_are(planner, filled, tool, parameters):
+    unscaled = Workload.objects.create(name="unscaled", tool=tool, parameters=parameters)
+    page = planner.post(NEW, {**filled, "workload": str(unscaled.pk), "show": "1"})
+    assertContains(page, "<dd>12</dd>", html=True)
+    assertContains(page, "and 2 loads of data sets")
+    both = {"workload": str(unscaled.pk), "more_workloads": filled["workload"], "scales": "1, 2", "queue": "1"}
+    planner.post(NEW, {**filled, **both})
+    found = [(part.workload.tool, part.workload.parameters.get("scale")) for part in Experiment.objects.order_by("pk")]
+    assert found == [(tool, None), ("pgbench", 1), ("pgbench", 2)]
+    assert unscaled in {part.workload for part in Experiment.objects.all()}
+
+
+def test_tatp_with_a_pgbench_older_than_13_is_refused_beside_the_workload(planner):
+    instance = testdata.make_instance(testdata.probed_host("12.22"), "12.22")
+    tatp = Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 1_000, "mix": "80/20"})
+    page = planner.post(NEW, {**form_of(tatp, instance), "queue": "1"}).content.decode()
+    place = page.index('id="id_workload_error"')
+    assert "TATP needs pgbench 13 or newer; 12.22 cannot tell" in page[place : place + 200]
+    assert not Experiment.objects.exists()
+
+
 def test_the_plan_of_a_form_that_is_not_complete_says_what_is_missing_and_needs_no_name(planner, filled):
     response = planner.post(PLAN, {**filled, "name": "", "levels": "", "systems-1-instance": ""})
-    assertContains(response, "Client levels: This field is required.")
-    assertContains(response, "System 2, Instance: Choose one.")
-    assertNotContains(response, "Name:")
+    assertContains(response, "<li>Client levels</li><li>Instance of system 2</li>", html=True)
+    assertNotContains(response, "Name")
     assert planner.post(PLAN, {**filled, "name": ""}).context["preview"]
 
 
@@ -139,10 +172,11 @@ def test_a_system_is_added_and_removed_with_everything_typed_kept(planner, fille
     assertNotContains(more, 'role="alert"')
     fewer = planner.post(NEW, {**typed, "remove": "0"})
     assert [form["label"].value() for form in fewer.context["draft"].systems] == ["the second"]
+    assert len(planner.post(NEW, {**typed, "remove": "9" * 5000}).context["draft"].systems.forms) == 2
 
 
 def test_a_form_of_no_systems_or_of_a_broken_count_is_refused(planner, filled):
-    for count in ("0", "", "-1", "100000"):
+    for count in ("0", "", "-1", "100000", "9" * 5000):
         response = planner.post(NEW, {**filled, "systems-TOTAL_FORMS": count, "queue": "1"})
         assert response.status_code == 200
         assert planner.post(NEW, {**filled, "systems-TOTAL_FORMS": count, "add": "1"}).status_code == 200
@@ -358,7 +392,7 @@ def test_a_system_that_is_known_by_another_label_is_shown_by_that(planner, fille
     planner.post(NEW, {**filled, "queue": "1"})
     assert "is known already" not in odd(filled)
     said = odd(filled, **{"systems-0-label": "new name"})
-    assert "'new name' is known already, and will be shown, as 'PostgreSQL 16.4, pg 16.4'." in said
+    assert "'new name' is known already, and will be shown as 'PostgreSQL 16.4, pg 16.4'." in said
 
 
 def test_an_instance_that_has_gone_since_is_said_beside_its_field(planner):

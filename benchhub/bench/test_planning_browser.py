@@ -29,12 +29,17 @@ def catalogue(page):
 def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     sign_in(page)
     page.get_by_role("link", name="Plan an experiment").first.click()
+    assert not page.get_by_text("Choose one.").count()
+    stands_out = "button => getComputedStyle(button).fontWeight === '600'"
+    queue, show = (page.get_by_role("button", name=name, exact=True) for name in ("Queue", "Show the plan"))
+    assert (queue.evaluate(stands_out), show.evaluate(stands_out)) == (False, True)
     page.get_by_label("Workload").select_option(label="reading")
     page.get_by_label("Instance").select_option(label="pg18")
     runs = page.locator("#plan dd").first
-    page.locator("#plan dd", has_text="13").wait_for()  # a load, and 4 levels x 3 repeats
+    page.locator("#plan dd", has_text="12").wait_for()  # 4 levels x 3 repeats
+    assert (queue.evaluate(stands_out), show.evaluate(stands_out)) == (True, False)
     page.get_by_label("Client levels").fill("1..64*2")
-    page.locator("#plan dd", has_text="22").wait_for()
+    page.locator("#plan dd", has_text="21").wait_for()
     page.get_by_label("Duration of a run, s").fill("5")
     page.get_by_text("Runs shorter than 30 s").wait_for()
     page.get_by_label("Client levels").fill("1..64*1")
@@ -57,7 +62,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     assert set(experiment.runs.values_list("state", flat=True)) == {"queued"}
     page.get_by_role("link", name="Cancel run").first.click()
     page.get_by_role("button", name="Cancel the run").click()
-    page.get_by_text("1 run cancelled").wait_for()
+    page.get_by_text("1 load cancelled").wait_for()
     page.get_by_role("link", name="Cancel the experiment").click()
     page.get_by_role("button", name="Cancel the experiment").click()
     page.get_by_text("6 runs cancelled").wait_for()
@@ -74,7 +79,7 @@ def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
     page.get_by_label("Instance").select_option(label="pg18")
     with page.expect_navigation():
         page.get_by_label("Client levels").press("Enter")
-    page.locator("#plan dd", has_text="13").wait_for()
+    page.locator("#plan dd", has_text="12").wait_for()
     assert not Experiment.objects.exists()
 
 

@@ -67,6 +67,52 @@ def two_runs():
     return new_run(experiment, system, 1), new_run(experiment, system, 2)
 
 
+def failed_load(experiment, system, position=1):
+    load = new_run(experiment, system, position, kind="load", clients=0, threads=0, repeat=position)
+    for state in ("reserved", "starting", "failed"):
+        Run.objects.filter(pk=load.pk).update(state=state)
+    return load
+
+
+def test_all_that_waits_for_a_data_set_fails_with_its_load_and_the_host_goes_on_with_others():
+    system = new_system(new_host("alpha"))
+    experiment = new_experiment()
+    load = failed_load(experiment, system)
+    runs = [new_run(experiment, system, position) for position in range(2, 12)]
+    other = new_run(new_experiment(), system, 1)
+    queue.reserve()
+    ended = Run.objects.filter(pk__in=[run.pk for run in runs])
+    assert set(ended.values_list("state", "reason")) == {
+        ("failed", f"Its data set was not loaded (run {load.pk} failed): ")
+    }
+    assert queue.reserve() == [other.pk]
+
+
+def test_what_has_a_load_of_its_own_waits_for_that_although_the_one_before_failed():
+    system = new_system(new_host("alpha"))
+    experiment = new_experiment(loading="each")
+    failed_load(experiment, system)
+    new_run(experiment, system, 2)
+    again = new_run(experiment, system, 3, kind="load", clients=0, threads=0)
+    new_run(experiment, system, 4)
+    queue.reserve()
+    assert states() == ["failed", "failed", "queued", "queued"]
+    assert queue.reserve() == [again.pk]
+
+
+def test_a_policy_that_pauses_after_failures_still_pauses_before_all_that_waits_has_failed():
+    system = new_system(new_host("alpha"))
+    experiment = new_experiment(failure_policy="pause", failure_limit=3)
+    failed_load(experiment, system)
+    for position in range(2, 12):
+        new_run(experiment, system, position)
+    for _ in range(5):
+        queue.reserve()
+    experiment.refresh_from_db()
+    assert experiment.paused_at
+    assert states() == ["failed"] * 3 + ["queued"] * 8
+
+
 def states():
     return list(Run.objects.order_by("position").values_list("state", flat=True))
 

@@ -46,6 +46,7 @@ def fits(page):
 
 
 def test_experiments_are_moved_and_a_host_is_paused_and_blocked(page, experiments):
+    page.get_by_role("button", name="Menu").click()
     page.get_by_role("link", name="Queue", exact=True).click()
     assert fits(page)
     page.get_by_role("button", name="Up Second").click()

@@ -52,6 +52,13 @@ def test_after_a_day_what_is_new_is_added(host):
     assert rows(window) == before
 
 
+def test_a_time_zone_that_an_update_took_away_holds_up_no_other_window(host):
+    gone, known = nights(host=new_host("beta")), nights(host=host)
+    Window.objects.filter(pk=gone.pk).update(zone="Nowhere/Atlantis")
+    assert timetable.expand() in (60, 61, 62)
+    assert (len(rows(gone)), len(rows(known)) > 50) == (0, True)
+
+
 def test_many_workers_write_each_period_once(transactional_db):
     window = nights(host=new_host("alpha"))
     barrier = threading.Barrier(6)

@@ -8,7 +8,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.catalog.models import Hardware
 
 from . import testdata
-from .models import Attempt, Evidence, Experiment, Found, Watch
+from .models import Attempt, Evidence, Experiment, Found, Series, Watch
 from .run_page import command_line
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +34,19 @@ def run(queued):
     testdata.succeeded(queued, 1234.5678, doubts=doubts, remarks=["A quarter was logged."])
     testdata.with_everything(queued)
     return queued
+
+
+@pytest.mark.parametrize(
+    ("facts", "shown"),
+    [
+        ({"boot_epoch_s": 1e30}, "<dt>boot</dt>"),
+        ({"disks": [{"name": "sda"}, "and others"]}, "and others"),
+        ({"disks": [["sda"], 3]}, "[&#x27;sda&#x27;], 3"),
+    ],
+)
+def test_facts_that_were_brought_in_may_be_anything_and_the_page_shows_them(reader, run, facts, shown):
+    Found.objects.filter(run=run).update(host=facts)
+    assertContains(reader.get(page_of(run)), shown)
 
 
 def page_of(run):
@@ -226,9 +239,13 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader
     }
     measures |= {name: {"value": value, "unit": "%"} for name, value in shares.items()}
     result = testdata.succeeded(queued, 900.0, unit="MQTh", measures=measures)
+    for metric, values in (("mqth", [500.0] * 7 + [990.0, 1010.0] * 30), ("warmup_mqth", [100.0, 200.0])):
+        Series.objects.create(run=queued, metric=metric, unit="MQTh", start_epoch_s=1.0, step_s=1.0, values=values)
     response = reader.get(page_of(queued))
-    assertContains(response, "<td>GET_ACCESS_DATA</td>")
-    assertContains(response, '<td class="n bad"><data value="70.5"')
+    assertContains(response, "<dt>warm-up ended</dt><dd>after 7 s</dd>")
+    assertContains(response, "The dotted line up to second 0 is the warm-up", count=1)
+    assertContains(response, '<td class="line">GET_ACCESS_DATA</td>')
+    assertContains(response, 'class="n bad"><data value="70.5"')
     assertContains(response, "60.25")
     assertNotContains(response, "success low")
     assert response.context["types"][0][0].is_doubtful

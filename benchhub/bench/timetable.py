@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfoNotFoundError
 
 from django.db import IntegrityError, connection, transaction
 from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
@@ -14,6 +16,8 @@ from benchhub.analysis.timetable import Period, occurrences, without
 from benchhub.catalog.models import Host
 
 from .models import Experiment, Reservation, Window
+
+logger = logging.getLogger(__name__)
 
 AHEAD = timedelta(days=60)
 EXPANDED_ENOUGH = timedelta(days=59)  # so that a window is expanded once a day, and after it was changed
@@ -40,7 +44,11 @@ def _locked_at() -> datetime | None:
 
 def _expand(window: Window, now: datetime) -> int:
     """What other periods of the same owner cover already is left out: together they are the same time."""
-    wanted = list(occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD))
+    try:
+        wanted = list(occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD))
+    except ZoneInfoNotFoundError:  # an update of the system may take old names away; other windows are not to wait
+        logger.error("Window %s names the time zone %s, which this machine no longer knows.", window.pk, window.zone)
+        return 0
     # The first may have begun before now, and what covered a part of it be over.
     since = min((period.start for period in wanted), default=now)
     rows = [_row(window, piece) for piece in without(wanted, periods(_of_owner(window), since))]

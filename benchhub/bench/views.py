@@ -14,7 +14,8 @@ from benchhub.celery import wake
 
 from . import designs_like, growth, permits, plan, planning, presets, queue, run_page
 from .forms import Draft
-from .models import Design, Experiment, Run, RunQuerySet
+from .models import Design, Evidence, Experiment, Run, RunQuerySet
+from .progress import counted
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
@@ -94,10 +95,10 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
     permits.require_experiment(request.user, experiment)
     crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
-    left = experiment.runs.unfinished().count()
+    left = experiment.runs.unfinished().by_kind()
     question = {
         "title": f"Cancel {experiment.name}?",
-        "consequence": f"{_runs(left)} left: those in the queue will not start, one under way is stopped on its host "
+        "consequence": f"{counted(left)} left: those in the queue will not start, one under way is stopped on its host "
         "and gives no result. Runs that have ended keep theirs.",
         "action": "Cancel the experiment",
     }
@@ -119,7 +120,7 @@ def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     crumb = {"title": design.name, "address": reverse("design", args=[pk])}
     question = {
         "title": f"Cancel {design.name}?",
-        "consequence": f"{_runs(runs.unfinished().count())} left in all its parts: those in the queue will "
+        "consequence": f"{counted(runs.unfinished().by_kind())} left in all its parts: those in the queue will "
         "not start, one under way is stopped on its host and gives no result. Runs that have ended keep theirs.",
         "action": "Cancel the design",
     }
@@ -147,24 +148,26 @@ def _ask_to_cancel(
         return redirect(crumb["address"])
     if request.method != "POST":
         return render(request, "confirm.html", {**question, "crumb": crumb})
-    count = queue.ask_to_cancel(runs)
+    asked = runs.unfinished().filter(cancel_asked_at=None).by_kind()
+    queue.ask_to_cancel(runs)
     transaction.on_commit(wake)
-    under_way = runs.active().filter(cancel_asked_at__isnull=False).count()
-    stopping = f" {_runs(under_way).capitalize()} under way will end when stopped on the host." if under_way else ""
-    messages.success(request, f"{_runs(count)} cancelled.{stopping}")
+    under_way = runs.active().filter(cancel_asked_at__isnull=False).by_kind()
+    stopping = f" {counted(under_way)} under way will end when stopped on the host." if under_way else ""
+    messages.success(request, f"{counted(asked)} cancelled.{stopping}")
     return redirect(crumb["address"])
-
-
-def _runs(count: int) -> str:
-    return f"{count} run" if count == 1 else f"{count} runs"
 
 
 def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     """A file as it came from the target: always a download of plain text, whatever it holds."""
     attempt = request.GET.get("attempt", "")
     files = run_page.evidence_file(pk, name, int(attempt) if attempt.isdecimal() else None)
-    file = get_list_or_404(files[:1])[0]
+    return download(get_list_or_404(files[:1])[0])
+
+
+def download(file: Evidence) -> HttpResponse:
+    """`file` with its attempt."""
+    name = f"run-{file.attempt.run_id}-{file.name.replace('/', '-')}"
     response = HttpResponse(bytes(file.content), content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = content_disposition_header(True, f"run-{pk}-{name.replace('/', '-')}") or ""
+    response["Content-Disposition"] = content_disposition_header(True, name) or ""
     response["X-Content-Type-Options"] = "nosniff"
     return response

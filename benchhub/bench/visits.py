@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future, as_completed
 from datetime import timedelta
@@ -18,6 +19,8 @@ from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable, offe
 
 from . import loop
 from .steps import connections
+
+logger = logging.getLogger(__name__)
 
 PROBE_TIMEOUT_S = 120
 REACHED: dict[str, Any] = {"contact_error": "", "unreachable_since": None}
@@ -90,6 +93,9 @@ def _seen(host: Host, future: Future[Any]) -> dict[str, Any]:
         return _not_reached(str(error) or "The host did not answer in time.")
     except (RemoteFailure, ValueError) as error:
         return {**REACHED, "contact_error": str(error)}
+    except Exception as error:  # what one host answers must not keep the others, nor the runs, waiting
+        logger.exception("What %s answered cannot be read", host)
+        return {**REACHED, "contact_error": f"BenchHub cannot read what the host answered: {error!r}."}
     told = _offered(host, answer) if host.wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
     return {**REACHED, "contacted_at": Now(), **told}
 

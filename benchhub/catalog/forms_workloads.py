@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -10,7 +12,14 @@ from django import forms
 
 from runners import tools
 from runners.tools import pgbench_presets, sysbench, tatp_parameters
-from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS, CUSTOM, QUERY_MODES
+from runners.tools.pgbench_parameters import (
+    BUILTIN_SCRIPTS,
+    CUSTOM,
+    QUERY_MODES,
+    check_init,
+    check_text,
+    check_variables,
+)
 from runners.tools.tatp_parameters import CUSTOM_MIX, TRANSACTIONS
 
 from .forms import RevisedForm, offer
@@ -23,6 +32,7 @@ SCALE_HELP = (
 )
 MODE_HELP = "How statements are sent; prepared saves planning."
 FEWEST_SLOTS = 4
+WHOLE_NUMBER, WEIGHT = re.compile(r"-?\d{1,18}"), re.compile(r"\d{1,9}")
 
 
 class WorkloadForm(RevisedForm):
@@ -87,13 +97,13 @@ class ScriptsForm(WorkloadForm):
     query_mode = forms.ChoiceField(choices=[(name, name) for name in QUERY_MODES], help_text=MODE_HELP)
     scale = forms.IntegerField(min_value=1, initial=10, help_text=SCALE_HELP)
     variables = SettingsField(
-        "cutoff = 10000", label="Variables (optional)", help_text="A line each, name = value: pgbench's option -D."
+        "cutoff = 10000", label="Variables", help_text="A line each, name = value: pgbench's option -D."
     )
     init = forms.CharField(
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        label="Init script (optional)",
+        label="Init script",
         help_text="SQL for psql, run once after pgbench's own tables are loaded; it belongs to the data set.",
     )
 
@@ -115,6 +125,16 @@ class ScriptsForm(WorkloadForm):
             shown |= {f"script_{number}": script["text"], f"weight_{number}": script.get("weight", 1)}
         return shown
 
+    def clean_variables(self) -> Mapping[str, str]:
+        variables: Mapping[str, str] = self.cleaned_data["variables"]
+        _accept(check_variables, variables)
+        return variables
+
+    def clean_init(self) -> str:
+        init: str = self.cleaned_data["init"]
+        _accept(check_init, init)
+        return init
+
     def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         given = [(cleaned[f"script_{n}"], cleaned[f"weight_{n}"] or 1) for n in self.slots if cleaned[f"script_{n}"]]
         scripts = [{"text": text.replace("\r\n", "\n"), "weight": weight} for text, weight in given]
@@ -133,12 +153,24 @@ def _script_field(number: int) -> forms.CharField:
     widget = forms.Textarea(attrs={"rows": 6 if number == 1 else 2, "spellcheck": "false"})
     help_text = r"As pgbench reads it: \set, \if and SQL. \shell and \setshell are refused." if number == 1 else ""
     return forms.CharField(
-        required=number == 1, strip=False, widget=widget, label=f"Script {number}", help_text=help_text
+        required=number == 1,
+        strip=False,
+        widget=widget,
+        label=f"Script {number}",
+        help_text=help_text,
+        validators=[partial(_accept, partial(check_text, number))],
     )
 
 
+def _accept(check: Callable[[Any], None], value: Any) -> None:
+    try:
+        check(value)
+    except ValueError as error:
+        raise forms.ValidationError(str(error)) from error
+
+
 def _numbers(variables: Mapping[str, str]) -> dict[str, int | str]:
-    return {name: int(text) if text.lstrip("-").isdecimal() else text for name, text in variables.items()}
+    return {name: int(text) if WHOLE_NUMBER.fullmatch(text) else text for name, text in variables.items()}
 
 
 class WeightsField(forms.CharField):
@@ -148,7 +180,7 @@ class WeightsField(forms.CharField):
         words = super().clean(value).replace(",", " ").split()
         if not words:
             return {}
-        if len(words) != len(TRANSACTIONS) or not all(word.isdecimal() for word in words):
+        if len(words) != len(TRANSACTIONS) or not all(WEIGHT.fullmatch(word) for word in words):
             raise forms.ValidationError(f"Write {len(TRANSACTIONS)} whole numbers, one for each transaction.")
         return {name: int(word) for name, word in zip(TRANSACTIONS, words, strict=True) if int(word)}
 

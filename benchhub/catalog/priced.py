@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from .forms_priced import HardwareForm, PriceForm, amount_help
 from .listing import Column, Filter, Listing
@@ -70,7 +71,9 @@ def hardware_add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         if host:
             Host.objects.filter(pk=host.pk, hardware=None).update(hardware=saved)
-        messages.success(request, f"{saved} is saved. Add its price next, so that its transactions can be priced.")
+        price = f"{reverse('price-add')}?of=hardware:{saved.pk}"
+        said = '{} is saved. <a href="{}">Add its price</a> next, so that its transactions can be priced.'
+        messages.success(request, format_html(said, saved, price))
         return redirect("host", host.pk) if host else redirect("hardware-list")
     intro = "What was bought, not what a virtual machine shows: prices and licences are counted by it."
     if host:

@@ -71,18 +71,19 @@ class Step:
 def steps(host: Host, instance_count: int) -> dict[str, Step]:
     """The four steps by name; the first two may be taken in either order."""
     is_pinned, is_probed = host.trust == Host.Trust.PINNED, host.facts_at is not None
+    is_install_next = not is_pinned or bool(host.contact_error)
     return {
-        "install": _step("Install the public key", is_probed, not is_pinned or bool(host.contact_error), "on the host"),
+        "install": _step("Install the public key", is_probed, is_install_next, "on the host", "before the probe"),
         "approve": _step("Approve the host key", is_pinned, True),
         "probe": _step("Probe the host", is_probed, is_pinned),
         "instance": _step("Add an instance", instance_count > 0, is_pinned and is_probed),
     }
 
 
-def _step(title: str, is_done: bool, is_next: bool, where: str = "here") -> Step:
+def _step(title: str, is_done: bool, is_next: bool, where: str = "here", later: str = "later") -> Step:
     if is_done:
         return Step(title, "done", "done")
-    return Step(title, "next", f"next, {where}") if is_next else Step(title, "later", "later")
+    return Step(title, "next", f"next, {where}") if is_next else Step(title, "later", later)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ def resized(rows: Sequence[Mapping[str, str]], prefix: str, data: QueryDict) -> 
     """One row more where `add` names the table, or without the one that `remove` names as table:number."""
     kept = list(rows)
     table, _, number = data.get("remove", "").partition(":")
-    if table == prefix and number.isdecimal() and int(number) < len(kept):
+    if table == prefix and number in map(str, range(len(kept))):
         del kept[int(number)]
     if data.get("add") == prefix:
         kept.append({})

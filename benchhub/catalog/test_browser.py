@@ -31,6 +31,7 @@ def install(line, target):
 
 
 def add_host(tab, target):
+    tab.get_by_role("button", name="Menu").click()
     tab.get_by_role("link", name="Hosts", exact=True).click()
     tab.get_by_role("link", name="Add a host").first.click()
     tab.locator("[name=name]").fill("first box")

@@ -146,6 +146,7 @@ def test_lines_are_added_and_removed_without_script_and_nothing_typed_is_lost(en
     assert [row.texts["description"] for row in shorter.lines.rows] == ["Disk"]
     assert shorter.form["name"].value() == "Box"
     assert len(post(engineer, remove="lines:99").context["draft"].lines) == 2
+    assert len(post(engineer, remove=f"lines:{'9' * 5000}").context["draft"].lines) == 2
     assert len(post(engineer, remove="discounts:0").context["draft"].discounts) == 0
     assert not PriceSheet.objects.exists()
 

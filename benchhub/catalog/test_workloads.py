@@ -56,6 +56,7 @@ def test_a_custom_mix_is_seven_numbers(author):
         ({"subscribers": "5"}, "subscribers", "from 1,000 to"),
         ({"mix": "custom"}, "subscribers", "at least one transaction with a weight above 0"),
         ({"weights": "1 2 3"}, "weights", "Write 7 whole numbers"),
+        ({"weights": f"{'9' * 5000} 0 0 0 0 0 0"}, "weights", "Write 7 whole numbers"),
         ({"weights": "1 0 0 0 0 0 0"}, "subscribers", 'Weights go with the mix "custom"'),
         ({"mix": "99/1"}, "mix", "valid choice"),
     ],
@@ -82,6 +83,12 @@ def test_custom_scripts_keep_their_weights_variables_and_digest(author):
     assertContains(author.get(reverse("workloads")), made.scripts_digest)
 
 
+@pytest.mark.parametrize("text", ["--5", "9" * 5000])
+def test_what_only_looks_like_a_number_stays_the_text_of_a_variable(author, text):
+    assertRedirects(author.post(add("scripts"), {**SCRIPTS, "variables": f"cutoff = {text}"}), reverse("workloads"))
+    assert Workload.objects.get().parameters["variables"] == {"cutoff": text}
+
+
 def test_a_revision_has_a_digest_of_its_own_and_leaves_the_old_one(author):
     author.post(add("scripts"), SCRIPTS)
     first = Workload.objects.get()
@@ -96,15 +103,24 @@ def test_a_revision_has_a_digest_of_its_own_and_leaves_the_old_one(author):
 
 @pytest.mark.parametrize("text", ["\\shell date", "\\set x 1\n\\setsh y date", "\\ \\\r\nshell date", "\\sh date"])
 def test_a_script_that_runs_commands_on_the_driver_is_refused_and_kept_in_the_form(author, text):
-    answer = author.post(add("scripts"), {**SCRIPTS, "script_1": text})
-    assert answer.context["form"].errors.keys() == {"script_1"}
-    assertContains(answer, "they run commands on the driver")
+    answer = author.post(add("scripts"), {**SCRIPTS, "script_2": f"SELECT 1;\r\n{text}"})
+    [(field, [error])] = answer.context["form"].errors.items()
+    line = 3 if text.startswith("\\set x") else 2
+    assert field == "script_2" and error.startswith(f"Script 2, line {line}: ")
+    assertContains(answer, "run commands on the driver")
     assert not Workload.objects.exists()
 
 
 def test_an_init_script_that_is_for_psql_is_refused(author):
     answer = author.post(add("scripts"), {**SCRIPTS, "init": "SELECT 1;\n\\! date"})
-    assert "SQL for the server" in answer.context["form"].errors["script_1"][0]
+    [(field, [error])] = answer.context["form"].errors.items()
+    assert field == "init" and "SQL for the server" in error
+
+
+def test_a_variable_that_pgbench_cannot_have_is_refused_beside_its_field(author):
+    answer = author.post(add("scripts"), {**SCRIPTS, "variables": "cut-off = 7"})
+    [(field, [error])] = answer.context["form"].errors.items()
+    assert field == "variables" and "cannot be a variable of pgbench" in error
 
 
 def test_the_custom_transaction_of_report_b_is_a_preset(author):

@@ -148,12 +148,13 @@ def _serve(demo: Demo) -> int:
     say(f"\n  {demo.url}{experiment['path']}\n  user {USERNAME}, password {demo.secrets.demo_password}\n")
     say("Ctrl-C stops everything.")
     try:
-        while True:
+        while VAR.exists():
             demo.processes.pause(0.5)
             demo.watch()
     except InterruptError:
         say()
         return 0
+    raise EmbeddedError(f"{VAR} was removed: nobody could end what runs of it any more.")
 
 
 @contextmanager
@@ -162,9 +163,11 @@ def _until_signal(processes: Processes) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     for number in STOP_SIGNALS:
         signal.signal(number, lambda _number, _frame: processes.interrupted.set())
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _stop_supervisor() -> int:
@@ -195,7 +198,8 @@ def _sentence(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
         return f"The disk is full ({error.filename or VAR}): make room and start again."
     if error.errno in (errno.EACCES, errno.EPERM):
-        return f"{error.filename} belongs to another user: run as that user, or remove it with `make clean`."
+        what = error.filename or "A process of this clone"
+        return f"{what} belongs to another user: run as that user, or remove it with `make clean`."
     return f"{error.filename or 'The system'}: {error.strerror}."
 
 

@@ -59,8 +59,9 @@ class Demo:
         self.sshd = SshTarget(
             self._home("target"), self._port("sshd"), self.account, target_marker(self.processes.marker)
         )
-        self.wished_web_port = state.remembered_ports(self.account).get("web", state.WEB_PORT)
-        self.web_port = self._port("web")
+        self.wished_web_port = state.wished_web_port(self.account)
+        self.web_listener = state.web_listener(self.account)
+        self.web_port: int = self.web_listener.getsockname()[1]
 
     @property
     def var(self) -> Path:
@@ -121,7 +122,9 @@ class Demo:
         self._serve("worker", *worker, *QUIET_WORKER)
         ticker = ("celery", "-A", "benchhub.ticker", "beat", "-l", "INFO", "--pidfile=")
         self._serve("ticker", *ticker, "-s", str(schedule / "schedule"))
-        web = self._serve("web", "gunicorn", "benchhub.wsgi", "-b", f"127.0.0.1:{self.web_port}", *WEB_OPTIONS)
+        inherited = self.web_listener.fileno()
+        words = ("gunicorn", "benchhub.wsgi", "-b", f"fd://{inherited}", *WEB_OPTIONS)
+        web = self._serve("web", *words, inherits=(inherited,))
         self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=60)
 
     def run_experiment(self, anew: bool) -> None:
@@ -162,25 +165,27 @@ class Demo:
         proc.kill_marked(MARKER, self.sshd.marker)
         self.processes.stop_all()
         self.processes.kill_marked()
+        self.web_listener.close()
 
     def manage(self, *words: str, to_terminal: bool = False) -> Child:
         """Start a command of manage.py."""
         return self._python(words[0], "manage.py", *words, to_terminal=to_terminal)
 
-    def _serve(self, name: str, *words: str) -> Child:
-        return self._keep(name, lambda: self._python(name, "-m", *words))
+    def _serve(self, name: str, *words: str, inherits: Sequence[int] = ()) -> Child:
+        return self._keep(name, lambda: self._python(name, "-m", *words, inherits=inherits))
 
     def _keep(self, name: str, start: Callable[[], Child]) -> Child:
         self.services[name] = Service(start(), start)
         return self.services[name].child
 
-    def _python(self, name: str, *words: str, to_terminal: bool = False) -> Child:
+    def _python(self, name: str, *words: str, to_terminal: bool = False, inherits: Sequence[int] = ()) -> Child:
         return self.processes.start(
             name,
             [sys.executable, *words],
             folder=self.clone,
             environment=self.environment,
             to_terminal=to_terminal,
+            inherits=inherits,
         )
 
     def _start_together(self, starts: Mapping[str, Callable[[], Child]]) -> None:

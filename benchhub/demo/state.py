@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -50,18 +51,34 @@ def load_secrets(account: Account) -> Secrets:
 
 
 def choose_port(account: Account, name: str) -> int:
-    """The port of the last start if it is free, else another one, which is remembered from now on.
-
-    The port of `web` starts at 8000, so that it can be typed; the others are anywhere.
-    """
+    """The port of the last start if it is free, else another one, which is remembered from now on."""
     remembered = remembered_ports(account)
-    port = remembered.get(name, WEB_PORT if name == "web" else 0)
+    port = remembered.get(name, 0)
     if not port or not ports.is_free(port):
-        promised = remembered.values()
-        port = ports.next_free_port(WEB_PORT) if name == "web" else ports.free_port(promised)
+        port = ports.free_port(remembered.values())
+    _remember_port(account, name, port)
+    return port
+
+
+def web_listener(account: Account) -> socket.socket:
+    """Listens on the web's port: that of the last start, or the first free one from 8000 on, so that it can be typed.
+
+    Held from the beginning: two demonstrations that start at once would both find 8000 free, and a minute later one of
+    them would take the other's pages for its own.
+    """
+    found = ports.listener(wished_web_port(account))
+    _remember_port(account, "web", found.getsockname()[1])
+    return found
+
+
+def wished_web_port(account: Account) -> int:
+    return remembered_ports(account).get("web", WEB_PORT)
+
+
+def _remember_port(account: Account, name: str, port: int) -> None:
+    remembered = remembered_ports(account)
     if remembered.get(name) != port:
         write_private(account.home / "ports.json", json.dumps({**remembered, name: port}))
-    return port
 
 
 def remembered_ports(account: Account) -> dict[str, int]:

@@ -110,8 +110,9 @@ def remove_private(clone: Path) -> list[str]:
 def _for_root(clone: Path) -> Account:
     entry = _system_user()
     home = private_folder(clone)
-    PRIVATE_PARENT.mkdir(mode=0o755, exist_ok=True)
-    home.mkdir(mode=0o710, exist_ok=True)
+    for folder, mode in ((PRIVATE_PARENT, 0o755), (home, 0o710)):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(mode)  # whatever root's umask is
     os.chown(home, 0, entry.pw_gid)
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, home)
 

@@ -32,11 +32,18 @@ def free_port(promised: Collection[int] = ()) -> int:
     raise EmbeddedError(f"No free TCP port was found on 127.0.0.1 between {LOWEST} and {HIGHEST}.")
 
 
-def next_free_port(first: int) -> int:
-    """`first` if it is free, or the next one up that is."""
+def listener(first: int) -> socket.socket:
+    """A socket that listens on `first` if it is free, or on the next one up that is: it is ours from now on."""
     for port in range(first, first + 200):
-        if is_free(port):
-            return port
+        found = socket.socket()
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind(("127.0.0.1", port))
+            found.listen()
+        except OSError:
+            found.close()
+        else:
+            return found
     raise EmbeddedError(f"No free TCP port was found on 127.0.0.1 between {first} and {first + 199}.")
 
 

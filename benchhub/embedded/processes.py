@@ -83,8 +83,11 @@ class Processes:
         environment: Mapping[str, str] = PLAIN_ENVIRONMENT,
         stop_signals: StopSignals = TERMINATE,
         to_terminal: bool = False,
+        inherits: Sequence[int] = (),
     ) -> Child:
         """Start a child in `folder`; `to_terminal` lets it write its output, not its errors, to ours.
+
+        `inherits` are open files of ours that it gets under the same numbers.
 
         Raises EmbeddedError when it cannot be started, or when another child of this name runs.
         """
@@ -92,7 +95,8 @@ class Processes:
             self._check()
             self._refuse_second(name)
             log = self._log(name)
-            process = _spawn(command, log, to_terminal, folder, {**environment, MARKER: self.marker}, account)
+            marked = {**environment, MARKER: self.marker}
+            process = _spawn(command, log, to_terminal, folder, marked, account, inherits)
             identity = proc.identify(process.pid) or proc.Identity(process.pid, 0, proc.boot_id())
             child = Child(name, process, identity, log, stop_signals)
             self._children[name] = child
@@ -214,6 +218,7 @@ def _spawn(
     folder: Path,
     environment: Mapping[str, str],
     account: Account | None,
+    inherits: Sequence[int],
 ) -> subprocess.Popen[bytes]:
     options = account.popen_options() if account else {}
     with log.open("ab") as stream:
@@ -226,6 +231,7 @@ def _spawn(
                 cwd=folder,
                 env=dict(environment),
                 start_new_session=True,
+                pass_fds=inherits,
                 **options,
             )
         except OSError as error:

@@ -37,6 +37,13 @@ def valkey_server(account: Account) -> Path:
     return folder / "valkey-server"
 
 
+def _open_to_all(folder: Path) -> None:
+    """The packages were installed with root's umask, which may have kept all others from reading them."""
+    for path in (folder, *folder.rglob("*")):
+        mode = path.stat().st_mode
+        path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
+
+
 def _package(name: str) -> Path:
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
@@ -54,7 +61,7 @@ def _copied(source: Path, parts: list[str], target: Path) -> Path:
         copy = shutil.copytree if (source / part).is_dir() else shutil.copy2
         (making / part).parent.mkdir(parents=True, exist_ok=True)
         copy(source / part, making / part)
-    making.chmod(0o755)
+    _open_to_all(making)
     try:
         making.rename(target)
     except OSError:  # another process was quicker; a rename onto a full folder is refused

@@ -16,6 +16,7 @@ from benchhub.catalog.listing import Column, Listing
 from . import (
     comparable,
     compare_csv,
+    compare_doubts,
     compare_filters,
     compare_found,
     compare_loads,
@@ -130,26 +131,11 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
 
 
 def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | None) -> HttpResponse:
-    rows = compare_queries.chosen(keys)
-    runs = compare_queries.runs(keys)
+    rows, runs = compare_queries.chosen(keys), compare_queries.runs(keys)
     chosen, problems = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
-    missing = [f"{key[0]}-{key[1]}" for key in keys if key not in {(row.experiment_id, row.system_id) for row in rows}]
-    if missing:
-        problems.append(f"This address names curves that are not there: {', '.join(missing)}.")
-    if len(request.GET.getlist("curve")) > MOST:
-        problems.append(f"At most {MOST} curves are compared; the first {MOST} are shown.")
-    state = state_of(request.GET)
-    context = {
-        "chosen": [(one, address(state, curve=_others(chosen, one))) for one in chosen],
-        "problems": problems,
-        "pick_address": f"{address(state)}&pick=1",
-        "saved": kept,
-        "is_changed": kept is not None and QueryDict(kept.query) != state,
-        "address": address(state),
-        "snapshots": kept.snapshots.for_list() if kept else [],
-        "demonstrations": [one for one in chosen if one.experiment.is_demonstration],
-    }
-    groups = compare_page.groups(chosen)
+    state, groups = state_of(request.GET), compare_page.groups(chosen)
+    problems += _not_shown(request.GET, keys, {(row.experiment_id, row.system_id) for row in rows})
+    context = {**_head(chosen, state, kept), "problems": problems}
     if len(groups) > 1:
         declared = comparable.declared(groups)
         if not declared:
@@ -162,6 +148,28 @@ def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | No
     if table := request.GET.get("csv"):
         return _csv(table, together)
     return render(request, "reports/compare.html", {**context, **together})
+
+
+def _not_shown(asked: QueryDict, keys: Sequence[Key], there: set[Key]) -> list[str]:
+    """What an address asks for that its page cannot show."""
+    missing = [f"{key[0]}-{key[1]}" for key in keys if key not in there]
+    said = [f"This address names curves that are not there: {', '.join(missing)}."] if missing else []
+    if len(asked.getlist("curve")) > MOST:
+        said.append(f"At most {MOST} curves are compared; the first {MOST} are shown.")
+    return said
+
+
+def _head(chosen: Sequence[Chosen], state: QueryDict, kept: Comparison | None) -> dict[str, Any]:
+    """What stands above any comparison, and above its refusal."""
+    return {
+        "chosen": [(one, address(state, curve=_others(chosen, one))) for one in chosen],
+        "pick_address": f"{address(state)}&pick=1",
+        "saved": kept,
+        "is_changed": kept is not None and QueryDict(kept.query) != state,
+        "address": address(state),
+        "snapshots": kept.snapshots.for_list() if kept else [],
+        "demonstrations": [one for one in chosen if one.experiment.is_demonstration],
+    }
 
 
 def _others(chosen: Sequence[Chosen], left_out: Chosen) -> list[str]:
@@ -204,7 +212,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
     return {
         "baseline": baseline,
         "unit": baseline.of.curve.unit,
-        "findings": [(one, compare_page.sentences(one, baseline)) for one in chosen if one is not baseline],
+        "findings": [(one, compare_page.claims(one, baseline)) for one in chosen if one is not baseline],
         "alone": compare_page.alone(chosen[0]) if len(chosen) == 1 else "",
         "figure": figures.throughput_figure(drawn),
         "latency": figures.latency_figure(drawn),
@@ -216,7 +224,7 @@ def _together(chosen: list[Chosen], state: QueryDict) -> dict[str, Any]:
         "hardware": bought,
         "nothing_asked": compare_page.nothing_asked(bought),
         "differences": compare_page.system_differences(chosen),
-        "doubts": compare_page.all_doubts(chosen),
+        "doubts": compare_doubts.all_doubts(chosen),
         **findings.context(chosen, baseline, state.get(findings.CEILING, "")),
         "steps_address": f"{reverse('tuning-steps')}{address(QueryDict(), curve=[one.key for one in chosen])}",
         "ceiling_kept": rest(state, (findings.CEILING,)),

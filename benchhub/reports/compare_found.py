@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.html import strip_tags
 
 from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
-from benchhub.bench import run_page
+from benchhub.bench import facts_shown
 from benchhub.bench.models import Found
 
 from . import compare_page, compare_queries
@@ -80,6 +80,6 @@ def _host_facts(one: Chosen, row: Found | None) -> dict[str, str]:
     kept = {name: known[name] for name in ENVIRONMENT if name in known}
     return {
         fact.name if part.name == "host" else f"{part.name}: {fact.name}": strip_tags(measured(fact.value, fact.unit))
-        for part in run_page.sections(("host", kept))
+        for part in facts_shown.sections(("host", kept))
         for fact in part.facts
     }

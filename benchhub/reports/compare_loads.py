@@ -91,7 +91,9 @@ def percentiles(chosen: Sequence[Chosen], clients: int) -> Panel:
     title = f"90th percentile of response times by type, at {_at(clients)}"
     if not rows:
         return Panel(TYPES, title, refusal="No response times by type are known at this number of clients.")
-    lead = "Nine of ten transactions of a type that count took at most so long, over all runs together."
+    leads = ["Nine of ten transactions of a type that count took at most so long, over all runs together."]
+    if few := [name for name in TRANSACTIONS if any((one.key, name) not in known for one in chosen)]:
+        leads.append(f"Too few were logged, or none was run, for each system to have: {', '.join(few)}.")
     bars = [
         {
             **_bar(one),
@@ -102,7 +104,7 @@ def percentiles(chosen: Sequence[Chosen], clients: int) -> Panel:
         for one in chosen
     ]
     columns = ("Type", "System", "90th percentile, ms", "Runs")
-    return Panel(TYPES, title, (lead,), columns, tuple(rows), _figure(bars, "", "90th percentile (ms)"))
+    return Panel(TYPES, title, tuple(leads), columns, tuple(rows), _figure(bars, "", "90th percentile (ms)"))
 
 
 def _runs(one: Chosen) -> Iterable[Any]:

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from django.utils.html import strip_tags
 
-from benchhub.analysis import curve, ratio, turns
+from benchhub.analysis import curve, ratio
 from benchhub.analysis.curve import Level
 from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
-from benchhub.analysis.ratio import Ratio
-from benchhub.analysis.verdict import Verdict
+from benchhub.analysis.ratio import Claim, Ratio
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
-from benchhub.bench.planning_doubts import described_twice
-from benchhub.bench.states import State
 
-from . import curves, peaks, verdicts
+from . import curves, peaks
 from .curves import UNKNOWN, SystemCurve
 from .latencies import Known
 from .templatetags.shown import significant, size
 
 NOT_SET = "not set"
-AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache", "repeats-in-a-row", "drift")
-FEW_DOUBTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +42,7 @@ class Chosen:
 class Cell:
     """A curve at one level; no ratio where the baseline has no run there."""
 
+    of: Chosen
     level: Level
     ratio: Ratio | None
     is_best: bool
@@ -167,7 +162,7 @@ def levels(chosen: Sequence[Chosen], baseline: Chosen) -> list[tuple[int, list[C
         medians = [known[clients].throughput.median for known in by_clients if clients in known]
         best = max(medians) if len(medians) > 1 else None
         cells = [
-            Cell(level, own.get(clients), level.throughput.median == best, one is baseline)
+            Cell(one, level, own.get(clients), level.throughput.median == best, one is baseline)
             if (level := known.get(clients))
             else None
             for one, known, own in zip(chosen, by_clients, ratios, strict=True)
@@ -177,19 +172,23 @@ def levels(chosen: Sequence[Chosen], baseline: Chosen) -> list[tuple[int, list[C
 
 
 def sentences(one: Chosen, baseline: Chosen) -> list[str]:
+    return list(map(str, claims(one, baseline)))
+
+
+def claims(one: Chosen, baseline: Chosen) -> list[Claim]:
     """What was found of a curve against the baseline, the plainest first."""
     by_level = ratio.by_level(one.of.curve, baseline.of.curve)
     at = _best_together(one, baseline, by_level)
     said = []
     if at:
-        said.append(ratio.sentence(by_level[at], one.label, baseline.label, f"at {_clients(at)}"))
+        said.append(ratio.claim(by_level[at], one.label, baseline.label, f"at {_clients(at)}"))
     peaks_at = {one.of.curve.peak.level.clients, baseline.of.curve.peak.level.clients}
-    if unbiased := peaks.sentence(one.of.curve, baseline.of.curve, one.label, baseline.label):
+    if unbiased := peaks.claim(one.of.curve, baseline.of.curve, one.label, baseline.label):
         said.append(unbiased)
     elif peaks_at != {at}:
         said.append(_at_the_peaks(one, baseline))
     if len(by_level) > 1:
-        said.append(_over_the_levels(by_level))
+        said.append(Claim("", _over_the_levels(by_level)))
     return said
 
 
@@ -205,13 +204,13 @@ def _best_together(one: Chosen, baseline: Chosen, by_level: Mapping[int, Ratio])
     return max(by_level, key=lambda clients: (medians[0][clients] * medians[1][clients], -clients), default=0)
 
 
-def _at_the_peaks(one: Chosen, baseline: Chosen) -> str:
+def _at_the_peaks(one: Chosen, baseline: Chosen) -> Claim:
     ours, theirs = one.of.curve.peak.level, baseline.of.curve.peak.level
     unit = one.of.curve.unit
     measured = ratio.of(ours.values, theirs.values, unit, baseline.of.curve.unit)
     found = ratio.without_bounds(measured, curve.why_withheld(one.of.curve, baseline.of.curve))
     where = f"at their peaks, {_clients(ours.clients)} against {theirs.clients:,}"
-    return ratio.sentence(found, one.label, baseline.label, where)
+    return ratio.claim(found, one.label, baseline.label, where)
 
 
 def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
@@ -223,8 +222,8 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
         return f"{said}."
     apart = sum(found.has_spread and not found.overlaps for found in by_level.values())
     if all(found.is_tested for found in by_level.values()):
-        return f"{said}; it tells the two apart at {apart} of them."
-    return f"{said}; the ranges of repeats lie apart at {apart} of them."
+        return f"{said}; it tells the two apart at {apart or 'none'} of them."
+    return f"{said}; the ranges of repeats lie apart at {apart or 'none'} of them."
 
 
 def alone(one: Chosen, *, is_read_only: bool = False) -> str:
@@ -233,87 +232,6 @@ def alone(one: Chosen, *, is_read_only: bool = False) -> str:
     median = significant(level.throughput.median, level.throughput.digits)
     peak = f"{one.label} reaches {median} {one.of.curve.unit} at {_clients(level.clients)}, its best level"
     return f"{peak}." if is_read_only else f"{peak}. Add a second curve to compare it with."
-
-
-@dataclass(frozen=True, slots=True)
-class Doubts:
-    """What makes a comparison less sure: of the systems together, and of each curve that has doubts."""
-
-    together: tuple[str, ...]
-    of_curves: tuple[tuple[Chosen, tuple[str, ...]], ...]
-    verdicts: tuple[tuple[Chosen, Verdict], ...] = ()
-
-    @property
-    def count(self) -> int:
-        return len(self.together) + sum(len(said) for _, said in self.of_curves)
-
-    @property
-    def is_long(self) -> bool:
-        return self.count > FEW_DOUBTS
-
-
-def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
-    together = (*described_twice([one.of.system for one in chosen]), *_out_of_turn(chosen))
-    judged = tuple((one, verdicts.of_curve(one.runs)) for one in chosen)
-    return Doubts(together, tuple((one, tuple(said)) for one, found in judged if (said := doubts(one, found))), judged)
-
-
-def _out_of_turn(chosen: Sequence[Chosen]) -> Iterator[str]:
-    for one, other in pairwise(chosen):
-        if why := curve.why_withheld(one.of.curve, other.of.curve):
-            yield (
-                f"{one.label} and {other.label} have neither interval nor verdict for what they differ by: {why}. "
-                f"{turns.REMEDY}"
-            )
-
-
-def doubts(one: Chosen, found: Verdict) -> list[str]:
-    """Whatever makes the curve less sure, each as a sentence. `found` is the verdict on its runs."""
-    said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
-    kept = [run for run in one.runs if not run.set_aside_at]
-    if one.of.curve.withheld and not one.of.curve.is_in_a_row:
-        said.append(f"Its means and its peak have no intervals: {one.of.curve.withheld}.")
-    return [*said, *_changed_facts(kept), *_unfinished(one), *_of_runs(one), *_among_repeats(found)]
-
-
-def _among_repeats(found: Verdict) -> list[str]:
-    """What only shows where repeats are set beside each other."""
-    return [reason.text for reason in found.reasons if reason.code in AMONG_REPEATS]
-
-
-def _changed_facts(runs: Sequence[Run]) -> list[str]:
-    by_digest: dict[str, list[str]] = {}
-    for run in runs:
-        if digest := getattr(run, "facts_digest", None):
-            by_digest.setdefault(digest, []).append(str(run.pk))
-    if len(by_digest) < 2:
-        return []
-    parts = "; ".join(f"run{'s' * (len(of) > 1)} {', '.join(of)}" for of in by_digest.values())
-    return [f"Host or server were found in {len(by_digest)} states during this curve: {parts}."]
-
-
-def _unfinished(one: Chosen) -> list[str]:
-    left = sum(not run.is_final for run in one.runs)
-    cancelled = sum(run.state == State.CANCELLED for run in one.runs)
-    ended = sum(run.is_final for run in one.runs)
-    aside = sum(run.set_aside_at is not None for run in one.runs)
-    without = ended - cancelled - aside - sum(len(level.runs) for level in one.of.curve.levels)
-    said = [f"Still to come: {left} of {len(one.runs)} runs."] if left else []
-    if without:
-        said.append(f"{without} of {len(one.runs)} runs ended without a result; no point comes of that.")
-    if aside:
-        said.append(f"{aside} of {len(one.runs)} runs {'was' if aside == 1 else 'were'} set aside by a person.")
-    if cancelled:
-        said.append(f"{cancelled} of {len(one.runs)} runs {'was' if cancelled == 1 else 'were'} cancelled.")
-    return said
-
-
-def _of_runs(one: Chosen) -> list[str]:
-    at: dict[str, list[str]] = {}
-    for level in one.of.curve.levels:
-        for doubt in level.doubts:
-            at.setdefault(doubt, []).append(str(level.clients))
-    return [f"{doubt} (at {', '.join(clients)} client{'s' * (clients != ['1'])})" for doubt, clients in at.items()]
 
 
 def hardware(chosen: Sequence[Chosen]) -> list[Side]:

@@ -74,8 +74,11 @@ def client_axes(levels: Sequence[int]) -> dict[str, dict[str, Any]]:
 
 
 def _repeats(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
-    runs = [run for level in of.curve.levels for run in level.runs if quantity.of_run(run) is not None]
-    return _repeats_of(of, quantity, runs)
+    known = [(level, run) for level in of.curve.levels for run in level.runs if quantity.of_run(run) is not None]
+    trace = _repeats_of(of, quantity, [run for _, run in known])
+    # A single run has no bar that it could cover.
+    trace["marker"]["standoff"] = [trace["marker"]["standoff"] * (len(level.runs) > 1) for level, _ in known]
+    return trace
 
 
 def _repeats_of(of: SystemCurve, quantity: Quantity, runs: Sequence[RunPoint]) -> dict[str, Any]:
@@ -88,7 +91,7 @@ def _repeats_of(of: SystemCurve, quantity: Quantity, runs: Sequence[RunPoint]) -
         "x": [run.clients for run in runs],
         "y": [quantity.of_run(run) for run in runs],
         "customdata": [run.run for run in runs],
-        "marker": {"symbol": f"{marker(of.series)}-open", "size": 7},
+        "marker": {"symbol": f"{_turned(of.series)}-open", "size": 7, **_beside(of.series)},
         "hovertemplate": f"run %{{customdata}}, %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
         "meta": {"series": of.series},
     }
@@ -101,7 +104,7 @@ def _aside(of: SystemCurve, quantity: Quantity) -> list[dict[str, Any]]:
         return []
     trace = _repeats_of(of, quantity, runs)
     trace["name"] = f"{of.system.label}, set aside"
-    trace["marker"] = {"symbol": "x-thin-open", "size": 9, "line": {"width": 2}}
+    trace["marker"] |= {"symbol": "x-thin-open", "size": 9, "line": {"width": 2}}
     trace["hovertemplate"] = f"set aside: {trace['hovertemplate']}"
     return [trace]
 
@@ -143,6 +146,17 @@ def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:
         "thickness": 1.5,
         "width": 5,
     }
+
+
+def _beside(series: int) -> dict[str, int]:
+    """How far off its level's bar a run is drawn, in px, and to which side: those of two systems stand apart."""
+    return {"angle": -90 if series % 2 else 90, "standoff": 9 + 5 * (series // 2)}
+
+
+def _turned(series: int) -> str:
+    """The series' marker, such that it stands upright when it is turned to its side."""
+    symbol = marker(series)
+    return symbol.replace("up", "right" if series % 2 else "left") if symbol == "triangle-up" else symbol
 
 
 def marker(series: int) -> str:

@@ -158,7 +158,9 @@ def _ceiling_sentence(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -
         yield f"{where.capitalize()} nothing is compared: {why}. {REMEDY}"
         return
     said = peaks.of_levels(levels[0], levels[1], one.label, baseline.label, where)
-    yield said or f"{where.capitalize()} nothing is compared: that needs {FEWEST_FOR_INTERVAL} repeats at each level."
+    yield str(
+        said or f"{where.capitalize()} nothing is compared: that needs {FEWEST_FOR_INTERVAL} repeats at each level."
+    )
 
 
 def _normalised(one: Chosen, baseline: Chosen, at_peak: Row) -> Iterator[Normalised]:

@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
 from benchhub.bench.models import Experiment, Result, Run
-from benchhub.bench.progress import run_seconds_left
+from benchhub.bench.progress import counted, run_seconds_left
 from benchhub.catalog.models import Hardware, Host, Instance, Workload
 
 NEXT = 8
@@ -49,7 +49,7 @@ def context() -> dict[str, Any]:
     return {
         "now": _with_time_left(active),
         "next": queued,
-        "queue": _queued().aggregate(count=Count("pk"), seconds=Sum("expected_s")),
+        "queue": _waiting(),
         "latest": list(_latest()[:LATEST]),
         "troubles": troubles(active),
         "first_steps": [] if has_experiments else first_steps(),
@@ -64,6 +64,13 @@ def _queued() -> QuerySet[Run]:
     """In the order of the queue."""
     waiting = Run.objects.queued().select_related("experiment", "system__driver")
     return waiting.next_first().defer("spec")
+
+
+def _waiting() -> dict[str, Any]:
+    """How many wait, in words too, and for how many seconds of load."""
+    found = list(Run.objects.queued().order_by().values_list("kind").annotate(Count("pk"), Sum("expected_s")))
+    kinds = {kind: count for kind, count, _ in found}
+    return {"count": sum(kinds.values()), "words": counted(kinds), "seconds": sum(seconds for *_, seconds in found)}
 
 
 def _latest() -> QuerySet[Result]:

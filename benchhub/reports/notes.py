@@ -26,9 +26,7 @@ def notes(group: Group, runs: Sequence[Run]) -> list[Note]:
 
 
 def _own(of: SystemCurve, group: Group, runs: Sequence[Run]) -> list[Run]:
-    measuring = [
-        run for run in runs if run.kind == Run.Kind.MEASURE and run.system_id == of.system.pk and not run.set_aside_at
-    ]
+    measuring = [run for run in runs if run.kind == Run.Kind.MEASURE and run.system_id == of.system.pk]
     return [run for run in measuring if run.protocol_id == group.protocol_digest]
 
 

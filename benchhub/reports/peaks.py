@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from benchhub.analysis import curve, peak, ratio, turns
 from benchhub.analysis.curve import Curve
 from benchhub.analysis.peak import Levels, PeakRatio, SelectedPeak
+from benchhub.analysis.ratio import Claim
 
 EDGES = {
     "": "",
@@ -17,12 +18,12 @@ EDGES = {
 }
 
 
-def sentence(one: Curve, baseline: Curve, name: str, baseline_name: str) -> str:
-    """How the two peaks compare without the bias of picking the best; empty where repeats are too few for that, or
+def claim(one: Curve, baseline: Curve, name: str, baseline_name: str) -> Claim | None:
+    """How the two peaks compare without the bias of picking the best; None where repeats are too few for that, or
     not independent.
     """
     if why_withheld(one, baseline):
-        return ""
+        return None
     return of_levels(peak.of_curve(one), peak.of_curve(baseline), name, baseline_name, "at their peaks")
 
 
@@ -32,20 +33,23 @@ def why_withheld(one: Curve, baseline: Curve) -> str:
     return curve.why_withheld(one, baseline) or in_a_row
 
 
-def of_levels(one: Levels, baseline: Levels, name: str, baseline_name: str, where: str) -> str:
+def of_levels(one: Levels, baseline: Levels, name: str, baseline_name: str, where: str) -> Claim | None:
     ours, theirs = peak.selected(one), peak.selected(baseline)
     if ours is None or theirs is None:
-        return ""
-    found = _ratio_words(peak.ratio(ours, theirs), name, baseline_name, where)
+        return None
+    found = _ratio_claim(peak.ratio(ours, theirs), name, baseline_name, where)
     repeats = f"{ours.n}" if ours.n == theirs.n else f"{ours.n} and {theirs.n}"
-    return f"{found}, {repeats} repeats. {name} peaks {place(ours, one)}, {baseline_name} {place(theirs, baseline)}."
+    places = f"{name} peaks {place(ours, one)}, {baseline_name} {place(theirs, baseline)}"
+    return Claim(found.found, f"{found.rest}, {repeats} repeats. {places}.")
 
 
-def _ratio_words(of: PeakRatio, name: str, baseline_name: str, where: str) -> str:
+def _ratio_claim(of: PeakRatio, name: str, baseline_name: str, where: str) -> Claim:
     bounds = f"between {ratio.number(of.low)} and {ratio.number(of.high)}"
     if of.tells_apart:
-        return f"{where.capitalize()} {name} gives {ratio.times(of.value)} the throughput of {baseline_name}, {bounds}"
-    return f"{where.capitalize()} {name} and {baseline_name} are not distinguishable: {ratio.times(of.value)}, {bounds}"
+        found = f"{where.capitalize()} {name} gives {ratio.times(of.value)} the throughput of {baseline_name}"
+        return Claim(found, f", {bounds}")
+    found = f"{where.capitalize()} {name} and {baseline_name} are not distinguishable"
+    return Claim(found, f": {ratio.times(of.value)}, {bounds}")
 
 
 def place(of: SelectedPeak, levels: Levels) -> str:

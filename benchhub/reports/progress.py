@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchhub.bench.models import Run
-from benchhub.bench.progress import seconds_left
+from benchhub.bench.progress import counted, seconds_left
 from benchhub.bench.states import ACTIVE, State
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Counts of runs, and the estimate of what is left."""
+    """Counts of runs of all kinds, and the estimate of what is left; `planned_kinds` and `done_kinds` are by kind."""
 
     planned: int
     ended: int
@@ -21,12 +21,23 @@ class Progress:
     unsuccessful: int
     cancelled: int
     remaining_s: float
+    planned_kinds: Mapping[str, int]
+    done_kinds: Mapping[str, int]
     cancelling: int = 0
 
     @property
     def done(self) -> int:
         """Those that ended by themselves: what a person cancelled is counted apart."""
         return self.ended - self.cancelled
+
+    @property
+    def words(self) -> str:
+        """'3 of 16 runs and 2 of 2 loads', of those that ended by themselves."""
+        return counted(self.planned_kinds, self.done_kinds)
+
+    @property
+    def planned_words(self) -> str:
+        return counted(self.planned_kinds)
 
     @property
     def is_live(self) -> bool:
@@ -42,5 +53,7 @@ def progress(runs: Sequence[Run]) -> Progress:
         unsuccessful=states[State.FAILED] + states[State.LOST],
         cancelled=states[State.CANCELLED],
         remaining_s=seconds_left(runs),
+        planned_kinds=Counter(run.kind for run in runs),
+        done_kinds=Counter(run.kind for run in runs if run.is_final and run.state != State.CANCELLED),
         cancelling=sum(bool(run.cancel_asked_at) and not run.is_final for run in runs),
     )

@@ -65,6 +65,19 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     totals: tuple[tuple[Cell, ...], ...] = ()
 
+    @property
+    def labelled(self) -> list[list[tuple[str, Cell]]]:
+        return self._labelled(self.rows)
+
+    @property
+    def labelled_totals(self) -> list[list[tuple[str, Cell]]]:
+        return self._labelled(self.totals)
+
+    def _labelled(self, rows: Iterable[Iterable[Cell]]) -> list[list[tuple[str, Cell]]]:
+        """Each cell with the title of its column: on a phone it stands beside it."""
+        titles = [column.title for column in self.columns]
+        return [list(zip(titles, row, strict=True)) for row in rows]
+
     def csv(self) -> str:
         text = StringIO()
         writer = csv.writer(text)

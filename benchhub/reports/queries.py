@@ -6,23 +6,45 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
-from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+)
 from django.db.models.functions import Coalesce
 
-from benchhub.bench.models import Experiment, ExperimentSystem, Protocol, Run, System
+from benchhub.bench.models import Experiment, ExperimentSystem, Growth, Protocol, Run, System
 from benchhub.bench.states import FINAL, State
+
+GROWS_ON = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
+IS_OVER = Q(run_count=F("ended_count"), grows_on=False)
+MEASURING = Q(kind=Run.Kind.MEASURE)
 
 
 def experiments() -> QuerySet[Experiment]:
-    """Each with its systems' labels, and counts of its runs: all, ended, failed, cancelled, waiting. To be narrowed."""
+    """Each with its systems' labels, and counts of its runs of all kinds: all, ended, failed, cancelled, waiting.
+
+    Of runs that measure: all, and those that ended by themselves. `grows_on`: more runs may be planned, also where
+    none is left at this moment. To be narrowed.
+    """
     return Experiment.objects.select_related("workload").annotate(
         system_labels=_system_labels(),
         run_count=_run_count(Q()),
         ended_count=_run_count(Q(state__in=FINAL)),
         bad_count=_run_count(Q(state__in=[State.FAILED, State.LOST])),
         cancelled_count=_run_count(Q(state=State.CANCELLED)),
-        done_count=F("ended_count") - F("cancelled_count"),
+        measure_count=_run_count(MEASURING),
+        done_count=_run_count(MEASURING & Q(state__in=FINAL) & ~Q(state=State.CANCELLED)),
         waiting_count=_run_count(Q(state=State.QUEUED)),
+        grows_on=ExpressionWrapper(GROWS_ON, BooleanField()),
     )
 
 

@@ -9,7 +9,7 @@ from benchhub.bench import aside, testdata
 from benchhub.bench.models import Run
 from benchhub.catalog.models import Hardware
 
-from . import curves, exports, queries
+from . import curves, exports, queries, verdicts
 
 pytestmark = pytest.mark.django_db
 
@@ -56,6 +56,18 @@ def test_a_run_set_aside_leaves_the_curve_and_its_spread_and_comes_back(runs, ad
     assert aside.put_back(Run.objects.get(pk=runs[2].pk), ada)
     assert curve_of(experiment).curve.levels[0].throughput.n == 3
     assert curve_of(experiment).aside == ()
+
+
+def test_a_run_set_aside_has_a_result_and_the_verdict_on_its_curve_does_not_call_it_lost(runs, ada):
+    experiment = runs[0].experiment
+
+    def codes():
+        return verdicts.of_curve(list(verdicts.with_counts(queries.runs(experiment)))).codes
+
+    aside.set_aside(runs[2], ada, "A backup ran.")
+    assert "runs-lost" not in codes()
+    testdata.ended(testdata.make_run(experiment, runs[0].system, 8, 4), "failed")
+    assert "runs-lost" in codes()
 
 
 def test_who_did_it_when_and_why_stays_in_the_history_whatever_is_done_later(runs, ada):

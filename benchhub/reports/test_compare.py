@@ -34,7 +34,7 @@ def test_a_comparison_takes_the_same_queries_however_many_runs_there_are(
 
 def test_the_page_says_first_what_was_found_and_how_sure_it_is(reader, experiment, systems):
     said = (
-        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients "
+        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients</b> "
         "(range of repeats 1.08 to 1.16, 2 repeats each): no interval below 3 repeats."
     )
     response = reader.get(both(experiment, systems))
@@ -185,7 +185,8 @@ def test_doubts_of_runs_and_missing_results_are_gathered(reader, experiment, sys
     testdata.succeeded(testdata.make_run(experiment, systems[0], 16, 1), 800.0, doubts=doubt)
     testdata.ended(testdata.make_run(experiment, systems[0], 16, 2), "failed", "it broke")
     response = reader.get(both(experiment, systems))
-    assertContains(response, "The client may be the limit. (at 16 clients)")
+    assertContains(response, "The client may be the limit.")
+    assertContains(response, "PostgreSQL 16 at 16 clients")
     assertContains(response, "1 of 6 runs ended without a result; no point comes of that.")
     assertNotContains(response, "cancelled.")
     testdata.ended(testdata.make_run(experiment, systems[0], 16, 3), "cancelled", "ada cancelled it")
@@ -234,17 +235,37 @@ def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_tw
 
 def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, systems):
     page = both(experiment, systems)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>4 doubts</summary>')
-    more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(2)]
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts" open><summary>2 doubts</summary>')
+    more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(3)]
     testdata.succeeded(testdata.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
-    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>6 doubts</summary>')
+    assertContains(reader.get(page), '<details class="doubt-list" id="doubts"><summary>5 doubts</summary>')
+
+
+def test_a_doubt_about_both_curves_is_said_once_with_the_two(reader, experiment, systems):
+    said = "Fewer than 3 repeats at every level: no interval, and no test."
+    curves = (
+        '<span class="one"><span class="key key-0"></span>PostgreSQL 16,</span> '
+        '<span class="one"><span class="key key-1"></span>PostgreSQL 18</span> '
+    )
+    response = reader.get(both(experiment, systems))
+    assertContains(response, f'<li>{said}<span class="under">{curves}</span></li>', count=1)
+    assertContains(response, f"<li><b>Doubtful:</b> {curves}</li>", count=1)
+
+
+def test_only_what_the_repeats_bear_out_is_in_bold(reader, experiment, repeated, systems):
+    tested = reader.get(both(repeated, systems))
+    assertContains(tested, "<b>PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients</b>, between")
+    single = testdata.make_experiment(systems, name="Once")
+    for system in systems:
+        testdata.succeeded(testdata.make_run(single, system, 8, 1), 1000.0)
+    assertNotContains(reader.get(both(single, systems)), "<b>PostgreSQL 18 gives")
 
 
 def test_from_three_repeats_on_the_page_tests_and_says_it_plainly(reader, repeated, systems):
     response = reader.get(both(repeated, systems))
     assertContains(
         response,
-        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients, between 1.11 and 1.13, "
+        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients</b>, between 1.11 and 1.13, "
         "5 repeats each.",
     )
     assertContains(response, "it tells the two apart at 2 of them.")

@@ -53,6 +53,7 @@ def test_the_90th_percentile_of_each_type_is_that_of_the_highest_load(reader, ta
     assertContains(response, "90th percentile of response times by type, at 32 clients")
     first, second = figure(response, "types")["data"]
     assert (first["x"], first["y"], second["y"]) == (["update<br>location"], [3.0], [1.0])
+    assertContains(response, "Too few were logged, or none was run, for each system to have: GET_SUBSCRIBER_DATA, ")
     rows = rows_of(reader.get(both(tatp, systems, csv="types")))
     assert [(row["Type"], row["90th percentile, ms"]) for row in rows] == [
         ("UPDATE_LOCATION", "3.0"),

@@ -46,6 +46,22 @@ def test_systems_differ_in_marker_and_dash_and_not_in_colour_alone():
     assert "color" not in first["line"]
 
 
+def test_runs_stand_beside_the_bar_of_their_level_each_system_to_its_own_side():
+    first, _, second, _ = throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])["data"]
+    assert (first["marker"]["angle"], second["marker"]["angle"]) == (90, -90)
+    assert first["marker"]["standoff"] == [9, 9, 9, 9]
+
+
+def test_a_run_that_is_alone_at_its_level_stands_on_its_median():
+    repeats, _ = throughput_figure([of_system(0, [(1, 100.0), (8, 500.0), (8, 400.0)])])["data"]
+    assert repeats["marker"]["standoff"] == [0, 9, 9]
+
+
+def test_a_triangle_points_up_though_it_is_turned_aside():
+    trace = throughput_figure([of_system(3, VALUES)])["data"][0]
+    assert (trace["marker"]["symbol"], trace["marker"]["angle"]) == ("triangle-right-open", -90)
+
+
 def test_a_few_levels_far_apart_are_ticks_of_a_logarithmic_axis_and_many_are_not():
     few = throughput_figure([of_system(0, VALUES)])["layout"]["xaxis"]
     assert (few["type"], few["tickvals"], few["ticktext"]) == ("log", [1, 8], ["1", "8"])

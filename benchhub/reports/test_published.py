@@ -44,7 +44,7 @@ def tables(response):
     """Title -> rows of cells as text, of each table with figures."""
     found = {}
     for part in response.content.decode().split("<h3>")[1:]:
-        if '<table class="printed">' in part:
+        if '<table class="printed stack bare">' in part:
             rows = re.findall(r"<tr>(.*?)</tr>", part[: part.index("</table>")], re.DOTALL)
             found[unescape(part[: part.index("</h3>")])] = [texts(row, "td") for row in rows[1:]]
     return found

@@ -10,7 +10,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testdata
-from benchhub.bench.models import Protocol
+from benchhub.bench.models import Growth, Protocol
 from benchhub.catalog.models import LicenceModel, ListPrice
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +60,21 @@ def test_the_list_shows_progress_and_failures(reader, experiment, systems):
     assertContains(response, "PostgreSQL 16; PostgreSQL 18")
     assertContains(response, "every 5s")
     assertNotContains(response, "make demo")
+
+
+def test_a_plan_that_grows_has_not_ended_before_it_says_so(reader, experiment, systems):
+    searching = testdata.make_experiment(systems[:1], name="Searching", grows="peak", most_runs=12)
+    assertContains(reader.get(f"{LIST}?state=queued"), "Searching")
+    run = testdata.make_run(searching, systems[0], 8, 1)
+    testdata.succeeded(run, 990.0)
+    assertContains(reader.get(f"{LIST}?state=running"), "Searching")
+    assertNotContains(reader.get(f"{LIST}?state=ended"), "Searching")
+    growth = Growth.objects.create(experiment=searching)
+    assertContains(reader.get(f"{LIST}?state=running"), '<span class="state state-running">under way</span>')
+    growth.stopped = Growth.Stopped.KNOWN
+    growth.save()
+    assertContains(reader.get(f"{LIST}?state=ended"), "Searching")
+    assertNotContains(reader.get(f"{LIST}?state=running"), "Searching")
 
 
 def test_a_list_of_ended_experiments_does_not_refresh_itself(reader, experiment):

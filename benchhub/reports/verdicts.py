@@ -28,11 +28,15 @@ def with_counts(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 
 def of_curve(runs: Sequence[Run]) -> Verdict:
-    """The verdict on the measuring runs of one system in one experiment, each from `with_counts`."""
-    points = {run.pk: _facts(run) for run in runs if is_point(run, run.protocol_id)}
+    """The verdict on the measuring runs of one system in one experiment, each from `with_counts`.
+
+    Those that a person set aside have a result, and count neither for it nor against it.
+    """
+    counting = [run for run in runs if not run.set_aside_at]
+    points = {run.pk: _facts(run) for run in counting if is_point(run, run.protocol_id)}
     verdicts = {pk: verdict.of_doubts(facts.doubts) for pk, facts in points.items()}
-    ended = sum(run.is_final and run.state != State.CANCELLED for run in runs)
-    return verdict.of_curve(CurveFacts(points, len(runs), ended - len(points), verdicts))
+    ended = sum(run.is_final and run.state != State.CANCELLED for run in counting)
+    return verdict.of_curve(CurveFacts(points, len(counting), ended - len(points), verdicts))
 
 
 def _facts(run: Run) -> RunFacts:

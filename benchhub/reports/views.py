@@ -11,7 +11,7 @@ from . import experiment_page, exports, home_page, queries, sweeps
 EXPERIMENT_COLUMNS = (
     Column("name", "Experiment", ("name",)),
     Column("state", "State"),
-    Column("progress", "Progress", ("done_count", "run_count")),
+    Column("progress", "Progress", ("done_count", "measure_count")),
     Column("workload", "Workload", ("workload__name",)),
     Column("systems", "Systems", ("system_labels",)),
     Column("created", "Created", ("created_at",)),
@@ -21,9 +21,9 @@ EXPERIMENT_FILTERS = (
         "state",
         "State",
         {
-            "queued": ("queued", Q(waiting_count=F("run_count"))),
-            "running": ("under way", Q(run_count__gt=F("ended_count"), waiting_count__lt=F("run_count"))),
-            "ended": ("ended", Q(run_count=F("ended_count"))),
+            "queued": ("queued", Q(waiting_count=F("run_count")) & ~queries.IS_OVER),
+            "running": ("under way", Q(waiting_count__lt=F("run_count")) & ~queries.IS_OVER),
+            "ended": ("ended", queries.IS_OVER),
             "failed": ("with failed or lost runs", Q(bad_count__gt=0)),
         },
     ),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from runners.tools.base import Tool
+from runners.tools.base import UNREADABLE, Tool
 from runners.tools.pgbench import Pgbench
 from runners.tools.pgbench_log import choose_sampling_rate
 from runners.tools.sysbench import Sysbench
 from runners.tools.tatp import Tatp
 
-__all__ = ["TOOLS", "Tool", "choose_sampling_rate", "get"]
+__all__ = ["TOOLS", "UNREADABLE", "Tool", "choose_sampling_rate", "get"]
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
     {

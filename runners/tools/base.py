@@ -12,6 +12,9 @@ from typing import Any, Protocol
 
 from runners.contract import Outputs, RunResult, RunSpec
 
+# What a parser may raise on outputs that make no sense: they come from machines and people that may be wrong.
+UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
 
 class Tool(Protocol):
     @property
@@ -23,7 +26,8 @@ class Tool(Protocol):
 
     @property
     def unit(self) -> str:
-        """The unit of the tool's throughput, whose measure has its name in small letters.
+        """The unit of the tool's throughput. The measure and the series have its name in small letters; the series of
+        a warm-up has "warmup_" before it.
 
         Curves of unlike units are never compared.
         """
@@ -61,6 +65,12 @@ class Tool(Protocol):
 
     def reduce_command(self, spec: RunSpec) -> str:
         """Return the command that then makes large outputs small; empty where there is nothing to do."""
+
+    def throughput_command(self, spec: RunSpec) -> str:
+        """Return the command that prints the throughput of what was left and reduced, for those without BenchHub.
+
+        Empty where the load generator prints it itself.
+        """
 
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         """Return what an attempt measured. Outputs that make no sense are a failed result, not an error."""

@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from runners.contract import Histogram
 
-ENCODING_VERSION = 1
 SAMPLES_ABOVE_PERCENTILE = 10
 
 Bin = tuple[int, int]
@@ -95,34 +93,4 @@ def merge(name: str, histograms: Sequence[Histogram]) -> Histogram:
         min_us=min((histogram.min_us for histogram in filled), default=0),
         max_us=max((histogram.max_us for histogram in filled), default=0),
         sampling_rate=rates.pop(),
-    )
-
-
-def encode(histogram: Histogram) -> dict[str, Any]:
-    """Return the histogram as plain numbers and lists that JSON can carry; a bin is [lower, width, count]."""
-    bins = zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True)
-    return {
-        "version": ENCODING_VERSION,
-        "name": histogram.name,
-        "bins": [[lower, upper - lower, count] for lower, upper, count in bins],
-        "sum_us": histogram.sum_us,
-        "min_us": histogram.min_us,
-        "max_us": histogram.max_us,
-        "sampling_rate": histogram.sampling_rate,
-    }
-
-
-def decode(encoded: Mapping[str, Any]) -> Histogram:
-    """Return what `encode` was given. Raises ValueError for a version that is not known here."""
-    if encoded["version"] != ENCODING_VERSION:
-        raise ValueError(f"A histogram of version {encoded['version']} cannot be read by this release.")
-    return Histogram(
-        name=encoded["name"],
-        lower_us=tuple(lower for lower, _, _ in encoded["bins"]),
-        upper_us=tuple(lower + width for lower, width, _ in encoded["bins"]),
-        counts=tuple(count for _, _, count in encoded["bins"]),
-        sum_us=encoded["sum_us"],
-        min_us=encoded["min_us"],
-        max_us=encoded["max_us"],
-        sampling_rate=encoded["sampling_rate"],
     )

@@ -65,6 +65,10 @@ class Pgbench:
     def reduce_command(self, spec: RunSpec) -> str:
         return pgbench_command.reduce_command(spec)
 
+    def throughput_command(self, spec: RunSpec) -> str:
+        del spec
+        return ""
+
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
@@ -226,8 +230,8 @@ def _percentile_remarks(reduction: Reduction | None, histograms: tuple[Histogram
 def _sampling_remark(rate: float) -> str:
     every = round(1 / rate)
     if abs(every * rate - 1) < 1e-6:
-        return f"percentiles from 1 of {every:,} transactions"
-    return f"percentiles from {rate:.2%} of transactions"
+        return f"Percentiles are from 1 of {every:,} transactions."
+    return f"Percentiles are from {rate:.2%} of transactions."
 
 
 def _doubts(reduction: Reduction | None) -> tuple[Doubt, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from runners.contract import RunSpec
 from runners.tools.pgbench_parameters import Parameters, version_of
+from runners.tools.shell import program
 
 DESCRIBES_SINCE = (11,)
 META_COMMAND = re.compile(r"[ \t\r\f\v]*\\(?:\\[ \t]*\r?\n|[^\n])*")
@@ -57,11 +58,17 @@ def _one_line(pieces: list[str]) -> str:
 
 
 def described(text: str, query_mode: str, variables: Mapping[str, object]) -> str:
-    """The script as psql is to describe it: every statement begins on its own line of the script."""
+    """The script as psql is to describe it: every statement begins on its own line of the script.
+
+    A statement with a backslash is left out: psql has commands that run programs on the driver, and what pgbench sends
+    as text (a variable's value, a comment in a comment) might become one of them here.
+    """
     lines: list[str] = []
     for line, statement in statements(text):
-        lines += [""] * (line - 1 - len(lines))
         filled = _filled(statement, query_mode, variables)
+        if "\\" in filled:
+            continue
+        lines += [""] * (line - 1 - len(lines))
         if len(lines) >= line:
             lines[-1] += f" \\\\ {filled} \\gdesc"
         else:
@@ -83,10 +90,9 @@ def check_command(spec: RunSpec, parameters: Parameters) -> str:
     The scripts lie in the current folder.
     """
     names = [f"script_{number}.sql" for number in range(len(parameters.scripts))]
-    program = shlex.quote(f"{spec.bin_directory.rstrip('/')}/pgbench")
     files = " ".join(f"-f {name}" for name in names)
     # A folder that is not there: with the scripts in order, pgbench fails for want of a server.
-    parsed = f'PGHOST="$(pwd)/nowhere" {program} -n -t 1 {files} 2>&1'
+    parsed = f'PGHOST="$(pwd)/nowhere" {program(spec, "pgbench")} -n -t 1 {files} 2>&1'
     parts = [f"said=$({parsed} | {_sentence('script', r'')} | head -n 1)"]
     if version_of(spec.tool_version) >= DESCRIBES_SINCE:
         parts += [_described_command(spec, parameters, number) for number in range(len(names))]
@@ -95,8 +101,7 @@ def check_command(spec: RunSpec, parameters: Parameters) -> str:
 
 def _described_command(spec: RunSpec, parameters: Parameters, number: int) -> str:
     text = described(parameters.scripts[number].text, parameters.query_mode, parameters.variables or {})
-    psql = shlex.quote(f"{spec.bin_directory.rstrip('/')}/psql")
-    run = f"{psql} -X -q -A -t -w -v VERBOSITY=verbose -f described_{number}.sql 2>&1 > /dev/null"
+    run = f"{program(spec, 'psql')} -X -q -A -t -w -v VERBOSITY=verbose -f described_{number}.sql 2>&1 > /dev/null"
     return f"""\
 printf '%s' {shlex.quote(text)} > described_{number}.sql
 [ -n "$said" ] || said=$({run} | {_sentence("described", "ERROR:  42601: ")} | head -n 1)

@@ -21,6 +21,7 @@ from runners.tools.pgbench_parameters import (
     init_digest,
     version_of,
 )
+from runners.tools.shell import program, psql, verified
 
 KEPT_LOG_CAP_BYTES = 1024 * 1024
 INIT_MARK = "BenchHub init "
@@ -57,7 +58,7 @@ FROM pg_class WHERE oid = 'pgbench_branches'::regclass"""
 def load_command(spec: RunSpec) -> str:
     """Return the command that makes the data set and then vacuums and analyses it."""
     parameters = check(spec)
-    words = [_program(spec, "pgbench"), "-i", "-n", "-q", "-s", str(parameters.scale)]
+    words = [program(spec, "pgbench"), "-i", "-n", "-q", "-s", str(parameters.scale)]
     words += ["-F", str(parameters.fillfactor)] if parameters.fillfactor != 100 else []
     words += ["--foreign-keys"] if parameters.foreign_keys else []
     words += ["--unlogged-tables"] if parameters.unlogged else []
@@ -67,9 +68,9 @@ def load_command(spec: RunSpec) -> str:
             f"--partition-method={parameters.partition_method}",
         ]
     mark = f"COMMENT ON TABLE pgbench_branches IS '{INIT_MARK}{init_digest(parameters)}'"
-    inits = [_psql(spec, statements) for statements in (parameters.init, mark)] if parameters.init else []
+    inits = [psql(spec, statements) for statements in (parameters.init, mark)] if parameters.init else []
     # One statement per psql: VACUUM runs in no transaction, and old psql keeps only the last of several -c.
-    vacuums = [_psql(spec, f"VACUUM ANALYZE {table}") for table in TABLES]
+    vacuums = [psql(spec, f"VACUUM ANALYZE {table}") for table in TABLES]
     return " &&\n".join([" ".join(words), *inits, *vacuums]) + "\n"
 
 
@@ -79,28 +80,13 @@ def verify_command(spec: RunSpec) -> str:
     Custom scripts are checked too: 1 as well where one cannot be read.
     """
     parameters = check(spec)
-    expected = shlex.quote(_expected(parameters))
     checked = f"""\
 if [ "$rc" -eq 0 ]; then
 {_write_scripts(parameters)}{{
 {check_command(spec, parameters)}}} || rc=1
 fi
 """
-    return f"""\
-rc=0
-found=$({_psql(spec, FOUND_QUERY)} 2>&1) || rc=$?
-first=$(printf '%s\\n' "$found" | head -n 1)
-case $rc in
-0)  if [ "$found" != {expected} ]; then
-        printf 'The data set is not the one asked for: found "%s", expected "%s".\\n' "$found" {expected} >&2
-        rc=1
-    fi ;;
-1)  printf 'There is no pgbench data set: %s\\n' "$first" >&2 ;;
-*)  printf 'The server cannot be asked for its data set: %s\\n' "$first" >&2
-    rc=2 ;;
-esac
-{checked if parameters.scripts else ""}(exit "$rc")
-"""
+    return verified(spec, "pgbench", FOUND_QUERY, _expected(parameters), checked if parameters.scripts else "")
 
 
 def _expected(parameters: Parameters) -> str:
@@ -147,18 +133,10 @@ rc=0
 """
 
 
-def _program(spec: RunSpec, name: str) -> str:
-    return shlex.quote(f"{spec.bin_directory.rstrip('/')}/{name}")
-
-
-def _psql(spec: RunSpec, statement: str) -> str:
-    return f"{_program(spec, 'psql')} -X -q -A -t -w -v ON_ERROR_STOP=1 -c {shlex.quote(statement)}"
-
-
 def _run_words(spec: RunSpec, parameters: Parameters, duration_s: int) -> list[str]:
     """Return pgbench's command line without logging, its words quoted."""
     version = version_of(spec.tool_version)
-    words = [_program(spec, "pgbench"), "-n", "-c", str(spec.clients), "-j", str(spec.threads)]
+    words = [program(spec, "pgbench"), "-n", "-c", str(spec.clients), "-j", str(spec.threads)]
     words += ["-T", str(duration_s), "-M", parameters.query_mode]
     words += ["-P", "1"] if version >= (9, 4) else []
     words += ["-C"] if parameters.connect_each else []

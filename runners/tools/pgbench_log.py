@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from runners.contract import Histogram
@@ -107,44 +107,6 @@ class Reduction:
     def transactions(self) -> int:
         """Transactions that were logged with their latency."""
         return sum(self.bins.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Transaction:
-    """One line of a per-transaction log. Without a latency it is of another `kind` than "processed"."""
-
-    client: int
-    number: int
-    kind: str
-    latency_us: int | None
-    script: int
-    epoch_s: float
-    lag_us: int | None
-    retries: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class AggregateRow:
-    """One line of an aggregated log (`--aggregate-interval`); None is what this layout has no column for."""
-
-    epoch_s: int
-    transactions: int
-    sum_us: int
-    sum_of_squares_us2: int
-    min_us: int
-    max_us: int
-    lag_sum_us: int | None = None
-    lag_sum_of_squares_us2: int | None = None
-    lag_min_us: int | None = None
-    lag_max_us: int | None = None
-    skipped: int | None = None
-    retried: int | None = None
-    retries: int | None = None
-    serialization_failures: int | None = None
-    deadlock_failures: int | None = None
-
-
-AGGREGATE_COLUMNS = (6, 10, 11, 15)
 
 
 def choose_sampling_rate(expected_tps: float, duration_s: float, cap_bytes: int = LOG_CAP_BYTES) -> float:
@@ -259,41 +221,3 @@ def script_histogram(reduction: Reduction, script: int, sampling_rate: float) ->
         max_us=totals.max_us,
         sampling_rate=sampling_rate,
     )
-
-
-def transactions(lines: Iterable[bytes], *, rate_limited: bool, retries: bool) -> Iterator[Transaction]:
-    """Yield the transactions of a per-transaction log; lines that are cut off are left out.
-
-    The seventh column is the schedule lag of a run with -R, or else, from 15 on, the retries of a run whose
-    --max-tries is not 1: only the command line tells which, so the caller says it.
-    """
-    for line in lines:
-        columns = line.split()
-        kind = _kind(columns)
-        if kind != UNREADABLE and len(columns) == 6 + rate_limited + retries:
-            yield _transaction(columns, kind, rate_limited, retries)
-
-
-def _transaction(columns: list[bytes], kind: str, rate_limited: bool, retries: bool) -> Transaction:
-    return Transaction(
-        client=int(columns[0]),
-        number=int(columns[1]),
-        kind=kind,
-        latency_us=int(columns[2]) if kind == PROCESSED else None,
-        script=int(columns[3]),
-        epoch_s=int(columns[4]) + int(columns[5]) / 1e6,
-        lag_us=int(columns[6]) if rate_limited else None,
-        retries=int(columns[-1]) if retries else None,
-    )
-
-
-def aggregate_rows(lines: Iterable[bytes]) -> Iterator[AggregateRow]:
-    """Yield the rows of an aggregated log; what is cut off, or has another number of columns, is left out.
-
-    6 columns: 9.3 to 14. 10: with -R. 11: with -R and -L. 15: always from 15 on. pgbench itself leaves out
-    the last interval when it is not full.
-    """
-    for line in lines:
-        columns = line.split()
-        if len(columns) in AGGREGATE_COLUMNS and all(column.isdigit() for column in columns):
-            yield AggregateRow(*map(int, columns))

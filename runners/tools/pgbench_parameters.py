@@ -93,7 +93,7 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
     _check_data_set(checked)
     _check_load(checked)
     _check_scripts(checked)
-    _check_init(checked.init)
+    check_init(checked.init)
     return checked
 
 
@@ -143,7 +143,12 @@ def _check_load(parameters: Parameters) -> None:
         raise ValueError(f"The latency limit must be 0 (none) or more, not {parameters.latency_limit_ms}.")
     if parameters.max_tries < 1:
         raise ValueError(f"A transaction needs at least 1 try, not {parameters.max_tries}.")
-    for name, value in (parameters.variables or {}).items():
+    check_variables(parameters.variables or {})
+
+
+def check_variables(variables: Mapping[str, Any]) -> None:
+    """Raise ValueError, with one sentence, for names or values that pgbench cannot take."""
+    for name, value in variables.items():
         if not VARIABLE_NAME.fullmatch(name) or "\0" in str(value):
             raise ValueError(f"{name!r} cannot be a variable of pgbench; use letters, digits and underscores.")
 
@@ -154,20 +159,36 @@ def _check_scripts(parameters: Parameters) -> None:
         raise ValueError(f"pgbench has no script {parameters.script!r}; choose one of: {', '.join(known)}.")
     if (parameters.script == CUSTOM) != bool(parameters.scripts):
         raise ValueError('Custom scripts go with the script "custom", and it needs at least one of them.')
-    for script in parameters.scripts:
-        _check_script(script)
+    for number, script in enumerate(parameters.scripts, start=1):
+        check_text(number, script.text)
+        _check_weight(script.weight)
 
 
-def _check_script(script: Script) -> None:
-    if not isinstance(script.text, str) or not script.text.strip() or "\0" in script.text:
+def check_text(number: int, text: Any) -> None:
+    """Raise ValueError, with one sentence, for what is no script or runs commands on the driver."""
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise ValueError("A custom script must be text, not empty and without NUL characters.")
-    if isinstance(script.weight, bool) or not isinstance(script.weight, int) or script.weight < 1:
-        raise ValueError(f"The weight of a custom script must be a whole number from 1, not {script.weight!r}.")
-    if SHELL_COMMAND.search(CONTINUED.sub("", script.text)):
-        raise ValueError(r"A custom script may not contain \shell or \setshell: they run commands on the driver.")
+    if found := SHELL_COMMAND.search(CONTINUED.sub("", text)):
+        where = f"Script {number}, line {_line_without_continuations(text, found.start())}"
+        raise ValueError(f"{where}: \\shell and \\setshell run commands on the driver; take them out.")
 
 
-def _check_init(init: Any) -> None:
+def _line_without_continuations(text: str, at: int) -> int:
+    """The line, from 1, of a place in the text that CONTINUED has been taken out of."""
+    for gap in CONTINUED.finditer(text):
+        if gap.start() > at:
+            break
+        at += len(gap[0])
+    return text.count("\n", 0, at) + 1
+
+
+def _check_weight(weight: Any) -> None:
+    if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
+        raise ValueError(f"The weight of a custom script must be a whole number from 1, not {weight!r}.")
+
+
+def check_init(init: Any) -> None:
+    """Raise ValueError, with one sentence, for what is no SQL for the server."""
     if not isinstance(init, str) or "\0" in init:
         raise ValueError("The init script must be text, without NUL characters.")
     if re.search(r"^\s*\\", init, re.MULTILINE):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -16,8 +15,9 @@ from typing import Any
 from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools.histogram import percentile_us
 from runners.tools.pgbench_output import text_of
+from runners.tools.shell import psql, verified
 
-PARSER = "sysbench/1"
+PARSER = "sysbench/2"
 SCRIPTS = ("oltp_read_write", "oltp_point_select")
 DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto", "zipfian")
 MOST_TABLES, MOST_ROWS = 1_000, 1_000_000_000
@@ -37,6 +37,7 @@ REPORT: tuple[tuple[str, str, str], ...] = (
     ("latency_max_ms", "ms", rf"max:\s+{NUMBER}$"),
     ("latency_sum_ms", "ms", rf"sum:\s+{NUMBER}$"),
     ("measured_s", "s", rf"total time:\s+{NUMBER}s$"),
+    ("reported_clients", "clients", r"Number of threads: (\d+)$"),
 )
 PRINTED_PERCENTILE = re.compile(rf"^\s*(\d+)th percentile:\s+{NUMBER}$", re.MULTILINE)
 INTERVAL = re.compile(rf"^\[ (\d+)s \] thds: \d+ tps: {NUMBER} qps: {NUMBER} .*err/s: {NUMBER} ", re.MULTILINE)
@@ -101,18 +102,15 @@ class Sysbench:
 
     def load_command(self, spec: RunSpec) -> str:
         parameters = read(spec.parameters)
-        vacuums = [_psql(spec, f"VACUUM ANALYZE {table}") for table in _tables(parameters)]
+        vacuums = [psql(spec, f"VACUUM ANALYZE {table}") for table in _tables(parameters)]
         steps = [_sysbench(parameters, "cleanup"), f"{_sysbench(parameters, 'prepare')} --threads=1", *vacuums]
         return f"{PRESENT} &&\n" + " &&\n".join(steps) + "\n"
 
     def verify_command(self, spec: RunSpec) -> str:
         parameters = read(spec.parameters)
         rows = " || ' ' || ".join(f"(SELECT count(*) || ' up to ' || max(id) FROM {t})" for t in _tables(parameters))
-        expected = shlex.quote(" ".join([f"{parameters.table_size} up to {parameters.table_size}"] * parameters.tables))
-        return f"""\
-{PRESENT} && found=$({_psql(spec, f"SELECT {rows}")} 2>&1) && [ "$found" = {expected} ] ||
-    {{ printf 'There is no data set of sysbench as it was asked for: %s\\n' "${{found:-}}" >&2; (exit 1); }}
-"""
+        expected = " ".join([f"{parameters.table_size} up to {parameters.table_size}"] * parameters.tables)
+        return f"{PRESENT} && {{\n{verified(spec, self.name, f'SELECT {rows}', expected)}}}\n"
 
     def warmup_command(self, spec: RunSpec) -> str:
         return f"{_run(spec, spec.warmup_s)}\n"
@@ -122,6 +120,10 @@ class Sysbench:
         return f"date +%s > started_epoch\n{_run(spec, spec.duration_s)} {further}\n"
 
     def reduce_command(self, spec: RunSpec) -> str:
+        del spec
+        return ""
+
+    def throughput_command(self, spec: RunSpec) -> str:
         del spec
         return ""
 
@@ -155,11 +157,6 @@ def _sysbench(parameters: Parameters, command: str) -> str:
 
 def _run(spec: RunSpec, seconds: int) -> str:
     return f"{_sysbench(read(spec.parameters), 'run')} --threads={spec.clients} --time={seconds}"
-
-
-def _psql(spec: RunSpec, statement: str) -> str:
-    program = shlex.quote(f"{spec.bin_directory.rstrip('/')}/psql")
-    return f"{program} -X -q -A -t -w -v ON_ERROR_STOP=1 -c {shlex.quote(statement)}"
 
 
 # --- what it printed ------------------------------------------------------------------------------------------

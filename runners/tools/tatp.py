@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,6 +38,10 @@ LOAD_S_PER_SUBSCRIBER = 60e-6
 RULE = (
     "MQTh counts by the rule of the original tool: a read that finds nothing counts, a write that is refused "
     "does not. By the strict rule only what found or changed a row counts."
+)
+UNACCEPTED = (
+    "ended in a serialization failure or a deadlock, which TATP does not accept. It runs at READ COMMITTED: see the "
+    "server's default_transaction_isolation."
 )
 WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
 
@@ -105,6 +110,9 @@ class Tatp:
     def reduce_command(self, spec: RunSpec) -> str:
         return tatp_command.reduce_command(spec)
 
+    def throughput_command(self, spec: RunSpec) -> str:
+        return tatp_command.throughput_command(spec)
+
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(spec, outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
@@ -127,6 +135,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     aborted = pgbench_output.abort_reason(outputs.returncode, messages)
     if aborted:
         return failed(aborted)
+    if errors := failed_transactions(messages):
+        return failed(f"{errors:,} transactions {UNACCEPTED}")
     try:
         seconds = read_seconds(messages, _text(outputs, tatp_command.TOLD_FILE))
         before, after = (_state(_text(outputs, name)) for name in (tatp_command.BEFORE_FILE, tatp_command.AFTER_FILE))
@@ -136,6 +146,15 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     if not sum(second.transactions for second in measured):
         return failed("pgbench said nothing of its progress in the measured part.")
     return _succeeded(spec, outputs, seconds, measured, (before, after))
+
+
+def failed_transactions(messages: str) -> int:
+    """Those after which pgbench went on: from 15 on it survives some errors, and counts them nowhere else."""
+    return sum(int(line["failed"] or 0) for line in _progress(messages))
+
+
+def _progress(messages: str) -> list[re.Match[str]]:
+    return [line for line in map(pgbench_output.PROGRESS_LINE.match, messages.splitlines()) if line]
 
 
 def _text(outputs: Outputs, name: str) -> str:
@@ -151,7 +170,7 @@ def _state(text: str) -> State:
 
 def read_seconds(messages: str, told: str) -> list[Second]:
     """Join pgbench's lines of progress with what was told before each. ValueError where they do not belong together."""
-    found = [line for line in map(pgbench_output.PROGRESS_LINE.match, messages.splitlines()) if line]
+    found = _progress(messages)
     parts = list(tatp_log.read_told(told))
     if [float(line["at_s"]) for line in found] != [part.at_s for part in parts]:
         raise ValueError("lines of progress and outcomes do not belong together")
@@ -305,13 +324,13 @@ def _series(
     warmup = [second for second in seconds if second not in measured]
     begun_epoch_s = started_epoch_s + spec.warmup_s
     series = [
-        _line("throughput", "MQTh", begun_epoch_s, [(s.transactions - s.refused) / s.took_s for s in measured]),
+        _line("mqth", "MQTh", begun_epoch_s, [(s.transactions - s.refused) / s.took_s for s in measured]),
         _line("refused_writes", "per s", begun_epoch_s, [s.refused / s.took_s for s in measured]),
         _line("latency_of_all_ms", "ms", begun_epoch_s, [s.latency_ms for s in measured]),
     ]
     if warmup:
         values = [(s.transactions - s.refused) / s.took_s for s in warmup]
-        series.append(_line("throughput_in_warm-up", "MQTh", started_epoch_s, values))
+        series.append(_line("warmup_mqth", "MQTh", started_epoch_s, values))
     return tuple(series)
 
 

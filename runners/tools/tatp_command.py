@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from runners.contract import RunSpec
 from runners.tools import tatp_population as population
+from runners.tools.shell import program, psql, verified
 from runners.tools.tatp_log import REDUCE_AWK, SPLIT_AWK
 from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
 from runners.tools.tatp_scripts import scripts
@@ -56,7 +57,7 @@ fi
 
 def _tables(spec: RunSpec) -> str:
     return f"""\
-{_psql_file(spec)} -f - <<'END_OF_SQL' || exit
+{psql(spec)} -f - <<'END_OF_SQL' || exit
 {population.CREATE_SQL}END_OF_SQL
 """
 
@@ -72,7 +73,7 @@ populate() {{
     while [ "$part" -lt {parts} ]; do
         first=$((part * {PART_SUBSCRIBERS} + 1)) last=$(((part + 1) * {PART_SUBSCRIBERS}))
         [ "$last" -le {parameters.subscribers} ] || last={parameters.subscribers}
-        {_psql_file(spec)} -v first="$first" -v last="$last" -f populate.sql || return
+        {psql(spec)} -v first="$first" -v last="$last" -f populate.sql || return
         echo >> parts.loaded
         echo "progress: $(($(wc -l < parts.loaded))) of {parts} parts of the population are loaded" >&2
         part=$((part + sessions))
@@ -91,7 +92,7 @@ all_ended || exit
 
 def _keys(spec: RunSpec) -> str:
     """Primary keys side by side, then the foreign keys that rest on them, each of which locks two tables."""
-    foreign_keys = "".join(f"{_psql(spec, sql)} || exit\n" for sql in population.FOREIGN_KEYS_SQL)
+    foreign_keys = "".join(f"{psql(spec, sql)} || exit\n" for sql in population.FOREIGN_KEYS_SQL)
     return "".join(
         (
             _progress("the primary keys are made"),
@@ -111,13 +112,13 @@ def _marked(spec: RunSpec, parameters: Parameters) -> str:
     marked = f"COMMENT ON TABLE subscriber IS '{population.mark(parameters)}'"
     return f"""\
 {_progress("the population is checked")}\
-{_psql(spec, population.distributions_sql())} > {DISTRIBUTIONS_FILE} || exit
-{_psql(spec, marked)} || exit
+{psql(spec, population.distributions_sql())} > {DISTRIBUTIONS_FILE} || exit
+{psql(spec, marked)} || exit
 """
 
 
 def _side_by_side(spec: RunSpec, statements: Iterable[str]) -> str:
-    return "".join(f'{_psql(spec, sql)} & pids="$pids $!"\n' for sql in statements) + "all_ended || exit\n"
+    return "".join(f'{psql(spec, sql)} & pids="$pids $!"\n' for sql in statements) + "all_ended || exit\n"
 
 
 def _progress(what: str) -> str:
@@ -130,23 +131,8 @@ def verify_command(spec: RunSpec) -> str:
     It leaves tatp.before: the state of call_forwarding.
     """
     parameters = check(spec)
-    expected = shlex.quote(population.found(parameters))
-    return f"""\
-rc=0
-found=$({_psql(spec, population.FOUND_SQL)} 2>&1) || rc=$?
-first=$(printf '%s\\n' "$found" | head -n 1)
-case $rc in
-0)  if [ "$found" != {expected} ]; then
-        printf 'The data set is not the one asked for: found "%s", expected "%s".\\n' "$found" {expected} >&2
-        rc=1
-    fi ;;
-1)  printf 'There is no TATP data set: %s\\n' "$first" >&2 ;;
-*)  printf 'The server cannot be asked for its data set: %s\\n' "$first" >&2
-    rc=2 ;;
-esac
-[ "$rc" -ne 0 ] || {_state(spec, parameters)} > {BEFORE_FILE} || rc=$?
-(exit "$rc")
-"""
+    before = f'[ "$rc" -ne 0 ] || {_state(spec, parameters)} > {BEFORE_FILE} || rc=$?\n'
+    return verified(spec, "TATP", population.FOUND_SQL, population.found(parameters), before)
 
 
 def measure_command(spec: RunSpec) -> str:
@@ -177,7 +163,7 @@ kill "$teller" && wait "$teller" 2> /dev/null
 
 def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
     seconds = spec.warmup_s + spec.duration_s
-    words = [_program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
+    words = [program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
     words += ["-T", str(seconds), "-P", "1", "-l", "--log-prefix=log/pgbench_log"]
     words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
     words += ["-D", "tx=0", "-D", "reads=0"]
@@ -224,17 +210,22 @@ rm -rf log marks said latency.part
 """
 
 
+def throughput_command(spec: RunSpec) -> str:
+    """Return the command that prints MQTh by the tool's rule, as the parser reads it from the reduced files."""
+    return f"""\
+awk -v from={spec.warmup_s - 0.5} '
+FNR == NR {{ refused[FNR] = $2 + $4 + $6; next }}
+/^progress: / {{
+    took = $2 - before; before = $2; n++
+    if (before - took > from) {{ seconds += took; ended += $4 * took; lost += refused[n] }}
+}}
+END {{
+    if (!seconds) exit 1
+    printf "MQTh = %.1f (in %.1f s %.0f transactions ended, ", (ended - lost) / seconds, seconds, ended
+    printf "of which %d were writes that were refused)\\n", lost
+}}' {TOLD_FILE} {MESSAGES_FILE}
+"""
+
+
 def _state(spec: RunSpec, parameters: Parameters) -> str:
-    return _psql(spec, population.STATE_SQL.format(longest=LONGEST_FORWARDING[parameters.population]))
-
-
-def _program(spec: RunSpec, name: str) -> str:
-    return shlex.quote(f"{spec.bin_directory.rstrip('/')}/{name}")
-
-
-def _psql_file(spec: RunSpec) -> str:
-    return f"{_program(spec, 'psql')} -X -q -A -t -w -v ON_ERROR_STOP=1"
-
-
-def _psql(spec: RunSpec, statement: str) -> str:
-    return f"{_psql_file(spec)} -c {shlex.quote(statement)}"
+    return psql(spec, population.STATE_SQL.format(longest=LONGEST_FORWARDING[parameters.population]))

@@ -267,6 +267,7 @@ FOUND_SQL = """\
 SELECT concat_ws(', ', coalesce(obj_description('subscriber'::regclass, 'pg_class'), 'not made by BenchHub'),
     (SELECT count(*) FROM subscriber) || ' rows up to ' || (SELECT max(s_id) FROM subscriber),
     (SELECT count(*) FROM pg_constraint WHERE contype = 'p' AND conrelid IN ({tables})) || ' primary keys',
+    (SELECT count(*) FROM pg_constraint WHERE contype = 'u' AND conrelid IN ({tables})) || ' unique',
     (SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND conrelid IN ({tables})) || ' foreign keys')""".format(
     tables=", ".join(f"'{table}'::regclass" for table in TABLES)
 )
@@ -275,7 +276,7 @@ SELECT concat_ws(', ', coalesce(obj_description('subscriber'::regclass, 'pg_clas
 def found(parameters: Parameters) -> str:
     """What FOUND_SQL says of these parameters' data set."""
     rows = f"{parameters.subscribers} rows up to {parameters.subscribers}"
-    return f"{mark(parameters)}, {rows}, 4 primary keys, 3 foreign keys"
+    return f"{mark(parameters)}, {rows}, 4 primary keys, 1 unique, 3 foreign keys"
 
 
 # How far transactions have changed call_forwarding: its rows, and those that end outside the populated range of

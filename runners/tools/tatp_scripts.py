@@ -3,7 +3,7 @@
 A script counts its client's transactions in :tx, as pgbench's log does, and tells outcomes with debug(), which is
 pgbench's only way to print a value without the server or a shell. Of the three transactions with accepted failures
 each execution is told; of the two reads that may find nothing, only counts, every 64th transaction or so.
-`tatp_marks` reads both.
+`tatp_log` reads both.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.contract import Histogram
-from runners.tools.histogram import bin_of, decode, encode, from_bins, merge, percentile_us
+from runners.tools.histogram import bin_of, from_bins, merge, percentile_us
 
 latencies = st.lists(st.integers(0, 10_000_000), min_size=1, max_size=400)
 
@@ -102,26 +101,3 @@ def test_unlike_sampling_rates_are_not_merged() -> None:
         merge("latency", [whole, replace(whole, sampling_rate=0.5)])
     with pytest.raises(ValueError, match="one and the same sampling rate"):
         merge("latency", [])
-
-
-@given(latencies)
-def test_what_is_stored_as_json_is_read_again(latencies_us: list[int]) -> None:
-    histogram = histogram_of(latencies_us)
-    assert decode(json.loads(json.dumps(encode(histogram)))) == histogram
-
-
-def test_the_stored_form_stays_as_it_is() -> None:
-    assert encode(histogram_of([7, 7, 1_025])) == {
-        "version": 1,
-        "name": "latency",
-        "bins": [[7, 1, 2], [1_024, 2, 1]],
-        "sum_us": 1_039,
-        "min_us": 7,
-        "max_us": 1_025,
-        "sampling_rate": 1.0,
-    }
-
-
-def test_a_stored_form_of_another_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="version 2 cannot be read"):
-        decode({**encode(histogram_of([1])), "version": 2})

@@ -199,7 +199,7 @@ def test_recorded_scripts_have_a_histogram_each(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_recorded_sampled_run_says_so_beside_its_percentiles(version: str) -> None:
     result = PGBENCH.parse(replace(SPEC, log_sampling_rate=0.01), recorded(version, "sampled"))
-    assert "percentiles from 1 of 100 transactions" in result.remarks
+    assert "Percentiles are from 1 of 100 transactions." in result.remarks
     assert result.histograms[0].sampling_rate == 0.01
     measures = numbers(result)
     assert measures["logged_transactions"] == pytest.approx(measures["transactions"] / 100, rel=0.3)

@@ -51,6 +51,29 @@ def test_a_statement_is_described_on_its_line_with_a_value_for_each_variable() -
     assert described(text, "prepared", {}).splitlines()[1] == "SELECT $1::int,  $2 \\gdesc"
 
 
+INTO_PSQL = (
+    ("SELECT :a;\nSELECT 2;\n", {"a": "1 \\! touch found"}),
+    ("SELECT ':a';\nSELECT 2;\n", {"a": "' \\! touch found"}),
+    ("/* /* */ \\! touch found */ SELECT 1;\nSELECT 2;\n", {}),
+)
+
+
+@pytest.mark.parametrize(("text", "variables"), INTO_PSQL)
+def test_what_psql_might_take_for_a_command_of_its_own_is_not_described(text: str, variables: dict[str, str]) -> None:
+    assert described(text, "simple", variables) == "\nSELECT 2 \\gdesc\n"
+
+
+@pytest.mark.target
+@pytest.mark.parametrize(("text", "variables"), INTO_PSQL)
+def test_the_check_of_a_script_runs_no_program_on_the_driver(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path, text: str, variables: dict[str, str]
+) -> None:
+    load(cluster, tmp_path, spec)
+    scripts = {"script": "custom", "scale": 1, "scripts": [{"text": text}], "variables": variables}
+    run(cluster, tmp_path, PGBENCH.verify_command(replace(spec, parameters=scripts)))
+    assert not list(tmp_path.rglob("found"))
+
+
 def verified(cluster: Cluster, folder: Path, spec: RunSpec, *texts: str, mode: str = "simple") -> Outputs:
     scripts = [{"text": text} for text in texts]
     parameters = {"script": "custom", "scale": 1, "scripts": scripts, "query_mode": mode}

@@ -13,9 +13,7 @@ from runners.tools import pgbench_log
 from runners.tools.histogram import percentile_us
 from runners.tools.pgbench_log import (
     REDUCE_AWK,
-    AggregateRow,
     ScriptTotals,
-    Transaction,
     choose_sampling_rate,
     histograms,
     read_reduction,
@@ -79,9 +77,11 @@ def test_awk_counts_on_when_its_distinct_latencies_are_too_many_to_hold(awk: lis
 
 
 @pytest.mark.parametrize(
-    "path", sorted(RECORDED.glob("*/*/log/pgbench_log.*")), ids=lambda path: path.parent.parent.name
+    "path",
+    sorted((*RECORDED.glob("*/*/log/pgbench_log.*"), *HAND_MADE.glob("*_log_hand_made.log"))),
+    ids=lambda path: path.stem if path.parent == HAND_MADE else path.parent.parent.name,
 )
-def test_awk_and_python_agree_on_recorded_logs(path: Path) -> None:
+def test_awk_and_python_agree_on_recorded_logs_of_every_layout(path: Path) -> None:
     reduction = reduce_log(path.read_bytes().splitlines())
     assert awk_reduction(["awk"], path.read_bytes()) == reduction
     if "aggregated" not in str(path):
@@ -194,69 +194,3 @@ def test_a_sampling_rate_of_nothing_sensible_is_refused() -> None:
         choose_sampling_rate(-1, 10)
     with pytest.raises(ValueError, match="cap above 0"):
         choose_sampling_rate(1, 10, 0)
-
-
-def test_the_log_of_9_3_has_six_columns_and_numbers_from_nought() -> None:
-    log = (HAND_MADE / "9.3_log_hand_made.log").read_bytes().splitlines()
-    first, *_ = pgbench_log.transactions(log, rate_limited=False, retries=False)
-    assert first == Transaction(0, 0, "processed", 1_201, 0, 1_400_000_000.1, None, None)
-
-
-def test_the_seventh_column_is_the_lag_of_a_rate_limited_run() -> None:
-    log = (HAND_MADE / "9.5_rate_limited_log_hand_made.log").read_bytes().splitlines()
-    read = list(pgbench_log.transactions(log, rate_limited=True, retries=False))
-    assert [(one.kind, one.latency_us, one.lag_us) for one in read] == [
-        ("processed", 1_201, 15),
-        ("skipped", None, 25_000),
-        ("processed", 900, 0),
-    ]
-    assert {one.retries for one in read} == {None}
-
-
-def test_the_seventh_column_is_the_retries_of_a_run_with_more_than_one_try() -> None:
-    log = (RECORDED / "15/failures/log/pgbench_log.8731.1").read_bytes().splitlines()
-    first, *_ = pgbench_log.transactions(log, rate_limited=False, retries=True)
-    assert (first.kind, first.latency_us, first.lag_us, first.retries) == ("serialization", None, None, 2)
-
-
-def test_lag_and_retries_stand_in_this_order() -> None:
-    log = (HAND_MADE / "15_both_columns_log_hand_made.log").read_bytes().splitlines()
-    read = list(pgbench_log.transactions(log, rate_limited=True, retries=True))
-    assert [(one.kind, one.lag_us, one.retries) for one in read] == [
-        ("processed", 15, 0),
-        ("serialization", 25, 2),
-        ("deadlock", 35, 1),
-        ("failed", 45, 0),
-        ("processed", 0, 1),
-    ]
-
-
-def test_a_line_that_is_cut_off_is_no_transaction() -> None:
-    assert list(pgbench_log.transactions([b"0 1 1201 0 17", b"0 1", b""], rate_limited=False, retries=False)) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "lag_max_us", "skipped"),
-    [
-        ("9.3_aggregate_hand_made.log", None, None),
-        ("9.5_aggregate_rate_limited_hand_made.log", 40, None),
-        ("10_aggregate_latency_limit_hand_made.log", 40, 7),
-    ],
-)
-def test_aggregate_rows_are_told_apart_by_their_columns(name: str, lag_max_us: int | None, skipped: int | None) -> None:
-    [row] = pgbench_log.aggregate_rows((HAND_MADE / name).read_bytes().splitlines())
-    assert (row.transactions, row.sum_us, row.min_us, row.max_us) == (1_000, 250_000, 100, 900)
-    assert (row.lag_max_us, row.skipped, row.retries) == (lag_max_us, skipped, None)
-
-
-@pytest.mark.parametrize("version", ["15", "16", "18"])
-def test_recorded_aggregate_rows_have_fifteen_columns(version: str) -> None:
-    [path] = (RECORDED / version / "aggregated_limited/log").glob("pgbench_log.*")
-    rows = list(pgbench_log.aggregate_rows(path.read_bytes().splitlines()))
-    assert len(rows) >= 3
-    assert all(row.transactions > 0 and row.lag_max_us and row.skipped and row.deadlock_failures == 0 for row in rows)
-
-
-def test_a_cut_off_aggregate_row_is_left_out() -> None:
-    whole = b"1 2 3 4 5 6"
-    assert list(pgbench_log.aggregate_rows([whole, b"1 2 3", b"1 2 3 4 5 x"])) == [AggregateRow(1, 2, 3, 4, 5, 6)]

@@ -90,18 +90,19 @@ def test_script_and_scale_must_be_given(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "line"),
     [
-        r"\shell rm -rf x",
-        r"  \SETSHELL a date",
-        "SELECT 1; \\shell date",
-        "\\ shell date",
-        "\\\\\n setshell a date",
+        (r"\shell rm -rf x", 1),
+        ("SELECT 1;\n\n  \\SETSHELL a date", 3),
+        ("SELECT 1; \\shell date", 1),
+        ("\\ shell date", 1),
+        ("\\\\\n setshell a date", 1),
+        ("\\set x \\\n 1 + \\\r\n 2\r\n\\ \\\r\nshell date", 4),
     ],
 )
-def test_a_script_may_not_run_commands_on_the_driver(text: str) -> None:
-    parameters = {**CUSTOM, "scripts": [{"text": text}]}
-    with pytest.raises(ValueError, match="run commands on the driver"):
+def test_a_script_may_not_run_commands_on_the_driver(text: str, line: int) -> None:
+    parameters = {**CUSTOM, "scripts": [{"text": "SELECT 1"}, {"text": text}]}
+    with pytest.raises(ValueError, match=f"^Script 2, line {line}: .* run commands on the driver"):
         PGBENCH.check(replace(SPEC, parameters=parameters))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +47,14 @@ def test_mqth_is_of_the_measured_part_without_what_was_refused() -> None:
     assert found["measured_s"] == 6
 
 
+def test_whoever_has_no_benchhub_gets_the_same_mqth_by_awk(tmp_path: Path) -> None:
+    for name, content in recorded().files.items():
+        (tmp_path / name).write_bytes(content)
+    command = ["sh", "-c", TATP.throughput_command(SPEC)]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert said.startswith(f"MQTh = {values(parsed())['mqth']:.1f} (in 6.0 s 123539 transactions ended, of which 4303 ")
+
+
 def test_the_strict_rate_leaves_out_reads_that_found_nothing() -> None:
     asked = 6225 + 5997 + 8075 + 7357 + 9134 + 6156 + 1796 + 1679 + 2452 + 2077 + 2613 + 1813
     there = 3971 + 3764 + 5074 + 4721 + 5776 + 3857 + 275 + 256 + 411 + 349 + 390 + 296
@@ -64,7 +73,7 @@ def test_older_pgbench_leaves_the_same_to_read(version: str) -> None:
     assert 0.96 < counted / found["ended_transactions"] < 0.97
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
     # From 14 on pgbench may end before it tells its last second.
-    [throughput] = [one for one in result.series if one.metric == "throughput"]
+    [throughput] = [one for one in result.series if one.metric == "mqth"]
     assert len(throughput.values) == found["measured_s"] == (6 if version == "13" else 5)
 
 
@@ -90,12 +99,10 @@ def test_response_times_are_kept_by_type_and_as_a_whole() -> None:
 
 def test_the_warm_up_has_a_series_of_its_own() -> None:
     series = {one.metric: one for one in parsed().series}
-    assert series["throughput_in_warm-up"].values == pytest.approx(
-        (38300.7 - 282 - 510 - 519, 20872.1 - 179 - 326 - 299)
-    )
-    assert series["throughput"].values[0] == pytest.approx(18474.5 - 130 - 261 - 251)
-    assert series["throughput"].start_epoch_s == series["throughput_in_warm-up"].start_epoch_s + 2
-    assert series["throughput"].unit == "MQTh"
+    assert series["warmup_mqth"].values == pytest.approx((38300.7 - 282 - 510 - 519, 20872.1 - 179 - 326 - 299))
+    assert series["mqth"].values[0] == pytest.approx(18474.5 - 130 - 261 - 251)
+    assert series["mqth"].start_epoch_s == series["warmup_mqth"].start_epoch_s + 2
+    assert series["mqth"].unit == "MQTh"
 
 
 def test_a_sound_run_says_its_rule_and_leaves_no_doubt() -> None:
@@ -138,6 +145,13 @@ def test_what_cannot_be_read_is_a_failed_run_with_no_numbers(changed: dict[str, 
     result = parsed(**changed)
     assert result.outcome == "failed" and reason in result.reason
     assert (result.measures, result.histograms) == ({}, ())
+
+
+def test_errors_that_pgbench_survives_fail_the_run() -> None:
+    messages = (RECORDED / "tatp-16" / "tatp.messages").read_text().replace(", 0 failed", ", 2 failed", 1)
+    result = parsed(tatp_messages=messages.encode())
+    assert (result.outcome, result.measures) == ("failed", {})
+    assert result.reason.startswith("2 transactions ended in a serialization failure or a deadlock")
 
 
 def test_without_its_log_a_run_keeps_its_throughput_and_says_what_is_missing() -> None:

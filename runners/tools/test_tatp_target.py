@@ -87,7 +87,7 @@ def test_a_run_counts_what_succeeds_and_stays_within_the_bands(loaded: Cluster, 
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
     _assert_refused_are_not_in_response_times(value, result)
     series = {one.metric: one for one in result.series}
-    assert len(series["throughput"].values) in (5, 6) and len(series["throughput_in_warm-up"].values) == 2
+    assert len(series["mqth"].values) in (5, 6) and len(series["warmup_mqth"].values) == 2
     assert not (tmp_path / "log").exists() and b"debug" not in outputs.stderr + outputs.files["tatp.messages"]
     grown = int(ask(loaded, tmp_path, "SELECT count(*) FROM call_forwarding")) - rows
     told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()]
@@ -132,6 +132,16 @@ def test_a_run_is_refused_on_another_population(loaded: Cluster, tmp_path: Path)
     assert b'found "BenchHub TATP 1: 100000 subscribers, seed 1, end times by definition' in refused.stderr
 
 
+def test_a_run_is_refused_where_subscriber_numbers_have_lost_their_key(loaded: Cluster, tmp_path: Path) -> None:
+    ask(loaded, tmp_path, "ALTER TABLE subscriber DROP CONSTRAINT subscriber_sub_nbr_key")
+    try:
+        refused = run(loaded, tmp_path, TATP.verify_command(spec_of(loaded)))
+    finally:
+        ask(loaded, tmp_path, "ALTER TABLE subscriber ADD UNIQUE (sub_nbr)")
+    assert refused.returncode == 1 and b"4 primary keys, 0 unique, 3 foreign keys" in refused.stderr
+    assert run(loaded, tmp_path, TATP.verify_command(spec_of(loaded))).returncode == 0
+
+
 def test_a_table_of_somebody_else_is_never_dropped(cluster18: Cluster, tmp_path: Path) -> None:
     ask(cluster18, tmp_path, "DROP TABLE IF EXISTS call_forwarding, special_facility, access_info, subscriber")
     ask(cluster18, tmp_path, "CREATE TABLE subscriber (name text); INSERT INTO subscriber VALUES ('Ada')")
@@ -140,6 +150,17 @@ def test_a_table_of_somebody_else_is_never_dropped(cluster18: Cluster, tmp_path:
     assert "There is a table subscriber that BenchHub did not make" in result.reason
     assert ask(cluster18, tmp_path, "SELECT name FROM subscriber") == "Ada"
     ask(cluster18, tmp_path, "DROP TABLE subscriber")
+
+
+def test_another_isolation_with_its_failures_fails_the_run(loaded: Cluster, tmp_path: Path) -> None:
+    spec = replace(spec_of(loaded, parameters={"subscribers": SUBSCRIBERS, "mix": "W100"}), duration_s=2, warmup_s=0)
+    assert run(loaded, tmp_path, TATP.verify_command(spec)).returncode == 0
+    set_isolation = "export PGOPTIONS='-c default_transaction_isolation=serializable'\n"
+    done = run(loaded, tmp_path, set_isolation + TATP.measure_command(spec))
+    reduced = run(loaded, tmp_path, TATP.reduce_command(spec))
+    result = TATP.parse(spec, replace(done, files=reduced.files, stderr=done.stderr + reduced.stderr))
+    assert (result.outcome, result.measures) == ("failed", {})
+    assert "transactions ended in a serialization failure or a deadlock" in result.reason
 
 
 def test_a_statement_that_fails_fails_the_run(loaded: Cluster, tmp_path: Path) -> None:

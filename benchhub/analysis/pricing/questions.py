@@ -29,7 +29,6 @@ from .quote import (
     digits,
     licence_cost,
     quote,
-    quote_of,
     require_alike,
 )
 from .steps import Step, step
@@ -258,11 +257,6 @@ class Load:
 
     throughput: Throughput
     latency_ms: float | None = None
-
-
-def at_each(priced: Cost, loads: Sequence[Load]) -> tuple[Quote, ...]:
-    """The price at each level, in the order given."""
-    return tuple(quote_of(priced, load.throughput) for load in loads)
 
 
 def at_peak(loads: Sequence[Load]) -> Load:

@@ -193,11 +193,6 @@ class Quote:
         """Rounded as the terms say, unless asked otherwise."""
         return self._over(self.throughput.value, places, rounding)
 
-    def price_range(self, places: int | None = None, rounding: Rounding | None = None) -> tuple[Decimal, Decimal]:
-        """Lowest and highest price over the range of repeats: the highest throughput gives the lowest price."""
-        lowest = self._over(self.throughput.highest, places, rounding)
-        return lowest, self._over(self.throughput.lowest, places, rounding)
-
     def _over(self, throughput: Decimal, places: int | None, rounding: Rounding | None) -> Decimal:
         terms = self.cost.terms
         cut_to = terms.places if places is None else places

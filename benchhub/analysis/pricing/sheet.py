@@ -13,7 +13,7 @@ How published sheets are built, and what says so here:
 - lines that discounts spare: `is_discountable=False`; credits: lines with a negative price; what stands in the list and
   is paid with another line: `support="included"`;
 - a line in another currency with the rate that the sheet names: `currency`, `exchange_rate`;
-- '10%, at least 2' spares: `spares`, by `spares_for`; contracted unit prices beside the list's.
+- '10%, at least 2' spares instead of maintenance: `spares`; contracted unit prices beside the list's.
 Totals are computed (`sheet_total.total`), never typed in.
 """
 
@@ -24,15 +24,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-from .money import HUNDRED, Number, PricingError, Rate, Rounding, ceiling
+from .money import HUNDRED, Number, PricingError, Rate, Rounding
 
 Kind = Literal["hardware", "licence", "support", "other"]
 Columns = Literal["price", "maintenance", "both"]
 
 KINDS: tuple[Kind, ...] = ("hardware", "licence", "support", "other")
-SPARE_PERCENT = 10
 MOST_SURCHARGED_PERCENT = 999
-FEWEST_SPARES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +209,3 @@ class Sheet:
         for discount in self.discounts:
             if not any(discount.holds_for(line) for line in self.lines):
                 raise PricingError(f"The discount '{discount.description}' is on no line of '{self.name}'.")
-
-
-def spares_for(quantity: int, percent: int = SPARE_PERCENT, at_least: int = FEWEST_SPARES) -> int:
-    """Units to buy instead of maintenance: 10% of those in use, rounded up, and 2 at least."""
-    return max(ceiling(quantity * percent / HUNDRED), at_least)

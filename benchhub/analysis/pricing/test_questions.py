@@ -10,7 +10,6 @@ from benchhub.analysis.pricing.money import PricingError, Rate, UnlikeCurrencies
 from benchhub.analysis.pricing.questions import (
     Load,
     at_clients,
-    at_each,
     at_peak,
     best_under,
     break_even,
@@ -19,7 +18,7 @@ from benchhub.analysis.pricing.questions import (
     per_million,
     sensitivity,
 )
-from benchhub.analysis.pricing.quote import USUAL, Order, Terms, Throughput, UnlikeMetricsError, cost, quote
+from benchhub.analysis.pricing.quote import USUAL, Order, Terms, Throughput, UnlikeMetricsError, quote
 from benchhub.analysis.pricing.rules_form import rules_from
 from benchhub.analysis.pricing.sheet import Line, Maintenance, Sheet
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
@@ -172,12 +171,6 @@ LOADS = tuple(
         (64, 2100, None),
     )
 )
-
-
-def test_every_level_has_its_price_by_one_cost():
-    found = at_each(cost(bought("1000")), LOADS)
-    assert [str(one.price()) for one in found] == ["2.00", "0.50", "0.40", "0.40", "0.48"]
-    assert "2,000 TPS" in str(found[1].steps[-1])
 
 
 def test_the_peak_is_the_highest_throughput_with_the_fewest_clients():

@@ -123,7 +123,6 @@ def test_a_very_small_price_shows_its_digits():
 def test_the_highest_throughput_gives_the_lowest_price():
     node = Node(Machine("m", 1, 1), prices=(price("1000"),))
     quoted = quote(order(node), tps(1000, lowest=800, highest=1250))
-    assert quoted.price_range() == (Decimal("0.80"), Decimal("1.25"))
     assert str(quoted.steps[-1]).startswith("Range of repeats: 800 to 1,250 TPS gives 0.800000 to 1.250000 EUR")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchhub.analysis.pricing.money import PricingError, Rate, UnlikeCurrenciesError
 from benchhub.analysis.pricing.quote import Order, Terms, Throughput, cost, quote
-from benchhub.analysis.pricing.sheet import Discount, Line, Maintenance, Sheet, spares_for
+from benchhub.analysis.pricing.sheet import Discount, Line, Maintenance, Sheet
 from benchhub.analysis.pricing.sheet_total import total
 
 ITSELF = Maintenance("itself")
@@ -268,11 +268,6 @@ def test_thirds_of_a_year_do_not_carry_a_cent_up():
     lines = [line(str(n), "0", maintenance=Maintenance("year", Decimal(200), months=1)) for n in range(3)]
     assert str(total(sheet(*lines, rounded_per="total", rounding="up")).total) == "50.00"  # 3 x 200 / 12
     assert str(total(sheet(*lines)).total) == "50.01"  # 3 x 16.67
-
-
-@pytest.mark.parametrize(("quantity", "spares"), [(1, 2), (20, 2), (21, 3), (100, 10), (101, 11)])
-def test_spares_are_a_tenth_rounded_up_and_two_at_least(quantity, spares):
-    assert spares_for(quantity) == spares
 
 
 def test_free_software_is_0_with_a_mark_and_refused_without():

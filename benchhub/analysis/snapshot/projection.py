@@ -23,6 +23,10 @@ HIDDEN = "hidden"
 # Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
 LONG_NAME = 8
 TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title")
+BREAK_WITHIN, BREAK_BETWEEN = r"(?:<br>)?", r"(?:\s|<br>)+"
+LEFT_OUT = re.compile(r"<br>|[\s,'\"\\]")
+# As JSON, SQL and shell write them in the files of a bundle.
+QUOTED = {"'": "'{1,2}", '"': r'\\?"', "\\": r"\\{1,2}"}
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
 ADDRESSES = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}(?![\w:])"
 
@@ -41,8 +45,9 @@ class _Projector:
     def __init__(self, names: Iterable[Node], hidden: Collection[str]) -> None:
         self.hidden = sorted(hidden)
         self.allowed = CLASSES.keys() - set(hidden)
-        self.aliases = {one["name"].casefold(): one["alias"] for one in names if one["about"] in hidden and one["name"]}
-        self.pattern = _pattern(self.aliases, with_addresses="address" in hidden)
+        gone = {one["name"]: one["alias"] for one in names if one["about"] in hidden and one["name"].strip()}
+        self.aliases = {_key(name): alias for name, alias in gone.items()}
+        self.pattern = _pattern(gone, with_addresses="address" in hidden)
 
     def document(self, of: Node) -> Node:
         return {
@@ -64,7 +69,7 @@ class _Projector:
     def text(self, text: str) -> str:
         if self.pattern is None:
             return text
-        return self.pattern.sub(lambda found: self.aliases.get(found[0].casefold(), HIDDEN), text)
+        return self.pattern.sub(lambda found: self.aliases.get(_key(found[0]), HIDDEN), text)
 
     def section(self, of: Node) -> Node:
         known = [block for block in of["blocks"] if block["kind"] in self.blocks]
@@ -160,4 +165,13 @@ def _pattern(names: Collection[str], *, with_addresses: bool) -> re.Pattern[str]
 
 
 def _of_name(name: str) -> str:
-    return re.escape(name) if len(name) >= LONG_NAME else rf"(?<![0-9A-Za-z]){re.escape(name)}(?![0-9A-Za-z])"
+    """The name however it is quoted, or broken into lines: labels of figures are at any place, without their commas."""
+    words = [BREAK_WITHIN.join(QUOTED.get(one, re.escape(one)) for one in word) for word in name.split()]
+    words = [f"{word.removesuffix(',')},?" if word.endswith(",") else word for word in words]
+    pattern = BREAK_BETWEEN.join(words)
+    return pattern if len(name) >= LONG_NAME else rf"(?<![0-9A-Za-z]){pattern}(?![0-9A-Za-z])"
+
+
+def _key(name: str) -> str:
+    """The same for a name however it is quoted or broken into lines."""
+    return LEFT_OUT.sub("", name).casefold()

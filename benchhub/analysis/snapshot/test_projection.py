@@ -1,4 +1,5 @@
 import json
+from textwrap import wrap
 
 import pytest
 from hypothesis import given
@@ -124,6 +125,33 @@ def test_no_class_that_is_hidden_leaves_a_name_of_its_own(hidden, text):
     said = text.join(f"secret-{one}" for one in CLASSES)
     shown = blocks(project(document(nodes.paragraph(said), names=names), hidden))[0]["text"]
     assert [one for one in CLASSES if f"secret-{one}" in shown] == [one for one in CLASSES if one not in hidden]
+
+
+LICENCE = "PostgresPURE, per socket-and-core"
+
+
+@given(width=st.integers(1, 40))
+def test_a_name_is_hidden_however_the_label_of_a_figure_breaks_it(width):
+    broken = ["<br>".join(wrap(LICENCE, width)), LICENCE.replace(", ", "<br>"), LICENCE.replace(" ", "\n").upper()]
+    figure = {"data": [{"type": "bar", "y": [f"16.4<br>{label}" for label in broken]}], "layout": {}}
+    names = [nodes.name("vendor", LICENCE, "licence A")]
+    shown = project(document(nodes.figure("f", "Bars", "Bars", figure), names=names), ["vendor"])
+    assert blocks(shown)[0]["plotly"]["data"][0]["y"] == ["16.4<br>licence A"] * 3
+
+
+def test_a_name_is_hidden_in_files_that_quote_it():
+    name = 'Müller\'s "Big" \\ Box'
+    written = [json.dumps(name, ensure_ascii=False), name.replace("'", "''"), name]
+    bundle = nodes.bundle("repeat-1", "Repeat", {"a.txt": "|".join(written)})
+    full = {**document(names=[nodes.name("vendor", name, "machine A")]), "bundles": [bundle]}
+    [file] = project(full, ["vendor"])["bundles"][0]["files"]
+    assert file["text"] == '"machine A"|machine A|machine A'
+
+
+def test_names_that_differ_in_their_spaces_are_both_hidden():
+    names = [nodes.name("vendor", "Big Box 9", "machine A"), nodes.name("vendor", "BigBox 9", "machine B")]
+    text = blocks(project(document(nodes.paragraph("Big Box 9, BigBox 9"), names=names), ["vendor"]))[0]["text"]
+    assert "ig" not in text and text.count("machine") == 2
 
 
 def test_each_projection_has_bytes_and_a_digest_of_its_own():

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.reports import compare_csv, compare_page, figures
+from benchhub.reports import compare_csv, compare_doubts, compare_page, figures
 from benchhub.reports.compare_page import Cell, Chosen
 from benchhub.reports.prices.table import Table
 from benchhub.reports.templatetags.shown import significant
@@ -50,7 +50,7 @@ def findings(chosen: Sequence[Chosen], baseline: Chosen, priced: Table, said: Ma
 
 
 def _doubts(chosen: Sequence[Chosen]) -> list[Node]:
-    doubts = compare_page.all_doubts(chosen)
+    doubts = compare_doubts.all_doubts(chosen)
     judged = [
         nodes.paragraph(f"{one.label}: {verdict.words}.", series=one.of.series) for one, verdict in doubts.verdicts
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
@@ -21,6 +22,7 @@ from benchhub.reports.models import Projection
 from . import pdf, render
 
 JSON_FILE = "data.json"
+UNIT = re.compile(r"[A-Za-zµ]{1,8}")
 TYPES: Mapping[str, str] = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -53,9 +55,13 @@ def file(of: Projection, name: str) -> HttpResponse:
     try:
         return made(of, name).response
     except NoFileError as error:
-        return HttpResponse(str(error), status=404)
+        return _said(error, 404)
     except pdf.NoPdfError as error:
-        return HttpResponse(f"{error}\n", status=501, content_type="text/plain; charset=utf-8")
+        return _said(error, 501)
+
+
+def _said(error: Exception, status: int) -> HttpResponse:
+    return HttpResponse(f"{error}\n", status=status, content_type="text/plain; charset=utf-8")
 
 
 def made(of: Projection, name: str) -> Made:
@@ -119,8 +125,10 @@ def table_csv(table: Node) -> str:
 
 
 def _written(value: str) -> str:
-    """A number below 0 begins as a formula would, and is none."""
-    return value if NUMBER.fullmatch(value) else str(harmless(value))
+    """A number below 0 begins as a formula would, and is none, also with its unit: -1 ms."""
+    number, _, unit = value.partition(" ")
+    is_number = NUMBER.fullmatch(number) and (not unit or UNIT.fullmatch(unit))
+    return value if is_number else str(harmless(value))
 
 
 def _head(column: Node) -> str:

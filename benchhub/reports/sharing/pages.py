@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from benchhub.analysis.snapshot import canonical
@@ -134,6 +135,7 @@ def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "sharing/today.html", {"snapshot": shown, "rows": differences(_document(shown))})
 
 
+@never_cache
 @may_share
 def link_new(request: HttpRequest, pk: int) -> HttpResponse:
     """The answer to a form shows the address: it is not kept, so it cannot be shown later."""

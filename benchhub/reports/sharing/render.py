@@ -20,7 +20,7 @@ from benchhub.reports.models import Projection
 
 from . import pdf
 
-STYLES = ("css/benchhub.css", "css/shared.css")
+STYLES = ("css/benchhub.css", "css/narrow.css", "css/shared.css")
 SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js")
 # A report reads from what was tested to what follows; the page begins with what was found.
 REPORT_ORDER = (

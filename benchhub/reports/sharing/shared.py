@@ -56,7 +56,8 @@ def by_link(view: View) -> View:
 
 @by_link
 def page(request: HttpRequest, link: Link, as_report: bool = False) -> HttpResponse:
-    link.count_view()
+    if request.method == "GET":
+        link.count_view()
     etag = f'W/"{link.projection.sha256[:32]}-{release()}{"-report" if as_report else ""}"'
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:

@@ -179,7 +179,8 @@ def test_todays_prices_stand_beside_the_frozen_ones_with_their_difference(client
     text = re.sub(r"\s+", " ", client.get(f"/snapshots/{snapshot.pk}/today").content.decode())
     # Hardware alone: 5,000 less 12.5% = 4,375, / 1,120 = 3.906; 10,000 less 12.5% = 8,750, / 1,120 = 7.8125
     row = (
-        '<th scope="row">PostgreSQL 18</th><td>Hardware only</td><td class="n">3.91</td> <td class="n strong">7.81</td>'
+        '<th scope="row" class="line">PostgreSQL 18</th><td class="line">Hardware only</td>'
+        '<td class="n" data-label="Published">3.91</td> <td class="n strong" data-label="Today">7.81</td>'
     )
     assert row in text
     assert "+100.0%" in text
@@ -190,7 +191,7 @@ def test_todays_prices_stand_beside_the_frozen_ones_with_their_difference(client
 
 def test_a_price_that_did_not_move_says_so(client, snapshot):
     text = client.get(f"/snapshots/{snapshot.pk}/today").content.decode()
-    assert text.count('<td class="n">none</td>') == 4  # two curves under two licences
+    assert text.count('data-label="Difference">none</td>') == 4  # two curves under two licences
 
 
 def test_the_page_of_a_snapshot_takes_few_queries(client, snapshot, share, django_assert_num_queries):

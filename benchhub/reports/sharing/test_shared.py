@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 import tarfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -12,14 +13,14 @@ from django.test import Client
 from django.utils import timezone
 
 from benchhub.accounts.models import Entry
-from benchhub.analysis.snapshot import canonical
+from benchhub.analysis.snapshot import canonical, nodes
 from benchhub.bench.models import Experiment, LatencyHistogram, Run
 from benchhub.catalog.models import ListPrice
 from benchhub.release import release
 from benchhub.reports import compare
 from benchhub.reports.models import Link, Projection, Snapshot
 
-from . import passwords, pdf, publish, render
+from . import exports, passwords, pdf, publish, render
 from .conftest import SECRETS
 
 pytestmark = pytest.mark.django_db
@@ -130,6 +131,7 @@ def test_a_page_is_revalidated_and_costs_nothing_while_it_is_as_it_was(share, st
     assert first.headers["Cache-Control"] == "private, no-cache"
     again = stranger.get(address, headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
+    assert stranger.head(address).status_code == 200  # who only asks whether it is there has not seen it
     link.refresh_from_db()
     assert (link.views, link.viewed_at is not None) == (2, True)
 
@@ -236,6 +238,8 @@ def test_what_is_hidden_is_in_no_byte_of_page_or_file(share, stranger, hidden):
         assert answer.status_code == 200
         text = answer.content.decode().lower()
         assert [name for name in names if name.lower() in text] == []
+        unbroken = re.sub(r"(?:<br>|\\u003cbr\\u003e|\s)+", " ", text)  # labels of figures are broken into lines
+        assert [name for name in names if name.lower() in unbroken] == []
         says_discount = file not in ("levels.csv", "systems.csv") and "discount" not in hidden
         assert ("12.5%" in text) == says_discount
 
@@ -264,6 +268,13 @@ def test_the_files_agree_with_the_page_to_the_last_digit(share, stranger):
     data = stranger.get(f"{address}data.json")
     table = next(table for table in data.json()["tables"] if table["id"] == "prices")
     assert [list(cell.values())] == [row for row in table["rows"] if row[:3:2] == [cell["curve"], cell["licence"]]]
+
+
+def test_a_number_below_0_is_no_formula_with_its_unit_either_and_other_text_is_made_harmless():
+    cells = ["-1", "-1 ms", "-1 cmd|x", "=1+1", "@x"]
+    table = nodes.data("t", "T", [nodes.data_column("value")], [[cell] for cell in cells])
+    rows = list(csv.reader(io.StringIO(exports.table_csv(table))))
+    assert [row[0] for row in rows[1:]] == ["-1", "-1 ms", "'-1 cmd|x", "'=1+1", "'@x"]
 
 
 def test_the_digest_on_the_page_is_that_of_the_json(share, stranger):

@@ -10,6 +10,7 @@ document.getElementById('request')?.addEventListener('submit', async (event) => 
     body: body || undefined,
   });
   const text = await response.text();
-  answer.textContent = `${response.status}\n${text && JSON.stringify(JSON.parse(text), null, 2)}`;
+  const isJson = (response.headers.get('Content-Type') || '').includes('json');
+  answer.textContent = `${response.status}\n${text && isJson ? JSON.stringify(JSON.parse(text), null, 2) : text}`;
   answer.hidden = false;
 });

@@ -11,8 +11,9 @@
       !(name === "open" && node.matches("details")) && !(name === "value" && node === document.activeElement),
   });
 
-  // On a phone the navigation is one row that scrolls: it begins where the reader is.
-  document.querySelector(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  // On a phone the navigation opens and closes.
+  document.querySelector(".menu")?.addEventListener("click", ({ target }) =>
+    target.setAttribute("aria-expanded", String(target.getAttribute("aria-expanded") !== "true")));
 
   // A tab that nobody sees asks for nothing.
   document.addEventListener("htmx:beforeRequest", (event) => {

@@ -7,6 +7,7 @@
   }
 
   function mark(line) {
+    if (line.select) return line.select();
     const range = document.createRange();
     range.selectNodeContents(line);
     getSelection().removeAllRanges();
@@ -17,7 +18,7 @@
   async function copy(button) {
     const line = document.getElementById(button.dataset.copy);
     mark(line);
-    const isCopied = navigator.clipboard ? await navigator.clipboard.writeText(line.textContent).then(() => true, () => false) : false;
+    const isCopied = navigator.clipboard ? await navigator.clipboard.writeText(line.value ?? line.textContent).then(() => true, () => false) : false;
     button.textContent = isCopied ? "Copied" : "Press Ctrl-C";
   }
 

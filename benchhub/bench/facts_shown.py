@@ -1,0 +1,105 @@
+"""Facts as a page shows them: in words, with their units, in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+ABBREVIATIONS = {"cpu": "CPU", "io": "IO", "mqth": "MQTh", "os": "OS", "tps": "TPS", "wal": "WAL"}
+UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    name: str
+    value: Any
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    name: str
+    facts: tuple[Fact, ...]
+
+
+def sections(*trees: tuple[str, Mapping[str, Any]]) -> list[Section]:
+    """Nested facts as sections of plain ones, whatever their depth: {"cpu": {"user_s": 1}} is section 'cpu'."""
+    found = []
+    for name, tree in trees:
+        inner = list(_inner(tree))
+        plain = {key: value for key, value in tree.items() if not _is_nested(value) and value not in ("", [], ())}
+        if plain:
+            found.append(Section(in_words(name), tuple(as_fact(key, value) for key, value in plain.items())))
+        found += sections(*inner)
+    return found
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(one, Mapping) for one in value))
+
+
+def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The mappings in a tree by name; those in a list (disks, file systems) by the name of the list and their own."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield key, value
+        elif _is_nested(value):
+            each = [one for one in value if isinstance(one, Mapping)]
+            yield from ((f"{key} {one.get('name') or one.get('folder') or ''}".strip(), one) for one in each)
+            if rest := [one for one in value if not isinstance(one, Mapping)]:
+                yield key, {key: rest}
+
+
+def as_fact(name: str, value: Any) -> Fact:
+    if isinstance(value, int | float) and (special := _special(name, value)):
+        return special
+    stem, _, suffix = name.rpartition("_")
+    if stem and suffix in UNIT_SUFFIXES and isinstance(value, int | float):
+        return Fact(in_words(stem), value, {"percent": "%", "us": "µs"}.get(suffix, suffix))
+    return Fact(in_words(name), _plain(value))
+
+
+def _special(name: str, value: float) -> Fact | None:
+    """Numbers that stand for something else: times, versions, shares of transactions; or None."""
+    if name.endswith("epoch_s"):
+        words = in_words(name.removesuffix("epoch_s").rstrip("_")) or "time"
+        return Fact(words, _moment(value))
+    if name.endswith("version_num"):
+        return Fact(in_words(name.removesuffix("_num")), _version(int(value)))
+    if name == "log_sampling_rate":
+        return Fact("logged", _share_of_transactions(value))
+    # The times of PostgreSQL's statistics views are all in milliseconds, and their names do not say so.
+    return Fact(in_words(name), value, "ms") if name.endswith("_time") else None
+
+
+def _moment(epoch_s: float) -> datetime | float:
+    """Facts that were brought in may be any numbers: what is no time of this calendar stays a number."""
+    try:
+        return datetime.fromtimestamp(epoch_s, UTC)
+    except (OverflowError, ValueError, OSError):
+        return epoch_s
+
+
+def _version(number: int) -> str:
+    """180004 is 18.4, and 90624 is 9.6.24."""
+    first, rest = divmod(number, 10_000)
+    return f"{first}.{rest}" if first >= 10 else f"{first}.{rest // 100}.{rest % 100}"
+
+
+def _share_of_transactions(rate: float) -> str:
+    if rate in (0, 1):
+        return "every transaction" if rate else "no transaction"
+    one_of = round(1 / rate)
+    return f"1 of {one_of:,} transactions" if abs(one_of * rate - 1) < 0.001 else f"{100 * rate:.3g}% of transactions"
+
+
+def _plain(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def in_words(name: str) -> str:
+    """wal_bytes -> WAL bytes; paths and names of settings with dots stay as they are."""
+    parts = (part if "/" in part or "." in part else part.replace("_", " ") for part in name.split())
+    return " ".join(ABBREVIATIONS.get(word, word) for word in " ".join(parts).split())

@@ -1,0 +1,20 @@
+import pytest
+
+from runners.contract import Outputs
+
+from .ingest import step_reason
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            b'Script 2, line 3: error: syntax error at or near "SELEC"\nThe check of the data set failed.\n',
+            'The check of the data set failed: Script 2, line 3: error: syntax error at or near "SELEC".',
+        ),
+        (b"VACUUM failed.\n", "VACUUM failed."),
+        (b"", "A step beside the load failed."),
+    ],
+)
+def test_a_step_beside_the_load_is_named_with_what_it_said(said, reason):
+    assert step_reason(Outputs(97, b"", said)) == reason

@@ -1,0 +1,59 @@
+"""Folders for servers of tests, and the end of what tests that were killed have left running in theirs.
+
+A session that is ended by signal 9 cleans nothing up: its servers, and demonstrations that it started, would run on.
+Each folder is held by a lock that the kernel frees with the process, so that the next session can tell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchhub.embedded.processes import stop_leftovers
+
+LOCK = "held.lock"
+SERVERS, CLONES = "benchhub-test-", "benchhub-clone-"
+PATIENCE_S = 120
+
+
+@contextlib.contextmanager
+def held(prefix: str) -> Iterator[Path]:
+    """A new folder among the temporary ones that is ours as long as this process lives; removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    fresh = folder / f".{LOCK}"
+    with fresh.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        fresh.rename(folder / LOCK)  # nobody finds it before it is locked
+        yield folder
+        shutil.rmtree(folder)
+
+
+def reap(prefix: str, end: Callable[[Path], None]) -> list[Path]:
+    """End and remove what nobody holds any more; returns the folders. Several sessions may do this at once."""
+    found = []
+    for lock in Path(tempfile.gettempdir()).glob(f"{prefix}*/{LOCK}"):
+        # Somebody holds it, another user's it is, or another session was quicker.
+        with contextlib.suppress(OSError), lock.open() as ours:
+            fcntl.flock(ours, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            end(lock.parent)
+            shutil.rmtree(lock.parent, ignore_errors=True)
+            found.append(lock.parent)
+    return found
+
+
+def end_servers(folder: Path) -> None:
+    """Those of the folder and of the supervisors in folders below it: each one's mark is the name of its folder."""
+    for place in (folder, *(notes.parent for notes in folder.glob("*/run"))):
+        stop_leftovers(place, [f"{place.name}-target", place.name])
+
+
+def end_demonstration(clone: Path) -> None:
+    """By the clone's own command: its supervisor is alive, as nobody told it that the tests are over."""
+    command = [sys.executable, "-m", "benchhub.demo", "clean"]
+    subprocess.run(command, cwd=clone, capture_output=True, timeout=PATIENCE_S, check=False)
