@@ -79,15 +79,14 @@ def fit(levels: Levels) -> Law | None:
     """
     if len(levels) < FEWEST_LEVELS:
         return None
-    points = [(clients, value) for clients, values in sorted(levels.items()) for value in values]
-    if (whole := _feasible(points, (0, 1, 2))) is not None:
+    if (whole := _feasible(levels, (0, 1, 2))) is not None:
         return _law(whole, levels)
-    feasible = [one for used in ((0, 2), (0, 1), (0,)) if (one := _feasible(points, used)) is not None]
+    feasible = [one for used in ((0, 2), (0, 1), (0,)) if (one := _feasible(levels, used)) is not None]
     return _law(min(feasible, key=lambda one: one.squares), levels) if feasible else None
 
 
-def _feasible(points: Sequence[tuple[int, float]], used: tuple[int, ...]) -> _Solution | None:
-    solution = _solve(points, used)
+def _feasible(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
+    solution = _solve(levels, used)
     if solution is None or min(solution.coefficients) < 0 or solution.coefficients[0] <= 0:
         return None
     return solution
@@ -104,22 +103,39 @@ class _Solution:
     degrees: int
 
 
-def _solve(points: Sequence[tuple[int, float]], used: tuple[int, ...]) -> _Solution | None:
-    """Least squares of relative residuals: weights are those of the fit before, until they settle."""
-    fitted = [clients / value for clients, value in points]
+@dataclass(frozen=True, slots=True)
+class _Repeats:
+    """One level: the terms in use at its clients, its number of repeats, and the sum of clients / throughput."""
+
+    terms: tuple[float, ...]
+    count: int
+    goal: float
+
+
+def _solve(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
+    """Least squares of relative residuals: weights are those of the fit before, until they settle.
+
+    Repeats of a level share their terms and so their fit: what is summed up of them once serves every round.
+    """
+    repeats = [
+        _Repeats(tuple(TERMS[i](n) for i in used), len(values), sum(n / value for value in values))
+        for n, values in sorted(levels.items())
+    ]
+    fitted = [one.goal / one.count for one in repeats]
     before: list[float] = []
     for _ in range(ROUNDS):
-        weighted = _least_squares(points, fitted, used)
+        weighted = _least_squares(repeats, fitted, len(used))
         if weighted is None:
             return None
         coefficients, inverse = weighted
-        fitted = [sum(c * TERMS[i](n) for c, i in zip(coefficients, used, strict=True)) for n, _ in points]
+        fitted = [sum(c * term for c, term in zip(coefficients, one.terms, strict=True)) for one in repeats]
         if min(fitted) <= 0:
             return None
         if before and all(math.isclose(a, b, rel_tol=1e-10) for a, b in zip(before, coefficients, strict=True)):
             break
         before = coefficients
-    squares = sum(math.log(n / value / y) ** 2 for (n, value), y in zip(points, fitted, strict=True))
+    points = [(n, value, y) for (n, values), y in zip(sorted(levels.items()), fitted, strict=True) for value in values]
+    squares = sum(math.log(n / value / y) ** 2 for n, value, y in points)
     degrees = len(points) - len(used)
     covariance = tuple(tuple(squares / degrees * one for one in line) for line in inverse)
     full = dict(zip(used, coefficients, strict=True))
@@ -127,16 +143,14 @@ def _solve(points: Sequence[tuple[int, float]], used: tuple[int, ...]) -> _Solut
 
 
 def _least_squares(
-    points: Sequence[tuple[int, float]], fitted: Sequence[float], used: tuple[int, ...]
+    repeats: Sequence[_Repeats], fitted: Sequence[float], size: int
 ) -> tuple[list[float], list[list[float]]] | None:
     """Coefficients of the terms in use and the inverse of their normal matrix; each point is divided by its fit."""
-    rows = [[TERMS[i](n) / y for i in used] for (n, _), y in zip(points, fitted, strict=True)]
-    goals = [n / value / y for (n, value), y in zip(points, fitted, strict=True)]
-    places = range(len(used))
-    inverse = _inverse([[sum(row[i] * row[j] for row in rows) for j in places] for i in places])
+    rows = [(one.terms, one.count / y**2, one.goal / y**2) for one, y in zip(repeats, fitted, strict=True)]
+    inverse = _inverse([[sum(t[i] * t[j] * weight for t, weight, _ in rows) for j in range(size)] for i in range(size)])
     if inverse is None:
         return None
-    moments = [sum(row[i] * goal for row, goal in zip(rows, goals, strict=True)) for i in places]
+    moments = [sum(t[i] * goal for t, _, goal in rows) for i in range(size)]
     return [sum(a * b for a, b in zip(line, moments, strict=True)) for line in inverse], inverse
 
 

@@ -57,14 +57,15 @@ class Doubts:
 def all_doubts(chosen: Sequence[Chosen]) -> Doubts:
     together = (*described_twice([one.of.system for one in chosen]), *_out_of_turn(chosen))
     judged = tuple((one, verdicts.of_curve(one.runs)) for one in chosen)
-    of_curves = tuple((one, tuple(said)) for one in chosen if (said := doubts(one)))
-    return Doubts(together, of_curves, judged, tuple(_each(chosen)))
+    said = [(one, _doubts(one, found)) for one, found in judged]
+    of_curves = tuple((one, tuple(_placed(found))) for one, found in said if found)
+    return Doubts(together, of_curves, judged, tuple(_each(said)))
 
 
-def _each(chosen: Sequence[Chosen]) -> Iterator[Doubt]:
+def _each(said: Sequence[tuple[Chosen, list[tuple[str, str]]]]) -> Iterator[Doubt]:
     found: dict[str, list[tuple[Chosen, str]]] = {}
-    for one in chosen:
-        for text, where in _doubts(one):
+    for one, doubts_of_one in said:
+        for text, where in doubts_of_one:
             found.setdefault(text, []).append((one, where))
     yield from (Doubt(text, tuple(holds)) for text, holds in found.items())
 
@@ -80,26 +81,30 @@ def _out_of_turn(chosen: Sequence[Chosen]) -> Iterator[str]:
 
 def doubts(one: Chosen) -> list[str]:
     """Whatever makes the curve less sure, each as a sentence."""
-    return [f"{text} ({where})" if where else text for text, where in _doubts(one)]
+    return _placed(_doubts(one, verdicts.of_curve(one.runs)))
 
 
-def _doubts(one: Chosen) -> list[tuple[str, str]]:
-    """Each as a sentence, and at which levels; '' where it is of the whole curve."""
+def _placed(said: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{text} ({where})" if where else text for text, where in said]
+
+
+def _doubts(one: Chosen, judged: Verdict) -> list[tuple[str, str]]:
+    """Each as a sentence, and at which levels; '' where it is of the whole curve. `judged` is the verdict on it."""
     said = [one.of.curve.peak.sentence] if one.of.curve.peak.edge else []
     kept = [run for run in one.runs if not run.set_aside_at]
     if one.of.curve.withheld and not one.of.curve.is_in_a_row:
         said.append(f"Its means and its peak have no intervals: {one.of.curve.withheld}.")
     of_all = [*said, *_changed_facts(kept), *_unfinished(one)]
-    return [*_everywhere(of_all), *_of_runs(one), *_everywhere(_among_repeats(kept))]
+    return [*_everywhere(of_all), *_of_runs(one), *_everywhere(_among_repeats(judged))]
 
 
 def _everywhere(said: Sequence[str]) -> list[tuple[str, str]]:
     return [(text, "") for text in said]
 
 
-def _among_repeats(runs: Sequence[Run]) -> list[str]:
+def _among_repeats(judged: Verdict) -> list[str]:
     """What only shows where repeats are set beside each other."""
-    return [reason.text for reason in verdicts.of_curve(runs).reasons if reason.code in AMONG_REPEATS]
+    return [reason.text for reason in judged.reasons if reason.code in AMONG_REPEATS]
 
 
 def _changed_facts(runs: Sequence[Run]) -> list[str]:

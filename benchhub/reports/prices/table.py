@@ -272,14 +272,18 @@ def _verdict(cells: Sequence[tuple[str, SystemCurve, Cell]]) -> tuple[int, Verdi
     found = [(place, label, of, cell.quote) for place, (label, of, cell) in enumerate(cells) if cell.quote]
     if len(found) < 2 or len({quote.currency for *_, quote in found}) > 1 or any(not q.total for *_, q in found):
         return None
-    least = min(found, key=lambda one: one[3].quotient)
-    others = tuple((one[1], _against(least, one)) for one in found if one[0] != least[0])
-    return least[0], Verdict(others)
+    at, _, lowest, least = min(found, key=lambda one: one[3].quotient)
+    curves = {id(of): of.curve for *_, of, _ in found}
+    withheld = {key: bool(why_withheld(lowest.curve, curve)) for key, curve in curves.items()}
+    others = tuple(
+        (label, _against(least, quote, withheld[id(of)])) for place, label, of, quote in found if place != at
+    )
+    return at, Verdict(others)
 
 
-def _against(least: tuple[int, str, SystemCurve, Quote], other: tuple[int, str, SystemCurve, Quote]) -> PriceRatio:
-    found = ratio(least[3], other[3])
-    return without_bounds(found) if why_withheld(least[2].curve, other[2].curve) else found
+def _against(least: Quote, other: Quote, is_withheld: bool) -> PriceRatio:
+    found = ratio(least, other)
+    return without_bounds(found) if is_withheld else found
 
 
 def _remark(rows: Sequence[Row]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -169,7 +169,8 @@ def _setting(effect: Effect) -> str:
 def _ends(effect: Effect, present: Quote) -> tuple[Step, ...]:
     """How the price at each end comes about, as far as it differs from the present one, which is derived above."""
     ends = ((effect.low, effect.at_low), (effect.high, effect.at_high))
-    return tuple(one for value, quote in ends for one in (_end(effect, value), *_differing(quote, present)))
+    told = {one.sentence for one in present.steps}
+    return tuple(one for value, quote in ends for one in (_end(effect, value), *_differing(quote, told)))
 
 
 def _end(effect: Effect, value: Decimal) -> Step:
@@ -178,8 +179,8 @@ def _end(effect: Effect, value: Decimal) -> Step:
     return step("setting", template, words, setting=SETTINGS[effect.name])
 
 
-def _differing(quote: Quote, present: Quote) -> list[Step]:
-    return [one for one in quote.steps if one not in present.steps]
+def _differing(quote: Quote, told: Collection[str]) -> list[Step]:
+    return [one for one in quote.steps if one.sentence not in told]
 
 
 def standbys(of: Table, about: Subject, cell: Cell) -> Panel:
