@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from math import ceil
@@ -24,18 +25,17 @@ UNKNOWN_TPS = 1_000_000
 UNKNOWN_TPS_PER_THREAD = 60_000
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
+THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
 QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
 
 
 def resolve_threads(rule: str, clients: int) -> int:
     """`clients`: one thread per client; `clients/N`: one per N clients; `N`: that many, but never more than clients."""
-    if rule == "clients":
-        return clients
-    if rule.startswith("clients/") and rule.removeprefix("clients/").isdecimal():
-        return max(1, clients // max(1, int(rule.removeprefix("clients/"))))
-    if rule.isdecimal() and int(rule) >= 1:
-        return min(int(rule), clients)
-    raise ValueError(f"'{rule}' is not a thread rule: write clients, clients/2 or a number.")
+    found = THREAD_RULE.fullmatch(rule)
+    if not found:
+        raise ValueError(f"'{rule}' is not a thread rule: write clients, clients/2 or a number from 1 to 9999.")
+    per_thread, number = found.groups()
+    return min(int(number), clients) if number else max(1, clients // int(per_thread or 1))
 
 
 def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:

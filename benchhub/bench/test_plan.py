@@ -57,7 +57,7 @@ def test_threads_follow_the_rule_and_are_never_more_than_clients(rule, clients, 
     assert plan.resolve_threads(rule, clients) == threads
 
 
-@pytest.mark.parametrize("rule", ["", "0", "many", "clients/", "clients/x", "-1"])
+@pytest.mark.parametrize("rule", ["", "0", "many", "clients/", "clients/x", "clients/0", "-1", "999999999"])
 def test_a_rule_that_is_none_says_what_to_write(rule):
     with pytest.raises(ValueError, match="write clients, clients/2 or a number"):
         plan.resolve_threads(rule, 4)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from benchhub.analysis import curve, turns
-from benchhub.analysis.verdict import Verdict
+from benchhub.analysis.verdict import WORDS, Verdict, Weight
 from benchhub.bench.models import Run
 from benchhub.bench.planning_doubts import described_twice
 from benchhub.bench.states import State
@@ -46,8 +46,13 @@ class Doubts:
         worst_first = sorted(self.verdicts, key=lambda pair: -pair[1].weight)
         by: dict[str, list[Chosen]] = {}
         for one, verdict in worst_first:
-            by.setdefault(verdict.words, []).append(one)
+            by.setdefault(self.words(one, verdict), []).append(one)
         return list(by.items())
+
+    def words(self, one: Chosen, verdict: Verdict) -> str:
+        """A curve without a doubt about its runs may still have one, such as a peak at the edge."""
+        has_doubts = any(one is other for other, _ in self.of_curves)
+        return WORDS[Weight.SLIGHT] if has_doubts and not verdict.weight else verdict.words
 
     @property
     def is_long(self) -> bool:

@@ -12,7 +12,7 @@ from benchhub.analysis.pricing.money import PricingError, number, rounded
 from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
 from benchhub.analysis.pricing.steps import Step, counted, step
-from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, INTERVAL
+from benchhub.analysis.spread import INTERVAL, RANGE
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves import SystemCurve
 
@@ -302,7 +302,7 @@ def _lead(of: Table) -> str:
     label, _, cell = cells[place]
     assert cell.quote is not None
     said = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {of.unit}"
-    few = cell.spread is not None and cell.spread.n < FEWEST_FOR_INTERVAL
+    few = any(one.kind == RANGE for _, one in verdict.against)
     if verdict.is_lowest:
         return f"{said}{', told apart by the ranges of few repeats' if few else ''}."
     why = " by so few repeats" if few else ""

@@ -52,7 +52,8 @@ def findings(chosen: Sequence[Chosen], baseline: Chosen, priced: Table, said: Ma
 def _doubts(chosen: Sequence[Chosen]) -> list[Node]:
     doubts = compare_doubts.all_doubts(chosen)
     judged = [
-        nodes.paragraph(f"{one.label}: {verdict.words}.", series=one.of.series) for one, verdict in doubts.verdicts
+        nodes.paragraph(f"{one.label}: {doubts.words(one, verdict)}.", series=one.of.series)
+        for one, verdict in doubts.verdicts
     ]
     if not doubts.count:
         return [*judged, nodes.paragraph("There are no doubts about these curves that BenchHub knows of.", "caption")]
