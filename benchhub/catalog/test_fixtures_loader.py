@@ -129,7 +129,7 @@ def test_what_was_retired_is_not_resurrected(write):
 def test_a_price_may_name_hardware_of_another_file_and_is_exact(write):
     write(PRICE, "a.toml")
     load(write(HARDWARE, "b.toml"))
-    assert str(ListPrice.objects.get().amount) == "10.5000"
+    assert ListPrice.objects.get().amount == Decimal("10.5")
 
 
 @pytest.mark.parametrize(

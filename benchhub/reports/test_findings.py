@@ -104,7 +104,7 @@ def test_each_curve_has_a_verdict(reader, repeated, systems):
     )
     assertContains(
         response,
-        '<b>Sound, with a remark:</b> <span class="one"><span class="key key-0"></span>PostgreSQL 16<',  # at the edge
+        '<b>No reason for doubt was found:</b> <span class="one"><span class="key key-0"></span>PostgreSQL 16<',
     )
 
 

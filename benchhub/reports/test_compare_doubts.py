@@ -1,0 +1,15 @@
+from typing import cast
+
+from benchhub.analysis.verdict import Verdict
+
+from .compare_doubts import Doubts
+from .compare_page import Chosen
+
+EDGE = "This is the highest level that was run: the peak may lie beyond it."
+
+
+def test_a_curve_whose_runs_are_sound_but_whose_peak_is_not_is_not_called_free_of_doubt():
+    at_the_edge, other = cast("Chosen", object()), cast("Chosen", object())
+    sound = Verdict(())
+    found = Doubts((), ((at_the_edge, (EDGE,)),), ((at_the_edge, sound), (other, sound)))
+    assert found.judged == [("sound, with a remark", [at_the_edge]), ("no reason for doubt was found", [other])]
