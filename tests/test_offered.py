@@ -21,9 +21,10 @@ SENT_TO_ITSELF = re.compile(r'<form(?![^>]*\saction=)[^>]*method="post"')
 ANYWHERE = {"experiment-new", "experiment-plan", "experiment-tags", "published-publish", "comparability-withdraw"}
 ANYWHERE |= {name for name in policy.RUNNERS if name.startswith(("comparison-", "link-"))}
 ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST
-# They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused, an ended design.
+# They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused, an ended design,
+# a queue of several experiments.
 SOMEWHERE_ELSE = {"run-put-back", "run-rerun", "host-pause", "experiment-resume", "again", "design-again"}
-SOMEWHERE_ELSE |= {"time-remove"}
+SOMEWHERE_ELSE |= {"time-remove", "experiment-move"}
 CATALOGUE = {f"{kind}-add" for kind in ("host", "instance", "hardware", "price", "licence-model", "workload")}
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 from rest_framework import serializers
 
-from benchhub.analysis.pricing.money import PricingError
+from benchhub.analysis.pricing.money import PricingError, trimmed
 from benchhub.catalog import models, queries_hosts
 
 from .base import Shown
@@ -87,7 +90,19 @@ class LicenceModel(Shown):
         fields = (*REVISED, "metric", "rules", "words", "price_of", "product", "remark")
 
 
+class Money(serializers.DecimalField):
+    """Cents, and further decimals only where they say something."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_digits=20, decimal_places=8, read_only=True, **options)
+
+    def to_representation(self, value: Decimal) -> str:
+        return f"{trimmed(value):f}"
+
+
 class Price(Shown):
+    amount = Money()
+
     class Meta:
         model = models.ListPrice
         fields = (
@@ -103,6 +118,9 @@ class Rate(Shown):
 
 
 class Line(serializers.ModelSerializer):
+    unit_price = Money()
+    contracted_price = Money(allow_null=True)
+
     class Meta:
         model = models.PriceSheetLine
         exclude = ("id", "of_sheet")

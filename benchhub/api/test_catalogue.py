@@ -154,7 +154,7 @@ def test_a_price_is_added_and_money_stays_decimal(admin, hardware):
         "priced_on": "2026-01-01", "source": "a quote",
     }  # fmt: skip
     answer = admin.send("post", "prices/", sent)
-    assert (answer.status_code, answer.json()["amount"], answer.json()["currency"]) == (201, "12000.1000", "EUR")
+    assert (answer.status_code, answer.json()["amount"], answer.json()["currency"]) == (201, "12000.10", "EUR")
     assert admin.send("patch", f"prices/{answer.json()['id']}/", {"amount": "1"}).status_code == 405
     assert ListPrice.objects.get().hardware == hardware
 

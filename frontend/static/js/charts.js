@@ -95,8 +95,6 @@
     const config = {
       displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"],
       showSendToCloud: false, plotlyServerURL: "",
-      // Without a pointer that hovers, plotly would leave its buttons on top of the legend.
-      displayModeBar: matchMedia("(hover: none), (max-width: 44rem)").matches ? false : "hover",
     };
     await Plotly.react(chart, traces, layout(figure.layout, colour, traces, chart.clientWidth), config);
     chart.classList.add("drawn");
