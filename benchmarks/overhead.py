@@ -223,10 +223,8 @@ class PlainLoop:
 
 
 def summary(sides: Mapping[str, Round]) -> str:
-    ratios = ", ".join(f"{level}: {sides[OURS].tps[level] / tps:.3f}" for level, tps in sides[SAME].tps.items())
-    return (
-        f"added {sides[SAME].added_s:.2f} s by the loop, {sides[OURS].added_s:.2f} s by BenchHub; TPS ratios {ratios}"
-    )
+    each = ", ".join(f"{level}: {sides[OURS].tps[level] / tps:.3f}" for level, tps in sides[SAME].tps.items())
+    return f"added {sides[SAME].added_s:.2f} s by the loop, {sides[OURS].added_s:.2f} s by BenchHub; TPS ratios {each}"
 
 
 def report(rounds: Sequence[Mapping[str, Round]], options: argparse.Namespace) -> int:

@@ -27,6 +27,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from pathlib import Path
 
 ATTEMPTS = 5
 PASSING = (429, 502, 503, 504)
@@ -173,8 +174,7 @@ def _text(name):
     if name == "-":
         return sys.stdin.read()
     try:
-        with open(name, encoding="utf-8") as file:  # noqa: PTH123  # one file, and plain
-            return file.read()
+        return Path(name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         sys.exit(f"{name} cannot be read: {error}")
 

@@ -8,13 +8,13 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.test import Client
-from django.urls import get_resolver, reverse
-from django.urls.resolvers import URLResolver
+from django.urls import reverse
 
 from benchhub.bench import testdata
 from benchhub.bench.models import Protocol
 from benchhub.reports import published_files
 from benchhub.reports.sharing import publish
+from tests import pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 VENDOR = Path(__file__).parent / "vendor"
@@ -271,17 +271,8 @@ def test_a_fault_would_be_found(tab):
     assert len(faults(tab)) == len(SCHEMES) * len(WIDTHS)
 
 
-def names(resolver):
-    for pattern in resolver.url_patterns:
-        if isinstance(pattern, URLResolver):
-            # The API's names are those of what it answers in JSON.
-            yield from names(pattern) if pattern.namespace is None else ()
-        elif pattern.name:
-            yield pattern.name
-
-
 def test_no_page_is_left_out():
-    missing = set(names(get_resolver())) - PAGES.keys() - NOT_PAGES - TESTED_BELOW
+    missing = set(pages.names()) - PAGES.keys() - NOT_PAGES - TESTED_BELOW
     assert missing == set(), "Add a line to PAGES for each, or to NOT_PAGES."
 
 

@@ -117,10 +117,10 @@ def users(request: HttpRequest) -> HttpResponse:
     listing = Listing(request.GET, rows, USER_COLUMNS, search=("username",), default="name")
     writers = rights.script_writers()
     for user in listing.page:
-        user.may_write_scripts = user.pk in writers  # type: ignore[attr-defined]  # for the template
+        user.may_write_scripts = user.pk in writers  # type: ignore[attr-defined]  # the template reads it off the row
         names = {group.name for group in user.groups.all()}
         role = Role.ADMINISTRATOR if user.is_superuser else rights.highest(names)
-        user.role = role  # type: ignore[attr-defined]  # likewise
+        user.role = role  # type: ignore[attr-defined]  # the template reads it off the row
     return render(request, "accounts/users.html", {"listing": listing})
 
 

@@ -101,7 +101,7 @@ def sample_variance(values: Sequence[float]) -> float:
     """The sample variance of two values or more; 0 where all are equal.
 
     About the first value and with one rounding of each sum, which loses no digit that matters: `statistics` takes exact
-    fractions for it, and with them most of the time of a comparison of many curves.
+    fractions for it, and pages of many curves ask for thousands.
     """
     off = [value - values[0] for value in values]
     mean = math.fsum(off) / len(off)

@@ -1,7 +1,6 @@
 """Everything that a page shows or does, a program can have: each page stands here beside its operations."""
 
-from django.urls import get_resolver
-from django.urls.resolvers import URLResolver
+from tests import pages
 
 from .test_permissions import described
 
@@ -154,16 +153,8 @@ def stated():
     return {name: operations.split(", ") for name, _, operations in lines}
 
 
-def names(resolver):
-    for pattern in resolver.url_patterns:
-        if isinstance(pattern, URLResolver):
-            yield from names(pattern) if pattern.namespace is None else ()
-        elif pattern.name:
-            yield pattern.name
-
-
 def test_every_page_has_its_operations_or_a_reason_why_not():
-    assert set(names(get_resolver())) == stated().keys() | PAGES_ONLY.keys()
+    assert set(pages.names()) == stated().keys() | PAGES_ONLY.keys()
     assert stated().keys().isdisjoint(PAGES_ONLY)
 
 

@@ -129,18 +129,22 @@ def left_in(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+def loaded_and_measured(of, call, folder):
+    """What 2-run.sh printed, the files that it left, and what the parser makes of them."""
+    loaded, measured = call("1-load.sh"), call("2-run.sh")
+    assert (loaded.returncode, measured.returncode) == (0, 0), loaded.stderr + measured.stderr
+    files, spec = left_in(folder / "it" / "run"), spec_of(of)
+    result = tools.get(spec.tool).parse(spec, Outputs(0, files["out.log"], files["err.log"], files))
+    assert (result.outcome, result.reason) == ("succeeded", "")
+    return measured, files, result
+
+
 def test_a_bundle_repeats_the_run_on_a_real_server(run, sh, tmp_path):
     of = with_spec(run, log_sampling_rate=1)
     call = sh(of)
     early = call("2-run.sh")
     assert (early.returncode, "The check of the data set failed." in early.stderr) == (1, True)
-    loaded = call("1-load.sh")
-    assert loaded.returncode == 0, loaded.stderr
-    measured = call("2-run.sh")
-    assert measured.returncode == 0, measured.stderr
-    files = left_in(tmp_path / "it" / "run")
-    result = tools.get("pgbench").parse(spec_of(of), Outputs(0, files["out.log"], files["err.log"], files))
-    assert (result.outcome, result.reason) == ("succeeded", "")
+    measured, files, result = loaded_and_measured(of, call, tmp_path)
     assert result.measures["tps"].value > 0
     assert measured.stdout == files["out.log"].decode()
     assert [histogram.name for histogram in result.histograms]
@@ -150,11 +154,5 @@ def test_a_bundle_repeats_the_run_on_a_real_server(run, sh, tmp_path):
 def test_a_bundle_of_tatp_tells_its_mqth_and_leaves_what_can_be_brought_in(run, sh, tmp_path):
     of = with_spec(run, tool="tatp", parameters={"subscribers": 1_000}, warmup_s=1, duration_s=3, vacuum=False)
     call = sh(of)
-    loaded = call("1-load.sh")
-    assert loaded.returncode == 0, loaded.stderr
-    measured = call("2-run.sh")
-    assert measured.returncode == 0, measured.stderr
-    files = left_in(tmp_path / "it" / "run")
-    result = tools.get("tatp").parse(spec_of(of), Outputs(0, files["out.log"], files["err.log"], files))
-    assert (result.outcome, result.reason) == ("succeeded", "")
+    measured, _files, result = loaded_and_measured(of, call, tmp_path)
     assert measured.stdout.splitlines()[-1].startswith(f"MQTh = {result.measures['mqth'].value:.1f} (")

@@ -8,7 +8,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, Workload
 
 from . import plan, planning, testdata
-from .forms import Draft, chosen_client, guessed_path
+from .forms import Draft
 from .models import Experiment, Run, System
 
 pytestmark = pytest.mark.django_db
@@ -224,43 +224,6 @@ def test_a_managed_instance_needs_a_driver_and_hardware(planner, host, workload)
     chosen = {"systems-0-driver": str(host.pk), "systems-0-hardware": str(host.hardware_id), "queue": "1"}
     planner.post(NEW, {**form_of(workload, managed), **chosen})
     assert System.objects.get().path == "network"
-
-
-@pytest.mark.parametrize(
-    ("address", "own", "path"),
-    [
-        ("/run/postgresql", True, "socket"),
-        ("127.0.0.1", True, "loopback"),
-        ("localhost", True, "loopback"),
-        ("192.0.2.1", True, "loopback"),
-        ("192.0.2.9", True, "network"),
-        ("192.0.2.1", False, "network"),
-    ],
-)
-def test_the_path_is_guessed_from_the_address(host, address, own, path):
-    instance = testdata.make_instance(host, "16.4", address=address)
-    other = Host(pk=host.pk + 1, address="192.0.2.2")
-    assert guessed_path(instance, host if own else other) == path
-
-
-def test_one_program_drives_all_systems_or_a_sentence_says_why_not(host):
-    other = Host(name="other", facts={"builds": [testdata.build("16.4")]})
-    assert chosen_client([host], "")["version"] == "18.1"
-    assert chosen_client([host, other], "")["version"] == "16.4"
-    assert chosen_client([host], "/opt/pg16/bin")["version"] == "16.4"
-    with pytest.raises(LookupError, match="other has no pgbench in /opt/pg18/bin"):
-        chosen_client([host, other], "/opt/pg18/bin")
-    with pytest.raises(LookupError, match="probe the host first"):
-        chosen_client([Host(name="new")], "")
-    with pytest.raises(LookupError, match=r"is 16.4 on box but 16.3 on third"):
-        chosen_client([host, Host(name="third", facts={"builds": [testdata.build("16.3", "/opt/pg16/bin")]})], "")
-    with pytest.raises(LookupError, match="in a folder of the same name"):
-        chosen_client([host, Host(name="fourth", facts={"builds": [testdata.build("16.4", "/usr/bin")]})], "")
-
-
-def test_a_build_without_pgbench_drives_nothing():
-    with pytest.raises(LookupError, match="probe the host first"):
-        chosen_client([Host(name="box", facts={"builds": [testdata.build("18.1", pgbench_version="")]})], "")
 
 
 # --- the estimate --------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from benchhub.analysis.pricing.money import trimmed
 from benchhub.analysis.pricing.rules import CHOICES, LicenceRules, RulesError
 from benchhub.analysis.pricing.rules_form import rules_from
 from benchhub.analysis.pricing.topology import Machine, VirtualMachine
@@ -191,7 +192,7 @@ class ListPrice(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.description}: {self.amount.normalize():f} {self.currency} ({self.priced_on})"
+        return f"{self.description}: {trimmed(self.amount):f} {self.currency} ({self.priced_on})"
 
     def counts_for(self, of: Hardware | LicenceModel) -> bool:
         """A price outlives revisions while it is of the same: of the same parts, or of a socket for a year, say."""

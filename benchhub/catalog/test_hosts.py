@@ -54,6 +54,13 @@ def test_the_page_of_a_new_host_shows_the_line_that_installs_its_key_and_what_is
     assertNotContains(answer, reverse("host-probe", args=[host.pk]))
 
 
+def test_a_host_that_is_known_by_deliveries_only_asks_for_no_key(engineer, host):
+    Host.objects.filter(pk=host.pk).update(trust=Host.Trust.ELSEWHERE, username="")
+    answer = engineer.get(page_of(host))
+    assertContains(answer, "BenchHub has never logged in on it")
+    assertNotContains(answer, "Install the public key")
+
+
 def test_the_line_that_installs_the_key_works_whatever_the_host_is_called(host, tmp_path):
     host.name = "o'brien's $(touch x) box"
     host.make_key_pair()

@@ -43,10 +43,14 @@ def test_the_terms_keep_the_rest_of_the_address(reader, experiment, systems, pri
     assertContains(response, '<input type="hidden" name="term" value="5">', count=4)
 
 
-def test_the_cheapest_of_a_licence_is_marked(reader, experiment, systems, prices):
-    page = reader.get(both(experiment, systems)).content.decode()
+def test_the_cheapest_of_a_licence_is_marked(reader, repeated, systems, prices):
+    page = reader.get(both(repeated, systems)).content.decode()
     assert page.count(">lowest</span>") == 3
     assert page.index("5.00</span>") < page.index(">lowest</span>")
+
+
+def test_few_repeats_mark_nothing_cheapest(reader, experiment, systems, prices):
+    assertNotContains(reader.get(both(experiment, systems)), ">lowest</span>")
 
 
 def test_a_missing_price_is_named_and_marks_nothing_cheapest(reader, experiment, systems):

@@ -163,9 +163,9 @@ def test_a_latency_ceiling_says_that_a_closed_loop_is_no_guarantee(reader, exper
     assertNotContains(reader.get(both(experiment, systems)), "no guarantee")
 
 
-def test_a_licence_that_does_not_cover_the_machine_says_so_and_hides_no_verdict(reader, experiment, systems, prices):
+def test_a_licence_that_does_not_cover_the_machine_says_so_and_hides_no_verdict(reader, repeated, systems, prices):
     LicenceModel.objects.create(name="Small", metric="server", rules={"max_sockets": 1})
-    response = reader.get(both(experiment, systems))
+    response = reader.get(both(repeated, systems))
     assertContains(response, ">not eligible</span>", count=2)
     assertContains(response, "at most 1 socket, and Box has 2")
     assertContains(response, ">lowest</span>", count=3)

@@ -305,15 +305,21 @@ def test_the_sign_in_page_says_what_was_wrong_and_keeps_the_name(client):
     assertContains(response, 'value="ada"')
 
 
-def test_verdicts_are_said_to_be_so_far_while_runs_are_outstanding(reader, experiment, systems, prices):
-    ended = reader.get(page_of(experiment))
+def test_verdicts_are_said_to_be_so_far_while_runs_are_outstanding(reader, repeated, systems, prices):
+    ended = reader.get(page_of(repeated))
     assertContains(ended, '<span class="tag">lowest</span>')
     assertNotContains(ended, "so far")
-    testdata.make_run(experiment, systems[0], 16, 1)
-    live = reader.get(page_of(experiment))
-    for text in (">peak so far", "So far: Lowest of all", "the edge of what was run, so far"):
+    testdata.make_run(repeated, systems[0], 48, 1)
+    live = reader.get(page_of(repeated))
+    for text in (">peak so far", "So far: Lowest of all"):
         assertContains(live, text)
     assertNotContains(live, '<span class="tag">lowest</span>')
+
+
+def test_an_edge_is_said_to_be_so_far_while_runs_are_outstanding(reader, experiment, systems, prices):
+    assertNotContains(reader.get(page_of(experiment)), "so far")
+    testdata.make_run(experiment, systems[0], 16, 1)
+    assertContains(reader.get(page_of(experiment)), "the edge of what was run, so far")
 
 
 def test_cancelled_runs_are_counted_apart_and_are_no_failure(reader, experiment, systems):

@@ -61,8 +61,12 @@ class PriceRatio:
 
     @property
     def is_distinguishable(self) -> bool:
-        """Whether the interval of the ratio leaves 1 out; intervals of the two prices may overlap all the same."""
-        return self.has_spread and not self.low <= 1 <= self.high
+        """Whether the interval of the ratio leaves 1 out; intervals of the two prices may overlap all the same.
+
+        Ranges of few repeats never say so: with two of each, those of two equals lie apart once in three times.
+        """
+        is_of_few = self.kind == RANGE and max(self.n, self.other_n) > 0
+        return self.has_spread and not is_of_few and not self.low <= 1 <= self.high
 
     @property
     def sentence(self) -> str:

@@ -67,8 +67,20 @@ def test_few_repeats_give_a_range_by_the_extremes_and_no_probability():
     assert found.low == pytest.approx(1200 * 990 / (1000 * 1010))
     assert found.high == pytest.approx(1200 * 1000 / (1000 * 1000))
     assert (found.kind, found.probability_cheaper) == ("range of repeats", None)
-    assert found.is_distinguishable
-    assert "dearer, by few repeats and without an interval" in found.sentence
+    assert "not distinguishable, by few repeats and without an interval" in found.sentence
+
+
+def test_ranges_of_few_repeats_that_lie_apart_tell_nothing_apart():
+    # Of the 6 orders of two repeats of one and two of another, 2 have all of one before all of the other.
+    found = ratio(priced("1000", 2000.0, 2010.0), priced("1000", 1000.0, 1010.0))
+    assert found.high < 1
+    assert not found.is_distinguishable
+
+
+def test_bounds_that_were_derived_tell_apart_what_lies_beyond_them():
+    bounded = [Throughput(Decimal(n), Decimal(n - 10), Decimal(n + 10), "TPS", "derived") for n in (1000, 2000)]
+    one, other = (replace(priced("1000", 1000.0), throughput=of) for of in bounded)
+    assert ratio(one, other).is_distinguishable
 
 
 def test_three_repeats_on_one_side_only_give_no_probability():

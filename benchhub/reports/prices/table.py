@@ -302,10 +302,9 @@ def _lead(of: Table) -> str:
     label, _, cell = cells[place]
     assert cell.quote is not None
     said = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {of.unit}"
-    few = any(one.kind == RANGE for _, one in verdict.against)
     if verdict.is_lowest:
-        return f"{said}{', told apart by the ranges of few repeats' if few else ''}."
-    why = " by so few repeats" if few else ""
+        return f"{said}."
+    why = " by so few repeats" if any(one.kind == RANGE for _, one in verdict.against) else ""
     return f"{said}; not distinguishable from {verdict.unsure_words}{why}."
 
 

@@ -95,8 +95,12 @@ def verdicts(*curves, query=""):
 
 
 def test_the_lowest_is_marked_where_the_repeats_tell_it_apart_from_every_other():
-    slow, fast = drawn(980.0, 1020.0), drawn(1100.0, 1140.0, series=1)
-    assert verdicts(slow, fast) == [None, True]  # 1,020 / 1,100 < 1: even the extreme repeats lie apart
+    slow, fast = drawn(990.0, 1000.0, 1010.0), drawn(1990.0, 2000.0, 2010.0, series=1)
+    assert verdicts(slow, fast) == [None, True]
+
+
+def test_ranges_of_few_repeats_mark_no_lowest_however_far_apart_they_lie():
+    assert verdicts(drawn(980.0, 1020.0), drawn(1990.0, 2010.0, series=1)) == [None, False]
 
 
 def test_one_run_each_tells_nothing_apart():
