@@ -44,7 +44,7 @@ from runners.tools import tatp_read
 from runners.tools.tatp_log import REDUCE_AWK
 from runners.tools.tatp_parameters import TRANSACTIONS, Parameters
 from runners.tools.tatp_population import TABLES
-from runners.tools.tatp_scripts import READS_TOLD_EVERY, SQL, scripts
+from runners.tools.tatp_scripts import SQL, Script, scripts
 
 LOWEST_RATIO = 0.98
 FEWEST_LINES_PER_S = 4_000_000
@@ -56,14 +56,15 @@ PARAMETERS = Parameters(subscribers=100_000)
 CLIENTS = 4  # of costs and variants
 REPORTING_S = 3  # pgbench may end a run of 1 s before it has reported any progress
 # What BenchHub passes for a fast load.
-LOGGED = ("-l", "--log-prefix={folder}/log", "--sampling-rate=0.1")
+FAST_EVERY = 10
+LOGGED = ("-l", "--log-prefix={folder}/log", f"--sampling-rate={1 / FAST_EVERY}")
 AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
 SUMMARY = (
     r"tps = ([0-9.]+)",
     r"number of transactions actually processed: (\d+)",
     r"number of failed transactions: (\d+)",
 )
-TELLING = (r"\set tx ", r"\set reads ", r"\set told ")
+TELLING = (r"\set tx ", r"\set told ")
 
 
 def main() -> int:
@@ -158,17 +159,15 @@ class Tatp(BenchHub):
         run = self.measured(clients, duration_s)
         return summed_up(Evidence.objects.get(attempt__run=run, name="out.log").text)
 
-    def bare(
-        self, clients: int, duration_s: int, texts: Sequence[str], weights: Sequence[int], options: Sequence[str] = ()
-    ) -> float:
-        """TPS of a bare pgbench: no log, no progress, nothing told, unless by the options and texts."""
+    def bare(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> float:
+        """TPS of a bare pgbench: no log, no progress, nothing told, unless by the options and scripts."""
         words = [f"{self.instance['bin_directory']}/pgbench", "-n", "-M", "prepared", "-T", str(duration_s)]
         words += ["-c", str(clients), "-j", str(max(1, clients // 2))]
         words += [option.format(folder=self.folder) for option in options]
-        for number, (text, weight) in enumerate(zip(texts, weights, strict=True)):
+        for number, script in enumerate(sent):
             path = self.folder / f"{number}.sql"
-            path.write_text(text)
-            words += ["-f", f"{path}@{weight}"]
+            path.write_text(script.text)
+            words += ["-f", f"{path}@{script.weight}"]
         with (self.folder / "said").open("wb") as said:
             done = subprocess.run(words, stdout=subprocess.PIPE, stderr=said, text=True, check=True)
         for path in self.folder.glob("log.*"):
@@ -180,13 +179,12 @@ class Tatp(BenchHub):
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
 
 
-def untold(script: str) -> str:
-    """The script without what tells outcomes: it sends the same statements."""
-    kept = [line for line in script.splitlines() if not line.startswith(TELLING)]
-    text = "".join(f"{line}\n" for line in kept).replace(f"\\if :tx % {READS_TOLD_EVERY} = 0\n\\endif\n", "")
-    for name in ("GET_ACCESS_DATA", "GET_NEW_DESTINATION"):
-        text = text.replace(f"{SQL[name][0]} \\aset", f"{SQL[name][0]};")
-    return text
+def untold() -> list[Script]:
+    """The scripts without what tells outcomes: they send the same statements."""
+    return [
+        Script("".join(f"{line}\n" for line in script.text.splitlines() if not line.startswith(TELLING)), weight)
+        for script, weight in zip(scripts(PARAMETERS, FAST_EVERY), PARAMETERS.weighed, strict=False)
+    ]
 
 
 def summed_up(stdout: str) -> float:
@@ -198,14 +196,14 @@ def summed_up(stdout: str) -> float:
 
 
 def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
-    texts = [untold(text) for text in scripts(PARAMETERS)]
-    assert not any("debug" in text or ":tx" in text for text in texts)
+    sent = untold()
+    assert not any("debug" in script.text or ":tx" in script.text for script in sent)
     bench.load()
     found: dict[int, list[float]] = {level: [] for level in options.levels}
     for number in range(options.rounds):
         for place, level in enumerate(options.levels):
             sides: dict[str, Callable[[], float]] = {
-                "bare": partial(bench.bare, level, options.duration, texts, PARAMETERS.weighed),
+                "bare": partial(bench.bare, level, options.duration, sent),
                 "ours": partial(bench.tps, level, options.duration),
             }
             rates = in_turn(bench, sides, number + place, f"{level} clients")
@@ -235,18 +233,17 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
 
 
 def costs(bench: Tatp, options: argparse.Namespace) -> bool:
-    told = scripts(PARAMETERS)
-    texts = [untold(text) for text in told]
+    told, sent = scripts(PARAMETERS, FAST_EVERY), untold()
 
-    def side(texts: Sequence[str], *words: str) -> Callable[[], float]:
-        return partial(bench.bare, CLIENTS, options.duration, texts, PARAMETERS.weighed, words)
+    def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
+        return partial(bench.bare, CLIENTS, options.duration, sent, words)
 
     ready = ("-D", "tx=0", "-D", "reads=0")
     sides = {
-        "bare": side(texts),
-        "bare again": side(texts),
-        "progress, -P 1": side(texts, "-P", "1"),
-        "sampled log": side(texts, *LOGGED),
+        "bare": side(sent),
+        "bare again": side(sent),
+        "progress, -P 1": side(sent, "-P", "1"),
+        "sampled log": side(sent, *LOGGED),
         "outcomes told": side(told, *ready),
         "all three": side(told, *ready, "-P", "1", *LOGGED),
     }
@@ -354,15 +351,14 @@ def variants(bench: Tatp, options: argparse.Namespace) -> bool:
     """INSERT_CALL_FORWARDING and DELETE_CALL_FORWARDING in equal number; each variant in turn."""
     bench.load()
     bench.psql(CATCHES)
-    texts = [untold(text) for text in scripts(PARAMETERS)]
-    ours, delete = texts[5], texts[6]
+    ours, delete = (script.text for script in untold()[5:])
     sent = SQL["INSERT_CALL_FORWARDING"][2]
     catching = ours.replace(sent, CALL.format("tatp_insert"))
     raising = ours.replace(sent, CALL.format("tatp_raise"))
     assert ours != catching != raising
     inserts = {"inserts nothing": ours, "function that catches": catching, "SQLSTATE 40001": raising}
     sides = {
-        name: partial(bench.bare, CLIENTS, options.duration, (insert, delete), (1, 1))
+        name: partial(bench.bare, CLIENTS, options.duration, (Script(insert, 1), Script(delete, 1)))
         for name, insert in inserts.items()
     }
     compare(bench, sides, options)

@@ -60,13 +60,24 @@ class Second:
     def refused(self) -> int:
         return sum(self.told.refused)
 
+    @property
+    def empty_reads(self) -> int:
+        """Reads that found nothing, as many times those looked at as there were for each of these."""
+        told = self.told
+        asked, found = told.access_asked + told.destination_asked, told.access_found + told.destination_found
+        return (asked - found) * told.every
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """One type of transaction in the measured part: executions, how many succeeded; None where nothing tells."""
+    """One type of transaction in the measured part: executions, how many succeeded; None where nothing tells.
+
+    Of reads only one in `every` was looked at, and both numbers are so many times what was seen.
+    """
 
     executions: float
     succeeded: float | None
+    every: int = 1
 
     @property
     def share(self) -> float | None:
@@ -189,8 +200,8 @@ def _succeeded(
     reduction, remarks = _latencies(spec, outputs)
     histograms = _histograms(reduction, spec.log_sampling_rate)
     counts = count(measured, reduction)
-    executions = {name: one.executions for name, one in counts.items()}
-    bands = tatp_expected.bands(read(spec.parameters), *states, executions)
+    seen = {name: one.executions / one.every for name, one in counts.items()}
+    bands = tatp_expected.bands(read(spec.parameters), *states, seen)
     return RunResult(
         outcome="succeeded",
         reason="",
@@ -199,7 +210,7 @@ def _succeeded(
         series=_series(spec, outputs, seconds, measured),
         histograms=histograms,
         doubts=(*_share_doubts(counts, bands), *_state_doubts(spec, states), *_log_doubts(reduction)),
-        remarks=(RULE, *remarks, *_sampling_remarks(spec), WHOLE_RUN, _churn_remark(spec, states)),
+        remarks=(RULE, *remarks, *_sampling_remarks(spec, measured), WHOLE_RUN, _churn_remark(spec, states)),
     )
 
 
@@ -208,14 +219,13 @@ def rates(measured: Sequence[Second]) -> dict[str, Measure]:
     taken_s = sum(second.took_s for second in measured)
     ended = sum(second.transactions for second in measured)
     refused = sum(second.refused for second in measured)
-    asked = sum(second.told.access_asked + second.told.destination_asked for second in measured)
-    found = sum(second.told.access_found + second.told.destination_found for second in measured)
+    empty = sum(second.empty_reads for second in measured)
     return {
         "mqth": Measure((ended - refused) / taken_s, "MQTh"),
-        "strict_mqth": Measure((ended - refused - (asked - found)) / taken_s, "MQTh"),
+        "strict_mqth": Measure((ended - refused - empty) / taken_s, "MQTh"),
         "ended_transactions": Measure(float(round(ended)), "transactions"),
         "refused_transactions": Measure(float(refused), "transactions"),
-        "empty_reads": Measure(float(asked - found), "transactions"),
+        "empty_reads": Measure(float(empty), "transactions"),
         "measured_s": Measure(taken_s, "s"),
     }
 
@@ -234,8 +244,7 @@ def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, 
             refused, done = (sum(c[at] for c in each) for each in _told_writes(measured))
             found[name] = Count(refused + done, done)
         elif number in (DESTINATION, ACCESS):
-            asked, there = _told_reads(measured, "destination" if number == DESTINATION else "access")
-            found[name] = Count(asked, there)
+            found[name] = _told_reads(measured, "destination" if number == DESTINATION else "access")
         elif logged:
             found[name] = Count(logged.get(number, 0.0) * ended, logged.get(number, 0.0) * ended)
     return {name: one for name, one in found.items() if one.executions}
@@ -257,9 +266,10 @@ def _told_writes(measured: Sequence[Second]) -> tuple[list[tuple[int, int, int]]
     return [second.told.refused for second in measured], [second.told.done for second in measured]
 
 
-def _told_reads(measured: Sequence[Second], what: str) -> tuple[int, int]:
+def _told_reads(measured: Sequence[Second], what: str) -> Count:
+    every = measured[0].told.every
     asked, found = (sum(getattr(second.told, f"{what}_{end}") for second in measured) for end in ("asked", "found"))
-    return asked, found
+    return Count(asked * every, found * every, every)
 
 
 def _latencies(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[str]]:
@@ -364,13 +374,11 @@ def _log_doubts(reduction: Reduction | None) -> list[Doubt]:
     return [Doubt("log-unreadable", text)]
 
 
-def _sampling_remarks(spec: RunSpec) -> list[str]:
-    rate = spec.log_sampling_rate
-    if rate == 1:
-        return []
-    return [
-        f"Response times, and how often reads of one row and updates of locations ran, are from 1 of {1 / rate:.4g}."
-    ]
+def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
+    rate, every = spec.log_sampling_rate, measured[0].told.every
+    logged = "Response times, and how often reads of one row and updates of locations ran, are from 1 of"
+    looked_at = f"Whether a read found a row was looked at in 1 of {every}, on which the strict rate rests."
+    return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [looked_at] * (every > 1)
 
 
 def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:

@@ -14,7 +14,7 @@ from runners.tools import tatp_population as population
 from runners.tools.shell import program, psql, verified
 from runners.tools.tatp_log import REDUCE_AWK, SPLIT_AWK
 from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
-from runners.tools.tatp_scripts import scripts
+from runners.tools.tatp_scripts import TOLD_EVERY, scripts
 
 PART_SUBSCRIBERS = 20_000
 MOST_SESSIONS = 8
@@ -152,7 +152,7 @@ live() {{
     done
 }}
 rc=0
-{_write_scripts(parameters)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
+{_write_scripts(spec, parameters)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
 live 8>&- 9>&- & teller=$!
 date +%s > started_epoch
 {" ".join(_run_words(spec, parameters))} 2> {MESSAGES_FILE} || rc=$?
@@ -167,16 +167,20 @@ def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
     words += ["-T", str(seconds), "-P", "1", "-l", "--log-prefix=log/pgbench_log"]
     words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
     words += ["-D", "tx=0", "-D", "reads=0"]
-    for number, weight in enumerate(parameters.weighed):
-        words += ["-f", f"script_{number}.sql@{weight}"]
+    for number, script in enumerate(scripts(parameters, reads_every(spec))):
+        words += ["-f", f"script_{number}.sql@{script.weight}"]
     return words
 
 
-def _write_scripts(parameters: Parameters) -> str:
+def _write_scripts(spec: RunSpec, parameters: Parameters) -> str:
     """Return lines that end in &&: a script that a full disk cut short must not be run."""
-    return "".join(
-        f"printf '%s' {shlex.quote(text)} > script_{number}.sql &&\n" for number, text in enumerate(scripts(parameters))
-    )
+    texts = [shlex.quote(script.text) for script in scripts(parameters, reads_every(spec))]
+    return "".join(f"printf '%s' {text} > script_{number}.sql &&\n" for number, text in enumerate(texts))
+
+
+def reads_every(spec: RunSpec) -> int:
+    """Of how many reads one looks whether there was a row: as many as there are transactions to a line of the log."""
+    return min(TOLD_EVERY, round(1 / spec.log_sampling_rate))
 
 
 def reduce_command(spec: RunSpec) -> str:
@@ -186,7 +190,7 @@ def reduce_command(spec: RunSpec) -> str:
     tatp.after, and log.gz (or log.dropped, the bytes that were too many to keep).
     """
     parameters = check(spec)
-    split = f"awk -v marks=marks -v told={TOLD_FILE} {shlex.quote(SPLIT_AWK)}"
+    split = f"awk -v marks=marks -v told={TOLD_FILE} -v every={reads_every(spec)} {shlex.quote(SPLIT_AWK)}"
     reduce = f"awk -v marks=marks -v clients={spec.clients} -v threads={spec.threads}"
     return f"""\
 {_state(spec, parameters)} > {AFTER_FILE}

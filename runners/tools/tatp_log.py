@@ -5,7 +5,8 @@ line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and wri
 
     marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1
     tatp.told    per line of progress: its time, failed and succeeded writes of scripts 3, 5 and 6, and of the reads
-                 that may find nothing how many were asked and found: access data, then new destinations
+                 that may find nothing how many were asked and found: access data, then new destinations; and k
+                 where only one in k of these was looked at
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
 writes that were refused, which stand there as kinds: "kind refused-5 117". It reads both files side by side and
@@ -20,6 +21,8 @@ from dataclasses import dataclass
 from runners.tools.pgbench_log import COUNT_AWK, COUNT_LINE_AWK
 
 ACCEPTING = (3, 5, 6)
+# Scripts of the reads that look whether there was a row, where the others do not, by the transaction that they are.
+LOOKED_AT = {7: 1, 8: 2}
 REFUSED = "refused-"
 
 # Marks have more digits than binary64, in which awk computes: they are taken apart as text.
@@ -41,10 +44,10 @@ function tell(value) {
 function flush(at) {
     print at, counted["30"] + 0, counted["31"] + 0, counted["50"] + 0, counted["51"] + 0, counted["60"] + 0, \\
         counted["61"] + 0, counted["access asked"] + 0, counted["access found"] + 0, counted["asked"] + 0, \\
-        counted["found"] + 0 > told
+        counted["found"] + 0, every > told
     split("", counted)
 }
-BEGIN { printf "" > marks }
+BEGIN { printf "" > marks; if (!every) every = 1 }
 {
     gsub(/debug\\(script=[0-9]+,command=[0-9]+\\): /, "")
     if (match($0, /int [0-9]+$/)) {
@@ -91,6 +94,7 @@ FNR == 1 {
 epoch + 0 < from + 0 { next }
 ($4 == 3 || $4 == 5 || $4 == 6) && is_refused($1, $2 + 0) { kinds["refused-" $4]++; next }
 """
+    + "".join(f"$4 == {looked} {{ $4 = {script} }}\n" for looked, script in LOOKED_AT.items())
     + COUNT_LINE_AWK
 )
 
@@ -99,7 +103,8 @@ epoch + 0 < from + 0 { next }
 class Told:
     """What was told until the line of progress at `at_s`, since the one before: counts by script.
 
-    `refused` and `done` are of the writes of ACCEPTING, in that order.
+    `refused` and `done` are of the writes of ACCEPTING, in that order. One in `every` reads was looked at, and
+    only these are counted here.
     """
 
     at_s: float
@@ -109,6 +114,7 @@ class Told:
     access_found: int
     destination_asked: int
     destination_found: int
+    every: int = 1
 
 
 def read_told(text: str) -> Iterator[Told]:

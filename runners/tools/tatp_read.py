@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 
 from runners.tools import histogram
 from runners.tools.pgbench_log import UNREADABLE, Reduction, ScriptTotals
-from runners.tools.tatp_log import ACCEPTING, REFUSED
+from runners.tools.tatp_log import ACCEPTING, LOOKED_AT, REFUSED
 from runners.tools.tatp_parameters import TRANSACTIONS
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class _Counts:
 
         self.lines += table.lines
         script, latency = table.column(SCRIPT), table.column(LATENCY)
+        for looked, transaction in LOOKED_AT.items():
+            script[script == looked] = transaction
         is_known = script < len(TRANSACTIONS)
         self.kinds[UNREADABLE] += int(np.count_nonzero(~is_known))
         kept = is_known & (table.column(EPOCH) >= self.from_epoch_s) if self.from_epoch_s else is_known

@@ -2,14 +2,16 @@
 
 A script counts its client's transactions in :tx, as pgbench's log does, and tells outcomes with debug(), which is
 pgbench's only way to print a value without the server or a shell. Of the three transactions with accepted failures
-each execution is told; of the two reads that may find nothing, only counts, every 64th transaction or so.
-`tatp_log` reads both.
+each execution is told; of the two reads that may find nothing, only counts, every 64th transaction or so. In a fast
+load most of these reads do not look whether a row came, which would take from the throughput: those that do are two
+scripts of their own. `tatp_log` reads both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from runners.tools.tatp_parameters import NON_UNIFORM, TRANSACTIONS, Parameters
 from runners.tools.tatp_population import SUBSCRIBER_COLUMNS
@@ -19,7 +21,8 @@ MARK_CLIENT, MARK_TRANSACTION = 100, 10_000_000
 # Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
-READS_TOLD_EVERY = 64
+# The most reads of which one is looked at, too.
+TOLD_EVERY = 64
 
 BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:sub::text, 15, '0')"
 
@@ -85,14 +88,34 @@ VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def scripts(parameters: Parameters) -> tuple[str, ...]:
-    """Return the text of each transaction's script, in the order of TRANSACTIONS."""
-    return tuple(_script(parameters, number, name) for number, name in enumerate(TRANSACTIONS))
+class Script(NamedTuple):
+    text: str
+    weight: int
 
 
-def _script(parameters: Parameters, number: int, name: str) -> str:
+def scripts(parameters: Parameters, reads_every: int = 1) -> tuple[Script, ...]:
+    """Return the scripts in the order of TRANSACTIONS.
+
+    Where only one in `reads_every` of the reads that may find nothing is looked at, these follow: `tatp_log.LOOKED_AT`.
+    """
+    plain, looked_at = [], []
+    for number, (name, weight) in enumerate(zip(TRANSACTIONS, parameters.weighed, strict=True)):
+        if name in READS and reads_every > 1:
+            plain.append(Script(_script(parameters, number, name, 0), weight * (reads_every - 1)))
+            looked_at.append(Script(_script(parameters, number, name, TOLD_EVERY // reads_every), weight))
+        else:
+            plain.append(Script(_script(parameters, number, name, TOLD_EVERY), weight * reads_every))
+    return (*plain, *looked_at)
+
+
+def _script(parameters: Parameters, number: int, name: str, told_every: int) -> str:
+    """What a read has found is told every so many transactions; 0: it does not look."""
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
-    return "\n".join(["\\set tx :tx + 1", *drawn, *BODIES[name](number, SQL[name]), ""])
+    if name in READS and told_every:
+        body = _read(SQL[name][0], *READS[name], told_every)
+    else:
+        body = WRITES[name](number, SQL[name]) if name in WRITES else [f"{statement};" for statement in SQL[name]]
+    return "\n".join(["\\set tx :tx + 1", *drawn, *body, ""])
 
 
 def _expression(parameters: Parameters, variable: str) -> str:
@@ -104,30 +127,20 @@ def _expression(parameters: Parameters, variable: str) -> str:
     return f"random(1, {n})"
 
 
-Body = Callable[[int, tuple[str, ...]], list[str]]
-
-
-def _plain(number: int, statements: tuple[str, ...]) -> list[str]:
-    del number
-    return [f"{statement};" for statement in statements]
-
-
-def _read(absent: str, asked: int, found: int) -> Body:
+def _read(statement: str, absent: str, asked: int, found: int, told_every: int) -> list[str]:
     """A read that may find nothing: `absent` is a column, which is -1 only then."""
+    return [
+        f"\\set {absent} -1",
+        f"{statement} \\aset",
+        f"\\set reads :reads + case when :{absent} < 0 then {asked} else {asked + found} end",
+        f"\\if :tx % {told_every} = 0",
+        f"\\set told debug(:reads * 10 + {COUNTS})",
+        "\\set reads 0",
+        "\\endif",
+    ]
 
-    def body(number: int, statements: tuple[str, ...]) -> list[str]:
-        del number
-        return [
-            f"\\set {absent} -1",
-            f"{statements[0]} \\aset",
-            f"\\set reads :reads + case when :{absent} < 0 then {asked} else {asked + found} end",
-            f"\\if :tx % {READS_TOLD_EVERY} = 0",
-            f"\\set told debug(:reads * 10 + {COUNTS})",
-            "\\set reads 0",
-            "\\endif",
-        ]
 
-    return body
+Body = Callable[[int, tuple[str, ...]], list[str]]
 
 
 def _accepting(*, with_s_id: bool) -> Body:
@@ -143,13 +156,16 @@ def _accepting(*, with_s_id: bool) -> Body:
     return body
 
 
-BODIES: Mapping[str, Body] = MappingProxyType(
+# By read that may find nothing: a column of its rows, and what one asked and one found add to :reads.
+READS: Mapping[str, tuple[str, int, int]] = MappingProxyType(
     {
-        "GET_SUBSCRIBER_DATA": _plain,
-        "GET_NEW_DESTINATION": _read("numberx", DESTINATION_ASKED, DESTINATION_FOUND),
-        "GET_ACCESS_DATA": _read("data1", ACCESS_ASKED, ACCESS_FOUND),
+        "GET_NEW_DESTINATION": ("numberx", DESTINATION_ASKED, DESTINATION_FOUND),
+        "GET_ACCESS_DATA": ("data1", ACCESS_ASKED, ACCESS_FOUND),
+    }
+)
+WRITES: Mapping[str, Body] = MappingProxyType(
+    {
         "UPDATE_SUBSCRIBER_DATA": _accepting(with_s_id=False),
-        "UPDATE_LOCATION": _plain,
         "INSERT_CALL_FORWARDING": _accepting(with_s_id=True),
         "DELETE_CALL_FORWARDING": _accepting(with_s_id=True),
     }

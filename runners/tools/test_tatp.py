@@ -63,6 +63,26 @@ def test_the_strict_rate_leaves_out_reads_that_found_nothing() -> None:
     assert found["mqth"] - found["strict_mqth"] == pytest.approx((asked - there) / 6)
 
 
+def test_reads_of_which_one_in_ten_was_looked_at_count_ten_times_and_it_is_said() -> None:
+    """The recorded lines, as if they had been told by one read in ten: ten times as many, with the same shares."""
+    told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
+    sampled, whole = parsed(tatp_told=told.encode()), parsed()
+    found, each = values(sampled), values(whole)
+    assert found["empty_reads"] == 10 * each["empty_reads"]
+    assert found["executions_get_access_data"] == 10 * each["executions_get_access_data"]
+    assert found["success_get_access_data"] == each["success_get_access_data"]
+    assert (found["mqth"], found["refused_transactions"]) == (each["mqth"], each["refused_transactions"])
+    said = "Whether a read found a row was looked at in 1 of 10, on which the strict rate rests."
+    assert said in sampled.remarks and said not in whole.remarks
+
+
+def test_the_band_of_a_share_is_as_wide_as_the_reads_that_were_looked_at_make_it() -> None:
+    told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
+    sampled, whole = values(parsed(tatp_told=told.encode())), values(parsed())
+    for name in ("success_low_get_access_data", "success_high_get_new_destination"):
+        assert sampled[name] == pytest.approx(whole[name])  # as many were seen, though each stands for ten
+
+
 @pytest.mark.parametrize("version", ["13", "14"])
 def test_older_pgbench_leaves_the_same_to_read(version: str) -> None:
     result = TATP.parse(replace(SPEC, tool_version=version), recorded(version))

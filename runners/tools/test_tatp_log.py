@@ -56,6 +56,24 @@ def test_what_threads_say_at_the_same_time_is_put_together_again(tmp_path: Path)
     assert [part.refused for part in told] == [(1, 1, 0)]
 
 
+def test_of_how_many_reads_one_was_looked_at_is_told_beside_the_counts(tmp_path: Path) -> None:
+    (tmp_path / "said").write_text(
+        "debug(script=8,command=6): int 300020001000012\nprogress: 1.0 s, 20.0 tps, lat 1 ms\n"
+    )
+    command = ["awk", "-v", "marks=marks", "-v", "told=told", "-v", "every=19", SPLIT_AWK, "said"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    [told] = read_told((tmp_path / "told").read_text())
+    assert (told.access_asked, told.access_found, told.every) == (30, 20, 19)
+
+
+def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 1 10 7 1 0\n0 2 20 1 1 0\n0 3 40 8 1 0\n0 4 80 2 1 0\n")
+    (tmp_path / "marks").write_text("")
+    found = reduce(tmp_path, clients=1, threads=1, warmup_until=0)
+    assert found == {"transactions": 4, "kinds": {}, "scripts": {1: 30, 2: 120}}
+
+
 def test_what_was_told_and_cut_off_is_not_read() -> None:
     with pytest.raises(ValueError, match="cut off"):
         list(read_told("1.0 0 0 0 0 0 0 0 0 0 0\n"))
@@ -134,7 +152,7 @@ def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
     for place in range(lines):
         client = chance.randrange(4)
         number[client] += 1
-        script, latency_us = chance.randrange(7), chance.choice((0, 7, 1_023, 1_024, 65_535, 65_536, 10**8))
+        script, latency_us = chance.randrange(9), chance.choice((0, 7, 1_023, 1_024, 65_535, 65_536, 10**8))
         log.append(f"{client} {number[client]} {latency_us} {script} {1000 + place // 500} {chance.randrange(10**6)}\n")
         if script in (3, 5, 6):
             marks.append(f"{client} {number[client]} {script} {chance.randrange(2)}\n")

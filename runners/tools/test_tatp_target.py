@@ -94,6 +94,21 @@ def test_a_run_counts_what_succeeds_and_stays_within_the_bands(loaded: Cluster, 
     assert grown == sum(int(line[4]) - int(line[6]) for line in told)
 
 
+def test_a_fast_load_looks_at_some_of_its_reads_and_finds_the_same_shares(loaded: Cluster, tmp_path: Path) -> None:
+    spec = replace(spec_of(loaded), log_sampling_rate=0.1)
+    assert run(loaded, tmp_path, TATP.verify_command(spec)).returncode == 0
+    outputs = measured(loaded, tmp_path, spec)
+    result = TATP.parse(spec, outputs)
+    assert (result.outcome, result.doubts) == ("succeeded", ()), (result.reason, outputs.stderr)
+    value = {name: measure.value for name, measure in result.measures.items()}
+    assert value["executions_get_access_data"] / value["ended_transactions"] == pytest.approx(0.35, abs=0.02)
+    assert value["executions_get_new_destination"] / value["ended_transactions"] == pytest.approx(0.1, abs=0.01)
+    assert value["strict_mqth"] / value["mqth"] == pytest.approx(0.749 / 0.965, abs=0.03)
+    assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
+    logged = {one.name: one.total for one in result.histograms}
+    assert logged["GET_ACCESS_DATA"] == pytest.approx(logged["GET_SUBSCRIBER_DATA"], rel=0.1)  # 35 and 35 of 100
+
+
 def measured(cluster: Cluster, folder: Path, spec: RunSpec) -> Outputs:
     done = run(cluster, folder, TATP.measure_command(spec))
     reduced = run(cluster, folder, TATP.reduce_command(spec))
