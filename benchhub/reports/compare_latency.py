@@ -11,7 +11,7 @@ from benchhub.analysis.spread import round_significant
 
 from . import latencies
 from .compare_page import Chosen
-from .figures import client_axes, marker
+from .figures import client_axes, first_axis, marker
 from .prices.panel import Panel, PanelRow, refused
 
 NAME, TITLE = "latencies", "95th and 99th percentile of latency by number of clients"
@@ -36,7 +36,8 @@ def panel(chosen: Sequence[Chosen]) -> Panel | None:
         return None
     rows = sorted((row for one in chosen for row in _rows(one)), key=lambda row: row[0])
     traces = [trace for one in chosen for trace in _traces(one)]
-    return Panel(NAME, TITLE, (LEAD, CLOSED_LOOP), COLUMNS, tuple(PanelRow(row[1]) for row in rows), _figure(traces))
+    shown = tuple(PanelRow(row[1]) for row in rows)
+    return Panel(NAME, TITLE, (LEAD, CLOSED_LOOP), COLUMNS, shown, _figure(chosen, traces))
 
 
 def _rows(one: Chosen) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -77,13 +78,12 @@ def _trace(
         }
 
 
-def _figure(traces: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _figure(chosen: Sequence[Chosen], traces: Sequence[dict[str, Any]]) -> dict[str, Any]:
     levels = sorted({clients for trace in traces for clients in trace["x"]})
-    first = "log2" if levels and levels[-1] >= 8 * levels[0] else "linear"
     return {
         "data": list(traces),
         "layout": {
-            "xaxis": {"title": {"text": "clients"}, **client_axes(levels)[first]},
+            "xaxis": {"title": {"text": "clients"}, **client_axes(levels)[first_axis(one.of for one in chosen)]},
             "yaxis": {"title": {"text": "latency (ms)"}, "rangemode": "tozero", "tickformat": ",~f"},
         },
     }

@@ -104,7 +104,7 @@ def _drawn(row: ExperimentSystem, label: str, series: int, built: curve.Curve) -
     """The system under the label it has in this comparison; the copy is never saved."""
     system = copy(row.system)
     system.label = label
-    return SystemCurve(system, series, built)
+    return SystemCurve(system, series, built, planned=tuple(row.experiment.client_levels))
 
 
 def _labels(rows: Sequence[ExperimentSystem]) -> list[str]:

@@ -24,12 +24,14 @@ class SystemCurve:
     """One system's curve. `series` is the system's place in the experiment: its colour, marker and dash.
 
     `aside` are the runs that a person set aside: they are drawn crossed out, and are part of nothing else.
+    `planned` are the numbers of clients that its plan asks for, whether or not they were run yet.
     """
 
     system: System
     series: int
     curve: Curve
     aside: tuple[RunPoint, ...] = ()
+    planned: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,10 @@ def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System], known: Known) -> Group:
+    planned = tuple(runs[0].experiment.client_levels)
     try:
         curves = tuple(
-            SystemCurve(system, series, curve.build(points), aside(runs, system.pk, key))
+            SystemCurve(system, series, curve.build(points), aside(runs, system.pk, key), planned)
             for series, system in enumerate(systems)
             if (points := [point(run, known) for run in runs if run.system_id == system.pk and is_point(run, key)])
         )

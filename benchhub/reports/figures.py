@@ -6,7 +6,7 @@ Marker and dash differ as well, so that nothing hangs on colour alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +46,8 @@ def latency_figure(curves: Sequence[SystemCurve]) -> Figure:
 
 
 def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
-    levels = sorted({level.clients for of in curves for level in of.curve.levels})
-    axes = client_axes(levels)
-    first = "log2" if levels and len(levels) <= FEW_LEVELS and levels[-1] >= 8 * levels[0] else "linear"
+    axes = client_axes(sorted({level.clients for of in curves for level in of.curve.levels}))
+    first = first_axis(curves)
     title = f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
     return {
         "data": [
@@ -60,6 +59,16 @@ def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
             "meta": {"axis": first, "axes": axes},
         },
     }
+
+
+def first_axis(curves: Iterable[SystemCurve]) -> str:
+    """The axis of clients that a figure begins with: by logarithm for a few levels that lie far apart.
+
+    It goes by what was planned as well as by what was run, so that it stays as it is while levels come in.
+    """
+    levels = {clients for of in curves for clients in (*of.planned, *(level.clients for level in of.curve.levels))}
+    is_wide = bool(levels) and max(levels) >= 8 * min(levels)
+    return "log2" if is_wide and len(levels) <= FEW_LEVELS else "linear"
 
 
 def client_axes(levels: Sequence[int]) -> dict[str, dict[str, Any]]:

@@ -1,8 +1,10 @@
+import pytest
+
 from benchhub.analysis import curve
 from benchhub.analysis.curve import RunPoint
 
 from .curves import SystemCurve
-from .figures import client_axes, throughput_figure
+from .figures import client_axes, latency_figure, throughput_figure
 
 
 class Label:
@@ -10,11 +12,11 @@ class Label:
         self.label = label
 
 
-def of_system(series, values):
+def of_system(series, values, planned=()):
     points = [
         RunPoint(number, clients, tps, "TPS", "p", f"s{series}") for number, (clients, tps) in enumerate(values, 1)
     ]
-    return SystemCurve(Label(f"system {series}"), series, curve.build(points))
+    return SystemCurve(Label(f"system {series}"), series, curve.build(points), planned=tuple(planned))
 
 
 VALUES = [(1, 100.0), (1, 120.0), (8, 500.0), (8, 400.0)]
@@ -67,6 +69,17 @@ def test_a_few_levels_far_apart_are_ticks_of_a_logarithmic_axis_and_many_are_not
     assert (few["type"], few["tickvals"], few["ticktext"]) == ("log", [1, 8], ["1", "8"])
     many = throughput_figure([of_system(0, [(clients, 1.0) for clients in range(2, 161, 2)])])["layout"]["xaxis"]
     assert "tickvals" not in many
+
+
+@pytest.mark.parametrize(
+    ("planned", "first"), [(range(2, 161, 2), "linear"), ((1, 2, 4, 8, 16, 32), "log2"), ((1, 2, 4), "linear")]
+)
+def test_the_axis_that_a_figure_begins_with_stays_the_same_while_the_levels_of_a_plan_come_in(planned, first):
+    order = sorted(planned, key=lambda clients: clients * 37 % 101)  # as a search takes them: in no order
+    for count in range(1, len(order) + 1):
+        curves = [of_system(0, [(clients, 100.0) for clients in order[:count]], planned)]
+        for layout in (throughput_figure(curves)["layout"], latency_figure(curves)["layout"]):
+            assert (layout["meta"]["axis"], layout["xaxis"]["type"][:3]) == (first, first[:3])
 
 
 def test_a_linear_axis_of_few_clients_has_ticks_at_whole_ones_only():

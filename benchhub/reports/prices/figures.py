@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from benchhub.reports.figures import DASHES, FEW_LEVELS, Figure, client_axes, marker
+from benchhub.reports.figures import DASHES, Figure, client_axes, marker
 
 PATTERNS = ("", "/", ".", "x")
 # Labels stand beside bars that lie: short lines leave room for the bars on a phone.
@@ -26,10 +26,9 @@ class Line:
     bars: Sequence[tuple[float, float | None]] = ()
 
 
-def against_clients(lines: Sequence[Line], unit: str) -> Figure:
-    levels = sorted({int(x) for line in lines for x in line.x})
-    axes = client_axes(levels)
-    first = "log2" if levels and len(levels) <= FEW_LEVELS and levels[-1] >= 8 * levels[0] else "linear"
+def against_clients(lines: Sequence[Line], unit: str, first: str) -> Figure:
+    """`first` is the axis of clients that it begins with, as reports.figures.first_axis says."""
+    axes = client_axes(sorted({int(x) for line in lines for x in line.x}))
     return {
         "data": [_line(line, unit, "at %{x} clients") for line in lines],
         "layout": {

@@ -12,6 +12,7 @@ from benchhub.analysis.pricing.money import rounded
 from benchhub.analysis.pricing.quote import Cost, Quote, quote_of
 from benchhub.analysis.pricing.sheet import KINDS, Kind
 from benchhub.catalog.models import LicenceModel
+from benchhub.reports.figures import first_axis
 
 from . import figures
 from .figures import Line
@@ -82,7 +83,8 @@ def against_clients(of: Table, model: LicenceModel) -> Panel:
         rows += [_level(of, row, quote, len(priced.cost.steps)) for quote in quotes]
     columns = ("System", "Clients", f"Price, {unit}", "From", "To", "which is", "Runs")
     lead = f"The price of one {of.unit} under {model} at each number of clients: lowest where throughput is highest."
-    return Panel(CLIENTS, title, (lead,), columns, tuple(rows), figures.against_clients(lines, unit))
+    first = first_axis(row.of for row, _ in found)
+    return Panel(CLIENTS, title, (lead,), columns, tuple(rows), figures.against_clients(lines, unit, first))
 
 
 def _line(row: Row, quotes: list[Quote]) -> Line:
