@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from benchhub.analysis.spread import Spread, summarise
+
 from .models import Experiment, Growth, Run
+from .states import State
 
 NEXT = {
     "first": "The first levels are spread over the range by ratio, as throughput bends by ratio.",
@@ -27,13 +30,22 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """The runs with a result at one level, by themselves: what the curve shows, whatever is believed."""
+
+    clients: int
+    throughput: Spread
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
-    """`percent` is the precision; `budget` the runs it may take, `used` those that it took."""
+    """`percent` is the precision; `budget` the runs it may take, `used` those that it took; `levels` rise."""
 
     experiment: Experiment
     growth: Growth | None
     found: dict[str, Any]
     rows: tuple[Row, ...]
+    levels: tuple[Level, ...]
     used: int
     budget: int
     unit: str
@@ -49,6 +61,21 @@ class Shown:
     @property
     def noise_percent(self) -> float | None:
         return _percent(self.found.get("noise"))
+
+    @property
+    def best(self) -> int | None:
+        """The level that a search believes to be the best."""
+        return self.found.get("best")
+
+    @property
+    def there(self) -> Level | None:
+        """The level that is believed to be the best, as it was run; a search may believe in one that was not."""
+        return next((level for level in self.levels if level.clients == self.best), None)
+
+    @property
+    def highest(self) -> Level | None:
+        """The level with the highest median of its runs; of equals the one with fewer clients."""
+        return max(self.levels, key=lambda level: (level.throughput.median, -level.clients), default=None)
 
     @property
     def is_decision(self) -> bool:
@@ -83,6 +110,7 @@ def shown(experiment: Experiment, runs: list[Run]) -> Shown | None:
         growth=growth,
         found=found,
         rows=_rows(experiment, growth.steps if growth else [], measuring),
+        levels=_levels(measuring),
         used=len(measuring),
         budget=experiment.most_runs if left is None else _budget(experiment, found, left),
         unit=next((run.result.unit for run in measuring if hasattr(run, "result")), ""),
@@ -94,6 +122,15 @@ def _budget(experiment: Experiment, found: dict[str, Any], left: int) -> int:
     if experiment.grows == Experiment.Grows.DECIDE:
         return experiment.most_runs
     return max(experiment.most_runs, int(found["n"]) + int(found["spoilt"]) + left)
+
+
+def _levels(measuring: list[Run]) -> tuple[Level, ...]:
+    """By the rule of RunQuerySet.counted."""
+    values: dict[int, list[float]] = {}
+    for run in measuring:
+        if run.state == State.SUCCEEDED and not run.set_aside_at and hasattr(run, "result"):
+            values.setdefault(run.clients, []).append(run.result.throughput)
+    return tuple(Level(clients, summarise(own)) for clients, own in sorted(values.items()))
 
 
 def _rows(experiment: Experiment, steps: list[dict[str, Any]], measuring: list[Run]) -> tuple[Row, ...]:

@@ -1,5 +1,6 @@
 """Plans that grow, in a real database; what runs would have measured is stored as their results."""
 
+import re
 import threading
 
 import pytest
@@ -230,8 +231,58 @@ def test_the_page_says_what_is_tried_next_what_is_believed_and_why_it_ended(plan
     followed(experiment, lambda run: curve(run.clients))
     page = client.get(address)
     assertContains(page, f"{experiment.growth.found['best']} clients")
+    assertContains(page, "This level and this throughput are <b>believed</b>")
     assertContains(page, "It has ended: ")
     assertNotContains(page, "Next: ")
+
+
+def page_of_a_search(client, experiment, best, estimate):
+    """Its page, with what it believes in put as given."""
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    Growth.objects.filter(experiment=experiment).update(
+        found={"best": best, "probability": 0.9, "estimate": estimate, "low": 1.0, "high": 9.0, "noise": 0.01, "n": 3}
+    )
+    return client.get(reverse("experiment", args=[experiment.pk]))
+
+
+@pytest.fixture
+def searched(planned):
+    """104 clients gave 1,000 TPS, 28 gave 2,000 and, run once more by hand, 2,200; 8 gave 2,400."""
+    experiment = planned()
+    for tps in (1000.0, 2000.0, 2400.0):
+        growth.grow()
+        testdata.succeeded(waiting(experiment)[0], tps)
+    again = testdata.make_run(experiment, experiment.systems.get(), 28, 2, protocol=experiment.runs.first().protocol)
+    testdata.succeeded(again, 2200.0)
+    return experiment
+
+
+def test_what_is_believed_of_the_best_level_and_what_was_measured_there_are_told_apart(searched, client):
+    page = page_of_a_search(client, searched, 28, 2345.0)
+    text = " ".join(re.sub(r"<[^>]+>", " ", page.content.decode()).split())
+    assert "Throughput believed there, TPS 2,345" in text
+    assert "the median at 28 clients is 2,100 TPS (2 runs); the highest median is" in text
+    assert "the highest median is 2,400 TPS at 8 clients (1 run). The highest of several medians is partly luck" in text
+    assertContains(page, ">highest median, at the edge</span>", count=1)
+    assertContains(page, ">believed best</span>", count=1)
+
+
+def test_a_level_that_is_believed_in_and_was_not_run_is_said_to_have_no_result(searched, client):
+    page = page_of_a_search(client, searched, 20, 2500.0)
+    assertContains(page, "there is no result at 20 clients itself")
+    assertNotContains(page, ">believed best</span>")
+
+
+def test_a_level_that_is_believed_in_and_has_the_highest_median_is_said_to_be_both(searched, client):
+    page = page_of_a_search(client, searched, 8, 2400.0)
+    assertContains(page, ", the highest of all levels.")
+    assertNotContains(page, "partly luck")
+
+
+def test_the_axis_of_a_search_is_that_of_the_levels_it_chooses_from_whatever_was_run(searched, client):
+    page = page_of_a_search(client, searched, 8, 2400.0)  # 8 to 104 alone would be drawn by logarithm
+    assertContains(page, '"axis": "linear"')
+    assertNotContains(page, '"axis": "log2"')
 
 
 def test_the_page_of_a_decision_gives_the_answer_in_words(planned, systems, client):
