@@ -143,6 +143,7 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     anew = run_demo(clone, "up", "--once")
     assert anew.returncode == 0, anew.stdout
     assert experiment(clone)["path"] != before["path"], "a second ONCE=1 runs the experiment anew"
+    assert "There before" not in first.stdout + anew.stdout, "whatever they show is of their own start"
     assert ": loaded" in first.stdout
     assert ": loaded" not in anew.stdout, "the data sets of the first run serve again"
     assert left_running(clone) == []
@@ -150,6 +151,8 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     latest = experiment(clone)
     with serving(clone) as (demo, lines):
         assert experiment(clone) == latest, "without ONCE=1 nothing is run again"
+        assert "  There before, of an earlier start: 16 runs" in lines
+        assert "  Nothing was left to run at this start: all succeeded" in lines
         url = next(line.strip() for line in lines if line.strip().startswith("http://"))
         words = next(line for line in lines if line.strip().startswith("user")).replace(",", "").split()
         shown = page.visit(url, words[1], words[3])

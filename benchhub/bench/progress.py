@@ -58,19 +58,26 @@ def clock(seconds: float) -> str:
 
 
 class Progress:
-    """A bar on a terminal; elsewhere one line per run that ended."""
+    """A bar on a terminal; elsewhere one line per run that ended.
 
-    def __init__(self, out: TextIO) -> None:
+    Runs that had ended before `since` are shown apart: they are not of this start.
+    """
+
+    def __init__(self, out: TextIO, since: datetime | None = None) -> None:
         self.out = out
+        self.since = since
         self.is_terminal = out.isatty()
         self.begun = time.monotonic()
         self.shown: set[int] = set()
 
     def show(self, runs: Sequence[Run]) -> None:
-        for run in runs:
-            if run.is_final and run.pk not in self.shown:
-                self.shown.add(run.pk)
-                self._line(f"  {len(self.shown):>3}/{len(runs)}  {_summary(run)}")
+        ended = [run for run in runs if run.is_final and run.pk not in self.shown]
+        if earlier := self._earlier(ended):
+            self._line(f"  There before, of an earlier start: {_kinds(earlier)}")
+            self._ended(earlier, len(runs))
+            if left := [run for run in runs if run not in earlier]:
+                self._line(f"  Of this start: {_kinds(left)}")
+        self._ended([run for run in ended if run not in earlier], len(runs))
         if self.is_terminal:
             self.out.write(f"\r\033[K{self._bar(runs)}")
         self.out.flush()
@@ -78,11 +85,25 @@ class Progress:
     def end(self, runs: Sequence[Run]) -> bool:
         bad = [run for run in runs if run.state != State.SUCCEEDED]
         verdict = "all succeeded" if not bad else f"{len(bad)} did not succeed"
-        self._line(
-            f"  {counted(Counter(run.kind for run in runs))} in {clock(time.monotonic() - self.begun)}: {verdict}"
-        )
+        self._line(f"  {self._done(runs)}: {verdict}")
         self.out.flush()
         return not bad
+
+    def _done(self, runs: Sequence[Run]) -> str:
+        earlier = self._earlier(runs)
+        own = [run for run in runs if run not in earlier]
+        if earlier and not own:
+            return "Nothing was left to run at this start"
+        beside = f", beside {_kinds(earlier)} from before" if earlier else ""
+        return f"{_kinds(own)} in {clock(time.monotonic() - self.begun)}{beside}"
+
+    def _earlier(self, runs: Sequence[Run]) -> list[Run]:
+        return [run for run in runs if self.since and run.is_final and run.ended_at and run.ended_at < self.since]
+
+    def _ended(self, runs: Sequence[Run], of: int) -> None:
+        for run in runs:
+            self.shown.add(run.pk)
+            self._line(f"  {len(self.shown):>3}/{of}  {_summary(run)}")
 
     def _line(self, text: str) -> None:
         start = "\r\033[K" if self.is_terminal else ""
@@ -94,6 +115,10 @@ class Progress:
         now = next((f" {run}" for run in runs if not run.is_final and run.state != State.QUEUED), "")
         bar = "#" * full + "." * (BAR_WIDTH - full)
         return f"  [{bar}] {len(self.shown)}/{len(runs)}  about {clock(seconds_left(runs))} left {now}"[:110]
+
+
+def _kinds(runs: Sequence[Run]) -> str:
+    return counted(Counter(run.kind for run in runs))
 
 
 def _summary(run: Run) -> str:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -46,6 +47,7 @@ class Demo:
     processes: Processes
     secrets: state.Secrets
     services: dict[str, Service] = field(default_factory=dict)
+    begun: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
         """Ports are chosen before anything starts, so that no two servers are promised the same."""
@@ -131,7 +133,7 @@ class Demo:
         """Plan, queue and follow the experiment on the terminal. Raises ChildError unless every run succeeded."""
         target = self.var / "target.json"
         self.write_target(target)
-        options = ["--anew"] if anew else []
+        options = ["--since", self.begun.isoformat(), *(["--anew"] if anew else [])]
         child = self.manage("demo_experiment", "--target", str(target), *options, to_terminal=True)
         self.processes.run(child, while_waiting=self.watch)
 

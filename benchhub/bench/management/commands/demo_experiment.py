@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from argparse import ArgumentParser
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--target", type=Path, required=True, help="JSON file that describes the target")
         parser.add_argument("--anew", action="store_true", help="run it once more, beside what was run before")
+        parser.add_argument("--since", type=datetime.fromisoformat, help="what ended before was not run at this start")
 
-    def handle(self, *_args: Any, target: Path, anew: bool, **_options: Any) -> None:
+    def handle(self, *_args: Any, target: Path, anew: bool, since: datetime | None, **_options: Any) -> None:
         described = json.loads(target.read_text())
         ensure_user(described["user"])
         ensure_host(described)
@@ -47,7 +49,7 @@ class Command(BaseCommand):
         wake()
         path = reverse("experiment", args=[experiment.pk])
         Path(described["result_file"]).write_text(json.dumps({"path": path, "name": experiment.name}))
-        if not follow(experiment, Progress(sys.stdout)):
+        if not follow(experiment, Progress(sys.stdout, since)):
             raise CommandError(f"Not every run succeeded: the page {path} gives the reasons.")
 
 
