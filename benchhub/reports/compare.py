@@ -65,16 +65,21 @@ def compare(request: HttpRequest, kept: Comparison | None = None) -> HttpRespons
         return _of_experiment(request, experiment)
     if "go" in request.GET and request.GET.getlist("curve"):
         return redirect(f"{request.path}{address(state_of(request.GET))}")
-    keys = chosen_keys(request.GET)
-    if not keys or "pick" in request.GET:
+    keys, is_named = chosen_keys(request.GET), any(request.GET.getlist("curve"))
+    if not is_named or "pick" in request.GET:
         return _pick(request, keys)
     return _comparison(request, keys, kept)
 
 
 def chosen_keys(asked: QueryDict) -> list[Key]:
     """The curves that an address names, each once, as (experiment, system)."""
-    found = (re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", name) for name in asked.getlist("curve"))
-    return list(dict.fromkeys((int(match[1]), int(match[2])) for match in found if match))[:MOST]
+    found = map(_key, asked.getlist("curve"))
+    return list(dict.fromkeys(key for key in found if key))[:MOST]
+
+
+def _key(name: str) -> Key | None:
+    match = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", name)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def address(asked: QueryDict, **changes: Sequence[str]) -> str:
@@ -131,10 +136,14 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
 
 
 def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | None) -> HttpResponse:
-    rows, runs = compare_queries.chosen(keys), compare_queries.runs(keys)
+    rows = compare_queries.chosen(keys)
+    missing = _missing(request.GET, {(row.experiment_id, row.system_id) for row in rows})
+    if not rows and kept is None:
+        return render(request, "reports/compare_missing.html", {"missing": missing}, status=404)
+    runs = compare_queries.runs(keys)
     chosen, problems = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
     state, groups = state_of(request.GET), compare_page.groups(chosen)
-    problems += _not_shown(request.GET, keys, {(row.experiment_id, row.system_id) for row in rows})
+    problems += _not_shown(request.GET, missing)
     context = {**_head(chosen, state, kept), "problems": problems}
     if len(groups) > 1:
         declared = comparable.declared(groups)
@@ -150,10 +159,17 @@ def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | No
     return render(request, "reports/compare.html", {**context, **together})
 
 
-def _not_shown(asked: QueryDict, keys: Sequence[Key], there: set[Key]) -> list[str]:
+def _missing(asked: QueryDict, there: set[Key]) -> list[str]:
+    """The names in an address that are those of no curve."""
+    named = list(dict.fromkeys(filter(None, asked.getlist("curve"))))
+    return [name for name in named[:MOST] if _key(name) not in there]
+
+
+def _not_shown(asked: QueryDict, missing: Sequence[str]) -> list[str]:
     """What an address asks for that its page cannot show."""
-    missing = [f"{key[0]}-{key[1]}" for key in keys if key not in there]
-    said = [f"This address names curves that are not there: {', '.join(missing)}."] if missing else []
+    is_one, names = len(missing) == 1, ", ".join(missing)
+    sentence = f"There is no curve {names}: it is left out." if is_one else f"There are no curves {names}: left out."
+    said = [sentence] if missing else []
     if len(asked.getlist("curve")) > MOST:
         said.append(f"At most {MOST} curves are compared; the first {MOST} are shown.")
     return said

@@ -1,12 +1,14 @@
 import re
 
 import pytest
+from django.utils.html import escape
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testdata
 from benchhub.bench.models import Found, Protocol, System
 from benchhub.catalog.models import Hardware
 
+from .models import Comparison
 from .testdata import address, both, figure_of, key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
@@ -156,14 +158,36 @@ def test_a_demonstration_among_them_is_said(reader, experiment, systems):
     assertNotContains(reader.get(both(experiment, systems)), warning)
 
 
-def test_curves_that_are_not_there_are_named(reader, experiment, systems):
+def test_curves_that_are_not_there_are_named_beside_those_that_are(reader, experiment, systems):
     response = reader.get(address(key(experiment, systems[0]), "998-999", "nonsense"))
-    assertContains(response, "not there: 998-999.")
+    assertContains(response, "There are no curves 998-999, nonsense: left out.")
     assertContains(response, "Add a second curve to compare it with.")
 
 
-def test_an_address_without_any_curve_that_exists_is_no_error(reader):
-    assertContains(reader.get(address("998-999")), "There is nothing to show.")
+@pytest.mark.parametrize("names", [("998-999",), ("nonsense",), ("998-999", "<b>")])
+def test_an_address_without_any_curve_that_exists_is_not_found_and_says_what_to_do(reader, names):
+    response = reader.get(address(*names))
+    for name in names:
+        assertContains(response, escape(name), status_code=404)
+    assertContains(response, '<a href="/compare/">Choose among the curves that there are</a>', status_code=404)
+    assertNotContains(response, "<b>", status_code=404)
+
+
+def test_a_curve_without_a_result_yet_is_found_and_left_out_with_the_reason(reader, systems):
+    planned = testdata.make_experiment(systems)
+    assertContains(reader.get(address(key(planned, systems[0]))), "is left out: ")
+
+
+def test_curves_in_the_address_of_the_kept_comparisons_lead_to_the_page_that_compares_them(reader):
+    led = reader.get("/comparisons/?curve=998-999&day=2026-01-31")
+    assert led.headers["Location"] == "/compare/?curve=998-999&day=2026-01-31"
+
+
+def test_a_kept_comparison_is_found_though_its_curves_are_not_there_any_more(reader):
+    kept = Comparison.objects.create(title="Of last year", query="curve=998-999")
+    response = reader.get(f"/comparisons/{kept.pk}/", follow=True)
+    assertContains(response, "Of last year")
+    assertContains(response, "There is no curve 998-999: it is left out.")
 
 
 def test_more_curves_than_can_be_told_apart_are_cut_with_a_word(reader, experiment, systems):

@@ -41,6 +41,9 @@ may_close = permission_required("reports.change_link", raise_exception=True)
 
 
 def comparisons(request: HttpRequest) -> HttpResponse:
+    """Those that were kept. An address that names curves is meant for the page that compares them."""
+    if any(request.GET.getlist("curve")):
+        return redirect(f"{reverse('compare')}?{request.GET.urlencode()}")
     rows = Comparison.objects.select_related("created_by").annotate(snapshot_count=Count("snapshots"))
     listing = Listing(request.GET, rows, COMPARISONS, search=("title", "remarks"), default="-changed")
     return render(request, "sharing/comparisons.html", {"listing": listing})
