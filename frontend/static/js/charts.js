@@ -59,6 +59,7 @@
       font: { family: colour("text"), size: 13, color: colour("ink") },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("muted"), activecolor: colour("ink") },
       margin: { l: 56, r: 16, t: 12, b: 44 },
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
       showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
