@@ -98,6 +98,18 @@ def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page,
     assert page.locator("[hx-trigger^=every]").count() == 0
 
 
+def test_a_page_that_was_opened_before_the_first_result_gets_the_switches_of_the_chart_with_it(page, system):
+    search = testdata.make_experiment([system], grows="peak", most_runs=12, precision=0.01)
+    sign_in(page)
+    page.goto(reverse("experiment", args=[search.pk]))
+    assert page.locator(".chart").count() == 0
+    testdata.succeeded(testdata.make_run(search, system, 8, 1), 700.0)
+    page.locator(".chart.drawn").wait_for(timeout=15_000)
+    page.get_by_role("button", name="Latency").click()
+    page.locator(".chart .ytitle", has_text="average latency (ms)").wait_for()
+    assert "show=latency" in page.url
+
+
 def test_the_page_of_a_run_is_drawn_whole_and_not_too_wide(page, experiment):
     run = experiment.runs.first()
     testdata.with_everything(run)

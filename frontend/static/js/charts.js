@@ -6,8 +6,12 @@
   const LABEL_PX = 30;
   const MARGINS_PX = 90;
   const drawn = new Map();
-  const switches = document.querySelectorAll("button[data-switch]");
+  const asked = new URLSearchParams(location.search);
   const chosen = {};
+
+  function switches() {
+    return document.querySelectorAll("button[data-switch]");
+  }
 
   function theme() {
     const style = getComputedStyle(document.documentElement);
@@ -119,7 +123,7 @@
   function press() {
     const chart = document.querySelector(".chart[data-latency]");
     const first = { show: "throughput", axis: chart && JSON.parse(textOf(chart)).layout.meta?.axis };
-    for (const button of switches) {
+    for (const button of switches()) {
       const name = button.dataset.switch;
       button.setAttribute("aria-pressed", String((chosen[name] || first[name]) === button.value));
     }
@@ -131,26 +135,28 @@
     if (address.href !== location.href) history.replaceState(history.state, "", address);
   }
 
-  function startSwitches() {
-    const asked = new URLSearchParams(location.search);
-    for (const button of switches) {
+  // Also of those that come with the first result, on a page that was opened before it.
+  function showSwitches() {
+    for (const button of switches()) {
       const name = button.dataset.switch;
-      if (asked.get(name) === button.value) chosen[name] = button.value;
-      button.addEventListener("click", () => {
-        chosen[name] = button.value;
-        keepInAddress();
-        press();
-        drawAll(true);
-      });
+      if (!chosen[name] && asked.get(name) === button.value) chosen[name] = button.value;
     }
     for (const box of document.querySelectorAll("[data-switches]")) box.hidden = false;
-    if (switches.length) press();
+    if (switches().length) press();
   }
 
-  startSwitches();
+  showSwitches();
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-switch]");
+    if (!button) return;
+    chosen[button.dataset.switch] = button.value;
+    keepInAddress();
+    press();
+    drawAll(true);
+  });
   document.addEventListener("htmx:afterSwap", () => {
     keepInAddress();
-    if (switches.length) press();
+    showSwitches();
     drawAll(false);
   });
   // What was drawn while it was folded away has no width of its own yet.
