@@ -168,7 +168,7 @@ async def _start(job_: Job) -> Started:
     for number in range(1, attempt.number):
         await job.cancel(kept, job_.target, replace(attempt, number=number))
     facts = {pk: await probe.probe(kept, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
-    before = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
+    before = await telemetry.host_snapshot(kept, job_.server, is_before=True) if job_.server else None
     try:
         outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
         if outcome is job.StartOutcome.BUSY and await _end_leftovers(job_):
