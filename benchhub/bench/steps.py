@@ -240,7 +240,11 @@ def signs(max_age_s: float) -> dict[int, Seen]:
 
 
 async def _acknowledge(job_: Job) -> Acknowledged:
-    await tidy(job_.target, job_.attempt)
+    try:
+        await tidy(job_.target, job_.attempt)
+    except (Unreachable, RemoteFailure, HostKeyChanged) as error:
+        logger.warning("Run %s is stored, but its folder on the host stays for now: %s", job_.claim.run_id, error)
+        raise
     return Acknowledged()
 
 
