@@ -90,7 +90,8 @@ class OutputBrought(Strict):
     files = drf.DictField(
         child=drf.CharField(max_length=4_000_000, trim_whitespace=False, allow_blank=True),
         required=False,
-        help_text="Their text by their names. TATP needs tatp.messages, tatp.told, tatp.before and tatp.after.",
+        help_text="Their text by their names. TATP needs tatp.messages, tatp.progress, tatp.told, tatp.before and "
+        "tatp.after.",
     )
 
     def validate_files(self, files: Mapping[str, str]) -> Mapping[str, str]:

@@ -43,12 +43,13 @@ UNACCEPTED = (
     "ended in a serialization failure or a deadlock, which TATP does not accept. It runs at READ COMMITTED: see the "
     "server's default_transaction_isolation."
 )
+FAILED = re.compile(r"^number of failed transactions: (\d+) ", re.MULTILINE)
 WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
 
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """What pgbench said at one of its lines of progress: all transactions that ended since the line before."""
+    """A line of progress: all transactions that ended since the line before."""
 
     at_s: float
     took_s: float
@@ -60,24 +61,17 @@ class Second:
     def refused(self) -> int:
         return sum(self.told.refused)
 
-    @property
-    def empty_reads(self) -> int:
-        """Reads that found nothing, as many times those looked at as there were for each of these."""
-        told = self.told
-        asked, found = told.access_asked + told.destination_asked, told.access_found + told.destination_found
-        return (asked - found) * told.every
-
 
 @dataclass(frozen=True, slots=True)
 class Count:
     """One type of transaction in the measured part: executions, how many succeeded; None where nothing tells.
 
-    Of reads only one in `every` was looked at, and both numbers are so many times what was seen.
+    `seen`: on how many executions the share rests.
     """
 
     executions: float
     succeeded: float | None
-    every: int = 1
+    seen: float
 
     @property
     def share(self) -> float | None:
@@ -146,26 +140,29 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     aborted = pgbench_output.abort_reason(outputs.returncode, messages)
     if aborted:
         return failed(aborted)
-    if errors := failed_transactions(messages):
+    # Until pgbench was no longer asked for its progress, that stood among its messages.
+    progress = pgbench_output.text_of(outputs.files.get(tatp_command.PROGRESS_FILE, messages.encode()))
+    if errors := failed_transactions(progress, pgbench_output.text_of(outputs.stdout)):
         return failed(f"{errors:,} transactions {UNACCEPTED}")
     try:
-        seconds = read_seconds(messages, _text(outputs, tatp_command.TOLD_FILE))
+        seconds = read_seconds(progress, _text(outputs, tatp_command.TOLD_FILE))
         before, after = (_state(_text(outputs, name)) for name in (tatp_command.BEFORE_FILE, tatp_command.AFTER_FILE))
     except (LookupError, ValueError) as error:
         return failed(f"What the run of TATP left behind cannot be read: {error}.")
     measured = [second for second in seconds if second.at_s - second.took_s > spec.warmup_s - 0.5]
     if not sum(second.transactions for second in measured):
-        return failed("pgbench said nothing of its progress in the measured part.")
+        return failed("Nothing tells how many transactions ended in the measured part.")
     return _succeeded(spec, outputs, seconds, measured, (before, after))
 
 
-def failed_transactions(messages: str) -> int:
-    """Those after which pgbench went on: from 15 on it survives some errors, and counts them nowhere else."""
-    return sum(int(line["failed"] or 0) for line in _progress(messages))
+def failed_transactions(progress: str, summary: str) -> int:
+    """Those after which pgbench went on: from 15 on it survives some errors, and counts them."""
+    found = FAILED.search(summary)
+    return int(found[1]) if found else sum(int(line["failed"] or 0) for line in _progress(progress))
 
 
-def _progress(messages: str) -> list[re.Match[str]]:
-    return [line for line in map(pgbench_output.PROGRESS_LINE.match, messages.splitlines()) if line]
+def _progress(text: str) -> list[re.Match[str]]:
+    return [line for line in map(pgbench_output.PROGRESS_LINE.match, text.splitlines()) if line]
 
 
 def _text(outputs: Outputs, name: str) -> str:
@@ -179,9 +176,9 @@ def _state(text: str) -> State:
     return State(rows, outside, facilities, subscribers)
 
 
-def read_seconds(messages: str, told: str) -> list[Second]:
-    """Join pgbench's lines of progress with what was told before each. ValueError where they do not belong together."""
-    found = _progress(messages)
+def read_seconds(progress: str, told: str) -> list[Second]:
+    """Join the lines of progress with what was told before each. ValueError where they do not belong together."""
+    found = _progress(progress)
     parts = list(tatp_log.read_told(told))
     if [float(line["at_s"]) for line in found] != [part.at_s for part in parts]:
         raise ValueError("lines of progress and outcomes do not belong together")
@@ -200,13 +197,13 @@ def _succeeded(
     reduction, remarks = _latencies(spec, outputs)
     histograms = _histograms(reduction, spec.log_sampling_rate)
     counts = count(measured, reduction)
-    seen = {name: one.executions / one.every for name, one in counts.items()}
+    seen = {name: one.seen for name, one in counts.items()}
     bands = tatp_expected.bands(read(spec.parameters), *states, seen)
     return RunResult(
         outcome="succeeded",
         reason="",
         parser=PARSER,
-        measures={**rates(measured), **_latency_measures(histograms), **_type_measures(counts, bands)},
+        measures={**rates(measured, counts), **_latency_measures(histograms), **_type_measures(counts, bands)},
         series=_series(spec, outputs, seconds, measured),
         histograms=histograms,
         doubts=(*_share_doubts(counts, bands), *_state_doubts(spec, states), *_log_doubts(reduction)),
@@ -214,24 +211,25 @@ def _succeeded(
     )
 
 
-def rates(measured: Sequence[Second]) -> dict[str, Measure]:
+def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, Measure]:
     """MQTh by the tool's rule and by the strict one, and what it is made of."""
     taken_s = sum(second.took_s for second in measured)
     ended = sum(second.transactions for second in measured)
     refused = sum(second.refused for second in measured)
-    empty = sum(second.empty_reads for second in measured)
+    reads = [counts[name] for name in ("GET_NEW_DESTINATION", "GET_ACCESS_DATA") if name in counts]
+    empty = sum(one.executions - (one.succeeded or 0) for one in reads)
     return {
         "mqth": Measure((ended - refused) / taken_s, "MQTh"),
         "strict_mqth": Measure((ended - refused - empty) / taken_s, "MQTh"),
         "ended_transactions": Measure(float(round(ended)), "transactions"),
         "refused_transactions": Measure(float(refused), "transactions"),
-        "empty_reads": Measure(float(empty), "transactions"),
+        "empty_reads": Measure(float(round(empty)), "transactions"),
         "measured_s": Measure(taken_s, "s"),
     }
 
 
 def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, Count]:
-    """Executions and successes by type: as told where they are told, otherwise by their share of the log's lines.
+    """Executions and successes by type: writes as told, reads by their share of the log's lines.
 
     GET_SUBSCRIBER_DATA and UPDATE_LOCATION succeed wherever there is the subscriber, which the run's states tell.
     """
@@ -239,14 +237,15 @@ def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, 
     logged = logged_shares(reduction)
     ended = sum(second.transactions for second in measured)
     for number, name in enumerate(TRANSACTIONS):
+        executions = logged[number] * ended if number in logged else None
         if number in ACCEPTING:
             at = ACCEPTING.index(number)
             refused, done = (sum(c[at] for c in each) for each in _told_writes(measured))
-            found[name] = Count(refused + done, done)
+            found[name] = Count(refused + done, done, refused + done)
         elif number in (DESTINATION, ACCESS):
-            found[name] = _told_reads(measured, "destination" if number == DESTINATION else "access")
-        elif logged:
-            found[name] = Count(logged.get(number, 0.0) * ended, logged.get(number, 0.0) * ended)
+            found[name] = _told_reads(measured, "destination" if number == DESTINATION else "access", executions)
+        elif executions:
+            found[name] = Count(executions, executions, executions)
     return {name: one for name, one in found.items() if one.executions}
 
 
@@ -266,10 +265,11 @@ def _told_writes(measured: Sequence[Second]) -> tuple[list[tuple[int, int, int]]
     return [second.told.refused for second in measured], [second.told.done for second in measured]
 
 
-def _told_reads(measured: Sequence[Second], what: str) -> Count:
-    every = measured[0].told.every
+def _told_reads(measured: Sequence[Second], what: str, executions: float | None) -> Count:
+    """Without a log, as many executions as there were for those that were looked at, warm-up and all."""
     asked, found = (sum(getattr(second.told, f"{what}_{end}") for second in measured) for end in ("asked", "found"))
-    return Count(asked * every, found * every, every)
+    executions = asked * measured[0].told.every if executions is None else executions
+    return Count(executions, executions * found / asked if asked else None, asked)
 
 
 def _latencies(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[str]]:
@@ -376,8 +376,10 @@ def _log_doubts(reduction: Reduction | None) -> list[Doubt]:
 
 def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
     rate, every = spec.log_sampling_rate, measured[0].told.every
-    logged = "Response times, and how often reads of one row and updates of locations ran, are from 1 of"
-    looked_at = f"Whether a read found a row was looked at in 1 of {every}, on which the strict rate rests."
+    logged = "Response times, and how often reads and updates of locations ran, are from 1 of"
+    looked_at = (
+        f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."
+    )
     return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [looked_at] * (every > 1)
 
 

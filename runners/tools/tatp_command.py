@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from runners.contract import RunSpec
 from runners.tools import tatp_population as population
 from runners.tools.shell import program, psql, verified
-from runners.tools.tatp_log import REDUCE_AWK, SPLIT_AWK
+from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK
 from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
 from runners.tools.tatp_scripts import TOLD_EVERY, scripts
 
@@ -29,7 +29,7 @@ all_ended() { rc=0; for pid in $pids; do wait "$pid" || rc=$?; done; pids=; retu
 
 DISTRIBUTIONS_FILE = "tatp.distributions"
 BEFORE_FILE, AFTER_FILE = "tatp.before", "tatp.after"
-MESSAGES_FILE, TOLD_FILE, LATENCY_FILE = "tatp.messages", "tatp.told", "tatp.latency"
+MESSAGES_FILE, PROGRESS_FILE, TOLD_FILE, LATENCY_FILE = "tatp.messages", "tatp.progress", "tatp.told", "tatp.latency"
 
 
 def load_command(spec: RunSpec) -> str:
@@ -138,25 +138,33 @@ def verify_command(spec: RunSpec) -> str:
 def measure_command(spec: RunSpec) -> str:
     """Return the command that runs the load for warm-up and measured part together; its exit code is pgbench's.
 
-    What pgbench says goes to a file, for outcomes are told there too; every few seconds its last line of progress
-    goes to the caller's stderr. It leaves started_epoch and log/pgbench_log.*.
+    What pgbench says goes to a file, for outcomes are told there too; every few seconds the caller's stderr gets
+    about how many transactions a second there were, by the size of the log. It leaves summary, started_epoch and
+    log/pgbench_log.*.
     """
-    parameters = check(spec)
+    parameters, rate = check(spec), f"{spec.log_sampling_rate:.15g}"
     return f"""\
 live() {{
     trap 'kill $pause; exit' TERM
+    seconds=0
     while :; do
         sleep {LIVE_EVERY_S} & pause=$!
         wait "$pause"
-        tail -c 20000 {MESSAGES_FILE} | grep '^progress: ' | tail -n 1 >&2
+        seconds=$((seconds + {LIVE_EVERY_S}))
+        {{ stat -c %s log/*; tail -q -n 2 log/*; }} 2> /dev/null | awk -v s="$seconds" '
+            NF == 1 {{ bytes += $1 }}
+            NF > 5 && !size {{ size = length($0) + 1 }}
+            END {{ if (size) printf "progress: %d s, about %.0f tps\\n", s, bytes / size / s / {rate} }}
+        ' >&2
     done
 }}
 rc=0
 {_write_scripts(spec, parameters)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
 live 8>&- 9>&- & teller=$!
 date +%s > started_epoch
-{" ".join(_run_words(spec, parameters))} 2> {MESSAGES_FILE} || rc=$?
+{" ".join(_run_words(spec, parameters))} > summary 2> {MESSAGES_FILE} || rc=$?
 kill "$teller" && wait "$teller" 2> /dev/null
+cat summary
 (exit "$rc")
 """
 
@@ -164,7 +172,7 @@ kill "$teller" && wait "$teller" 2> /dev/null
 def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
     seconds = spec.warmup_s + spec.duration_s
     words = [program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
-    words += ["-T", str(seconds), "-P", "1", "-l", "--log-prefix=log/pgbench_log"]
+    words += ["-T", str(seconds), "-l", "--log-prefix=log/pgbench_log"]
     words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
     words += ["-D", "tx=0", "-D", "reads=0"]
     for number, script in enumerate(scripts(parameters, reads_every(spec))):
@@ -186,22 +194,26 @@ def reads_every(spec: RunSpec) -> int:
 def reduce_command(spec: RunSpec) -> str:
     """Return the command that reduces the log and what was told, and looks at call_forwarding again.
 
-    It leaves tatp.messages without what was told, tatp.told and tatp.latency (or tatp.error, why there is none),
-    tatp.after, and log.gz (or log.dropped, the bytes that were too many to keep).
+    It leaves tatp.messages without what was told, tatp.progress, tatp.told and tatp.latency (or tatp.error, why there
+    are none), tatp.after, and log.gz (or log.dropped, the bytes that were too many to keep).
     """
     parameters = check(spec)
-    split = f"awk -v marks=marks -v told={TOLD_FILE} -v every={reads_every(spec)} {shlex.quote(SPLIT_AWK)}"
-    reduce = f"awk -v marks=marks -v clients={spec.clients} -v threads={spec.threads}"
+    split = f"awk -v marks=marks -v reads=reads {shlex.quote(SPLIT_AWK)}"
+    reduce = f"awk -v marks=marks -v clients={spec.clients} -v threads={spec.threads} -v warmup={spec.warmup_s}"
+    reduce += f" -v every={reads_every(spec)} -v progress=progress.part -v told=told.part"
     return f"""\
 {_state(spec, parameters)} > {AFTER_FILE}
 mv {MESSAGES_FILE} said
 {split} said > {MESSAGES_FILE} 2> tatp.error
-grep -v '^progress: ' {MESSAGES_FILE} | tail -n 20 >&2
-from=$(($(cat started_epoch) + {spec.warmup_s}))
+tail -n 20 {MESSAGES_FILE} >&2
 logs=$(ls log/pgbench_log.* 2> /dev/null)
 if [ -n "$logs" ]; then
-    if {reduce} -v from="$from" {shlex.quote(REDUCE_AWK)} $logs > latency.part 2>> tatp.error; then
+    span=$({{ cat summary; for log in $logs; do tail -n 1 "$log"; done; }} | awk {shlex.quote(SPAN_AWK)} 2>> tatp.error)
+    if [ -n "$span" ] && {reduce} $span -v reads="$(cat reads)" {shlex.quote(REDUCE_AWK)} $logs \\
+        > latency.part 2>> tatp.error; then
         mv latency.part {LATENCY_FILE}
+        mv progress.part {PROGRESS_FILE}
+        mv told.part {TOLD_FILE}
     fi
     bytes=$(($(cat $logs marks | wc -c)))
     if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat $logs | gzip > log.gz || ! gzip -c marks > marks.gz; then
@@ -210,7 +222,7 @@ if [ -n "$logs" ]; then
     fi
 fi
 [ -s tatp.error ] || rm -f tatp.error
-rm -rf log marks said latency.part
+rm -rf log marks reads said summary latency.part progress.part told.part
 """
 
 
@@ -227,7 +239,7 @@ END {{
     if (!seconds) exit 1
     printf "MQTh = %.1f (in %.1f s %.0f transactions ended, ", (ended - lost) / seconds, seconds, ended
     printf "of which %d were writes that were refused)\\n", lost
-}}' {TOLD_FILE} {MESSAGES_FILE}
+}}' {TOLD_FILE} {PROGRESS_FILE}
 """
 
 

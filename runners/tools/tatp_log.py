@@ -1,16 +1,22 @@
-"""What a run of TATP leaves on the driver, reduced there by awk: outcomes as they were told, and latencies.
+"""What a run of TATP leaves on the driver, reduced there by awk: outcomes as they were told, seconds, and latencies.
 
 pgbench's threads write to stderr at the same time, each piece in one go: what was told can stand within another
 line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and writes
 
     marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1
-    tatp.told    per line of progress: its time, failed and succeeded writes of scripts 3, 5 and 6, and of the reads
-                 that may find nothing how many were asked and found: access data, then new destinations; and k
-                 where only one in k of these was looked at
+    reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
 writes that were refused, which stand there as kinds: "kind refused-5 117". It reads both files side by side and
-keeps of the marks only those that the log has not reached.
+keeps of the marks only those that the log has not reached. It also writes
+
+    progress     a line for each second, as pgbench's -P would print it
+    tatp.told    for each of them: its time, failed and succeeded writes of scripts 3, 5 and 6, then the reads, all in
+                 the last line, and k where one in k of them was looked at
+
+pgbench is not asked for its progress, for which its first thread would arm a timer with each wait for the server: 2% of
+the throughput of one client. A line of the log says instead how many transactions its client had ended by when, and
+between two lines of a sampled log that many are taken as evenly spread.
 """
 
 from __future__ import annotations
@@ -31,23 +37,16 @@ function tell(value) {
     value = "00000000000000000" value
     size = length(value)
     if (substr(value, size) == "2") {
-        counted["found"] += substr(value, size - 4, 4)
-        counted["asked"] += substr(value, size - 8, 4)
-        counted["access found"] += substr(value, size - 12, 4)
-        counted["access asked"] += substr(value, 1, size - 13)
+        found += substr(value, size - 4, 4)
+        asked += substr(value, size - 8, 4)
+        access_found += substr(value, size - 12, 4)
+        access_asked += substr(value, 1, size - 13)
         return
     }
-    counted[substr(value, size - 1)]++
     printf "%.0f %.0f %s %s\\n", substr(value, size - 6, 5), substr(value, 1, size - 7), \\
         substr(value, size - 1, 1), substr(value, size) > marks
 }
-function flush(at) {
-    print at, counted["30"] + 0, counted["31"] + 0, counted["50"] + 0, counted["51"] + 0, counted["60"] + 0, \\
-        counted["61"] + 0, counted["access asked"] + 0, counted["access found"] + 0, counted["asked"] + 0, \\
-        counted["found"] + 0, every > told
-    split("", counted)
-}
-BEGIN { printf "" > marks; if (!every) every = 1 }
+BEGIN { printf "" > marks }
 {
     gsub(/debug\\(script=[0-9]+,command=[0-9]+\\): /, "")
     if (match($0, /int [0-9]+$/)) {
@@ -55,47 +54,117 @@ BEGIN { printf "" > marks; if (!every) every = 1 }
         rest = rest substr($0, 1, RSTART - 1)
         next
     }
-    line = rest $0
+    print rest $0
     rest = ""
-    print line
-    if (line ~ /^progress: [0-9.]+ s, /) { split(line, word, " "); flush(word[2]) }
 }
-END { if (rest != "") print rest; flush("end") }
+END {
+    if (rest != "") print rest
+    print access_asked + 0, access_found + 0, asked + 0, found + 0 > reads
+}
 """
 
+# From what pgbench summed up and the last line of each log: options of REDUCE_AWK.
+SPAN_AWK = """\
+/^number of transactions actually processed: / { transactions = $6 + 0; next }
+/^tps = .*(without|excluding) / { tps = $3 + 0; next }
+/^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+/ { moment = $5 + $6 / 1000000; if (moment > last) last = moment }
+END {
+    if (!tps || !last) { print "pgbench ended without a summary, or without a line in its log" > "/dev/stderr"; exit 1 }
+    seconds = transactions / tps
+    rows = seconds < 1 ? 1 : int(seconds + 0.5)
+    printf "-v transactions=%.0f -v seconds=%.6f -v rows=%d -v start=%.6f\\n", transactions, seconds, rows, \\
+        last - seconds
+}
+"""
+
+# The log is sampled, so a client's share of a second ends between two of its lines; `rows` seconds from `start` on.
 REDUCE_AWK = (
     """\
-function is_refused(client, number,    line, part, at) {
+function read_marks(client, number,    line, part) {
     while (known[client] < number && (getline line < marks) > 0) {
         split(line, part, " ")
         if (part[1] < lowest || part[1] >= beyond) continue
         known[part[1]] = part[2] + 0
-        if (part[4] == 0) queue[part[1], length_of[part[1]]++] = part[2] + 0
+        outcome[part[1], part[2] + 0] = part[3] part[4]
+        queue[part[1], length_of[part[1]]++] = part[2] + 0
     }
-    at = reached[client] + 0
-    while (at < length_of[client] && queue[client, at] < number) delete queue[client, at++]
+}
+function settle(client, row, number,    at, first) {
+    if (number > counted[client]) { ended[row] += number - counted[client]; counted[client] = number }
+    for (at = reached[client] + 0; at < length_of[client]; at++) {
+        first = queue[client, at]
+        if (first > number) break
+        told_of[row, outcome[client, first]]++
+        delete outcome[client, first]; delete queue[client, at]
+    }
     reached[client] = at
-    return at < length_of[client] && queue[client, at] == number
+}
+function reach(client, number, at,    edge, since) {
+    since = client in time ? time[client] : start
+    while (over[client] + 1 < rows && (edge = start + over[client] + 1) < at) {
+        settle(client, ++over[client], int(before[client] + (number - before[client]) * (edge - since) / (at - since)))
+    }
+    before[client] = number
+    time[client] = at
 }
 # Which clients a thread has: pgbench deals them out in rows.
-FNR == 1 {
-    close(marks)
-    split("", known); split("", queue); split("", length_of); split("", reached)
-    split(FILENAME, name, ".")
+function begin_thread(number,    thread) {
+    is_read[number]
     beyond = 0
-    for (thread = 0; thread <= name[3] + 0; thread++) {
+    for (thread = 0; thread <= number; thread++) {
         lowest = beyond
         beyond += int((clients - lowest + threads - thread - 1) / (threads - thread))
     }
 }
+function end_thread(    client) {
+    read_marks("none", 1)
+    for (client in known) settle(client, rows, known[client])
+    close(marks)
+    split("", known); split("", queue); split("", length_of); split("", reached); split("", outcome)
+}
+FNR == 1 {
+    if (NR > 1) end_thread()
+    split(FILENAME, name, ".")
+    begin_thread(name[3] + 0)
+}
 """
     + COUNT_AWK
     + """\
-epoch + 0 < from + 0 { next }
-($4 == 3 || $4 == 5 || $4 == 6) && is_refused($1, $2 + 0) { kinds["refused-" $4]++; next }
+$1 $2 $6 !~ /[^0-9]/ && $1 + 0 < clients {
+    read_marks($1, $2 + 0)
+    is_refused = ($1, $2 + 0) in outcome && outcome[$1, $2 + 0] ~ /0$/
+    moment = $5 + $6 / 1000000
+    reach($1, $2 + 0, moment)
+    row = int(moment - start) + 1
+    if (row < 1) row = 1
+    if (row > rows) row = rows
+    if ($3 ~ /^[0-9]+$/) { lines_of[row]++; us_of[row] += $3; squares_of[row] += $3 * $3 }
+}
+moment < start + warmup { next }
+($4 == 3 || $4 == 5 || $4 == 6) && is_refused { kinds["refused-" $4]++; next }
 """
     + "".join(f"$4 == {looked} {{ $4 = {script} }}\n" for looked, script in LOOKED_AT.items())
     + COUNT_LINE_AWK
+    + """\
+END {
+    if (NR) end_thread()
+    for (thread = 0; thread < threads; thread++) if (!(thread in is_read)) { begin_thread(thread); end_thread() }
+    for (row = 1; row < rows; row++) before_last += ended[row]
+    ended[rows] = transactions - before_last
+    for (row = 1; row <= rows; row++) {
+        took = row < rows ? 1 : seconds - rows + 1
+        n = lines_of[row] ? lines_of[row] : 1
+        mean = us_of[row] / n
+        spread = squares_of[row] / n - mean * mean
+        printf "progress: %.3f s, %.3f tps, lat %.3f ms stddev %.3f\\n", row - 1 + took, ended[row] / took, \
+            mean / 1000, (spread > 0 ? sqrt(spread) : 0) / 1000 > progress
+        printf "%.3f %d %d %d %d %d %d %s %d\\n", row - 1 + took, told_of[row, "30"], told_of[row, "31"], \
+            told_of[row, "50"], told_of[row, "51"], told_of[row, "60"], told_of[row, "61"], \
+            row < rows ? "0 0 0 0" : reads, every > told
+    }
+    print "end 0 0 0 0 0 0 0 0 0 0" > told
+}
+"""
 )
 
 

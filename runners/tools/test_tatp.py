@@ -49,38 +49,45 @@ def test_mqth_is_of_the_measured_part_without_what_was_refused() -> None:
 
 def test_whoever_has_no_benchhub_gets_the_same_mqth_by_awk(tmp_path: Path) -> None:
     for name, content in recorded().files.items():
-        (tmp_path / name).write_bytes(content)
+        (tmp_path / name.replace("messages", "progress")).write_bytes(content)
     command = ["sh", "-c", TATP.throughput_command(SPEC)]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert said.startswith(f"MQTh = {values(parsed())['mqth']:.1f} (in 6.0 s 123539 transactions ended, of which 4303 ")
 
 
 def test_the_strict_rate_leaves_out_reads_that_found_nothing() -> None:
+    """How many there were is their share of the log's lines, which is within 2% of those that were told, all here."""
     asked = 6225 + 5997 + 8075 + 7357 + 9134 + 6156 + 1796 + 1679 + 2452 + 2077 + 2613 + 1813
     there = 3971 + 3764 + 5074 + 4721 + 5776 + 3857 + 275 + 256 + 411 + 349 + 390 + 296
     found = values(parsed())
-    assert found["empty_reads"] == asked - there
-    assert found["mqth"] - found["strict_mqth"] == pytest.approx((asked - there) / 6)
+    assert found["empty_reads"] == pytest.approx(asked - there, rel=0.02)
+    assert found["mqth"] - found["strict_mqth"] == pytest.approx(found["empty_reads"] / 6, abs=0.1)
 
 
-def test_reads_of_which_one_in_ten_was_looked_at_count_ten_times_and_it_is_said() -> None:
-    """The recorded lines, as if they had been told by one read in ten: ten times as many, with the same shares."""
+def test_reads_that_were_not_all_looked_at_have_the_share_of_those_that_were() -> None:
+    """The recorded lines, as if they had been told by one read in ten."""
     told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
     sampled, whole = parsed(tatp_told=told.encode()), parsed()
-    found, each = values(sampled), values(whole)
-    assert found["empty_reads"] == 10 * each["empty_reads"]
-    assert found["executions_get_access_data"] == 10 * each["executions_get_access_data"]
-    assert found["success_get_access_data"] == each["success_get_access_data"]
-    assert (found["mqth"], found["refused_transactions"]) == (each["mqth"], each["refused_transactions"])
-    said = "Whether a read found a row was looked at in 1 of 10, on which the strict rate rests."
+    assert values(sampled) == values(whole)  # executions by the log, and shares: the same either way
+    said = "Whether a read found a row was looked at in 1 of 10, warm-up and all; the strict rate rests on that."
     assert said in sampled.remarks and said not in whole.remarks
 
 
-def test_the_band_of_a_share_is_as_wide_as_the_reads_that_were_looked_at_make_it() -> None:
+def test_without_a_log_each_read_that_was_looked_at_stands_for_as_many_as_were_not() -> None:
     told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
-    sampled, whole = values(parsed(tatp_told=told.encode())), values(parsed())
-    for name in ("success_low_get_access_data", "success_high_get_new_destination"):
-        assert sampled[name] == pytest.approx(whole[name])  # as many were seen, though each stands for ten
+    found = values(parsed(tatp_told=told.encode(), tatp_latency=b""))
+    assert found["executions_get_access_data"] == 10 * (6225 + 5997 + 8075 + 7357 + 9134 + 6156)
+
+
+def test_progress_stands_in_a_file_of_its_own_where_pgbench_was_not_asked_for_it() -> None:
+    lines = (RECORDED / "tatp-16" / "tatp.messages").read_bytes()
+    assert values(parsed(tatp_messages=b"", tatp_progress=lines)) == values(parsed())
+
+
+def test_transactions_that_failed_are_those_of_the_summary_where_there_is_one() -> None:
+    outputs = replace(recorded(), stdout=b"number of failed transactions: 3 (0.001%)\n")
+    result = TATP.parse(SPEC, outputs)
+    assert (result.outcome, "3 transactions ended in a serialization failure" in result.reason) == ("failed", True)
 
 
 @pytest.mark.parametrize("version", ["13", "14"])
@@ -157,7 +164,7 @@ def test_subscribers_that_are_gone_are_a_doubt() -> None:
         ({"tatp_told": b""}, "cut off"),
         ({"tatp_told": b"1.0 0 0 0 0 0 0 0 0 0 0\nend 0 0 0 0 0 0 0 0 0 0\n"}, "do not belong together"),
         ({"tatp_before": b""}, "cannot be read"),
-        ({"tatp_messages": b"", "tatp_told": b"end 0 0 0 0 0 0 0 0 0 0\n"}, "nothing of its progress"),
+        ({"tatp_messages": b"", "tatp_told": b"end 0 0 0 0 0 0 0 0 0 0\n"}, "Nothing tells how many"),
         ({"tatp_messages": b"pgbench: error: client 0 script 5 aborted in command 9\n"}, "pgbench was aborted"),
     ],
 )

@@ -11,16 +11,16 @@ import pytest
 
 from runners.tools import tatp_read
 from runners.tools.pgbench_log import read_reduction
-from runners.tools.tatp_log import REDUCE_AWK, SPLIT_AWK, Told, read_told
+from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, read_told
 
 
-def split(folder: Path, text: str) -> tuple[str, str, list[Told]]:
-    """(messages, marks, told)"""
+def split(folder: Path, text: str) -> tuple[str, str, str]:
+    """(messages, marks, reads)"""
     (folder / "said").write_text(text)
-    command = ["awk", "-v", "marks=marks", "-v", "told=told", SPLIT_AWK, "said"]
+    command = ["awk", "-v", "marks=marks", "-v", "reads=reads", SPLIT_AWK, "said"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    return done.stdout, (folder / "marks").read_text(), list(read_told((folder / "told").read_text()))
+    return done.stdout, (folder / "marks").read_text(), (folder / "reads").read_text()
 
 
 def test_an_outcome_is_told_with_client_transaction_and_script(tmp_path: Path) -> None:
@@ -28,42 +28,114 @@ def test_an_outcome_is_told_with_client_transaction_and_script(tmp_path: Path) -
         "debug(script=5,command=15): int 1200000350\n"  # transaction 120, client 3, script 5, refused
         "debug(script=6,command=9): int 1210000361\n"  # transaction 121, client 3, script 6, done
         "debug(script=2,command=6): int 300020001000012\n"  # 30 asked, 20 found; 10 destinations asked, 1 found
-        "progress: 1.0 s, 20.0 tps, lat 0.100 ms stddev 0.010, 0 failed\n"
+        "pgbench: warning: what is said beside it stays\n"
+        "debug(script=8,command=6): int 40003000000002\n"  # 4 asked, 3 found
         "debug(script=3,command=9): int 99999999999999931\n"
-        "progress: 2.0 s, 20.0 tps, lat 0.100 ms stddev 0.010, 0 failed\n"
     )
-    messages, marks, told = split(tmp_path, text)
+    messages, marks, reads = split(tmp_path, text)
     assert marks == "3 120 5 0\n3 121 6 1\n99999 9999999999 3 1\n"
-    assert told == [
-        Told(1.0, (0, 1, 0), (0, 0, 1), access_asked=30, access_found=20, destination_asked=10, destination_found=1),
-        Told(2.0, (0, 0, 0), (1, 0, 0), 0, 0, 0, 0),
-    ]
-    assert [line[:13] for line in messages.splitlines()] == ["progress: 1.0", "progress: 2.0"]
+    assert reads == "34 23 10 1\n"
+    assert messages == "pgbench: warning: what is said beside it stays\n"
 
 
 def test_what_threads_say_at_the_same_time_is_put_together_again(tmp_path: Path) -> None:
     """Each piece is written in one go, but a line is several pieces."""
     text = (
         "debug(script=5,command=15): debug(script=5,command=15): int 50000051\nint 60000150\n"
-        "progress: 1.0 s, 20.0 tps, lat 0.100 ms stddev 0.010debug(script=3,command=9): , 0 failedint 70000030\n\n"
+        "pgbench: warning: 1debug(script=3,command=9): , 2int 70000030\n\n"
         "pgbench: error: debug(script=3,command=9): client 1 script 2 aborted\nint 80000030\n"
     )
-    messages, marks, told = split(tmp_path, text)
+    messages, marks, _ = split(tmp_path, text)
     assert marks.splitlines() == ["0 5 5 1", "1 6 5 0", "0 7 3 0", "0 8 3 0"]
-    assert messages == (
-        "progress: 1.0 s, 20.0 tps, lat 0.100 ms stddev 0.010, 0 failed\npgbench: error: client 1 script 2 aborted\n"
-    )
-    assert [part.refused for part in told] == [(1, 1, 0)]
+    assert messages == "pgbench: warning: 1, 2\npgbench: error: client 1 script 2 aborted\n"
 
 
-def test_of_how_many_reads_one_was_looked_at_is_told_beside_the_counts(tmp_path: Path) -> None:
-    (tmp_path / "said").write_text(
-        "debug(script=8,command=6): int 300020001000012\nprogress: 1.0 s, 20.0 tps, lat 1 ms\n"
-    )
-    command = ["awk", "-v", "marks=marks", "-v", "told=told", "-v", "every=19", SPLIT_AWK, "said"]
-    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    [told] = read_told((tmp_path / "told").read_text())
-    assert (told.access_asked, told.access_found, told.every) == (30, 20, 19)
+def test_what_was_told_and_cut_off_is_not_read() -> None:
+    with pytest.raises(ValueError, match="cut off"):
+        list(read_told("1.0 0 0 0 0 0 0 0 0 0 0\n"))
+
+
+def spanned(summary: str, *last_lines: str) -> str:
+    given = summary + "".join(f"{line}\n" for line in last_lines)
+    return subprocess.run(["awk", SPAN_AWK], input=given, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_run_began_as_long_before_its_last_line_as_pgbench_says_it_took() -> None:
+    summary = "number of transactions actually processed: 6000\ntps = 2000.000000 (without initial connection time)\n"
+    found = spanned(summary, "0 3000 100 0 1003 100000", "1 2990 100 0 1003 250000")
+    assert found == "-v transactions=6000 -v seconds=3.000000 -v rows=3 -v start=1000.250000\n"
+
+
+def test_older_pgbench_says_how_long_it_took_without_connecting() -> None:
+    summary = "number of transactions actually processed: 6000\ntps = 1500.0 (including connections establishing)\n"
+    summary += "tps = 2000.0 (excluding connections establishing)\n"
+    assert "seconds=3.000000" in spanned(summary, "0 3000 100 0 1003 100000")
+
+
+def test_without_a_summary_nothing_is_made_up() -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        spanned("", "0 3000 100 0 1003 100000")
+
+
+def awk(folder: Path, **values: object) -> str:
+    """What REDUCE_AWK prints of the logs in `folder`; it leaves `progress` and `told` there."""
+    given = {"marks": "marks", "clients": 1, "threads": 1, "start": 0, "warmup": 0, "rows": 1, "seconds": 1}
+    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1, "progress": "progress", "told": "told", **values}
+    options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
+    logs = sorted(str(path.relative_to(folder)) for path in (folder / "log").iterdir())
+    done = subprocess.run(["awk", *options, REDUCE_AWK, *logs], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def reduce(folder: Path, clients: int, threads: int, warmup_until: int) -> dict[str, object]:
+    read = read_reduction(awk(folder, clients=clients, threads=threads, start=warmup_until))
+    return {
+        "transactions": read.transactions,
+        "kinds": dict(read.kinds),
+        "scripts": {s: t.sum_us for s, t in read.scripts.items()},
+    }
+
+
+def seconds(folder: Path, **values: object) -> tuple[list[tuple[float, float]], list[Told]]:
+    """Time and TPS of each second, and what was told in it."""
+    awk(folder, **values)
+    lines = [line.split() for line in (folder / "progress").read_text().splitlines()]
+    return [(float(line[1]), float(line[3])) for line in lines], list(read_told((folder / "told").read_text()))
+
+
+def test_a_second_has_the_transactions_that_its_clients_had_ended_by_then(tmp_path: Path) -> None:
+    """Between lines they are evenly spread: 10 at 0.5 s and 30 at 1.5 s are 20 at 1 s; 50 at 2.5 s are 40 at 2 s."""
+    (tmp_path / "log").mkdir()
+    lines = ("0 10 100 0 1000 500000", "0 30 300 0 1001 500000", "0 50 200 0 1002 500000")
+    (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "marks").write_text("0 15 5 0\n0 20 6 1\n0 21 3 0\n0 55 3 1\n")
+    rates, told = seconds(tmp_path, start=1000, rows=3, seconds=3.5, transactions=60, reads="9 5 4 1", every=19)
+    assert rates == [(1.0, 20.0), (2.0, 20.0), (3.5, 13.333)]  # 20 that remain, over the last 1.5 s
+    assert told == [
+        Told(1.0, (0, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19),
+        Told(2.0, (1, 0, 0), (0, 0, 0), 0, 0, 0, 0, 19),
+        Told(3.5, (0, 0, 0), (1, 0, 0), 9, 5, 4, 1, 19),
+    ]
+
+
+def test_what_a_thread_told_counts_though_none_of_its_transactions_was_logged(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 900000\n")
+    (tmp_path / "log" / "pgbench_log.77.1").write_text("")
+    (tmp_path / "marks").write_text("1 3 5 0\n0 4 5 1\n1 5 6 1\n")
+    rates, told = seconds(tmp_path, clients=2, threads=2, start=1000, transactions=20)
+    assert rates == [(1.0, 20.0)]
+    assert (told[0].refused, told[0].done) == ((0, 1, 0), (0, 1, 1))
+
+
+def test_a_damaged_line_moves_no_second(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    lines = "0 10 100 0 1000 500000", "0 x99 100 0 1000 600000", "7 900 100 0 1000 700000", "0 20 100 0 1001 500000"
+    (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "marks").write_text("")
+    rates, _ = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=25)
+    assert rates == [(1.0, 15.0), (2.0, 10.0)]
 
 
 def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path) -> None:
@@ -72,33 +144,6 @@ def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path)
     (tmp_path / "marks").write_text("")
     found = reduce(tmp_path, clients=1, threads=1, warmup_until=0)
     assert found == {"transactions": 4, "kinds": {}, "scripts": {1: 30, 2: 120}}
-
-
-def test_what_was_told_and_cut_off_is_not_read() -> None:
-    with pytest.raises(ValueError, match="cut off"):
-        list(read_told("1.0 0 0 0 0 0 0 0 0 0 0\n"))
-
-
-def reduce(folder: Path, clients: int, threads: int, warmup_until: int) -> dict[str, object]:
-    options = [
-        "-v",
-        "marks=marks",
-        "-v",
-        f"clients={clients}",
-        "-v",
-        f"threads={threads}",
-        "-v",
-        f"from={warmup_until}",
-    ]
-    logs = sorted(str(path.relative_to(folder)) for path in (folder / "log").iterdir())
-    done = subprocess.run(["awk", *options, REDUCE_AWK, *logs], cwd=folder, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    read = read_reduction(done.stdout)
-    return {
-        "transactions": read.transactions,
-        "kinds": dict(read.kinds),
-        "scripts": {s: t.sum_us for s, t in read.scripts.items()},
-    }
 
 
 def test_the_warm_up_and_what_was_refused_are_in_no_response_time(tmp_path: Path) -> None:
@@ -165,11 +210,7 @@ def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
 @pytest.mark.parametrize(("from_epoch_s", "chunk_bytes"), [(0, 1 << 20), (1003, 1 << 20), (1003, 777)])
 def test_numpy_reads_what_awk_reads(tmp_path: Path, from_epoch_s: int, chunk_bytes: int) -> None:
     log, marks = random_log(tmp_path, 4_000)
-    options = ["-v", "marks=marks", "-v", "clients=4", "-v", "threads=1", "-v", f"from={from_epoch_s}"]
-    done = subprocess.run(
-        ["awk", *options, REDUCE_AWK, "log/pgbench_log.9"], cwd=tmp_path, capture_output=True, text=True
-    )
-    by_awk = read_reduction(done.stdout)
+    by_awk = read_reduction(awk(tmp_path, clients=4, start=from_epoch_s))
     found = tatp_read.reduce(
         tatp_read.chunks(io.BytesIO(log), chunk_bytes), tatp_read.chunks(io.BytesIO(marks), chunk_bytes), from_epoch_s
     )
