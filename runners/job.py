@@ -215,7 +215,12 @@ async def collect(connections: Connections, target: Target, attempt: Attempt, *,
 
 
 async def acknowledge(
-    connections: Connections, target: Target, attempt: Attempt, *, keep_days: int = KEEP_EVIDENCE_DAYS
+    connections: Connections,
+    target: Target,
+    attempt: Attempt,
+    *,
+    keep_days: int = KEEP_EVIDENCE_DAYS,
+    timeout_s: float = EXEC_TIMEOUT_S,
 ) -> None:
     """Call after the warehouse has committed: writes the ledger's line and deletes the attempt's big files.
 
@@ -223,7 +228,7 @@ async def acknowledge(
     being started again. RemoteFailure while the attempt runs.
     """
     command = _script("acknowledge.sh", attempt, keep_days=keep_days, big=BIG_BYTES)
-    await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S)
+    await connections.run(target, command, timeout_s=timeout_s)
 
 
 async def cancel(connections: Connections, target: Target, attempt: Attempt, *, grace_s: int = CANCEL_GRACE_S) -> None:

@@ -12,7 +12,7 @@ from runners.contract import (
     Endpoint,
     RunSpec,
 )
-from runners.telemetry import snapshot_command
+from runners.telemetry import QUIET_S, quiet_command, snapshot_command
 from runners.tools.base import Tool
 from runners.tools.shell import psql
 
@@ -24,8 +24,6 @@ SIZE_FILE = "size_bytes.txt"
 AGE_FILE = "age.txt"
 IDLE_FILE = "idle.txt"
 CONNECT_TIMEOUT_S = 10
-# Meanwhile the start is written down. A target may share its CPUs with BenchHub, and a load of 3 s would notice.
-START_WRITTEN_S = 0.3
 DROP_CACHES = """\
 sync
 if [ -w /proc/sys/vm/drop_caches ]; then echo 3 > /proc/sys/vm/drop_caches
@@ -88,12 +86,9 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
         parts.append(_step("restart", _restart(spec), PREPARATION_FAILED, "The restart of the server failed."))
     if spec.drop_caches:
         parts.append(_step("drop_caches", DROP_CACHES, PREPARATION_FAILED, "The caches could not be dropped."))
-    if spec.settle_s:
-        parts.append(f"step settle\nsleep {spec.settle_s}\n")
+    parts.append(_settle(spec.settle_s) if spec.settle_s else _pause())
     if spec.warmup_s and (warmup := tool.warmup_command(spec)):
         parts.append(_warmup(warmup))
-    if not (spec.settle_s or spec.warmup_s):
-        parts.append(_pause())
     parts += [_snapshot("before", BEFORE_FILE), _main("measure", tool.measure_command(spec))]
     parts.append(_snapshot("after", AFTER_FILE))
     if reduce := tool.reduce_command(spec):
@@ -142,8 +137,17 @@ def _connection(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _pause() -> str:
-    """POSIX knows whole seconds only."""
-    return f"step pause\nsleep {START_WRITTEN_S} 2> /dev/null || sleep 1\n"
+    """Meanwhile the start is written down: a target may share its CPUs with BenchHub, and a short load would notice."""
+    return f"step pause\n{_quiet(QUIET_S)}"
+
+
+def _settle(seconds: int) -> str:
+    """What settles is at work; in the last second nothing should be."""
+    return f"step settle\nsleep {seconds - 1}\n{_quiet(1)}"
+
+
+def _quiet(seconds: float) -> str:
+    return f"{{\n{quiet_command(seconds)}}} > {BEFORE_FILE}\n"
 
 
 def _snapshot_function(spec: RunSpec) -> str:
@@ -151,7 +155,7 @@ def _snapshot_function(spec: RunSpec) -> str:
 
 
 def _snapshot(name: str, file: str) -> str:
-    return f"step {name}\nsnapshot > {file}\n"
+    return f"step {name}\nsnapshot >> {file}\n"
 
 
 def _step(name: str, command: str, code: int, reason: str) -> str:

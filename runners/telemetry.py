@@ -15,6 +15,7 @@ from typing import Any
 from runners.ssh import Connections, Target
 
 SNAPSHOT_TIMEOUT_S = 30.0
+QUIET_S = 0.3
 STATISTICS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal", "pg_stat_database")
 # Since which server_version_num a view exists; an older server is no reason for a remark.
 SINCE = {"pg_stat_checkpointer": 170000, "pg_stat_wal": 140000}
@@ -47,6 +48,12 @@ for counter in /sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_
     { read -r line < "$counter"; } 2> /dev/null && throttled=$((${throttled:-0} + line))
 done
 test -z "$throttled" || echo "throttled|$throttled"
+"""
+
+QUIET_COMMAND = """\
+read -r line < /proc/stat && echo "quiet_from|$line"
+sleep {seconds} 2> /dev/null || sleep 1
+read -r line < /proc/stat && echo "quiet_to|$line"
 """
 
 # Servers before 15 publish statistics through a file that may be half a second old.
@@ -104,6 +111,15 @@ rm -f snapshot.err
 {HOST_COMMAND}"""
 
 
+def quiet_command(seconds: float = QUIET_S) -> str:
+    """POSIX sh text that prints a host's CPU counters twice, so many seconds apart, while BenchHub asks nothing of it.
+
+    They belong before a snapshot, which then says how busy the host was with other work. A load average cannot: it
+    remembers the run before. POSIX sleeps whole seconds only.
+    """
+    return QUIET_COMMAND.format(seconds=f"{seconds:g}")
+
+
 def parse_snapshot(text: bytes) -> Snapshot:
     """Read a snapshot; what cannot be read is left out and said in `remarks`."""
     lines = [line for line in text.replace(b"\0", b"").decode(errors="replace").splitlines() if "|" in line]
@@ -141,9 +157,13 @@ def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
     return {**found, "remarks": remarks}
 
 
-async def host_snapshot(connections: Connections, target: Target) -> dict[str, Any]:
-    """A host's counters alone, as plain data for `host_deltas`: for a server that is not the driver's machine."""
-    answer = await connections.run(target, HOST_COMMAND, timeout_s=SNAPSHOT_TIMEOUT_S)
+async def host_snapshot(connections: Connections, target: Target, *, is_before: bool = False) -> dict[str, Any]:
+    """A host's counters alone, as plain data for `host_deltas`: for a server that is not the driver's machine.
+
+    `is_before`: it is the one before a run, and tells whether the host was busy.
+    """
+    command = quiet_command() + HOST_COMMAND if is_before else HOST_COMMAND
+    answer = await connections.run(target, command, timeout_s=SNAPSHOT_TIMEOUT_S)
     return dict(parse_snapshot(answer).host_last)
 
 
@@ -152,7 +172,8 @@ def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
 
     `cpu` has `<group>_s` and `<group>_share` for user (with nice and guests), system (with interrupts), iowait,
     steal and idle; shares are of all CPUs together. `throttle_events` counts how often a hardware thread was slowed
-    down by heat, where the kernel tells. `remarks` says why something is absent.
+    down by heat, where the kernel tells. `busy_before_share` is the share of CPU time that was not idle just before the
+    run, where it was counted. `remarks` says why something is absent.
     """
     if not before or not after:
         return {"remarks": ["The host's counters could not be read."]}
@@ -164,6 +185,7 @@ def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
         "load_before": before["load"],
         "load_after": after["load"],
         **_throttled(before, after),
+        **{name: before[name] for name in ("busy_before_share",) if name in before},
         "remarks": [],
     }
 
@@ -251,16 +273,32 @@ def _missing(values: Mapping[str, Any]) -> Iterator[str]:
 def _host(values: Mapping[str, str]) -> dict[str, Any]:
     if not {"proc_stat", "loadavg", "uptime", "boot_id", "epoch", "clock_ticks"} <= values.keys():
         return {}
-    # The kernel may have fewer columns than there are names (steal came with 2.6.11).
-    ticks = dict(zip(CPU_FIELDS, map(int, values["proc_stat"].split()[1:]), strict=False))
     return {
         "boot_id": values["boot_id"],
         "uptime_s": float(values["uptime"].split()[0]),
         "epoch_s": float(values["epoch"]),
         "load": [float(word) for word in values["loadavg"].split()[:3]],
-        "cpu_s": {name: ticks[name] / int(values["clock_ticks"]) for name in ticks},
+        "cpu_s": _cpu_s(values, "proc_stat"),
+        **_busy_before(values),
         **({"throttled": int(values["throttled"])} if "throttled" in values else {}),
     }
+
+
+def _cpu_s(values: Mapping[str, str], name: str) -> dict[str, float]:
+    """The kernel may have fewer columns than there are names (steal came with 2.6.11)."""
+    ticks_per_s = int(values["clock_ticks"])
+    return {field: int(word) / ticks_per_s for field, word in zip(CPU_FIELDS, values[name].split()[1:], strict=False)}
+
+
+def _busy_before(values: Mapping[str, str]) -> dict[str, float]:
+    """Nothing where it was not counted, or a full disk has cut a line short."""
+    counted = [{"cpu_s": _cpu_s(values, name)} for name in ("quiet_from", "quiet_to") if name in values]
+    if len(counted) < 2 or any(len(one["cpu_s"]) < len(CPU_FIELDS) for one in counted):
+        return {}
+    passed = _cpu(*counted)
+    if "idle_share" not in passed:
+        return {}
+    return {"busy_before_share": round(1 - passed["idle_share"] - passed["iowait_share"], 4)}
 
 
 def _cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:

@@ -11,6 +11,7 @@ import pytest
 from runners.conftest import FakeTool, fake_spec
 from runners.contract import Endpoint
 from runners.script import command_script, leftover_script
+from runners.telemetry import parse_snapshot
 
 PSQL = """\
 #!/bin/sh
@@ -59,7 +60,7 @@ def test_the_snapshot_before_comes_after_all_preparation_and_the_exit_code_is_th
     done = folder.run(command_script(folder.spec(warmup_s=5, vacuum=True, checkpoint=True), tool))
     assert done.returncode == 2
     assert done.stdout == "load\n"
-    assert folder.steps() == ["verify", "vacuum", "checkpoint", "warmup", "before", "measure", "after"]
+    assert folder.steps() == ["verify", "vacuum", "checkpoint", "pause", "warmup", "before", "measure", "after"]
     kinds = [call.split()[0] for call in folder.calls()]
     assert kinds == ["vacuum", "checkpoint", "snapshot", "snapshot", "other"]
     assert (folder.path / "warmup.log").read_text() == "warm\n"
@@ -191,10 +192,23 @@ def test_settling_comes_after_all_other_preparation_and_before_the_warm_up(folde
     assert warmed - settled >= 0.9
 
 
-def test_a_load_waits_until_its_start_was_written_down_unless_something_comes_before_it(folder):
-    assert "step pause" in command_script(folder.spec(), FakeTool(measure="true"))
-    for before in ({"settle_s": 1}, {"warmup_s": 1}):
-        assert "step pause" not in command_script(folder.spec(**before), FakeTool(measure="true", warmup="true"))
+def test_a_load_waits_until_its_start_was_written_down_unless_the_host_settles_before_it(folder):
+    for before in ({}, {"warmup_s": 1}):
+        assert "step pause" in command_script(folder.spec(**before), FakeTool(measure="true", warmup="true"))
+    assert "step pause" not in command_script(folder.spec(settle_s=1), FakeTool(measure="true"))
+
+
+@pytest.mark.parametrize("before", [{}, {"warmup_s": 1}, {"settle_s": 2}])
+def test_the_snapshot_before_tells_how_busy_the_host_was_before_warm_up_and_load(folder, before):
+    done = folder.run(command_script(folder.spec(**before), FakeTool(measure="echo load", warmup="true")))
+    assert done.stdout == "load\n"
+    lines = (folder.path / "before.snapshot").read_text().splitlines()
+    assert [line.split("|")[0] for line in lines[:3]] == ["quiet_from", "quiet_to", "proc_stat"]
+    share = parse_snapshot((folder.path / "before.snapshot").read_bytes()).host_last["busy_before_share"]
+    assert 0 <= share <= 1
+    earlier, later = (sum(map(int, line.split()[1:9])) for line in lines[:2])
+    assert later > earlier
+    assert not (folder.path / "after.snapshot").read_text().startswith("quiet")
 
 
 PG_CTL = """\

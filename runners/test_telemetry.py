@@ -91,6 +91,31 @@ def test_a_rebooted_host_gives_no_cpu():
     assert "rebooted" in found["remarks"][0]
 
 
+def quiet(busy, idle, iowait):
+    later = f"{100 + busy} 0 50 {1000 + idle} {10 + iowait} 5 5 0 0 0"
+    return f"quiet_from|cpu  100 0 50 1000 10 5 5 0 0 0\nquiet_to|cpu  {later}\n"
+
+
+def test_how_busy_a_host_was_before_the_load_is_counted_apart_from_the_run():
+    # 12 of 60 ticks: 2 CPUs for 0.3 s; waiting for disks is no use of a CPU.
+    before = snapshot(first=quiet(busy=12, idle=40, iowait=8) + host(), last=host(user=9000))
+    assert deltas(before, snapshot(first=host(uptime=60.0)))["busy_before_share"] == 0.2
+    assert "busy_before_share" not in deltas(snapshot(last=host()), snapshot(first=quiet(1, 1, 1) + host()))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "",
+        "quiet_from|cpu  1 2 3 4 5 6 7 8 0 0\n",
+        quiet(0, 0, 0),
+        quiet(5, 5, 5).replace(" 5 5 0 0 0\nquiet_to", "\nquiet_to"),
+    ],
+)
+def test_where_it_was_not_counted_nothing_is_said_of_how_busy_a_host_was(lines):
+    assert "busy_before_share" not in deltas(snapshot(first=lines, last=host()), snapshot(first=host(uptime=60.0)))
+
+
 def test_throttling_is_counted_where_the_kernel_tells():
     slowed = [host(uptime=uptime) + f"throttled|{count}\n" for uptime, count in ((50.0, 7), (60.0, 9))]
     assert deltas(snapshot(last=slowed[0]), snapshot(first=slowed[1]))["throttle_events"] == 2
@@ -140,9 +165,11 @@ def test_without_a_server_the_host_is_still_counted(tmp_path):
 
 @pytest.mark.target
 async def test_a_host_alone_is_counted_over_ssh(connections, target):
-    before = await host_snapshot(connections, target)
+    before = await host_snapshot(connections, target, is_before=True)
     after = await host_snapshot(connections, target)
     found = host_deltas(before, after)
+    assert 0 <= found["busy_before_share"] <= 1
+    assert "busy_before_share" not in after
     assert found["elapsed_s"] >= 0 and found["remarks"] == []
     assert len(before["boot_id"]) == 36
 

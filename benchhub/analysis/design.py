@@ -68,7 +68,7 @@ def _condition(text: str) -> Condition:
     try:
         return Condition(field, frozenset(parse(value, NUMBERS)), text)
     except LevelsError as error:
-        raise DesignError(f"In '{text}': {error}") from error
+        raise DesignError(f"In '{text[:80]}': {error}") from error
 
 
 def for_part(lines: Iterable[str], part: Mapping[str, int | str]) -> list[str] | None:

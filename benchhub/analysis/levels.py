@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 MOST_CLIENTS = 100_000
 MOST_LEVELS = 200
+LONGEST_NUMBER = 30  # digits; more than any that is allowed, and few enough to be read and shown
 EXAMPLES = "write numbers and ranges such as 1, 2, 4..16:4, 32..256*2"
 TERM = re.compile(r"(\d+)(?:\s*\.\.\s*(\d+)(?:\s*([:*])\s*(\d+))?)?")
 
@@ -82,6 +83,8 @@ def _expand(term: str, kind: Kind) -> Iterator[int]:
     found = TERM.fullmatch(term)
     if found is None:
         raise LevelsError(f"'{term}' is no {kind.name}: {EXAMPLES}.")
+    if any(len(number) > LONGEST_NUMBER for number in re.findall(r"\d+", term)):
+        raise LevelsError(f"'{term[:LONGEST_NUMBER]}...' has a number of too many digits: {EXAMPLES}.")
     first, last = int(found[1]), int(found[2] or found[1])
     _require_range(term, first, last, kind)
     step = int(found[4] or 1)

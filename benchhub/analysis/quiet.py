@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 BUSY_PERCENT = 10.0
+# At a glance of a third of a second, into which what BenchHub itself does to start a run may fall.
+BUSY_AT_A_GLANCE_PERCENT = 25.0
 IDLE_FIELDS = (3, 4)  # idle and iowait, in the order of /proc/stat (proc(5))
 
 

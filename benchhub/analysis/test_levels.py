@@ -49,6 +49,8 @@ def test_the_order_typed_is_kept_and_a_level_named_twice_counts_once():
         ("100001", "more than 100,000 clients"),
         ("1..99999999999999999999", "more than 100,000 clients"),
         ("1..201", "more than 200 levels"),
+        ("9" * 5000, "...' has a number of too many digits: write numbers"),
+        (f"1..8*{'9' * 5000}", "a number of too many digits"),
         ("4, x", "'x' is no client level"),
     ],
 )

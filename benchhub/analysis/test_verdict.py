@@ -8,6 +8,7 @@ KNOWN = {
     "steadiness": STEADY,
     "transactions": 60_000,
     "stolen_share": 0.0,
+    "busy_before": {"the host": 0.04},
     "throttle_events": 0,
     "blocks_read": 60,
     "covered_s": 60.0,
@@ -29,6 +30,7 @@ def test_a_run_with_nothing_against_it_has_no_reason_and_says_so():
     [
         ({"driver_busy_share": 0.97}, "client-bound", Weight.DOUBTFUL),
         ({"steadiness": steadiness.of_series([500.0] * 7 + [990.0, 1010.0] * 30)}, "unsteady", Weight.DOUBTFUL),
+        ({"busy_before": {"the driver's host": 0.1, "the server's host": 0.26}}, "host-busy", Weight.DOUBTFUL),
         ({"throttle_events": 3}, "throttled", Weight.DOUBTFUL),
         ({"stolen_share": 0.034}, "stolen-cpu", Weight.DOUBTFUL),
         ({"failed_transactions": 6}, "failures", Weight.SLIGHT),
@@ -51,6 +53,7 @@ def test_each_reason_by_itself(changes, code, weight):
     [
         {"driver_busy_share": 0.85},
         {"stolen_share": 0.004},
+        {"busy_before": {"the host": 0.25}},  # what BenchHub does itself to start a run
         {"covered_s": 59.0},  # the last line of progress may be missing
         {"blocks_read": 600_000},  # 10 blocks per transaction, but steady: a data set that does not fit
     ],
@@ -72,6 +75,7 @@ def test_what_is_not_known_is_not_checked_and_named():
     assert found.reasons == ()
     assert found.unchecked == (
         "steadiness (fewer than 20 values)",
+        "other work just before the load",
         "CPU time stolen by other guests",
         "throttling of the CPUs",
         "blocks read",
@@ -138,3 +142,8 @@ def test_repeats_in_a_row_and_a_drift_are_reasons():
 
 def test_every_weight_has_words():
     assert set(verdict.WORDS) == {0, *Weight}
+
+
+def test_a_host_that_was_busy_before_the_load_is_named_with_the_share_that_was_not_for_the_load():
+    [reason] = of_run(facts(busy_before={"the driver's host": 0.03, "the server's host": 0.5})).reasons
+    assert reason.text == "Just before the load 50% of the CPU time of the server's host went to other work."

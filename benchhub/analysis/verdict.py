@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from . import steadiness, turns
 from .outliers import RULE, outlier
+from .quiet import BUSY_AT_A_GLANCE_PERCENT
 from .spread import FEWEST_FOR_INTERVAL
 from .steadiness import Steadiness
 from .turns import Start
@@ -76,8 +77,8 @@ class RunFacts:
     """What is known of one run; None is not known, and not checked.
 
     `doubts` are those of ingest as (code, text). `driver_busy_share` is of all CPUs of a driver that is not the
-    server's own machine. `throttle_events` counts how often a hardware thread was slowed down by heat.
-    `blocks_read` were not found in shared buffers. `covered_s` is how long the series is.
+    server's own machine; `busy_before`, by host, just before the load. `throttle_events` counts how often a hardware
+    thread was slowed down by heat. `blocks_read` were not found in shared buffers. `covered_s` is the series' length.
     """
 
     clients: int
@@ -87,6 +88,7 @@ class RunFacts:
     transactions: int | None = None
     failed_transactions: int = 0
     driver_busy_share: float | None = None
+    busy_before: Mapping[str, float] = field(default_factory=dict)
     stolen_share: float | None = None
     throttle_events: int | None = None
     blocks_read: float | None = None
@@ -108,7 +110,10 @@ class RunFacts:
 
 
 def of_run(facts: RunFacts) -> Verdict:
-    checks = (_stored, _client_bound, _unsteady, _throttled, _stolen, _failures, _truncated, _changed_settings, _cold)
+    checks = (
+        _stored, _client_bound, _busy_before, _unsteady, _throttled, _stolen, _failures, _truncated,
+        _changed_settings, _cold,
+    )  # fmt: skip
     return Verdict(tuple(reason for check in checks for reason in check(facts)), tuple(_unchecked(facts)))
 
 
@@ -131,6 +136,13 @@ def _client_bound(facts: RunFacts) -> Iterator[Reason]:
     if facts.driver_busy_share is not None and facts.driver_busy_share >= BUSY_SHARE:
         text = f"The driver's CPUs were {facts.driver_busy_share:.0%} busy: the load generator may be the limit."
         yield Reason("client-bound", text, Weight.DOUBTFUL)
+
+
+def _busy_before(facts: RunFacts) -> Iterator[Reason]:
+    for host, share in facts.busy_before.items():
+        if 100 * share > BUSY_AT_A_GLANCE_PERCENT:
+            text = f"Just before the load {share:.0%} of the CPU time of {host} went to other work."
+            yield Reason("host-busy", text, Weight.DOUBTFUL)
 
 
 def _unsteady(facts: RunFacts) -> Iterator[Reason]:
@@ -191,6 +203,7 @@ def _slow_start(steady: Steadiness) -> bool:
 def _unchecked(facts: RunFacts) -> Iterator[str]:
     known = {
         "steadiness (fewer than 20 values)": facts.steadiness,
+        "other work just before the load": facts.busy_before or None,
         "CPU time stolen by other guests": facts.stolen_share,
         "throttling of the CPUs": facts.throttle_events,
         "blocks read": facts.blocks_per_transaction,

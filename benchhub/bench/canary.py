@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
-from benchhub.analysis.quiet import BUSY_PERCENT, busy_percent
+from benchhub.analysis.quiet import BUSY_AT_A_GLANCE_PERCENT, BUSY_PERCENT, busy_percent
 
 from .models import Attempt, Evidence, Experiment, Run
 from .states import State
 
 IDLE_FILE = "idle.txt"
-HOSTS = ("system__driver", "system__hardware", "system__instance__host")
+HOSTS = ("system__driver", "system__instance__host")
 
 
-def judge() -> None:
-    """Release the rest of the experiments whose canary has ended well; pause the others, with the reason."""
+def ended() -> QuerySet[Experiment]:
+    """Experiments that wait for the verdict on their canary, which has ended."""
     canaries = Run.objects.filter(experiment=OuterRef("pk"), is_canary=True)
-    ended = Experiment.objects.filter(~Exists(canaries.unfinished()), canary=Experiment.Canary.WAITS)
-    for experiment in ended:
-        _conclude(experiment, verdict(list(experiment.runs.filter(is_canary=True).select_related(*HOSTS))))
+    return Experiment.objects.filter(~Exists(canaries.unfinished()), canary=Experiment.Canary.WAITS, paused_at=None)
 
 
-def _conclude(experiment: Experiment, reasons: list[str]) -> None:
+def judge(experiment: Experiment) -> None:
+    """Release the rest of the experiment where its canary has ended well; pause it, with the reason, where not."""
+    reasons = verdict(list(experiment.runs.filter(is_canary=True).select_related(*HOSTS)))
     waiting = Experiment.objects.filter(pk=experiment.pk, canary=Experiment.Canary.WAITS)
     if not reasons:
         waiting.update(canary=Experiment.Canary.PASSED)
@@ -38,7 +38,7 @@ def verdict(runs: list[Run]) -> list[str]:
 
 
 def _busy(runs: list[Run]) -> list[str]:
-    """Hosts that were at work before a load started there: by the driver's CPU, and another server's load average."""
+    """Hosts that were at work before a load started there."""
     newest = Attempt.objects.filter(run__in=runs).order_by("run", "-number").distinct("run")
     attempts = {attempt.run_id: attempt for attempt in newest}
     files = Evidence.objects.filter(attempt__in=attempts.values(), name=IDLE_FILE)
@@ -56,11 +56,8 @@ def _driver_busy(run: Run, lines: list[str]) -> str:
 
 
 def _server_busy(run: Run, attempt: Attempt) -> str:
-    """A server on a host of its own is looked at once before the start; its load is of the last minute."""
-    loads = (attempt.host_before or {}).get("load")
-    if run.system.driven_locally or not loads:
+    """A server on a host of its own is only glanced at before the start. Its load average is no sign: it remembers."""
+    share = (attempt.host_before or {}).get("busy_before_share")
+    if run.system.driven_locally or share is None or 100 * share <= BUSY_AT_A_GLANCE_PERCENT:
         return ""
-    load, threads = loads[0], run.system.hardware.threads
-    if load <= threads * BUSY_PERCENT / 100:
-        return ""
-    return f"Before run {run.pk} the load average of {run.system.instance.host} was {load:g} on {threads} threads."
+    return f"Before run {run.pk} {share:.0%} of the CPU of {run.system.instance.host} was busy with other work."

@@ -26,7 +26,7 @@ from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 from . import growth, ingest, live_log, looks, loop, plan, queue, steps, visits, workers
 from .models import Attempt, Run
 from .states import ACTIVE, State
-from .steps import Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
+from .steps import Acknowledged, Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
 from .visits import folders_of, target_of
 
 logger = logging.getLogger(__name__)
@@ -107,8 +107,20 @@ def _has_ended(jobs: Iterable[Job]) -> bool:
 def _prepared(claims: Sequence[queue.Claim]) -> list[Job]:
     """Looks are prepared together; before anything else is said to a target something may have to be committed."""
     running = {run.pk: run for run in looks.under_way(claims) if looks.opened(run)}
-    jobs = (_looking(running[c.run_id], c) if c.run_id in running else _prepare(c) for c in claims)
-    return [job_ for job_ in jobs if job_]
+    return [job_ for claim in claims if (job_ := _fenced(claim, running.get(claim.run_id)))]
+
+
+def _fenced(claim: queue.Claim, running: Run | None) -> Job | None:
+    try:
+        return _looking(running, claim) if running else _prepare(claim)
+    except Exception as error:  # one run's trouble must not keep the others of the batch waiting
+        logger.exception("A step of run %s cannot be prepared", claim.run_id)
+        _try_later(claim, error)
+        return None
+
+
+def _try_later(claim: queue.Claim, error: Exception) -> None:
+    queue.look_again(claim, RETRY_AFTER, contact_error=f"BenchHub failed at this step: {error!r}.")
 
 
 def _looking(run: Run, claim: queue.Claim) -> Job | None:
@@ -210,9 +222,9 @@ def _settle(job_: Job, future: Future[Answer], wake: Wake) -> Job | None:
     except (HostKeyChanged, RemoteFailure, Unreachable, TimeoutError) as error:
         workers.count_ssh_error()
         _not_done(job_, error)
-    except Exception as error:  # one run's trouble must not keep the others of the batch waiting
+    except Exception as error:  # as above
         logger.exception("A step of run %s failed", job_.claim.run_id)
-        queue.look_again(job_.claim, RETRY_AFTER, contact_error=f"BenchHub failed at this step: {error!r}.")
+        _try_later(job_.claim, error)
     return None
 
 
@@ -230,7 +242,9 @@ def _write(job_: Job, answer: Answer, wake: Wake) -> Job | None:
     if isinstance(answer, Started):
         _write_started(job_, answer, wake)
     elif isinstance(answer, Ended):
-        _write_ended(job_, answer)
+        following = _write_ended(job_, answer)
+    elif isinstance(answer, Acknowledged):
+        Attempt.objects.filter(run=job_.claim.run_id, number=job_.attempt.number).update(acknowledged_at=Now())
     elif isinstance(answer, Looked):
         following = _write_look(job_, answer, wake)
     else:
@@ -317,7 +331,7 @@ def _enter_collecting(run: Run, claim: queue.Claim) -> None:
     queue.move(run, State.COLLECTING, fence=claim.fence)
 
 
-def _write_ended(job_: Job, ended: Ended) -> None:
+def _write_ended(job_: Job, ended: Ended) -> Job:
     """Store the evidence whatever it says, then what it means; outputs that nobody can read fail the run."""
     outputs = ended.collected.outputs
     with queue.fenced(job_.claim) as run:
@@ -330,7 +344,7 @@ def _write_ended(job_: Job, ended: Ended) -> None:
         else:
             state, reason = _store(run, attempt, job_, ended)
         queue.finish(run, job_.claim, state, reason)
-    _acknowledge(job_)
+    return replace(job_, state=state)  # to be acknowledged: a step of its own, so that no other end waits for it
 
 
 def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, str]:
@@ -343,16 +357,6 @@ def _store(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, 
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
         return State.FAILED, " ".join([reason, *remarks])
-
-
-def _acknowledge(job_: Job) -> None:
-    """Let the target clean up, now that the warehouse has the evidence; the next run must not meet this work."""
-    try:
-        loop.submit(steps.acknowledge(job_)).result(timeout=30)
-    except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError) as error:
-        logger.warning("Run %s is stored, but its folder on the host stays for now: %s", job_.claim.run_id, error)
-    else:
-        Attempt.objects.filter(run=job_.claim.run_id, number=job_.attempt.number).update(acknowledged_at=Now())
 
 
 def _refused(job_: Job, reason: str) -> None:

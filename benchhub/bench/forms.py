@@ -15,6 +15,7 @@ from benchhub.analysis.levels import parse as parse_levels
 from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
 
 from . import forms_design, forms_growth, permits, plan
+from .clients import chosen_client, client_builds
 from .forms_design import DesignFields, tried
 from .forms_growth import GrowthFields
 from .forms_policy import POLICY, PolicyFields
@@ -23,6 +24,8 @@ from .models import Experiment, System
 MOST_SYSTEMS = 12
 DAY_S = 86_400
 PAUSED = {"paused_at": Now(), "pause_reason": "Queued so."}
+# What says nothing of what is run: where it is wrong, the rest of the plan can be looked at all the same.
+BESIDE_THE_RUNS = frozenset({"name", "remark", *POLICY})
 LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -80,12 +83,6 @@ class Catalogue:
 
 def _by_key(rows: Iterable[Any]) -> dict[str, Any]:
     return {str(row.pk): row for row in rows}
-
-
-def client_builds(host: Host) -> dict[str, dict[str, Any]]:
-    """The builds on a host that can drive a run, by folder."""
-    needed = ("pgbench_version", "postgres_sha256", "version_num")
-    return {one["bin_directory"]: one for one in host.facts.get("builds", []) if all(map(one.get, needed))}
 
 
 def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **options: Any) -> forms.TypedChoiceField:
@@ -240,7 +237,8 @@ class Draft:
         self.known, self.user, self.needs_name = known, user, needs_name
         self.plan = PlanForm(data, initial=initial, known=known)
         self.plan.fields["name"].required = needs_name
-        self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs={"known": known})
+        own = {"known": known, "empty_permitted": False}
+        self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs=own)
         self.asked = self._checked() if data is not None else None
 
     @property
@@ -288,46 +286,51 @@ class Draft:
         return found
 
     def _checked(self) -> Asked | None:
-        if not (self.plan.is_valid() & self.systems.is_valid()):
-            return None
-        systems = [self._system(form.cleaned_data) for form in self.systems]
-        self._refuse_doubles(systems)
-        self._refuse_without_permit(systems)
-        client = self._client([system.driver for system in systems])
-        if client is None or any(self.systems.errors):
-            return None
+        """All that can be looked at is, whatever else is wrong: it is said at once, and not round by round."""
+        is_readable = not (self.plan.errors.keys() - BESIDE_THE_RUNS) and self.systems.is_valid()
+        sound = [(form, self._system(form.cleaned_data)) for form in self.systems if not form.errors]
+        self._refuse_doubles(sound)
+        self._refuse_without_permit(sound)
+        client = self._client([system.driver for _, system in sound])
+        asked = self._asked([system for _, system in sound], client) if is_readable and client else None
+        self._refuse_what_systems_cannot([system for _, system in sound])
+        if asked:
+            self._refuse_runs(asked)
+        return asked if self.plan.is_valid() and self.systems.is_valid() else None
+
+    def _asked(self, systems: Sequence[System], client: Mapping[str, Any]) -> Asked:
+        values = {**dict.fromkeys(BESIDE_THE_RUNS, ""), **self.plan.cleaned_data}
         labels = tuple(form.cleaned_data["label"] for form in self.systems)
-        parts = forms_design.parts(self._experiment(client), self.plan.cleaned_data, len(systems))
-        own = {name: self.plan.cleaned_data[name] for name in ("name", "preset")}
-        asked = Asked(tuple(parts), tuple(systems), labels, client, **own)
-        return asked if self._has_runs(asked) and self._can_run(asked) else None
+        parts = forms_design.parts(self._experiment(values, client), values, len(systems))
+        return Asked(tuple(parts), tuple(systems), labels, client, name=values["name"], preset=values["preset"])
 
     def _system(self, values: Mapping[str, Any]) -> System:
         names = ("driver", "hardware", "path", "label")
         return plan.asked_system(values["instance"], **{name: values[name] for name in names})
 
-    def _refuse_doubles(self, systems: Sequence[System]) -> None:
+    def _refuse_doubles(self, sound: Sequence[tuple[SystemForm, System]]) -> None:
         seen: set[str] = set()
-        for form, system in zip(self.systems, systems, strict=True):
+        for form, system in sound:
             if system.digest in seen:
                 form.add_error("instance", "This system is in the plan already: change it or remove it.")
             seen.add(system.digest)
 
-    def _refuse_without_permit(self, systems: Sequence[System]) -> None:
-        for form, system in zip(self.systems, systems, strict=True):
+    def _refuse_without_permit(self, sound: Sequence[tuple[SystemForm, System]]) -> None:
+        for form, system in sound:
             hosts = (system.driver_id, system.instance.host_id)
             if self.user and (sentence := permits.refusal(self.user, hosts)):
                 form.add_error("instance", sentence)
 
     def _client(self, drivers: Sequence[Host]) -> dict[str, Any] | None:
+        if not drivers or "client" in self.plan.errors:
+            return None
         try:
             return chosen_client(drivers, self.plan.cleaned_data["client"])
         except LookupError as error:
             self.plan.add_error("client", error.args[0])
             return None
 
-    def _experiment(self, client: Mapping[str, Any]) -> Experiment:
-        values = self.plan.cleaned_data
+    def _experiment(self, values: Mapping[str, Any], client: Mapping[str, Any]) -> Experiment:
         same = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum")
         policy = {name: values[name] for name in POLICY if values[name] not in (None, "")}
         return Experiment(
@@ -341,25 +344,30 @@ class Draft:
             client_bin_directory=client["bin_directory"],
         )
 
-    def _has_runs(self, asked: Asked) -> bool:
-        """Conditions may leave nothing; and a form may ask for more parts than a person can look through."""
+    def _refuse_what_systems_cannot(self, systems: Sequence[System]) -> None:
+        values = self.plan.cleaned_data
+        refused = forms_growth.refusals(values, len(self.systems.forms))
+        for field, sentence in (forms_design.refusals(values, systems) | refused).items():
+            self.plan.add_error(field, sentence)
+
+    def _refuse_runs(self, asked: Asked) -> None:
+        """Conditions may leave nothing, a form may ask for too much, and the load generator may refuse it."""
         if len(asked.parts) > forms_design.MOST_PARTS:
             self.plan.add_error("scales", f"These are {len(asked.parts)} parts: more than {forms_design.MOST_PARTS}.")
         elif not asked.parts:
             self.plan.add_error("left_out", "The conditions leave no run in the plan.")
-        return not self.plan.errors
+        else:
+            for sentence in dict.fromkeys(filter(None, (_refused(part, asked.systems[0]) for part in asked.parts))):
+                self.plan.add_error("workload", sentence)
 
-    def _can_run(self, asked: Asked) -> bool:
-        """What the load generator itself refuses (its version, the workload's parameters), and what the hosts do."""
-        try:
-            for part in asked.parts:
-                plan.spec_for(part, plan.step_at(part, asked.systems[0], max(part.levels), 1))
-        except ValueError as error:
-            self.plan.add_error("workload", str(error))
-        refused = forms_growth.refusals(asked.parts, asked.systems)
-        for field, sentence in (forms_design.refusals(asked.experiment, asked.systems) | refused).items():
-            self.plan.add_error(field, sentence)
-        return not self.plan.errors
+
+def _refused(part: Experiment, system: System) -> str:
+    """What the load generator says against it: its own version, or the workload's parameters."""
+    try:
+        plan.spec_for(part, plan.step_at(part, system, max(part.levels), 1))
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _sentences(form: forms.Form) -> list[str]:
@@ -367,34 +375,3 @@ def _sentences(form: forms.Form) -> list[str]:
         f"{form[name].label if name in form.fields else ''}: {' '.join(map(str, errors))}".removeprefix(": ")
         for name, errors in form.errors.items()
     ]
-
-
-def chosen_client(drivers: Sequence[Host], folder: str) -> dict[str, Any]:
-    """The build that drives all systems: the one in this folder, or the newest that every driver has.
-
-    LookupError says what is missing, and where.
-    """
-    offered = [client_builds(driver) for driver in drivers]
-    for driver, builds in zip(drivers, offered, strict=True):
-        if not builds:
-            raise LookupError(f"No PostgreSQL with pgbench is known on {driver}: probe the host first.")
-        if folder and folder not in builds:
-            raise LookupError(f"{driver} has no pgbench in {folder}: choose another, or probe it with that path.")
-    common = [build for name, build in offered[0].items() if all(name in other for other in offered)]
-    if not common:
-        raise LookupError("The drivers have no pgbench in a folder of the same name: install one in the same place.")
-    chosen = offered[0][folder] if folder else max(common, key=lambda build: build["version_num"])
-    return _same_everywhere(chosen, drivers, offered)
-
-
-def _same_everywhere(
-    chosen: dict[str, Any], drivers: Sequence[Host], offered: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    for driver, builds in zip(drivers, offered, strict=True):
-        version = builds[chosen["bin_directory"]]["pgbench_version"]
-        if version != chosen["pgbench_version"]:
-            raise LookupError(
-                f"pgbench in {chosen['bin_directory']} is {chosen['pgbench_version']} on {drivers[0]} but {version} on "
-                f"{driver}: one program must drive all systems."
-            )
-    return chosen

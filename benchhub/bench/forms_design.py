@@ -171,6 +171,13 @@ def parts(experiment: Experiment, cleaned: Mapping[str, Any], systems: int) -> l
     return _named([part for part in found if plan.slots(part, systems)], experiment.name)
 
 
+def has_several(cleaned: Mapping[str, Any]) -> bool:
+    """Whether more than one part is asked for, as far as the form could be read."""
+    workloads = {cleaned.get("workload"), *cleaned.get("more_workloads", ())} - {None}
+    has_scales = len(cleaned.get("scales", ())) > 1 and any("scale" in one.parameters for one in workloads)
+    return len(workloads) > 1 or len(cleaned.get("thread_rule", ())) > 1 or has_scales
+
+
 def _part(of: Experiment, **own: Any) -> Experiment:
     fields = {
         field.name: getattr(of, field.name) for field in Experiment._meta.concrete_fields if not field.is_relation
@@ -221,12 +228,12 @@ def saved_workload(workload: Workload) -> Workload:
     )
 
 
-def refusals(experiment: Experiment, systems: Sequence[System]) -> dict[str, str]:
+def refusals(cleaned: Mapping[str, Any], systems: Sequence[System]) -> dict[str, str]:
     """What cannot be done on these systems, by field."""
     found = {}
-    if experiment.restart and (why := _first(_not_restarted(system) for system in systems)):
+    if cleaned.get("restart") and (why := _first(_not_restarted(system) for system in systems)):
         found["restart"] = why
-    if experiment.drop_caches and (why := _first(_not_dropped(system) for system in systems)):
+    if cleaned.get("drop_caches") and (why := _first(_not_dropped(system) for system in systems)):
         found["drop_caches"] = why
     return found
 

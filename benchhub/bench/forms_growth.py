@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
-from .models import Experiment, System
+from . import forms_design
+from .models import Experiment
 
 FEWEST_RUNS, MOST_RUNS = 4, 200
 FEWEST_LEVELS = 3
@@ -67,38 +68,38 @@ def initial(experiment: Experiment) -> dict[str, Any]:
     return same | {"precision_percent": round(100 * experiment.precision, 6)}
 
 
-def refusals(parts: Sequence[Experiment], systems: Sequence[System]) -> dict[str, str]:
-    """What cannot grow so, by field."""
-    of = parts[0]
-    if not of.grows:
+def refusals(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
+    """What cannot grow so, by field; of what could not be read nothing is said."""
+    if not cleaned.get("grows"):
         return {}
-    found = _of_searches(of, systems) if of.grows in SEARCHES else _of_decisions(of, systems)
-    if len(parts) > 1:
+    found = _of_searches(cleaned, systems) if cleaned["grows"] in SEARCHES else _of_decisions(cleaned, systems)
+    if forms_design.has_several(cleaned):
         found["grows"] = "A plan that grows has one workload, one scale and one thread rule."
-    elif of.kept_only or of.left_out:
+    elif cleaned.get("kept_only") or cleaned.get("left_out"):
         found["grows"] = "A plan that grows chooses its runs itself: remove the conditions."
-    elif of.canary:
+    if cleaned.get("canary"):
         found["canary"] = "A plan that grows has no canary: its first runs show what a canary would."
     return found
 
 
-def _of_searches(of: Experiment, systems: Sequence[System]) -> dict[str, str]:
+def _of_searches(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     found = {}
-    if len(systems) != 1:
+    workload = cleaned.get("workload")
+    if systems != 1:
         found["grows"] = "A search is for one system: remove the others, or plan a search for each."
-    elif of.workload.parameters.get("rate_tps"):
+    if workload and workload.parameters.get("rate_tps"):
         found["workload"] = "This workload sends at a fixed rate: it has no peak over clients to be found."
-    if len(of.client_levels) < FEWEST_LEVELS:
+    if "levels" in cleaned and len(cleaned["levels"]) < FEWEST_LEVELS:
         found["levels"] = f"A search needs at least {FEWEST_LEVELS} levels to choose from, such as 2..160:2."
-    if of.grows == Experiment.Grows.CEILING and not of.ceiling_ms:
+    if cleaned["grows"] == Experiment.Grows.CEILING and "ceiling_ms" in cleaned and not cleaned["ceiling_ms"]:
         found["ceiling_ms"] = "Say which average latency is not to be exceeded."
     return found
 
 
-def _of_decisions(of: Experiment, systems: Sequence[System]) -> dict[str, str]:
+def _of_decisions(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     found = {}
-    if len(systems) != 2:
+    if systems != 2:
         found["grows"] = "A decision is between two systems: the first is the baseline."
-    if len(of.client_levels) != 1:
+    if "levels" in cleaned and len(cleaned["levels"]) != 1:
         found["levels"] = "A decision is made at one level: type one number of clients."
     return found

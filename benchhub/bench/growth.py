@@ -6,12 +6,11 @@ that nothing is due any more. What a step needs is computed anew each time, so n
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
@@ -20,8 +19,6 @@ from benchhub.analysis import decide
 from . import plan, queue
 from .models import Experiment, Growth, Protocol, Run, System
 from .states import State
-
-logger = logging.getLogger(__name__)
 
 # Failed so often without a result, a level is not tried again.
 REFUSED_AFTER = 2
@@ -40,19 +37,7 @@ def reserve() -> list[int]:
 def grow() -> int:
     """Plan the next step of every experiment that waits for one and is not paused; returns how many runs it planned."""
     waiting = due().filter(paused_at=None).order_by("pk")
-    return sum(_grow_or_pause(experiment) for experiment in waiting)
-
-
-def _grow_or_pause(experiment: Experiment) -> int:
-    """One that cannot be planned must not keep the queue from all others: it is paused, and says why."""
-    try:
-        return _grow(experiment.pk)
-    except (OperationalError, InterfaceError):  # the warehouse is away, which says nothing of the experiment
-        raise
-    except Exception as error:
-        logger.exception("The next step of experiment %s cannot be planned", experiment.pk)
-        queue.pause(experiment, f"BenchHub could not plan its next step: {error!r}. To let it try again, resume it.")
-        return 0
+    return sum(queue.or_pause(experiment, _grow, "plan its next step") for experiment in waiting)
 
 
 def due() -> QuerySet[Experiment]:
@@ -74,10 +59,10 @@ def stop(experiment: Experiment) -> None:
 
 
 @transaction.atomic
-def _grow(pk: int) -> int:
+def _grow(experiment: Experiment) -> int:
     """Nothing where another worker has the row, or was here first."""
-    locked = Experiment.objects.select_for_update(skip_locked=True).filter(pk=pk).first()
-    if locked is None or not due().filter(pk=pk).exists():
+    locked = Experiment.objects.select_for_update(skip_locked=True).filter(pk=experiment.pk).first()
+    if locked is None or not due().filter(pk=experiment.pk).exists():
         return 0
     growth, _ = Growth.objects.get_or_create(experiment=locked)
     runs = list(locked.runs.select_related("result").order_by("position"))

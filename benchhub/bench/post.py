@@ -1,35 +1,42 @@
 """A POST to an address that a person typed: never to this machine or network unless WEBHOOK_NETWORKS allows it.
 
 The name is resolved once and the connection goes to the address that was checked, so that a name which changes its
-address between the two leads nowhere. Redirects are not followed.
+address between the two leads nowhere. Redirects are not followed. An answer is read until a deadline, however slowly it
+comes, and no further than its first bytes.
 """
 
 from __future__ import annotations
 
 import http.client
+import io
 import ipaddress
 import socket
 import ssl
+import time
+from contextlib import suppress
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 
-TIMEOUT_S = 10
+TIMEOUT_S = 10.0  # of all but the look-up of the name; 20 in a row end before the lease of their notices
+MOST_BYTES = 16_384
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def post(url: str, body: bytes, headers: dict[str, str]) -> int:
-    """The status that was answered. Raises OSError where nobody answers, ValueError where nothing is sent."""
+def post(url: str, body: bytes, headers: dict[str, str], within_s: float = TIMEOUT_S) -> int:
+    """The status that was answered. Raises OSError where nobody answers in time, ValueError where nothing is sent."""
+    until_s = time.monotonic() + within_s
     parts = checked(url)
-    connection = _connection(parts, resolved(parts))
+    connection = _connection(parts, resolved(parts), until_s)
     try:
         connection.request("POST", _path(parts), body, headers)
-        answer = connection.getresponse()
-        answer.read(1024)
-        return answer.status
+        return _status(connection.sock, until_s)
     except ssl.SSLCertVerificationError as error:
         said = f"Its certificate is not trusted: {error.verify_message.rstrip('.')}."
         raise OSError(f"{said} That of a private authority belongs into WEBHOOK_CA_FILE.") from error
+    except TimeoutError as error:
+        raise OSError(f"It did not answer within {within_s:g} s.") from error
     except http.client.HTTPException as error:
         raise OSError(f"It does not speak HTTP: {error!r}.") from error
     finally:
@@ -61,33 +68,80 @@ def require_allowed(address: Address) -> None:
 
 def resolved(parts: SplitResult) -> str:
     """The first address of the name; every one that it has must be allowed."""
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
+    found = socket.getaddrinfo(parts.hostname, _port(parts), type=socket.SOCK_STREAM)
     addresses = [str(one[4][0]).partition("%")[0] for one in found]
     for address in addresses:
         require_allowed(ipaddress.ip_address(address))
     return addresses[0]
 
 
-def _connection(parts: SplitResult, address: str) -> http.client.HTTPConnection:
-    assert parts.hostname is not None
-    if parts.scheme == "https":
-        return _Pinned(parts.hostname, parts.port, address)
-    plain = http.client.HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT_S)
-    plain.sock = socket.create_connection((address, plain.port), TIMEOUT_S)
-    return plain
+def _connection(parts: SplitResult, address: str, until_s: float) -> _Pinned:
+    kind = _PinnedTls if parts.scheme == "https" else _Pinned
+    return kind(str(parts.hostname), _port(parts), address, until_s)
 
 
-class _Pinned(http.client.HTTPSConnection):
-    """Connects to the checked address, and asks for the certificate of the name."""
+class _Pinned(http.client.HTTPConnection):
+    """Connects to the checked address, until a moment of the monotonic clock."""
 
-    def __init__(self, host: str, port: int | None, address: str) -> None:
-        super().__init__(host, port, timeout=TIMEOUT_S)
-        self.address = address
+    def __init__(self, host: str, port: int, address: str, until_s: float) -> None:
+        super().__init__(host, port)
+        self.address, self.until_s = address, until_s
 
     def connect(self) -> None:
-        plain = socket.create_connection((self.address, self.port), TIMEOUT_S)
-        self.sock = _trust().wrap_socket(plain, server_hostname=self.host)
+        self.sock = socket.create_connection((self.address, self.port), _left_s(self.until_s))
+
+
+class _PinnedTls(_Pinned):
+    """Asks for the certificate of the name."""
+
+    default_port = http.client.HTTPS_PORT
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.settimeout(_left_s(self.until_s))
+        self.sock = _trust().wrap_socket(self.sock, server_hostname=self.host)
+
+
+def _status(sock: socket.socket, until_s: float) -> int:
+    """A receiver may be at work until it was heard to its end: of what follows the headers a little is read as well."""
+    # It asks its socket for a file, and for nothing else.
+    answer = http.client.HTTPResponse(_Answer(sock, until_s), method="POST")  # type: ignore[arg-type]
+    answer.begin()
+    with suppress(OSError, http.client.HTTPException):
+        answer.read(1024)
+    return answer.status
+
+
+class _Answer(io.RawIOBase):
+    """What comes over a socket until a moment of the monotonic clock, and at most MOST_BYTES of it."""
+
+    def __init__(self, sock: socket.socket, until_s: float) -> None:
+        self.sock, self.until_s, self.left_bytes = sock, until_s, MOST_BYTES
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self.left_bytes:
+            raise OSError(f"Its answer has more than {MOST_BYTES:,} bytes.")
+        self.sock.settimeout(_left_s(self.until_s))
+        count = self.sock.recv_into(buffer, min(len(buffer), self.left_bytes))
+        self.left_bytes -= count
+        return count
+
+
+def _left_s(until_s: float) -> float:
+    left_s = until_s - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError
+    return left_s
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _trust() -> ssl.SSLContext:

@@ -6,13 +6,14 @@ Times are the database's, never a worker's clock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -20,8 +21,12 @@ from . import canary, gates, notices
 from .models import Attempt, Event, Experiment, Hold, Run, Watch
 from .states import ACTIVE, FINAL, State, may_move
 
+logger = logging.getLogger(__name__)
+
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RESERVED_JUST_NOW = timedelta(seconds=5)
+# The warehouse is away: that says nothing of the row at hand, and the next one would fare no better.
+AWAY = (OperationalError, InterfaceError)
 FRESH_WATCH = {
     "next_look_at": Now(),
     "last_contact_at": None,
@@ -78,7 +83,7 @@ def resources(run: Run) -> list[str]:
 def reserve() -> list[int]:
     """Reserve the next run of every driver that may start one now; returns their keys."""
     stop_failing()
-    canary.judge()
+    judge_canaries()
     Hold.objects.filter(run=None, free_at__lte=Now()).delete()
     return [run.pk for run in _next_of_each_driver() if _reserve(run)]
 
@@ -271,13 +276,35 @@ def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it
 def stop_failing() -> None:
     """Pause the experiments of which too many runs have failed, or cancel what still waits of them."""
     for experiment in Experiment.objects.tripped():
-        count = experiment.failures  # type: ignore[attr-defined]  # tripped() counts them
-        reason = f"{count} run{'' if count == 1 else 's'} failed or lost, which is where its policy stops it."
-        if experiment.failure_policy == Experiment.FailurePolicy.PAUSE:
-            pause(experiment, reason)
-        else:
-            waiting = Run.objects.filter(experiment=experiment, state=State.QUEUED)
-            ask_to_cancel(waiting, f"Cancelled with the rest of the experiment: {reason}")
+        or_pause(experiment, _stop, "stop it as its policy asks")
+
+
+def _stop(experiment: Experiment) -> None:
+    count = experiment.failures  # type: ignore[attr-defined]  # tripped() counts them
+    reason = f"{count} run{'' if count == 1 else 's'} failed or lost, which is where its policy stops it."
+    if experiment.failure_policy == Experiment.FailurePolicy.PAUSE:
+        pause(experiment, reason)
+    else:
+        waiting = Run.objects.filter(experiment=experiment, state=State.QUEUED)
+        ask_to_cancel(waiting, f"Cancelled with the rest of the experiment: {reason}")
+
+
+def judge_canaries() -> None:
+    """Let the experiments whose canary has ended go on, or pause them."""
+    for experiment in canary.ended():
+        or_pause(experiment, canary.judge, "judge its canary")
+
+
+def or_pause(experiment: Experiment, step: Callable[[Experiment], int | None], what: str) -> int:
+    """What fails for one experiment must not keep the queue from all others: it is paused, and says why."""
+    try:
+        return step(experiment) or 0
+    except AWAY:
+        raise
+    except Exception as error:
+        logger.exception("BenchHub could not %s: experiment %s", what, experiment.pk)
+        pause(experiment, f"BenchHub could not {what}: {error!r}. To let it try again, resume it.")
+        return 0
 
 
 def pause(experiment: Experiment, reason: str) -> bool:

@@ -31,6 +31,7 @@ def facts(
         transactions=None if transactions is None else round(transactions),
         failed_transactions=round(measures.get("failed_transactions", 0)),
         driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
+        busy_before=_busy_before(run, deltas),
         stolen_share=_stolen(deltas),
         throttle_events=_throttled(deltas),
         blocks_read=deltas.get("pg_stat_database", {}).get("blks_read"),
@@ -41,6 +42,13 @@ def facts(
 
 def _busy(cpu: Mapping[str, float]) -> float | None:
     return 1 - cpu["idle_share"] - cpu.get("iowait_share", 0) if "idle_share" in cpu else None
+
+
+def _busy_before(run: Run, deltas: Mapping[str, Any]) -> dict[str, float]:
+    """By what each host is to the run; without those where it was not counted."""
+    driver = "the host" if run.system.driven_locally else "the driver's host"
+    hosts = {driver: deltas, "the server's host": deltas.get("server_host", {})}
+    return {name: host["busy_before_share"] for name, host in hosts.items() if "busy_before_share" in host}
 
 
 def _stolen(deltas: Mapping[str, Any]) -> float | None:

@@ -80,6 +80,7 @@ def context(of: Run) -> dict[str, Any]:
         "system": of.system,
         "result": result,
         "measures": measures(result) if result else [],
+        "unreported": unreported(of, result) if result else "",
         "verdict": judged(known) if known else None,
         "steadiness": steadiness_facts(known, found.deltas if found else {}) if known else [],
         "types": type_rows(result, histograms) if result else [],
@@ -131,6 +132,17 @@ def measures(of: Result) -> list[Fact]:
     above = {of.throughput, of.latency_average_ms, of.latency_p95_ms, of.latency_p99_ms}
     shown = {name: read for name, read in of.measures.items() if not types_page.is_per_type(name)}
     return [_measure(name, **read) for name, read in shown.items() if read["value"] not in above]
+
+
+def unreported(of: Run, result: Result) -> str:
+    """Why fewer seconds were measured than asked for; empty where all were, or where no load generator tells."""
+    asked_s, told = of.spec.get("duration_s") or 0, result.measures.get("measured_s")
+    missing_s = round(asked_s - told["value"]) if told else 0
+    if missing_s < 1:
+        return ""
+    last = "the last second" if missing_s == 1 else f"the last {missing_s} s"
+    said = f"Of the {asked_s:g} s that were asked for, {told['value']:g} s were measured"
+    return f"{said}: the load generator ended before it reported {last}, which is in no throughput."
 
 
 def facts_of(of: Run, result: Result, series: Sequence[Series], deltas: Mapping[str, Any]) -> RunFacts:

@@ -21,12 +21,13 @@ from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unre
 
 from . import loop
 from .queue import Claim
-from .states import State
+from .states import FINAL, State
 
 logger = logging.getLogger(__name__)
 
 STEP_TIMEOUT_S = 900
 SECOND_LOOK_S = 0.5
+ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (bench/tidy.py)
 COLLECT_CAP_BYTES = 64 * 1024 * 1024
 LIVE_TPS = re.compile(rb"progress: .*? ([0-9.]+) tps")
 
@@ -93,7 +94,12 @@ class Withdrawn:
     """Nothing of the attempt had begun, and nothing of it can begin any more."""
 
 
-Answer = Started | Looked | Ended | Cancelled | Withdrawn
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """The target has cleaned up after an attempt whose evidence is stored."""
+
+
+Answer = Started | Looked | Ended | Cancelled | Withdrawn | Acknowledged
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,8 @@ def connections() -> Connections:
 
 async def step(job_: Job) -> Answer:
     async with asyncio.timeout(STEP_TIMEOUT_S):
+        if job_.state in FINAL:
+            return await _acknowledge(job_)
         if job_.cancel_asked and job_.state != State.COLLECTING:
             return await _cancel(job_)
         if job_.state == State.STARTING:
@@ -160,7 +168,7 @@ async def _start(job_: Job) -> Started:
     for number in range(1, attempt.number):
         await job.cancel(kept, job_.target, replace(attempt, number=number))
     facts = {pk: await probe.probe(kept, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
-    before = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
+    before = await telemetry.host_snapshot(kept, job_.server, is_before=True) if job_.server else None
     try:
         outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
         if outcome is job.StartOutcome.BUSY and await _end_leftovers(job_):
@@ -231,13 +239,18 @@ def signs(max_age_s: float) -> dict[int, Seen]:
     return {run_id: seen for run_id, seen in list(_seen.items()) if now_s - seen.at_s < max_age_s}
 
 
-async def acknowledge(job_: Job) -> None:
-    """Let the target clean up: its evidence is stored."""
-    await tidy(job_.target, job_.attempt)
+async def _acknowledge(job_: Job) -> Acknowledged:
+    try:
+        await tidy(job_.target, job_.attempt)
+    except (Unreachable, RemoteFailure, HostKeyChanged) as error:
+        logger.warning("Run %s is stored, but its folder on the host stays for now: %s", job_.claim.run_id, error)
+        raise
+    return Acknowledged()
 
 
 async def tidy(target: Target, attempt: job.Attempt) -> None:
-    await job.acknowledge(connections(), target, attempt)
+    """Let the target clean up: its evidence is stored."""
+    await job.acknowledge(connections(), target, attempt, timeout_s=ACKNOWLEDGE_TIMEOUT_S)
 
 
 def live_tps(progress: bytes) -> dict[str, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
+from collections.abc import Callable
 
 from django.conf import settings
 
@@ -11,6 +13,9 @@ from benchhub import celery
 from benchhub.celery import app
 
 from . import execution, notices, tidy, timetable, visits, workers
+from .queue import AWAY
+
+logger = logging.getLogger(__name__)
 
 _deciding = threading.Lock()
 _last_s = [float("-inf")]
@@ -22,15 +27,29 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
     if is_scheduled and not is_due():
         return
     if is_scheduled:
-        workers.note()
+        _step(workers.note)
     if not run_ids:
-        timetable.expand()
-        visits.visit_hosts()
-    execution.tick(celery.wake, run_ids)
+        _step(timetable.expand)
+        _step(visits.visit_hosts)
+    _step(execution.tick, celery.wake, run_ids)
     if is_scheduled:
-        tidy.tidy()
-        if notices.is_any_due():
-            notify.delay()
+        _step(tidy.tidy)
+        _step(_notify_if_due)
+
+
+def _step(take: Callable[..., object], *given: object) -> None:
+    """What fails in one step keeps no other from its turn; the next tick tries it again."""
+    try:
+        take(*given)
+    except AWAY:
+        raise
+    except Exception:
+        logger.exception("A step of the tick failed: %s.%s", take.__module__, take.__name__)
+
+
+def _notify_if_due() -> None:
+    if notices.is_any_due():
+        notify.delay()
 
 
 @app.task(name="bench.notify", ignore_result=True)  # type: ignore[untyped-decorator]  # as above

@@ -30,7 +30,7 @@ def end(experiment, *states, idle=IDLE):
         attempt = testdata.ended(run, state, "It broke." if state == "failed" else "")
         content = {"content": idle, "size_bytes": len(idle), "sha256": ""}
         Evidence.objects.create(attempt=attempt, name="idle.txt", **content)
-    canary.judge()
+    queue.judge_canaries()
     experiment.refresh_from_db()
 
 
@@ -65,15 +65,17 @@ def test_a_host_that_was_busy_before_the_load_pauses_the_experiment(experiment):
     assert "40% of the CPU of box was busy with other work" in experiment.pause_reason
 
 
-def test_a_server_on_a_host_of_its_own_is_judged_by_its_load_before_the_start(experiment, system):
+def test_a_server_on_a_host_of_its_own_is_judged_by_a_glance_before_the_start(experiment, system):
     other = testdata.make_host("driver", "192.0.2.9")
     run = experiment.runs.get(clients=8)
-    attempt = Attempt(run=run, host_before={"load": [0.4, 0, 0]})
+    busy = {"busy_before_share": 0.26, "load": [3.9, 0, 0]}
+    attempt = Attempt(run=run, host_before=busy)
     assert canary._server_busy(run, attempt) == ""  # driven from the server's own host, whose CPU was counted
     run.system.driver = other
-    assert canary._server_busy(run, attempt) == ""  # a tenth of 4 threads
-    attempt.host_before = {"load": [0.5, 0, 0]}
-    assert canary._server_busy(run, attempt) == f"Before run {run.pk} the load average of box was 0.5 on 4 threads."
+    said = f"Before run {run.pk} 26% of the CPU of box was busy with other work."
+    assert canary._server_busy(run, attempt) == said
+    attempt.host_before = {**busy, "busy_before_share": 0.25}  # whatever the run before it left in the load average
+    assert canary._server_busy(run, attempt) == ""
     attempt.host_before = None
     assert canary._server_busy(run, attempt) == ""
 
@@ -81,7 +83,7 @@ def test_a_server_on_a_host_of_its_own_is_judged_by_its_load_before_the_start(ex
 def test_a_person_may_go_on_in_spite_of_it(experiment):
     end(experiment, "failed", "succeeded")
     queue.resume(experiment)
-    canary.judge()
+    queue.judge_canaries()
     experiment.refresh_from_db()
     assert (experiment.canary, experiment.paused_at) == ("waived", None)
     assert waiting(experiment) == [4]
@@ -90,7 +92,7 @@ def test_a_person_may_go_on_in_spite_of_it(experiment):
 def test_experiments_without_a_canary_are_left_alone(system):
     made = testdata.make_experiment([system])
     testdata.ended(testdata.make_run(made, system, 1, 1), "failed")
-    canary.judge()
+    queue.judge_canaries()
     assert Experiment.objects.get(pk=made.pk).paused_at is None
 
 
@@ -132,3 +134,23 @@ def test_counters_that_were_cut_short_keep_neither_this_experiment_nor_the_queue
     end(experiment, "succeeded", "succeeded", idle=IDLE[:-20])
     assert (experiment.canary, experiment.paused_at) == ("passed", None)
     assert queue.reserve() == [experiment.runs.get(clients=4).pk]
+
+
+def test_a_canary_that_cannot_be_judged_pauses_its_experiment_and_holds_up_no_other(experiment, system):
+    driver = testdata.make_host("driver", "192.0.2.9")
+    broken = testdata.make_experiment([system], canary="waits")
+    remote = testdata.make_system("16", testdata.make_host("server", "192.0.2.8"), system.hardware)
+    remote.pk, remote.driver, remote.digest = None, driver, "driven from elsewhere"
+    remote.save()
+    attempt = testdata.ended(testdata.make_run(broken, remote, 1, 1, is_canary=True), "succeeded")
+    Attempt.objects.filter(pk=attempt.pk).update(host_before={"busy_before_share": "much"})
+    end(experiment, "succeeded", "succeeded")
+    broken.refresh_from_db()
+    assert broken.paused_at and broken.pause_reason.startswith("BenchHub could not judge its canary: TypeError(")
+    assert (broken.canary, experiment.canary) == ("waits", "passed")
+    assert queue.reserve() == [experiment.runs.get(clients=4).pk]
+    Attempt.objects.filter(pk=attempt.pk).update(host_before=None)
+    queue.resume(broken)
+    queue.judge_canaries()
+    broken.refresh_from_db()
+    assert (broken.canary, broken.paused_at) == ("passed", None), "resumed, it is tried once more"

@@ -6,6 +6,8 @@ import os
 import signal
 import socket
 import threading
+import time
+from concurrent.futures import wait
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -16,8 +18,8 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from pytest_django.asserts import assertContains
 
-from benchhub.bench import execution, loop, queue, steps, timetable, visits
-from benchhub.bench.models import Attempt, LiveLog, Reservation, Run, Watch
+from benchhub.bench import execution, loop, queue, steps, tidy, timetable, visits
+from benchhub.bench.models import Attempt, Hold, LiveLog, Reservation, Run, Watch
 from benchhub.bench.states import State
 from benchhub.catalog.models import Host
 from runners.job import StartOutcome
@@ -30,13 +32,18 @@ DISCONNECT, KEXINIT, KEX_ECDH_INIT = 1, 20, 30
 
 @dataclass
 class Wire:
-    """A relay to the target that keeps every byte which BenchHub sends; `cut` closes it to everybody."""
+    """A relay to the target that keeps every byte which BenchHub sends; `cut` closes it to everybody.
+
+    While `flows` is clear it passes nothing on, like a target that has fallen silent.
+    """
 
     to_port: int
     sent: list[bytearray] = field(default_factory=list)
     open_sockets: list[socket.socket] = field(default_factory=list)
+    flows: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self):
+        self.flows.set()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -50,10 +57,11 @@ class Wire:
             there = socket.create_connection(("127.0.0.1", self.to_port))
             self.open_sockets += [here, there]
             self.sent.append(bytearray())
-            threading.Thread(target=_relay, args=(here, there, self.sent[-1]), daemon=True).start()
-            threading.Thread(target=_relay, args=(there, here, bytearray()), daemon=True).start()
+            threading.Thread(target=_relay, args=(here, there, self.sent[-1], self.flows), daemon=True).start()
+            threading.Thread(target=_relay, args=(there, here, bytearray(), self.flows), daemon=True).start()
 
     def cut(self):
+        self.flows.set()
         for one in (self.listener, *self.open_sockets):
             try:
                 one.shutdown(socket.SHUT_RDWR)
@@ -62,10 +70,11 @@ class Wire:
                 continue  # closed before, or by the other side
 
 
-def _relay(source, sink, kept):
+def _relay(source, sink, kept, flows):
     while True:
         try:
             data = source.recv(65536)
+            flows.wait()
             kept += data
             sink.sendall(data) if data else sink.shutdown(socket.SHUT_WR)
         except OSError:
@@ -360,3 +369,54 @@ def test_a_failed_run_is_run_again_from_its_page(worker, system, experiment, clu
     assert (again.state, again.attempts.count()) == (State.FAILED, 2)
     assert Run.objects.get(pk=run.pk).events.filter(reason="To be run again, as ada asked.").exists()
     assert all(attempt.evidence.filter(name="err.log").exists() for attempt in again.attempts.all())
+
+
+def test_an_end_is_written_although_its_target_falls_silent_and_is_acknowledged_later(
+    worker, system, experiment, cluster16, wire, target, monkeypatch
+):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    assert not Attempt.objects.filter(acknowledged_at=None).exists()
+    monkeypatch.setattr(steps, "ACKNOWLEDGE_TIMEOUT_S", 0.5)
+    silent = experiment(server)
+    job, future = collected(silent, worker)
+    wire.flows.clear()
+    following = execution._settle(job, future, worker.woken.put)
+    run = silent.runs.get()
+    assert (run.state, run.result.throughput > 0) == (State.SUCCEEDED, True)
+    assert not Hold.objects.exists()
+    late = loop.submit(steps.step(following))
+    wait([late])
+    assert execution._settle(following, late, worker.woken.put) is None
+    assert Attempt.objects.get(run=run).acknowledged_at is None
+    assert silent.runs.get().state == State.SUCCEEDED
+    assert tidy.tidy() == 0  # it may be under way with another worker
+    Attempt.objects.filter(run=run).update(ended_at=Now() - 2 * tidy.PATIENCE)
+    assert tidy.tidy() == 1
+    assert Attempt.objects.get(run=run).acknowledged_at is None
+    assert Host.objects.get().unreachable_since is not None
+    assert tidy.tidy() == 0  # a host that is away costs no tick its time
+    wire.flows.set()
+    monkeypatch.undo()
+    Host.objects.update(unreachable_since=None)  # it was reached
+    assert tidy.tidy() == 1
+    assert Attempt.objects.get(run=run).acknowledged_at is not None
+    assert (target.work_directory / "runs" / str(run.uuid) / "1" / "ack").exists()
+
+
+def collected(planned, worker):
+    """The collection of the only run of a plan, as it has arrived and before it is written."""
+    queue.reserve()
+    for _ in range(600):
+        [claim] = queue.claim(1, [planned.runs.get().pk])
+        job = execution._prepared([claim])[0]
+        future = loop.submit(steps.step(job))
+        wait([future])
+        if isinstance(future.result(), steps.Ended):
+            return job, future
+        if following := execution._settle(job, future, worker.woken.put):
+            future = loop.submit(steps.step(following))
+            wait([future])
+            return following, future
+        time.sleep(0.1)
+    raise AssertionError("It did not end.")

@@ -13,6 +13,7 @@ from benchhub.bench.states import State
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
+ABOUT_THE_MACHINE = ("clients-idle", "host-busy")
 
 
 def test_an_experiment_on_two_builds_ends_with_a_result_for_every_level(
@@ -51,7 +52,7 @@ def test_a_result_keeps_its_evidence_series_latencies_and_facts(worker, system, 
 
 def test_an_honest_run_gives_the_audit_nothing_to_contradict(worker, system, experiment, cluster16):
     run = worker.finish(experiment(system(cluster16), duration_s=2))[-1]
-    assert [doubt for doubt in run.result.doubts if doubt["code"] != "clients-idle"] == []
+    assert [doubt for doubt in run.result.doubts if doubt["code"] not in ABOUT_THE_MACHINE] == []
 
 
 def test_a_canary_and_a_warm_up_go_first_and_the_warm_up_gives_no_point(worker, system, experiment, cluster16):
@@ -313,6 +314,6 @@ def test_an_experiment_with_tatp_ends_in_mqth_with_its_types(worker, system, exp
     result = runs[1].result
     assert (result.unit, result.throughput) == ("MQTh", result.measures["mqth"]["value"])
     assert result.measures["strict_mqth"]["value"] < result.throughput
-    assert [doubt["code"] for doubt in result.doubts] == []
+    assert {doubt["code"] for doubt in result.doubts} <= {"host-busy"}  # other tests may run beside it
     assert {histogram.name for histogram in runs[1].histograms.all()} >= {"latency", "GET_ACCESS_DATA"}
     assert runs[1].protocol.form["client"].startswith("pgbench 16")

@@ -3,7 +3,8 @@ import pytest
 from benchhub.catalog.models import Host
 
 from . import testdata
-from .forms import chosen_client, guessed_path
+from .clients import chosen_client
+from .forms import guessed_path
 
 pytestmark = pytest.mark.django_db
 

@@ -122,3 +122,18 @@ def test_a_lease_is_renewed_from_half_of_it_on_and_only_under_the_claims_own_fen
     queue.renew(claims)
     renewed = set(Watch.objects.filter(lease_until__gt=Now() + queue.LEASE / 2).values_list("pk", flat=True))
     assert renewed == {claims[0].run_id, claims[2].run_id}
+
+
+def test_a_run_that_cannot_be_prepared_keeps_no_other_of_the_batch_waiting(claims):
+    like = Run.objects.get(pk=claims[0].run_id)
+    same = {name: getattr(like, name) for name in ("experiment", "system", "protocol", "clients", "threads")}
+    run = Run.objects.create(**same, repeat=4, position=4, spec={"tool": "pgbench"})
+    Watch.objects.create(run=run)
+    for state in ("reserved", "starting", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    run.attempts.create(number=1, boot_id="boot")
+    [broken] = queue.claim(10)
+    assert [job.claim for job in prepared([broken, *claims])] == claims
+    watch = Watch.objects.get(pk=broken.run_id)
+    assert (watch.lease_until, "BenchHub failed at this step: KeyError(" in watch.contact_error) == (None, True)
+    assert queue.claim(10) == []

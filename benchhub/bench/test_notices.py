@@ -1,9 +1,12 @@
 import hashlib
 import hmac
+import itertools
 import json
+import socket
+from contextlib import suppress
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -177,6 +180,55 @@ def test_a_private_network_that_is_allowed_is_reached_and_redirects_are_not_foll
     assert post.post(f"{base}/away", b"{}", {}) == 302
     server.shutdown()
     assert seen[0] == ("/hook?a=1", f"127.0.0.1:{server.server_port}", b"{}") and len(seen) == 2
+
+
+@pytest.fixture
+def dripping(settings):
+    """A server's address, that sends these pieces one by one, and the last of them for ever."""
+    settings.WEBHOOK_NETWORKS = ["127.0.0.0/8"]
+    is_over = Event()
+    listeners = []
+
+    def answer(listener, pieces):
+        taken, _ = listener.accept()
+        with taken, suppress(OSError):
+            for piece in itertools.chain(pieces, itertools.repeat(pieces[-1])):
+                taken.sendall(piece)
+                if is_over.wait(0.02):
+                    return
+
+    def make(*pieces):
+        listeners.append(socket.create_server(("127.0.0.1", 0)))
+        Thread(target=answer, args=(listeners[-1], pieces), daemon=True).start()
+        return f"http://127.0.0.1:{listeners[-1].getsockname()[1]}/"
+
+    yield make
+    is_over.set()
+    for listener in listeners:
+        listener.close()
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [(b"HTTP/1.1 200 O", b"K"), (b"HTTP/1.1 200 OK\r\nX: ", b"x"), (b"HTTP/1.1 100 Continue\r\n\r\n",), (b"x",)],
+)
+def test_an_answer_that_drips_and_never_ends_is_given_up_at_one_deadline(dripping, pieces):
+    with pytest.raises(OSError, match=r"It did not answer within 0\.3 s\."):
+        post.post(dripping(*pieces), b"{}", {}, within_s=0.3)
+
+
+def test_a_status_counts_although_what_follows_it_drips(dripping):
+    address = dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"x")
+    assert post.post(address, b"{}", {}, within_s=0.3) == 200
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [(b"HTTP/1.1 200 OK\r\n", b"X: " + 1000 * b"x" + b"\r\n"), (b"HTTP/1.1 100 Continue\r\nX: 1\r\n\r\n" * 1000,)],
+)
+def test_no_more_of_an_answer_is_read_than_its_status_needs(dripping, pieces):
+    with pytest.raises(OSError, match=r"more than 16,384 bytes"):
+        post.post(dripping(*pieces), b"{}", {})
 
 
 def test_administrators_add_webhooks_and_see_the_secret_once(client, db):

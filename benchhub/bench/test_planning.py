@@ -347,8 +347,40 @@ def test_a_host_that_is_not_ready_is_named_once(filled, host, changes, said):
     assert odd(filled).count(said) == 1
 
 
-def test_an_experiment_that_is_not_there_has_no_similar_plan(planner):
-    assert planner.get(NEW, {"like": 999}).status_code == 404
+def test_all_that_is_wrong_with_a_plan_is_said_at_once(planner, filled, host):
+    wrong = {"name": "", "levels": "2, 4", "repeats": "0", "grows": "ceiling", "canary": "on", "restart": "on"}
+    draft = planner.post(NEW, {**filled, **wrong, "systems-1-instance": "", "queue": "1"}).context["draft"]
+    assert draft.plan.errors.keys() == {"name", "levels", "repeats", "grows", "canary", "ceiling_ms", "restart"}
+    assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
+    assert not draft.is_only_unfinished
+
+
+def test_systems_and_their_client_are_looked_at_although_the_plan_is_wrong(planner, filled, host):
+    Host.objects.filter(pk=host.pk).update(facts={})
+    double = {"systems-1-instance": filled["systems-0-instance"], "levels": "many", "duration_s": ""}
+    draft = planner.post(NEW, {**filled, **double, "queue": "1"}).context["draft"]
+    assert draft.plan.errors.keys() == {"levels", "duration_s", "client"}
+    assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
+
+
+def test_what_the_load_generator_refuses_is_said_together_with_a_missing_name(planner, filled):
+    fixed = {**testdata.PARAMETERS, "rate_tps": -1}
+    refused = Workload.objects.create(name="refused", tool="pgbench", parameters=fixed)
+    asked = {**filled, "name": "", "priority": "x", "workload": str(refused.pk), "queue": "1"}
+    draft = planner.post(NEW, asked).context["draft"]
+    assert draft.plan.errors.keys() == {"name", "priority", "workload"}
+    assert draft.asked is None and not Experiment.objects.exists()
+
+
+def test_a_system_that_a_browser_calls_new_and_leaves_empty_is_asked_for_its_instance(planner, filled):
+    sent = {**filled, "systems-INITIAL_FORMS": "0", "systems-1-instance": "", "queue": "1"}
+    draft = planner.post(NEW, sent).context["draft"]
+    assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
+
+
+@pytest.mark.parametrize("number", ["999", "9" * 30, "9" * 5000])
+def test_an_experiment_or_a_design_that_is_not_there_has_no_similar_plan(planner, number):
+    assert [planner.get(NEW, {of: number}).status_code for of in ("like", "design")] == [404, 404]
 
 
 def test_a_system_that_is_known_by_another_label_is_shown_by_that(planner, filled):

@@ -152,6 +152,25 @@ def test_the_rest_is_cancelled_where_the_policy_says_so_and_what_runs_goes_on(ma
     assert "1 run failed or lost" in experiment.runs.get(position=2).reason
 
 
+def test_what_cannot_be_stopped_is_paused_and_holds_up_no_other(make, system, monkeypatch):
+    broken, other = (make(runs=2, failure_policy="cancel") for _ in range(2))
+    cancel = queue.ask_to_cancel
+
+    def fails_for_one(runs, reason):
+        if runs.filter(experiment=broken).exists():
+            raise ValueError("no such move")
+        return cancel(runs, reason)
+
+    monkeypatch.setattr(queue, "ask_to_cancel", fails_for_one)
+    end_next(State.FAILED)
+    Run.objects.filter(experiment=other, position=1).update(state=State.FAILED)
+    queue.reserve()
+    broken.refresh_from_db()
+    assert broken.pause_reason.startswith("BenchHub could not stop it as its policy asks: ValueError(")
+    assert [run.state for run in broken.runs.order_by("position")] == ["failed", "queued"]
+    assert [run.state for run in other.runs.order_by("position")] == ["failed", "cancelled"]
+
+
 def test_a_person_who_resumes_meanwhile_is_not_overruled(make):
     make(failure_policy="pause")
     end_next(State.FAILED)

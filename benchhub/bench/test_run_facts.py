@@ -22,6 +22,13 @@ def test_stolen_time_is_that_of_the_host_that_lost_more():
     assert of({}).stolen_share is None
 
 
+def test_how_busy_each_host_was_before_the_load_is_told_by_what_it_is_to_the_run():
+    both = {"busy_before_share": 0.3, "server_host": {"busy_before_share": 0.1}}
+    assert of(both, locally=False).busy_before == {"the driver's host": 0.3, "the server's host": 0.1}
+    assert of({"busy_before_share": 0.3}).busy_before == {"the host": 0.3}
+    assert of({"server_host": {}}, locally=False).busy_before == {}
+
+
 def test_throttling_is_that_of_the_host_that_was_slowed_down_more():
     assert of({"throttle_events": 0, "server_host": {"throttle_events": 3}}).throttle_events == 3
     assert of({}).throttle_events is None

@@ -2,6 +2,7 @@
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 
 from benchhub.bench import execution, notices, tasks, tidy, timetable, visits, workers
 
@@ -42,3 +43,26 @@ def test_a_wake_is_taken_however_recent_the_last_tick_is(taken):
 
 def test_no_message_carries_a_time_at_which_it_expires():
     assert "expires" not in str(settings.CELERY_BEAT_SCHEDULE)
+
+
+def test_a_step_that_fails_keeps_no_other_of_the_tick_from_its_turn(taken, monkeypatch, caplog):
+    tidied = []
+    monkeypatch.setattr(tidy, "tidy", lambda: tidied.append(1))
+
+    def expand():
+        raise ValueError("no such zone")
+
+    monkeypatch.setattr(timetable, "expand", expand)
+    tasks.tick(is_scheduled=True)
+    assert (taken, tidied) == ([()], [1])
+    assert "A step of the tick failed" in caplog.text and "no such zone" in caplog.text
+
+
+def test_where_the_warehouse_is_away_the_tick_ends_and_says_so(taken, monkeypatch):
+    def expand():
+        raise OperationalError("the connection is lost")
+
+    monkeypatch.setattr(timetable, "expand", expand)
+    with pytest.raises(OperationalError):
+        tasks.tick(is_scheduled=True)
+    assert taken == []

@@ -8,11 +8,12 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.catalog.models import Hardware
 
 from . import testdata
-from .models import Attempt, Evidence, Experiment, Found, Series, Watch
-from .run_page import command_line
+from .models import Attempt, Evidence, Experiment, Found, Result, Run, Series, Watch
+from .run_page import command_line, unreported
 
 pytestmark = pytest.mark.django_db
 RUN_QUERIES = 10  # session, user, run, attempts, evidence, histograms, live log, command, series, events
+ENDED, NOWHERE = "the load generator ended before it reported", ", which is in no throughput."
 
 
 @pytest.fixture
@@ -183,6 +184,7 @@ def test_evidence_of_an_earlier_attempt_is_not_mixed_up_with_the_newest(reader, 
     assert reader.get(address).content == b"second"
     assert reader.get(address, {"attempt": 1}).content == b"tps = 1000\n"
     assert reader.get(address, {"attempt": 3}).status_code == 404
+    assert reader.get(address, {"attempt": "9" * 5000}).status_code == 404
 
 
 def test_evidence_of_another_run_or_name_is_not_found(reader, run):
@@ -250,3 +252,26 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader
     assertNotContains(response, "success low")
     assert response.context["types"][0][0].is_doubtful
     assert result.unit == "MQTh"
+
+
+@pytest.mark.parametrize(
+    ("asked_s", "measured_s", "said"),
+    [
+        (3, 2.0, f"Of the 3 s that were asked for, 2 s were measured: {ENDED} the last second{NOWHERE}"),
+        (9, 7.02, f"Of the 9 s that were asked for, 7.02 s were measured: {ENDED} the last 2 s{NOWHERE}"),
+        (3, 3.0, ""),
+        (3, 2.96, ""),
+        (3, 3.0005, ""),
+        (3, None, ""),
+    ],
+)  # fmt: skip
+def test_a_last_second_that_was_not_reported_is_said_in_seconds(asked_s, measured_s, said):
+    measures = {"measured_s": {"value": measured_s, "unit": "s"}} if measured_s else {}
+    assert unreported(Run(spec={"duration_s": asked_s}), Result(measures=measures)) == said
+
+
+def test_a_last_second_that_was_not_reported_is_said_beside_the_measures(reader, queued):
+    run = testdata.make_run(queued.experiment, queued.system, 8, 2, spec={**queued.spec, "duration_s": 3})
+    measures = {"mqth": {"value": 900.0, "unit": "MQTh"}, "measured_s": {"value": 2.0, "unit": "s"}}
+    testdata.succeeded(run, 900.0, unit="MQTh", measures=measures)
+    assertContains(reader.get(page_of(run)), "2 s were measured: the load generator ended before", count=1)

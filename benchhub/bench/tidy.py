@@ -15,7 +15,7 @@ from runners.job import KEEP_EVIDENCE_DAYS
 from runners.job import Attempt as OnTarget
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
-from . import loop, steps
+from . import loop, steps, visits
 from .models import Attempt
 from .states import State
 from .visits import target_of
@@ -55,5 +55,7 @@ def _note(attempt: Attempt, future: Future[None]) -> None:
         future.result()
     except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError) as error:
         logger.warning("Attempt %s of run %s is not tidied up yet: %s", attempt.number, attempt.run_id, error)
+        if isinstance(error, Unreachable):  # it is left in peace until somebody has reached it
+            visits.note_unreached([attempt.run.system.driver_id], str(error))
     else:
         Attempt.objects.filter(pk=attempt.pk).update(acknowledged_at=Now())

@@ -54,13 +54,20 @@ def _started(request: HttpRequest) -> Draft:
     if preset := presets.PRESETS.get(request.GET.get("preset", "")):
         values, systems = presets.initial(preset)
         return Draft(initial={**planning.DEFAULTS, **values}, systems=systems)
-    if (pk := request.GET.get("design", "")).isdecimal():
+    if (pk := _number(request.GET.get("design", ""))) is not None:
         design = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
         return _like(request, design.experiments.order_by("pk")[0], *designs_like.like(design))
-    if (pk := request.GET.get("like", "")).isdecimal():
+    if (pk := _number(request.GET.get("like", ""))) is not None:
         experiment = get_object_or_404(Experiment, pk=pk)
         return _like(request, experiment, *planning.like(experiment))
     return Draft(initial=planning.DEFAULTS, systems=[{"instance": request.GET.get("instance", "")}])
+
+
+def _number(text: str) -> int | None:
+    """The number in an address; 0, which no row has, for one of more digits than any row's."""
+    if not text.isdecimal():
+        return None
+    return int(text) if len(text) < 10 else 0
 
 
 def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], systems: list[dict[str, Any]]) -> Draft:
@@ -160,7 +167,7 @@ def _ask_to_cancel(
 def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     """A file as it came from the target: always a download of plain text, whatever it holds."""
     attempt = request.GET.get("attempt", "")
-    files = run_page.evidence_file(pk, name, int(attempt) if attempt.isdecimal() else None)
+    files = run_page.evidence_file(pk, name, _number(attempt))
     return download(get_list_or_404(files[:1])[0])
 
 

@@ -46,7 +46,7 @@ class InstanceForm(CatalogForm):
         help_text="The programs that probes found, by host. Is one missing? Probe its host, then come back.",
     )
     version = forms.RegexField(
-        re.compile(r"\d{1,2}(\.\d{1,3}){1,2}", re.ASCII),
+        re.compile(r"\A\d{1,2}(\.\d{1,3}){1,2}\Z", re.ASCII),
         required=False,
         max_length=20,
         label="Version of a managed server",

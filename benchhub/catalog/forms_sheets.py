@@ -101,10 +101,10 @@ class SheetDraft:
 
     def _total(self) -> SheetTotal | None:
         lines, discounts = sheet_rows.check(self.lines, self.discounts)
-        if not self.is_started or self._unreadable or not (self.lines.is_valid and self.discounts.is_valid):
-            return None
-        if not lines:
+        if self.is_started and not self.lines.filled:
             self.error = "There is no line yet: write what is bought, how many and at what price."
+        is_readable = self.lines.is_valid and self.discounts.is_valid and not self._unreadable
+        if not (self.is_started and is_readable and lines):
             return None
         values = self.form.cleaned_data
         priced_by = {name: values[name] for name in PRICED_BY}

@@ -15,6 +15,7 @@ from runners.tools import pgbench_presets, sysbench, tatp_parameters
 from runners.tools.pgbench_parameters import (
     BUILTIN_SCRIPTS,
     CUSTOM,
+    HIGHEST_SCALE,
     QUERY_MODES,
     check_init,
     check_text,
@@ -32,6 +33,8 @@ SCALE_HELP = (
 )
 MODE_HELP = "How statements are sent; prepared saves planning."
 FEWEST_SLOTS = 4
+# What is wrong with these says nothing of the parameters, which are looked at all the same.
+BESIDE_THE_PARAMETERS = {"name", "remark"}
 WHOLE_NUMBER, WEIGHT = re.compile(r"-?\d{1,18}"), re.compile(r"\d{1,9}")
 
 
@@ -67,7 +70,7 @@ class WorkloadForm(RevisedForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if not self.errors:
+        if not self.errors.keys() & self.together:
             try:
                 parameters = self.to_parameters(cleaned)
                 tools.get(self.tool_name).data_set(parameters)
@@ -75,6 +78,11 @@ class WorkloadForm(RevisedForm):
             except ValueError as error:
                 self.add_error(self.refused_at, str(error))
         return cleaned
+
+    @property
+    def together(self) -> set[str]:
+        """The fields without which nothing can be said of the parameters as a whole."""
+        return self.fields.keys() - BESIDE_THE_PARAMETERS
 
 
 class BuiltinForm(WorkloadForm):
@@ -84,7 +92,7 @@ class BuiltinForm(WorkloadForm):
         help_text="select-only reads one account; simple-update and tpcb-like write in each transaction.",
     )
     query_mode = forms.ChoiceField(choices=[(name, name) for name in QUERY_MODES], help_text=MODE_HELP)
-    scale = forms.IntegerField(min_value=1, initial=10, help_text=SCALE_HELP)
+    scale = forms.IntegerField(min_value=1, max_value=HIGHEST_SCALE, initial=10, help_text=SCALE_HELP)
 
     def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         return {**self.instance.parameters, **{name: cleaned[name] for name in ("script", "query_mode", "scale")}}
@@ -95,7 +103,7 @@ class ScriptsForm(WorkloadForm):
 
     kind, title, tool_name, refused_at = "scripts", "pgbench with custom scripts", "pgbench", "script_1"
     query_mode = forms.ChoiceField(choices=[(name, name) for name in QUERY_MODES], help_text=MODE_HELP)
-    scale = forms.IntegerField(min_value=1, initial=10, help_text=SCALE_HELP)
+    scale = forms.IntegerField(min_value=1, max_value=HIGHEST_SCALE, initial=10, help_text=SCALE_HELP)
     variables = SettingsField(
         "cutoff = 10000", label="Variables", help_text="A line each, name = value: pgbench's option -D."
     )
@@ -189,9 +197,12 @@ class WeightsField(forms.CharField):
 
 
 class TatpForm(WorkloadForm):
-    kind, title, tool_name, refused_at = "tatp", "TATP", "tatp", "subscribers"
+    kind, title, tool_name, refused_at = "tatp", "TATP", "tatp", "weights"
     subscribers = forms.IntegerField(
-        initial=100_000, help_text="100,000 are 90 MB with indexes; 1,000,000 are the definition's usual size, 0.9 GB."
+        min_value=tatp_parameters.FEWEST_SUBSCRIBERS,
+        max_value=tatp_parameters.MOST_SUBSCRIBERS,
+        initial=100_000,
+        help_text="100,000 are 90 MB with indexes; 1,000,000 are the definition's usual size, 0.9 GB.",
     )
     mix = forms.ChoiceField(
         choices=[(name, name) for name in tatp_parameters.CHOICES["mix"]],
@@ -213,11 +224,21 @@ class TatpForm(WorkloadForm):
         ],
         label="Call forwardings last",
     )
-    seed = forms.IntegerField(initial=1, help_text="The same seed makes the same rows, on any server.")
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=tatp_parameters.HIGHEST_SEED,
+        initial=1,
+        help_text="The same seed makes the same rows, on any server.",
+    )
+
+    @property
+    def together(self) -> set[str]:
+        """A mix and its weights; the others are judged each by itself."""
+        return {"mix", "weights"}
 
     def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
-        asked = {name: cleaned[name] for name in tatp_parameters.FIELDS if name != "weights"}
         defaults = {name: field.default for name, field in tatp_parameters.FIELDS.items()}
+        asked = {name: cleaned.get(name, defaults[name]) for name in tatp_parameters.FIELDS if name != "weights"}
         shown = ("subscribers", "mix")
         found = {name: value for name, value in asked.items() if name in shown or value != defaults[name]}
         return found | ({"weights": cleaned["weights"]} if cleaned["weights"] or asked["mix"] == CUSTOM_MIX else {})
@@ -229,9 +250,13 @@ class SysbenchForm(WorkloadForm):
         choices=[(name, name) for name in sysbench.SCRIPTS],
         help_text="oltp_read_write sends 14 reads and 4 writes in each transaction; oltp_point_select one read by key.",
     )
-    tables = forms.IntegerField(min_value=1, initial=4)
+    tables = forms.IntegerField(min_value=1, max_value=sysbench.MOST_TABLES, initial=4)
     table_size = forms.IntegerField(
-        min_value=1, initial=50_000, label="Rows of each table", help_text="About 220 bytes."
+        min_value=1,
+        max_value=sysbench.MOST_ROWS,
+        initial=50_000,
+        label="Rows of each table",
+        help_text="About 220 bytes.",
     )
     rand_type = forms.ChoiceField(
         choices=[(name, name) for name in sysbench.DISTRIBUTIONS],

@@ -66,7 +66,7 @@ def hardware_list(request: HttpRequest) -> HttpResponse:
 def hardware_add(request: HttpRequest) -> HttpResponse:
     """`host` in the address takes what a probe of that host saw, and gives the host this hardware."""
     asked = request.GET.get("host", "")
-    host = Host.objects.defer("private_key").filter(pk=asked).first() if asked.isdecimal() else None
+    host = Host.objects.defer("private_key").filter(pk=asked).first() if _is_key(asked) else None
     form = HardwareForm(request.POST or None, initial=_seen(host) if host else None)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         if host:
@@ -135,8 +135,12 @@ def _of(request: HttpRequest) -> dict[str, str]:
     return {"of": request.GET["of"]} if "of" in request.GET else {}
 
 
+def _is_key(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10
+
+
 def _like(after: str) -> dict[str, Any]:
-    row = ListPrice.objects.filter(pk=after).first() if after.isdecimal() and len(after) < 10 else None
+    row = ListPrice.objects.filter(pk=after).first() if _is_key(after) else None
     if row is None:
         return {}
     of = f"hardware:{row.hardware_id}" if row.hardware_id else f"licence_model:{row.licence_model_id}"

@@ -127,6 +127,8 @@ def test_versions_count_as_postgresql_counts_them(version, number):
         ({"server": ""}, "server", "required"),
         ({"server": "managed"}, "version", "Say which version"),
         ({"server": "managed", "version": "sixteen"}, "version", "numbers only"),
+        ({"server": "managed", "version": "16.4 beta"}, "version", "numbers only"),
+        ({"server": "managed", "version": "at least 9.6"}, "version", "numbers only"),
         ({"address": "a b"}, "address", "without blanks"),
         ({"port": "70000"}, "port", "less than or equal"),
         ({"data_directory": "data"}, "data_directory", "whole path"),

@@ -237,6 +237,11 @@ def test_hardware_is_filled_in_with_what_the_probe_saw_and_given_to_the_host(eng
     assert Host.objects.get().hardware.name == "Box"
 
 
+@pytest.mark.parametrize("named", ["9" * 5000, "9" * 30, "x", "0"])
+def test_an_address_that_names_no_host_gives_an_empty_form(engineer, probed, named):
+    assert engineer.get(reverse("hardware-add"), {"host": named}).context["form"].initial.get("sockets") is None
+
+
 def test_a_price_is_exact_and_its_currency_in_capitals(engineer, box):
     assertRedirects(add_price(engineer, f"hardware:{box.pk}"), reverse("prices"))
     price = ListPrice.objects.get()

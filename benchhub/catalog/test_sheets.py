@@ -138,6 +138,15 @@ def test_a_sheet_without_a_line_or_a_name_is_refused(engineer):
     assert not PriceSheet.objects.exists()
 
 
+def test_all_that_is_wrong_with_a_sheet_is_said_at_once(engineer):
+    draft = save(engineer, name="", term_months="0", lines=[{}]).context["draft"]
+    assert (draft.form.errors.keys(), draft.error[:22]) == ({"name", "term_months"}, "There is no line yet: ")
+    wrong = save(engineer, name="", currency="", lines=[{**LINES[0], "quantity": "x"}, {**LINES[1], "seller": "\x01"}])
+    draft = wrong.context["draft"]
+    assert draft.form.errors.keys() == {"name", "currency"}
+    assert [set(row.errors) for row in draft.lines.rows] == [{"quantity"}, {"seller"}]
+
+
 def test_lines_are_added_and_removed_without_script_and_nothing_typed_is_lost(engineer):
     longer = post(engineer, add="lines").context["draft"]
     assert [row.texts["description"] for row in longer.lines.rows] == ["Server", "Disk", ""]

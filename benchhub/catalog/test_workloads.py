@@ -53,11 +53,11 @@ def test_a_custom_mix_is_seven_numbers(author):
 @pytest.mark.parametrize(
     ("typed", "field", "sentence"),
     [
-        ({"subscribers": "5"}, "subscribers", "from 1,000 to"),
-        ({"mix": "custom"}, "subscribers", "at least one transaction with a weight above 0"),
+        ({"subscribers": "5"}, "subscribers", "greater than or equal to 1000"),
+        ({"mix": "custom"}, "weights", "at least one transaction with a weight above 0"),
         ({"weights": "1 2 3"}, "weights", "Write 7 whole numbers"),
         ({"weights": f"{'9' * 5000} 0 0 0 0 0 0"}, "weights", "Write 7 whole numbers"),
-        ({"weights": "1 0 0 0 0 0 0"}, "subscribers", 'Weights go with the mix "custom"'),
+        ({"weights": "1 0 0 0 0 0 0"}, "weights", 'Weights go with the mix "custom"'),
         ({"mix": "99/1"}, "mix", "valid choice"),
     ],
 )
@@ -67,6 +67,21 @@ def test_what_is_no_workload_of_tatp_is_refused_beside_the_field(author, typed, 
     assert (at, sentence in errors[0]) == (field, True), errors
     assertContains(answer, 'value="tatp"')
     assert not Workload.objects.exists()
+
+
+def test_all_that_is_wrong_with_a_workload_is_said_at_once(author):
+    Workload.objects.create(name="tatp", tool="tatp")
+    wrong = {**TATP, "subscribers": "5", "seed": "-1", "keys": "none", "mix": "custom"}
+    assert author.post(add("tatp"), wrong).context["form"].errors.keys() == {
+        "name", "subscribers", "seed", "keys", "weights",
+    }  # fmt: skip
+    scripts = {**SCRIPTS, "name": "tatp", "script_1": "\\shell date", "scale": "9999999", "variables": "a-b = 1"}
+    errors = author.post(add("scripts"), {**scripts, "init": "\\! date"}).context["form"].errors
+    assert errors.keys() == {"name", "script_1", "scale", "variables", "init"}
+    plain = {"name": "tatp", "tool": "sysbench", "script": "none", "tables": "1001", "table_size": "0"}
+    errors = author.post(add("sysbench"), {**plain, "rand_type": "none"}).context["form"].errors
+    assert errors.keys() == {"name", "script", "tables", "table_size", "rand_type"}
+    assert Workload.objects.count() == 1
 
 
 def test_custom_scripts_keep_their_weights_variables_and_digest(author):

@@ -6,6 +6,7 @@ what to write.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date
@@ -88,7 +89,7 @@ def _flag(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdecimal():
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,18}\s*", value):
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any
 
 from .money import Amount, Number, plain
 
@@ -35,16 +34,6 @@ class Step:
     def __str__(self) -> str:
         return self.sentence
 
-    def to_mapping(self) -> dict[str, Any]:
-        """For exports and snapshots: plain values, numbers as text."""
-        return {
-            "kind": self.kind,
-            "sentence": self.sentence,
-            "operands": {name: exact(value) for name, value in self.operands.items()},
-            "result": exact(self.result),
-            "citation": self.citation,
-        }
-
 
 def step(kind: str, template: str, result: Value, citation: str = "", /, **operands: Value) -> Step:
     return Step(kind, template, operands, result, citation)
@@ -53,13 +42,6 @@ def step(kind: str, template: str, result: Value, citation: str = "", /, **opera
 def words(value: Value) -> str:
     if isinstance(value, (int, Decimal)):
         return plain(value)
-    return str(value)
-
-
-def exact(value: Value) -> str:
-    """Every digit, without separators."""
-    if isinstance(value, Amount):
-        return f"{value.value} {value.currency}"
     return str(value)
 
 

@@ -97,13 +97,11 @@ def test_the_derivation_names_price_rows_dates_sources_arithmetic_and_runs():
     assert "Range of repeats" not in text
 
 
-def test_steps_are_plain_values_for_a_snapshot():
-    step = quote(order(S822L, licence=PURE), tps(365_974)).steps[0].to_mapping()
-    assert step["kind"] == "hardware"
-    assert step["result"] == "38364.00 EUR"
-    assert step["operands"]["machine"] == "S822L"
-    assert step["citation"] == "list price 7, 2015-11-12, source: report A"
-    assert step["sentence"].startswith("Hardware: S822L costs 38,364 EUR")
+def test_a_step_reads_with_its_number_and_the_list_price_that_it_rests_on():
+    [first, *_] = quote(order(S822L, licence=PURE), tps(365_974)).steps
+    said = str(first)
+    assert said.startswith("Hardware: S822L costs 38,364 EUR")
+    assert said.endswith("(list price 7, 2015-11-12, source: report A).")
 
 
 def test_names_in_braces_do_no_harm_to_a_sentence():

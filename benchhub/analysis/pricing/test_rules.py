@@ -102,6 +102,7 @@ def test_every_field_that_cannot_be_read_is_named_at_once():
     assert found["pack"] == "Write a whole number."
     assert found["discount_percent"] == "Write a number as text, such as '0.5'."
     assert found["payment"] == "Choose one of: subscription, perpetual, hourly."
+    assert wrong(pack="9" * 5000) == {"pack": "Write a whole number."}
 
 
 def test_the_metric_is_needed():

@@ -13,15 +13,17 @@ def test_a_step_reads_as_a_sentence_with_its_citation():
     assert str(step("sum", "It is {result}", Decimal("0.50"))) == "It is 0.5."
 
 
-def test_a_step_as_plain_values_keeps_every_digit():
-    made = step("sum", "{day}", Amount(Decimal("1234.5000"), "EUR"), day=date(2026, 1, 1), share=Decimal("0.10"))
-    assert made.to_mapping() == {
-        "kind": "sum",
-        "sentence": "2026-01-01.",
-        "operands": {"day": "2026-01-01", "share": "0.10"},
-        "result": "1234.5000 EUR",
-        "citation": "",
-    }
+def test_every_digit_that_says_something_is_in_the_sentence():
+    price = Amount(Decimal("1234.5000"), "EUR")
+    made = step(
+        "sum",
+        "On {day}, {share} of {price}: {result}",
+        Decimal("123.45"),
+        day=date(2026, 1, 1),
+        share=Decimal("0.10"),
+        price=price,
+    )
+    assert str(made) == "On 2026-01-01, 0.1 of 1,234.50 EUR: 123.45."
 
 
 def test_one_is_singular():

@@ -1,0 +1,45 @@
+"""The pgbench that drives a plan: one program for all its systems, as probes found it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchhub.catalog.models import Host
+
+
+def client_builds(host: Host) -> dict[str, dict[str, Any]]:
+    """The builds on a host that can drive a run, by folder."""
+    needed = ("pgbench_version", "postgres_sha256", "version_num")
+    return {one["bin_directory"]: one for one in host.facts.get("builds", []) if all(map(one.get, needed))}
+
+
+def chosen_client(drivers: Sequence[Host], folder: str) -> dict[str, Any]:
+    """The build that drives all systems: the one in this folder, or the newest that every driver has.
+
+    LookupError says what is missing, and where.
+    """
+    offered = [client_builds(driver) for driver in drivers]
+    for driver, builds in zip(drivers, offered, strict=True):
+        if not builds:
+            raise LookupError(f"No PostgreSQL with pgbench is known on {driver}: probe the host first.")
+        if folder and folder not in builds:
+            raise LookupError(f"{driver} has no pgbench in {folder}: choose another, or probe it with that path.")
+    common = [build for name, build in offered[0].items() if all(name in other for other in offered)]
+    if not common:
+        raise LookupError("The drivers have no pgbench in a folder of the same name: install one in the same place.")
+    chosen = offered[0][folder] if folder else max(common, key=lambda build: build["version_num"])
+    return _same_everywhere(chosen, drivers, offered)
+
+
+def _same_everywhere(
+    chosen: dict[str, Any], drivers: Sequence[Host], offered: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    for driver, builds in zip(drivers, offered, strict=True):
+        version = builds[chosen["bin_directory"]]["pgbench_version"]
+        if version != chosen["pgbench_version"]:
+            raise LookupError(
+                f"pgbench in {chosen['bin_directory']} is {chosen['pgbench_version']} on {drivers[0]} but {version} on "
+                f"{driver}: one program must drive all systems."
+            )
+    return chosen
