@@ -2,8 +2,6 @@
 
 import base64
 import fcntl
-import os
-import signal
 import socket
 import threading
 import time
@@ -12,14 +10,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.db.models import F
 from django.db.models.functions import Now
 from django.urls import reverse
 from pytest_django.asserts import assertContains
 
 from benchhub.bench import execution, loop, queue, steps, tidy, timetable, visits
-from benchhub.bench.models import Attempt, Hold, LiveLog, Reservation, Run, Watch
+from benchhub.bench.models import Attempt, Hold, LiveLog, Reservation, Watch
 from benchhub.bench.states import State
 from benchhub.catalog.models import Host
 from runners.job import StartOutcome
@@ -104,12 +101,6 @@ def wire(target, host):
     made.cut()
 
 
-@pytest.fixture
-def reader(client):
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    return client
-
-
 def next_look_in(run):
     found = Watch.objects.annotate(wait=F("next_look_at") - Now()).get(run=run)
     return found.wait
@@ -145,13 +136,13 @@ def test_to_a_host_with_another_key_no_byte_of_a_credential_is_sent(
 
 
 def test_a_quarantined_host_says_what_to_do_and_its_run_starts_once_a_person_approved(
-    worker, system, experiment, cluster16, target, reader
+    worker, system, experiment, cluster16, target, planner
 ):
     planned = experiment(system(cluster16))
     Host.objects.update(host_key=OTHER_KEY)
     worker.tick()
     host = Host.objects.get()
-    response = reader.get(reverse("host", args=[host.pk]))
+    response = planner.get(reverse("host", args=[host.pk]))
     for text in ("Compare the fingerprints", "Approve the new key", "ssh-keygen -lf", "Offered now"):
         assertContains(response, text)
     assert host.approve(host.offered_host_key)
@@ -180,7 +171,7 @@ def test_a_worker_that_compared_with_a_key_of_the_past_does_not_quarantine(
 
 
 def test_a_host_that_is_away_says_since_when_and_its_run_goes_on(
-    worker, system, experiment, cluster16, wire, target, reader
+    worker, system, experiment, cluster16, wire, target, planner
 ):
     server = system(cluster16)
     worker.finish(experiment(server))
@@ -203,8 +194,8 @@ def test_a_host_that_is_away_says_since_when_and_its_run_goes_on(
     assert (run.state, watch.unreachable_since) == (State.RUNNING, first)
     assert Host.objects.get().unreachable_since == host.unreachable_since
     for address in (reverse("run", args=[run.pk]), reverse("host", args=[host.pk]), reverse("queue")):
-        assertContains(reader.get(address), "ot reached since" if "runs" not in address else "not been reached since")
-    assertContains(reader.get("/"), first.strftime("%H:%M"))
+        assertContains(planner.get(address), "ot reached since" if "runs" not in address else "not been reached since")
+    assertContains(planner.get("/"), first.strftime("%H:%M"))
     Host.objects.update(port=target.port)  # the network is back
     due()
     worker.tick()
@@ -233,7 +224,7 @@ def test_a_host_that_another_job_holds_is_asked_again_soon_and_then_less_often(
 
 
 def test_the_log_of_a_run_is_read_on_while_it_runs_and_gives_way_to_its_evidence(
-    worker, system, experiment, cluster16, reader
+    worker, system, experiment, cluster16, planner
 ):
     server = system(cluster16)
     worker.finish(experiment(server))
@@ -248,21 +239,21 @@ def test_the_log_of_a_run_is_read_on_while_it_runs_and_gives_way_to_its_evidence
         return LiveLog.objects.filter(attempt__run=run, stream="err").exists()
 
     worker.until(has_progress)
-    first = reader.get(address).json()
+    first = planner.get(address).json()
     assert "progress: " in first["part"]["text"]
     assert not first["is_over"]
     assert Watch.objects.get(run=run).live_tps > 0
-    assertContains(reader.get(reverse("run", args=[run.pk])), 'data-after="')
+    assertContains(planner.get(reverse("run", args=[run.pk])), 'data-after="')
     end = first["part"]["end"]
     worker.until(lambda: has_progress() and LiveLog.objects.filter(stream="err", end_offset__gt=end).exists())
-    second = reader.get(address, {"after": end}).json()
+    second = planner.get(address, {"after": end}).json()
     assert second["part"]["text"].startswith("progress: ")
     assert second["part"]["skipped_bytes"] == 0
     queue.ask_to_cancel(planned.runs.all())
     [ended] = worker.finish(planned)
     assert ended.state == State.CANCELLED
     assert not LiveLog.objects.exists()
-    assert reader.get(address).json() == {"part": None, "is_over": True}
+    assert planner.get(address).json() == {"part": None, "is_over": True}
     whole = bytes(ended.attempts.get().evidence.get(name="err.log").content).decode()
     assert whole.startswith(first["part"]["text"] + second["part"]["text"])
 
@@ -320,30 +311,6 @@ def test_a_run_that_was_reserved_before_its_window_closed_goes_back_to_the_queue
     assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
 
 
-def test_a_lost_run_is_run_again_by_its_policy_and_both_attempts_are_kept(
-    worker, system, experiment, cluster16, target, reader
-):
-    server = system(cluster16)
-    worker.finish(experiment(server))
-    planned = experiment(server, duration_s=2, attempts_if_lost=2)
-    worker.tick()
-    run = planned.runs.get()
-    folder = target.work_directory / "runs" / str(run.uuid) / "1"
-    kill_all_of(folder)
-    [ended] = worker.finish(planned)
-    assert (ended.state, ended.result.attempt.number) == (State.SUCCEEDED, 2)
-    assert list(ended.attempts.order_by("number").values_list("outcome", flat=True)) == ["lost", "succeeded"]
-    response = reader.get(reverse("run", args=[run.pk]))
-    assertContains(response, "Attempt 1 of at most 2 was lost: it is run again.")
-    assertContains(response, "Nothing of the attempt is alive")
-
-
-def kill_all_of(folder):
-    _, wrapper, _, command, _ = (folder / "pid").read_text().split()
-    os.kill(int(wrapper), signal.SIGKILL)
-    os.killpg(int(command), signal.SIGKILL)
-
-
 def test_a_visit_that_answers_late_does_not_overwrite_what_was_asked_since(worker, host):
     host.ask(Host.Wanted.FACTS)
     host.refresh_from_db()
@@ -354,21 +321,6 @@ def test_a_visit_that_answers_late_does_not_overwrite_what_was_asked_since(worke
     visits._note_visit(host, future)
     now = Host.objects.get(pk=host.pk)
     assert (now.wanted, now.facts) == (Host.Wanted.KEY, {})
-
-
-def test_a_failed_run_is_run_again_from_its_page(worker, system, experiment, cluster16, reader):
-    server = system(cluster16)
-    worker.finish(experiment(server))
-    planned = experiment(server, client_levels=[500])  # max_connections is 100
-    [run] = worker.finish(planned)
-    assert run.state == State.FAILED
-    address = reverse("run-rerun", args=[run.pk])
-    assertContains(reader.get(reverse("run", args=[run.pk])), f'action="{address}"')
-    reader.post(address)
-    [again] = worker.finish(planned)
-    assert (again.state, again.attempts.count()) == (State.FAILED, 2)
-    assert Run.objects.get(pk=run.pk).events.filter(reason="To be run again, as ada asked.").exists()
-    assert all(attempt.evidence.filter(name="err.log").exists() for attempt in again.attempts.all())
 
 
 def test_an_end_is_written_although_its_target_falls_silent_and_is_acknowledged_later(

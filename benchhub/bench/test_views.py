@@ -1,7 +1,6 @@
 import hashlib
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
@@ -14,12 +13,6 @@ from .run_page import command_line, unreported
 pytestmark = pytest.mark.django_db
 RUN_QUERIES = 10  # session, user, run, attempts, evidence, histograms, live log, command, series, events
 ENDED, NOWHERE = "the load generator ended before it reported", ", which is in no throughput."
-
-
-@pytest.fixture
-def reader(client):
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    return client
 
 
 @pytest.fixture
@@ -45,9 +38,9 @@ def run(queued):
         ({"disks": [["sda"], 3]}, "[&#x27;sda&#x27;], 3"),
     ],
 )
-def test_facts_that_were_brought_in_may_be_anything_and_the_page_shows_them(reader, run, facts, shown):
+def test_facts_that_were_brought_in_may_be_anything_and_the_page_shows_them(planner, run, facts, shown):
     Found.objects.filter(run=run).update(host=facts)
-    assertContains(reader.get(page_of(run)), shown)
+    assertContains(planner.get(page_of(run)), shown)
 
 
 def page_of(run):
@@ -59,8 +52,8 @@ def test_nothing_is_shown_without_signing_in(client, run):
         assertRedirects(client.get(page), f"{reverse('login')}?next={page}", fetch_redirect_response=False)
 
 
-def test_the_page_shows_what_was_measured_with_its_doubts(reader, run):
-    response = reader.get(page_of(run))
+def test_the_page_shows_what_was_measured_with_its_doubts(planner, run):
+    response = planner.get(page_of(run))
     assertContains(response, 'title="1,234.5678">1,235</data>')
     assertContains(response, "The client may be the limit.")
     assertContains(response, "A quarter was logged.")
@@ -71,8 +64,8 @@ def test_the_page_shows_what_was_measured_with_its_doubts(reader, run):
     assertNotContains(response, "every 5s")
 
 
-def test_settings_that_are_not_as_asked_for_stand_on_top(reader, run):
-    page = reader.get(page_of(run)).content.decode()
+def test_settings_that_are_not_as_asked_for_stand_on_top(planner, run):
+    page = planner.get(page_of(run)).content.decode()
     settings = page[page.index('id="settings"') :]
     headings = [settings.index(text) for text in ("Not as asked for", "Asked for by defaults", "All 2 settings")]
     assert headings == sorted(headings)
@@ -80,23 +73,23 @@ def test_settings_that_are_not_as_asked_for_stand_on_top(reader, run):
     assert "<td>256MB</td><td>128MB</td>" in settings
 
 
-def test_percentiles_say_how_much_was_logged_and_too_few_samples_give_none(reader, run):
-    response = reader.get(page_of(run))
+def test_percentiles_say_how_much_was_logged_and_too_few_samples_give_none(planner, run):
+    response = planner.get(page_of(run))
     assertContains(response, "25% of the transactions were logged")
     assertContains(response, "too few", count=3)  # 100 samples: none of p95, p99, p99.9 has 10 above it
 
 
-def test_facts_and_differences_are_written_whatever_their_shape(reader, run):
-    response = reader.get(page_of(run))
+def test_facts_and_differences_are_written_whatever_their_shape(planner, run):
+    response = planner.get(page_of(run))
     for text in ("steal", "1.25</data>%", "2 KiB", "123,456", "A CPU", "PostgreSQL 18.4"):
         assertContains(response, text)
 
 
-def test_numbers_that_stand_for_times_versions_and_shares_are_written_as_these(reader, run):
+def test_numbers_that_stand_for_times_versions_and_shares_are_written_as_these(planner, run):
     server = {"epoch_s": 1_800_000_000.5, "postmaster_start_epoch_s": 1_800_000_000, "server_version_num": 180_004}
     deltas = {"pg_stat_database": {"active_time": 12.5}, "remarks": [], "settings_changed": []}
     Found.objects.filter(run=run).update(server=server, deltas=deltas, host={"missing": [], "kernel": "6.1"})
-    response = reader.get(page_of(run))
+    response = planner.get(page_of(run))
     for text in (
         '<dt>time</dt><dd><time datetime="2027-01-15T08:00:00Z"',
         "<dt>postmaster start</dt><dd><time",
@@ -123,113 +116,113 @@ def test_the_command_of_a_script_is_that_of_the_measured_part(script, line):
 
 
 @pytest.mark.parametrize(("number", "version"), [(180_004, "18.4"), (90_624, "9.6.24")])
-def test_a_version_is_written_as_people_say_it(reader, run, number, version):
+def test_a_version_is_written_as_people_say_it(planner, run, number, version):
     Found.objects.filter(run=run).update(server={"server_version_num": number})
-    assertContains(reader.get(page_of(run)), f"<dd>{version}</dd>")
+    assertContains(planner.get(page_of(run)), f"<dd>{version}</dd>")
 
 
-def test_facts_of_another_depth_do_not_break_the_page(reader, run):
+def test_facts_of_another_depth_do_not_break_the_page(planner, run):
     odd = {"load": 1.5, "none": None, "list": [1, 2], "a": {"b": {"c": "deep"}}, "empty": {}}
     Found.objects.filter(run=run).update(deltas=odd, host=odd, settings={}, differences=[])
-    response = reader.get(page_of(run))
+    response = planner.get(page_of(run))
     assertContains(response, "deep")
     assertContains(response, "not found")
 
 
-def test_the_page_takes_the_same_queries_whatever_belongs_to_the_run(reader, run, django_assert_num_queries):
+def test_the_page_takes_the_same_queries_whatever_belongs_to_the_run(planner, run, django_assert_num_queries):
     with django_assert_num_queries(RUN_QUERIES):
-        reader.get(page_of(run))
+        planner.get(page_of(run))
     attempt = run.attempts.get()
     for number in range(20):
         Evidence.objects.create(attempt=attempt, name=f"log.{number}", content=b"", size_bytes=0, sha256="0" * 64)
     with django_assert_num_queries(RUN_QUERIES):
-        reader.get(page_of(run))
+        planner.get(page_of(run))
 
 
-def test_a_failed_run_shows_its_reason_and_history_and_no_measures(reader, queued):
+def test_a_failed_run_shows_its_reason_and_history_and_no_measures(planner, queued):
     testdata.ended(queued, "failed", "pgbench aborted: connection lost")
-    response = reader.get(page_of(queued))
+    response = planner.get(page_of(queued))
     assertContains(response, '<p class="error">pgbench aborted: connection lost</p>', html=True)
     assertContains(response, "collecting</span>")
     assertNotContains(response, "What was measured")
 
 
-def test_a_run_in_the_queue_has_a_page_too(reader, queued):
-    response = reader.get(page_of(queued))
+def test_a_run_in_the_queue_has_a_page_too(planner, queued):
+    response = planner.get(page_of(queued))
     assertContains(response, "every 5s")
     assertContains(response, "Nothing has been found out about the server yet.")
 
 
-def test_a_run_under_way_shows_its_step_and_what_keeps_the_host_away(reader, queued):
+def test_a_run_under_way_shows_its_step_and_what_keeps_the_host_away(planner, queued):
     error = "The host did not answer in time."
     Watch.objects.create(run=queued, step="measuring", live_tps=4321.9, contact_error=error)
-    response = reader.get(page_of(queued))
+    response = planner.get(page_of(queued))
     assertContains(response, "measuring. Now")
     assertContains(response, error)
 
 
-def test_evidence_is_a_download_of_plain_text_byte_for_byte(reader, run):
-    response = reader.get(reverse("evidence", args=[run.pk, "out.log"]))
+def test_evidence_is_a_download_of_plain_text_byte_for_byte(planner, run):
+    response = planner.get(reverse("evidence", args=[run.pk, "out.log"]))
     assert response.content == b"tps = 1000\n"
     assert response["Content-Type"] == "text/plain; charset=utf-8"
     assert response["Content-Disposition"] == f'attachment; filename="run-{run.pk}-out.log"'
     assert response["X-Content-Type-Options"] == "nosniff"
-    assertContains(reader.get(page_of(run)), hashlib.sha256(b"tps = 1000\n").hexdigest())
+    assertContains(planner.get(page_of(run)), hashlib.sha256(b"tps = 1000\n").hexdigest())
 
 
-def test_evidence_of_an_earlier_attempt_is_not_mixed_up_with_the_newest(reader, run):
+def test_evidence_of_an_earlier_attempt_is_not_mixed_up_with_the_newest(planner, run):
     second = Attempt.objects.create(run=run, number=2, ended_at=run.created_at)
     Evidence.objects.create(attempt=second, name="out.log", content=b"second", size_bytes=6, sha256="0" * 64)
     address = reverse("evidence", args=[run.pk, "out.log"])
-    assert reader.get(address).content == b"second"
-    assert reader.get(address, {"attempt": 1}).content == b"tps = 1000\n"
-    assert reader.get(address, {"attempt": 3}).status_code == 404
-    assert reader.get(address, {"attempt": "9" * 5000}).status_code == 404
+    assert planner.get(address).content == b"second"
+    assert planner.get(address, {"attempt": 1}).content == b"tps = 1000\n"
+    assert planner.get(address, {"attempt": 3}).status_code == 404
+    assert planner.get(address, {"attempt": "9" * 5000}).status_code == 404
 
 
-def test_evidence_of_another_run_or_name_is_not_found(reader, run):
-    assert reader.get(reverse("evidence", args=[run.pk + 1, "out.log"])).status_code == 404
-    assert reader.get(reverse("evidence", args=[run.pk, "../out.log"])).status_code == 404
+def test_evidence_of_another_run_or_name_is_not_found(planner, run):
+    assert planner.get(reverse("evidence", args=[run.pk + 1, "out.log"])).status_code == 404
+    assert planner.get(reverse("evidence", args=[run.pk, "../out.log"])).status_code == 404
 
 
-def test_an_experiment_is_run_again_by_a_button_and_never_by_a_link(reader, run):
+def test_an_experiment_is_run_again_by_a_button_and_never_by_a_link(planner, run):
     address = reverse("again", args=[run.experiment_id])
-    assert reader.get(address).status_code == 405
+    assert planner.get(address).status_code == 405
     assert Experiment.objects.count() == 1
-    response = reader.post(address)
+    response = planner.post(address)
     copy = Experiment.objects.latest("pk")
     assertRedirects(response, reverse("experiment", args=[copy.pk]))
     assert (Experiment.objects.count(), copy.created_by.username) == (2, "ada")
     assert copy.runs.filter(kind="measure", state="queued").exists()
 
 
-def test_the_page_of_an_ended_experiment_offers_to_run_it_again_and_one_under_way_does_not(reader, queued):
+def test_the_page_of_an_ended_experiment_offers_to_run_it_again_and_one_under_way_does_not(planner, queued):
     address = reverse("experiment", args=[queued.experiment_id])
-    assertNotContains(reader.get(address), "Run it again")
+    assertNotContains(planner.get(address), "Run it again")
     testdata.succeeded(queued, 1000.0)
-    assertContains(reader.get(address), "Run it again")
+    assertContains(planner.get(address), "Run it again")
 
 
-def test_the_page_gives_one_verdict_with_its_reasons_and_what_was_not_checked(reader, run):
-    response = reader.get(page_of(run))
+def test_the_page_gives_one_verdict_with_its_reasons_and_what_was_not_checked(planner, run):
+    response = planner.get(page_of(run))
     assertContains(response, "Verdict: doubtful")
     assertContains(response, "The client may be the limit.", count=1)
     assertContains(response, "Not checked, because it was not recorded: steadiness (fewer than 20 values);")
     assertNotContains(response, "How steady it was")
 
 
-def test_a_run_of_many_seconds_shows_how_steady_it_was(reader, run):
+def test_a_run_of_many_seconds_shows_how_steady_it_was(planner, run):
     values = [500.0] * 7 + [990.0, 1010.0] * 30
     run.series.filter(metric="tps").update(values=values)
     run.found.deltas = {"pg_stat_checkpointer": {"num_timed": 1, "num_requested": 2}}
     run.found.save()
-    response = reader.get(page_of(run))
+    response = planner.get(page_of(run))
     assertContains(response, "<dt>warm-up ended</dt><dd>after 7 s</dd>")
     assertContains(response, "<dt>checkpoints begun within the run</dt><dd>3</dd>")
     assertContains(response, "The first 7 s ran at 50% of the throughput of the rest", count=1)
 
 
-def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader, queued):
+def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(planner, queued):
     shares = {
         "success_get_access_data": 70.5,
         "success_low_get_access_data": 60.25,
@@ -243,7 +236,7 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(reader
     result = testdata.succeeded(queued, 900.0, unit="MQTh", measures=measures)
     for metric, values in (("mqth", [500.0] * 7 + [990.0, 1010.0] * 30), ("warmup_mqth", [100.0, 200.0])):
         Series.objects.create(run=queued, metric=metric, unit="MQTh", start_epoch_s=1.0, step_s=1.0, values=values)
-    response = reader.get(page_of(queued))
+    response = planner.get(page_of(queued))
     assertContains(response, "<dt>warm-up ended</dt><dd>after 7 s</dd>")
     assertContains(response, "The dotted line up to second 0 is the warm-up", count=1)
     assertContains(response, '<td class="line">GET_ACCESS_DATA</td>')
@@ -270,8 +263,8 @@ def test_a_last_second_that_was_not_reported_is_said_in_seconds(asked_s, measure
     assert unreported(Run(spec={"duration_s": asked_s}), Result(measures=measures)) == said
 
 
-def test_a_last_second_that_was_not_reported_is_said_beside_the_measures(reader, queued):
+def test_a_last_second_that_was_not_reported_is_said_beside_the_measures(planner, queued):
     run = testdata.make_run(queued.experiment, queued.system, 8, 2, spec={**queued.spec, "duration_s": 3})
     measures = {"mqth": {"value": 900.0, "unit": "MQTh"}, "measured_s": {"value": 2.0, "unit": "s"}}
     testdata.succeeded(run, 900.0, unit="MQTh", measures=measures)
-    assertContains(reader.get(page_of(run)), "2 s were measured: the load generator ended before", count=1)
+    assertContains(planner.get(page_of(run)), "2 s were measured: the load generator ended before", count=1)
