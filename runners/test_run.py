@@ -87,7 +87,7 @@ async def test_a_run_of_pgbench_is_counted_by_the_server_as_it_was_counted_by_pg
     result = tools.get("pgbench").parse(spec, outputs)
     assert (result.outcome, collected.remarks) == ("succeeded", {}), outputs.stderr
     assert [line.split()[0] for line in outputs.files["step"].splitlines()] == [
-        *(b"verify", b"vacuum", b"checkpoint", b"warmup", b"before", b"measure", b"after", b"reduce")
+        *(b"verify", b"vacuum", b"checkpoint", b"pause", b"warmup", b"before", b"measure", b"after", b"reduce")
     ]
     before, after = (telemetry.parse_snapshot(outputs.files[name]) for name in (script.BEFORE_FILE, script.AFTER_FILE))
     _assert_plausible(before, telemetry.deltas(before, after), major, result)

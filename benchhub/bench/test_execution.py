@@ -314,6 +314,6 @@ def test_an_experiment_with_tatp_ends_in_mqth_with_its_types(worker, system, exp
     result = runs[1].result
     assert (result.unit, result.throughput) == ("MQTh", result.measures["mqth"]["value"])
     assert result.measures["strict_mqth"]["value"] < result.throughput
-    assert {doubt["code"] for doubt in result.doubts} <= {"host-busy"}  # other tests may run beside it
+    assert {doubt["code"] for doubt in result.doubts} <= {"host-busy", "stolen-cpu"}  # the machine may do other work
     assert {histogram.name for histogram in runs[1].histograms.all()} >= {"latency", "GET_ACCESS_DATA"}
     assert runs[1].protocol.form["client"].startswith("pgbench 16")

@@ -96,7 +96,7 @@ def test_a_revision_that_is_refused_keeps_what_was_typed(engineer):
     ("typed", "field", "sentence"),
     [
         ({"scale": "0"}, "scale", "greater than or equal to 1"),
-        ({"scale": "2000001"}, "scale", "between 1 and 2,000,000"),
+        ({"scale": "2000001"}, "scale", "less than or equal to 2000000"),
         ({"scale": "1.5"}, "scale", "whole number"),
         ({"script": "custom"}, "script", "valid choice"),
         ({"query_mode": "fast"}, "query_mode", "valid choice"),
