@@ -5,7 +5,7 @@
                are the same share of both, it is the ratio of their MQTh. The two take turns level by level, and who
                goes first alternates. Limit: the lower end of the ratio's 95% interval is at least 0.98.
     costs      which of these costs what: a bare pgbench that sends the same statements with each by itself, and
-               pgbench's progress, which BenchHub does without.
+               pgbench's progress, which BenchHub does without; at the first of the levels. TPS, and pgbench's CPU time.
     shares     a minute on 4 clients: each transaction's share of success in its band.
     parse      lines of a log read per second on one core. numpy reads kept logs, where BenchHub is: limit 4 million,
                with memory flat: ten times the lines take at most 16 MiB more. awk reduces the log where it was
@@ -54,7 +54,7 @@ MOST_LOAD_S = 300  # of a million subscribers
 MOST_GROWTH_BYTES = 16 * 2**20
 PARSED_LINES = 1_000_000
 PARAMETERS = Parameters(subscribers=100_000)
-CLIENTS = 4  # of costs and variants
+CLIENTS = 4  # of variants
 SHORT_S = 1  # of the run after a load
 # What BenchHub passes for a fast load.
 FAST_EVERY = 10
@@ -74,7 +74,9 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", metavar="part", help="all but costs and load, unless named")
     parser.add_argument("--rounds", type=int, default=15, help="of ratio (45 s each), costs and variants")
     parser.add_argument("--duration", type=int, default=5, help="seconds of load of a turn")
-    parser.add_argument("--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio")
+    parser.add_argument(
+        "--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio; the first of costs"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000], help="subscribers of load")
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
     options = parser.parse_args()
@@ -237,7 +239,7 @@ def costs(bench: Tatp, options: argparse.Namespace) -> bool:
     told, sent = scripts(PARAMETERS, FAST_EVERY), untold()
 
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
-        return partial(bench.bare, CLIENTS, options.duration, sent, words)
+        return partial(bench.bare, options.levels[0], options.duration, sent, words)
 
     ready = ("-D", "tx=0", "-D", "reads=0")
     sides = {
@@ -249,8 +251,22 @@ def costs(bench: Tatp, options: argparse.Namespace) -> bool:
         "progress, -P 1": side(sent, "-P", "1"),
     }
     bench.load()
-    compare(bench, sides, options)
+    spent_us: dict[str, list[float]] = {name: [] for name in sides}
+    metered = {name: partial(_metered, side, options.duration, spent_us[name]) for name, side in sides.items()}
+    compare(bench, metered, options)
+    for name, values in spent_us.items():
+        print(f"{name:24} {statistics.median(values):8.2f} us of pgbench's CPU time for each transaction")
     return True
+
+
+def _metered(side: Callable[[], float], duration_s: int, spent_us: list[float]) -> float:
+    """TPS of the side; the CPU time of the program that it ran, for each transaction, is added to the list."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    tps = side()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    taken_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    spent_us.append(1e6 * taken_s / (tps * duration_s))
+    return tps
 
 
 def compare(bench: Tatp, sides: Mapping[str, Callable[[], float]], options: argparse.Namespace) -> None:

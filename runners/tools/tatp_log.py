@@ -14,9 +14,9 @@ keeps of the marks only those that the log has not reached. It also writes
     tatp.told    for each of them: its time, failed and succeeded writes of scripts 3, 5 and 6, then the reads, all in
                  the last line, and k where one in k of them was looked at
 
-pgbench is not asked for its progress, for which its first thread would arm a timer with each wait for the server: 2% of
-the throughput of one client. A line of the log says instead how many transactions its client had ended by when, and
-between two lines of a sampled log that many are taken as evenly spread.
+pgbench is not asked for its progress, for which its first thread would arm a timer with each wait for the server. A
+line of the log says instead how many transactions its client had ended by when, and between two lines of a sampled
+log these are taken as evenly spread.
 """
 
 from __future__ import annotations
