@@ -117,10 +117,11 @@ def users(request: HttpRequest) -> HttpResponse:
     listing = Listing(request.GET, rows, USER_COLUMNS, search=("username",), default="name")
     writers = rights.script_writers()
     for user in listing.page:
-        user.may_write_scripts = user.pk in writers  # type: ignore[attr-defined]  # the template reads it off the row
+        # Row by row, because the template has users and no look-up by key: a User has neither attribute by itself.
+        user.may_write_scripts = user.pk in writers  # type: ignore[attr-defined]  # see above
         names = {group.name for group in user.groups.all()}
         role = Role.ADMINISTRATOR if user.is_superuser else rights.highest(names)
-        user.role = role  # type: ignore[attr-defined]  # the template reads it off the row
+        user.role = role  # type: ignore[attr-defined]  # see above
     return render(request, "accounts/users.html", {"listing": listing})
 
 

@@ -104,8 +104,8 @@ class _PinnedTls(_Pinned):
 
 def _status(sock: socket.socket, until_s: float) -> int:
     """A receiver may be at work until it was heard to its end: of what follows the headers a little is read as well."""
-    # It asks its socket for a file, and for nothing else.
-    answer = http.client.HTTPResponse(_Answer(sock, until_s), method="POST")  # type: ignore[arg-type]
+    # Typed to take a socket, of which it asks for makefile() and nothing else: that is what _Answer has.
+    answer = http.client.HTTPResponse(_Answer(sock, until_s), method="POST")  # type: ignore[arg-type]  # see above
     answer.begin()
     with suppress(OSError, http.client.HTTPException):
         answer.read(1024)

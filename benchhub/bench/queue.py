@@ -280,7 +280,7 @@ def stop_failing() -> None:
 
 
 def _stop(experiment: Experiment) -> None:
-    count = experiment.failures  # type: ignore[attr-defined]  # tripped() counts them
+    count = experiment.failures  # type: ignore[attr-defined]  # tripped() annotates it, which no type tells
     reason = f"{count} run{'' if count == 1 else 's'} failed or lost, which is where its policy stops it."
     if experiment.failure_policy == Experiment.FailurePolicy.PAUSE:
         pause(experiment, reason)

@@ -370,5 +370,5 @@ def collected(planned, worker):
             future = loop.submit(steps.step(following))
             wait([future])
             return following, future
-        time.sleep(0.1)
+        time.sleep(0.1)  # a real load runs on the target: it is asked again until it has ended
     raise AssertionError("It did not end.")

@@ -21,7 +21,7 @@ MARK_CLIENT, MARK_TRANSACTION = 100, 10_000_000
 # Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
-# The most reads of which one is looked at, too.
+# Also the most reads for each one that is looked at: what it found is told no less often.
 TOLD_EVERY = 64
 
 BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:sub::text, 15, '0')"

@@ -79,6 +79,14 @@ def test_without_a_log_each_read_that_was_looked_at_stands_for_as_many_as_were_n
     assert found["executions_get_access_data"] == 10 * (6225 + 5997 + 8075 + 7357 + 9134 + 6156)
 
 
+def test_there_is_no_strict_rate_where_no_read_was_looked_at() -> None:
+    rows = [line.split() for line in (RECORDED / "tatp-16" / "tatp.told").read_text().splitlines()]
+    unseen = "".join(" ".join([*row[:7], "0", "0", *row[9:]]) + "\n" for row in rows)  # no access data asked for
+    found = values(parsed(tatp_told=unseen.encode()))
+    assert found["mqth"] == values(parsed())["mqth"]
+    assert found.keys().isdisjoint({"strict_mqth", "empty_reads", "success_get_access_data"})
+
+
 def test_progress_stands_in_a_file_of_its_own_where_pgbench_was_not_asked_for_it() -> None:
     lines = (RECORDED / "tatp-16" / "tatp.messages").read_bytes()
     assert values(parsed(tatp_messages=b"", tatp_progress=lines)) == values(parsed())
