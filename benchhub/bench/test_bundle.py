@@ -5,6 +5,7 @@ import subprocess
 import tarfile
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 from django.contrib.auth import get_user_model
 
@@ -105,9 +106,12 @@ def test_a_run_whose_plan_cannot_be_read_any_more_says_so(client, run):
 
 @pytest.fixture
 def sh(cluster16, tmp_path):
-    """Unpack a bundle for a real server, and call its scripts by name."""
+    """Unpack a bundle for a real server, in a database that holds nothing yet, and call its scripts by name."""
     server = urlsplit(cluster16.url)
-    there = {"PGHOST": server.hostname, "PGPORT": str(server.port), "PGUSER": server.username, "PGDATABASE": "benchhub"}
+    there = {"PGHOST": server.hostname, "PGPORT": str(server.port), "PGUSER": server.username, "PGDATABASE": "bundle"}
+    with psycopg.connect(cluster16.url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS bundle")
+        connection.execute("CREATE DATABASE bundle")
     (tmp_path / "pass").write_text(f"{server.hostname}:{server.port}:*:{server.username}:{cluster16.password}\n")
     (tmp_path / "pass").chmod(0o600)
     environment = {"PATH": os.environ["PATH"], "BIN": str(cluster16.bin_directory), "PGPASSFILE": f"{tmp_path}/pass"}
