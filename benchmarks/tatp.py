@@ -1,9 +1,12 @@
 """TATP under BenchHub: what it adds to the load, whether success shares lie in their bands, how fast logs are read.
 
-    ratio      throughput at 1, 2, 4 and 8 clients with everything BenchHub adds (outcomes told, log, telemetry, its
-               own processes) against a bare pgbench that sends the same statements. As refused writes
-               are the same share of both, it is the ratio of their MQTh. The two take turns level by level, and who
-               goes first alternates. Limit: the lower end of the ratio's 95% interval is at least 0.98.
+    ratio      throughput at 1, 2, 4 and 8 clients with everything BenchHub adds (log, telemetry, reads that are looked
+               at) against a plain pgbench with the same scripts, which tell the outcomes of writes: MQTh cannot be
+               known without. As refused writes are the same share of both, it is the ratio of their MQTh. Limit:
+               the lower end of its 95% interval is at least 0.98. A third side sends the same statements and tells
+               nothing, which shows what telling costs. All three share 30 s, in slices of a fraction of a second
+               (benchmarks/slices.py). With the load stops all else of the run on the target; BenchHub's servers
+               do not, and burden the three alike.
     costs      which of these costs what: a bare pgbench that sends the same statements with each by itself, and
                pgbench's progress, which BenchHub does without; at the first of the levels. TPS, and pgbench's CPU time.
     shares     a minute on 4 clients: each transaction's share of success in its band.
@@ -32,47 +35,48 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from io import BytesIO
-from math import exp, log
+from math import log
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import undisturbed
 from benchmarks.overhead import BenchHub, interval, servers
-from runners.tools import tatp_read
-from runners.tools.tatp_log import REDUCE_AWK
+from benchmarks.slices import Load, throughputs
+from benchmarks.tatp_logs import parse
 from runners.tools.tatp_parameters import TRANSACTIONS, Parameters
 from runners.tools.tatp_population import TABLES
 from runners.tools.tatp_scripts import SQL, Script, scripts
 
 LOWEST_RATIO = 0.98
-FEWEST_LINES_PER_S = 4_000_000
 MOST_LOAD_S = 300  # of a million subscribers
-# More for ten times the lines: what an allocator may keep of a few chunks.
-MOST_GROWTH_BYTES = 16 * 2**20
-PARSED_LINES = 1_000_000
 PARAMETERS = Parameters(subscribers=100_000)
 CLIENTS = 4  # of variants
 SHORT_S = 1  # of the run after a load
 # What BenchHub passes for a fast load.
 FAST_EVERY = 10
 LOGGED = ("-l", "--log-prefix={folder}/log", f"--sampling-rate={1 / FAST_EVERY}")
+READY = ("-D", "nx=0", "-D", "reads=0")
+OURS, TOLD, BARE = "BenchHub", "the same scripts", "scripts that tell nothing"
+# Of the sides of `ratio` together, which share the time; a word that only the pgbench of a run is given.
+SLICED_S = 30
+SCRIPT_OF_A_RUN = "--log-prefix=log/pgbench_log"
+LOOK_EVERY_S = 0.005
 AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
 SUMMARY = (
     r"tps = ([0-9.]+)",
     r"number of transactions actually processed: (\d+)",
     r"number of failed transactions: (\d+)",
 )
-TELLING = (r"\set tx ", r"\set told ")
+TELLING = (r"\set nx ", r"\set told ")
 
 
 def main() -> int:
     parts = {"ratio": ratio, "costs": costs, "shares": shares, "variants": variants, "load": load}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="part", help="all but costs and load, unless named")
-    parser.add_argument("--rounds", type=int, default=15, help="of ratio (45 s each), costs and variants")
+    parser.add_argument("--rounds", type=int, default=15, help="of ratio (150 s each), costs and variants")
     parser.add_argument("--duration", type=int, default=5, help="seconds of load of a turn")
     parser.add_argument(
         "--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio; the first of costs"
@@ -83,7 +87,7 @@ def main() -> int:
     named = options.parts or ["ratio", "shares", "parse", "variants"]
     is_good = True
     if "parse" in named:
-        is_good = parse(options)
+        is_good = parse(PARAMETERS.weighed, options.seed)
     if rest := [name for name in named if name != "parse"]:
         with servers() as demo:
             bench = Tatp(demo, options.duration)
@@ -98,6 +102,7 @@ class Tatp(BenchHub):
     def __init__(self, demo: Any, duration_s: int) -> None:
         super().__init__(demo, duration_s)
         self.folder = Path(tempfile.mkdtemp(prefix="tatp-"))
+        self.pool = ThreadPoolExecutor(1)
         os.environ.update(
             PGHOST=self.described["address"],
             PGPORT=str(self.instance["port"]),
@@ -164,18 +169,52 @@ class Tatp(BenchHub):
 
     def bare(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> float:
         """TPS of a bare pgbench: no log, nothing told, unless by the options and scripts."""
-        words = [f"{self.instance['bin_directory']}/pgbench", "-n", "-M", "prepared", "-T", str(duration_s)]
-        words += ["-c", str(clients), "-j", str(max(1, clients // 2))]
+        words = self.words(clients, duration_s, sent, self.folder)
         words += [option.format(folder=self.folder) for option in options]
-        for number, script in enumerate(sent):
-            path = self.folder / f"{number}.sql"
-            path.write_text(script.text)
-            words += ["-f", f"{path}@{script.weight}"]
         with (self.folder / "said").open("wb") as said:
             done = subprocess.run(words, stdout=subprocess.PIPE, stderr=said, text=True, check=True)
         for path in self.folder.glob("log.*"):
             path.unlink()
         return summed_up(done.stdout)
+
+    def words(self, clients: int, duration_s: int, sent: Sequence[Script], folder: Path) -> list[str]:
+        """The command of a pgbench that sends these scripts, which are written to the folder."""
+        words = [f"{self.instance['bin_directory']}/pgbench", "-n", "-M", "prepared", "-T", str(duration_s)]
+        words += ["-c", str(clients), "-j", str(max(1, clients // 2))]
+        for number, script in enumerate(sent):
+            path = folder / f"{number}.sql"
+            path.write_text(script.text)
+            words += ["-f", f"{path}@{script.weight}"]
+        return words
+
+    def started(self, clients: int) -> dict[str, Callable[[], Load]]:
+        """What starts the sides of `ratio`; BenchHub's run takes longest to begin and so comes first."""
+        return {
+            OURS: partial(self._started_run, clients),
+            TOLD: partial(self._started_bare, clients, writes_told(), self.folder / "told"),
+            BARE: partial(self._started_bare, clients, untold(), self.folder / "bare"),
+        }
+
+    def _started_run(self, clients: int) -> Load:
+        from benchhub.bench.models import Evidence
+
+        run = self.pool.submit(self.measured, clients, SLICED_S)
+
+        def summary() -> str:
+            return str(Evidence.objects.get(attempt__run=run.result(), name="out.log").text)
+
+        while not (pid := running(SCRIPT_OF_A_RUN)):
+            if run.done():
+                sys.exit(f"{run.result()} ended without a load.")
+            time.sleep(LOOK_EVERY_S)
+        return Load(pid, summary)
+
+    def _started_bare(self, clients: int, sent: Sequence[Script], folder: Path) -> Load:
+        folder.mkdir(exist_ok=True)
+        words = [*self.words(clients, SLICED_S, sent, folder), *READY]
+        with (folder / "said").open("wb") as said:
+            bare = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True, process_group=0)
+        return Load(bare.pid, lambda: bare.communicate()[0])
 
     def psql(self, sql: str) -> None:
         command = [f"{self.instance['bin_directory']}/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql]
@@ -184,10 +223,26 @@ class Tatp(BenchHub):
 
 def untold() -> list[Script]:
     """The scripts without what tells outcomes: they send the same statements."""
-    return [
-        Script("".join(f"{line}\n" for line in script.text.splitlines() if not line.startswith(TELLING)), weight)
-        for script, weight in zip(scripts(PARAMETERS, FAST_EVERY), PARAMETERS.weighed, strict=False)
-    ]
+    lines = [[line for line in script.text.splitlines() if not line.startswith(TELLING)] for script in writes_told()]
+    return [Script("\n".join([*text, ""]), weight) for text, weight in zip(lines, PARAMETERS.weighed, strict=True)]
+
+
+def writes_told() -> list[Script]:
+    """The scripts that tell outcomes of writes, as BenchHub's do; no read is looked at."""
+    plain = scripts(PARAMETERS, FAST_EVERY)[: len(TRANSACTIONS)]
+    return [Script(script.text, weight) for script, weight in zip(plain, PARAMETERS.weighed, strict=True)]
+
+
+def running(word: str) -> int | None:
+    """The process of a pgbench that was given this word."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:  # it has ended meanwhile
+            continue
+        if words[0].endswith("/pgbench") and word in words:
+            return int(folder.name)
+    return None
 
 
 def summed_up(stdout: str) -> float:
@@ -199,26 +254,32 @@ def summed_up(stdout: str) -> float:
 
 
 def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
-    sent = untold()
-    assert not any("debug" in script.text or ":tx" in script.text for script in sent)
     bench.load()
-    found: dict[int, list[float]] = {level: [] for level in options.levels}
+    bench.measured(max(options.levels), options.duration)  # how much is logged depends on what was seen before
+    order = random.Random(options.seed)
+    found: dict[int, list[dict[str, float]]] = {level: [] for level in options.levels}
     for number in range(options.rounds):
-        for place, level in enumerate(options.levels):
-            sides: dict[str, Callable[[], float]] = {
-                "bare": partial(bench.bare, level, options.duration, sent),
-                "ours": partial(bench.tps, level, options.duration),
-            }
-            rates = in_turn(bench, sides, number + place, f"{level} clients")
-            found[level].append(log(rates["ours"] / rates["bare"]))
-        told = ", ".join(f"{level}: {exp(values[-1]):.3f}" for level, values in found.items())
+        for level, rates in found.items():
+            bench.tidy()
+            rates.append(throughputs(bench.started(level), SLICED_S, order))
+        told = ", ".join(f"{level}: {rates[-1][OURS] / rates[-1][TOLD]:.3f}" for level, rates in found.items())
         print(f"round {number + 1}/{options.rounds}: {told}", flush=True)
-    for level, values in found.items():
-        print(f"throughput BenchHub / bare pgbench at {level} clients: {interval(values, options.seed)[0]}")
-    means = [statistics.mean(column) for column in zip(*found.values(), strict=True)]
-    text, low, _ = interval(means, options.seed)
-    print(f"over all levels: {text}, {len(means)} rounds (limit: from {LOWEST_RATIO})")
+    low = compared(found, OURS, TOLD, options)
+    compared(found, OURS, BARE, options)
+    compared(found, TOLD, BARE, options)
+    print(f"{options.rounds} rounds (limit: from {LOWEST_RATIO} for {OURS} / {TOLD}, over all levels)")
     return low >= LOWEST_RATIO
+
+
+def compared(found: Mapping[int, list[dict[str, float]]], over: str, under: str, options: argparse.Namespace) -> float:
+    """Print the ratio of throughputs of two sides, by level and over all; the lower end of the latter's interval."""
+    logs = {level: [log(rates[over] / rates[under]) for rates in rows] for level, rows in found.items()}
+    print(f"throughput {over} / {under}:")
+    for level, values in logs.items():
+        print(f"  {level} clients: {interval(values, options.seed)[0]}")
+    text, low, _ = interval([statistics.mean(row) for row in zip(*logs.values(), strict=True)], options.seed)
+    print(f"  over all levels: {text}")
+    return low
 
 
 def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, name: str) -> dict[str, float]:
@@ -241,13 +302,12 @@ def costs(bench: Tatp, options: argparse.Namespace) -> bool:
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
         return partial(bench.bare, options.levels[0], options.duration, sent, words)
 
-    ready = ("-D", "tx=0", "-D", "reads=0")
     sides = {
         "bare": side(sent),
         "bare again": side(sent),
         "sampled log": side(sent, *LOGGED),
-        "outcomes told": side(told, *ready),
-        "both": side(told, *ready, *LOGGED),
+        "outcomes told": side(told, *READY),
+        "both": side(told, *READY, *LOGGED),
         "progress, -P 1": side(sent, "-P", "1"),
     }
     bench.load()
@@ -291,66 +351,6 @@ def shares(bench: Tatp, options: argparse.Namespace) -> bool:
     doubts = [doubt["text"] for doubt in result.doubts if doubt["code"] == "success-share"]
     print("\n".join(doubts) or "all within their bands")
     return not doubts
-
-
-# --- reading logs ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Speed:
-    lines_per_s: float
-    grown_bytes: int
-
-
-def parse(options: argparse.Namespace) -> bool:
-    log_text, marks = made_log(PARSED_LINES, options.seed)
-    numpy_read(log_text[: log_text.index(b"\n") + 1], b"")  # numpy is imported before the clock starts
-    once = max((numpy_read(log_text, marks) for _ in range(3)), key=lambda speed: speed.lines_per_s)
-    tenfold = numpy_read(log_text, marks, times=10)
-    limit = f"limit: from {FEWEST_LINES_PER_S / 1e6:.0f}"
-    print(f"kept logs, read by numpy: {once.lines_per_s / 1e6:.2f} million lines/s of one core ({limit});", end=" ")
-    grown = f"peak memory + {tenfold.grown_bytes / 2**20:.0f} MiB (limit: to {MOST_GROWTH_BYTES / 2**20:.0f})"
-    print(f"ten times the lines: {tenfold.lines_per_s / 1e6:.2f}, {grown}")
-    awk = awk_read(log_text, marks) / 1e6
-    print(f"every log, reduced by awk on the driver after the run: {awk:.2f} million lines/s of one core (no limit)")
-    return once.lines_per_s >= FEWEST_LINES_PER_S and tenfold.grown_bytes <= MOST_GROWTH_BYTES
-
-
-def made_log(lines: int, seed: int) -> tuple[bytes, bytes]:
-    chance, log_lines, marks = random.Random(seed), [], []
-    chosen = chance.choices(range(7), PARAMETERS.weighed, k=lines)
-    for place, script in enumerate(chosen):
-        client, number = place % 8, place // 8 + 1
-        latency_us = int(chance.lognormvariate(5, 1))
-        log_lines.append(f"{client} {number} {latency_us} {script} {1_700_000_000 + place // 30_000} {place % 10**6}\n")
-        if script in (3, 5, 6):
-            marks.append(f"{client} {number} {script} {chance.randrange(2)}\n")
-    return "".join(log_lines).encode(), "".join(marks).encode()
-
-
-def numpy_read(log_text: bytes, marks: bytes, times: int = 1) -> Speed:
-    """What was read, and by how much the peak of this program's memory grew meanwhile."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begun = time.process_time()
-    streams = (chunk for _ in range(times) for chunk in tatp_read.chunks(BytesIO(log_text)))
-    found = tatp_read.reduce(streams, tatp_read.chunks(BytesIO(marks)), 1_700_000_001)
-    taken_s = time.process_time() - begun
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    return Speed(found.lines / taken_s, grown * 1024)
-
-
-def awk_read(log_text: bytes, marks: bytes) -> float:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "pgbench_log.1").write_bytes(log_text)
-        (folder / "marks").write_bytes(marks)
-        values = "marks=marks clients=8 threads=1 start=1700000000 warmup=0 every=1 progress=progress told=told reads="
-        values += f" transactions={PARSED_LINES} seconds=34 rows=34"
-        words = ["awk", *(word for value in values.split() for word in ("-v", value)), REDUCE_AWK]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*words, "pgbench_log.1"], cwd=folder, capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return PARSED_LINES / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 # --- how failures may be accepted -----------------------------------------------------------------------------

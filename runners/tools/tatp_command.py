@@ -174,7 +174,7 @@ def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
     words = [program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
     words += ["-T", str(seconds), "-l", "--log-prefix=log/pgbench_log"]
     words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
-    words += ["-D", "tx=0", "-D", "reads=0"]
+    words += ["-D", "nx=0", "-D", "reads=0"]
     for number, script in enumerate(scripts(parameters, reads_every(spec))):
         words += ["-f", f"script_{number}.sql@{script.weight}"]
     return words

@@ -1,6 +1,6 @@
 """The seven transactions: their SQL, and the pgbench scripts that send it.
 
-A script counts its client's transactions in :tx, as pgbench's log does, and tells outcomes with debug(), which is
+A script counts its client's transactions in :nx, as pgbench's log does, and tells outcomes with debug(), which is
 pgbench's only way to print a value without the server or a shell. Of the three transactions with accepted failures
 each execution is told; of the two reads that may find nothing, only counts, every 64th transaction or so. In a fast
 load most of these reads do not look whether a row came, which would take from the throughput: those that do are two
@@ -115,7 +115,8 @@ def _script(parameters: Parameters, number: int, name: str, told_every: int) -> 
         body = _read(SQL[name][0], *READS[name], told_every)
     else:
         body = WRITES[name](number, SQL[name]) if name in WRITES else [f"{statement};" for statement in SQL[name]]
-    return "\n".join(["\\set tx :tx + 1", *drawn, *body, ""])
+    # pgbench looks a variable up by halving its sorted names: this one, which all transactions use, is in the middle.
+    return "\n".join(["\\set nx :nx + 1", *drawn, *body, ""])
 
 
 def _expression(parameters: Parameters, variable: str) -> str:
@@ -133,7 +134,7 @@ def _read(statement: str, absent: str, asked: int, found: int, told_every: int) 
         f"\\set {absent} -1",
         f"{statement} \\aset",
         f"\\set reads :reads + case when :{absent} < 0 then {asked} else {asked + found} end",
-        f"\\if :tx % {told_every} = 0",
+        f"\\if :nx % {told_every} = 0",
         f"\\set told debug(:reads * 10 + {COUNTS})",
         "\\set reads 0",
         "\\endif",
@@ -149,7 +150,7 @@ def _accepting(*, with_s_id: bool) -> Body:
     def body(number: int, statements: tuple[str, ...]) -> list[str]:
         first, *between, last = [f"{statement};" for statement in statements]
         first = first.replace(";", " \\gset") if with_s_id else first
-        told = f":tx * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT} + {10 * number} + :ok"
+        told = f":nx * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT} + {10 * number} + :ok"
         ended = ["\\if :ok", "COMMIT;", "\\else", "ROLLBACK;", "\\endif", f"\\set told debug({told})"]
         return ["\\set ok 0", "BEGIN;", first, *between, last.replace(";", " \\aset"), *ended]
 

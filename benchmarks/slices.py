@@ -1,0 +1,81 @@
+"""Loads side by side, of which only one works at a time, for a fraction of a second each: their throughputs.
+
+The speed of a shared machine changes by several per cent within seconds, so that loads one after the other differ by
+as much. Here each is stopped (SIGSTOP, its whole process group) while another works, in an order that is drawn anew for
+each cycle: what changes more slowly than a cycle touches all of them alike. A load's transactions are those of all its
+slices; at its end pgbench's time is up while it is stopped, so that it only ends what it had begun.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SLICE_S = 0.15
+# Before the first load's time is up all are stopped, and go on when the last one's is, started this much later at most.
+BEFORE_THE_END_S, AFTER_THE_END_S = 0.4, 1.5
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Load:
+    """A pgbench that has been started with -T; `summary` waits for its end and returns what it printed."""
+
+    pid: int
+    summary: Callable[[], str]
+    working_s: float = 0.0
+    since_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """It works since it was started: field 22 of proc(5), in clock ticks since boot."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        self.since_s = int(fields[19]) / TICKS_PER_S
+        self.group = os.getpgid(self.pid)
+        if self.group == os.getpgid(0):
+            raise ValueError("A load needs a process group of its own.")
+
+    def stop(self) -> None:
+        os.killpg(self.group, signal.SIGSTOP)
+        self.working_s += _now_s() - self.since_s
+
+    def go_on(self) -> None:
+        os.killpg(self.group, signal.SIGCONT)
+        self.since_s = _now_s()
+
+    def tps(self) -> float:
+        """Transactions that ended, also those that failed, per second of its slices without those spent to connect."""
+        printed = self.summary()
+        connecting_ms = re.search(r"^initial connection time = ([0-9.]+) ms", printed, re.MULTILINE)
+        ended = re.findall(r"^number of (?:transactions actually processed|failed transactions): (\d+)", printed, re.M)
+        if not (connecting_ms and ended):
+            raise ValueError(f"This is no summary of pgbench:\n{printed}")
+        return sum(map(int, ended)) / (self.working_s - float(connecting_ms[1]) / 1000)
+
+
+def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random) -> dict[str, float]:
+    """TPS of loads that last `duration_s` together; they are started in the order given."""
+    loads: dict[str, Load] = {}
+    for name, start in starts.items():
+        loads[name] = start()
+        time.sleep(SLICE_S)
+        loads[name].stop()
+    begun_s = next(iter(loads.values())).since_s
+    while _now_s() + len(loads) * SLICE_S < begun_s + duration_s - BEFORE_THE_END_S:
+        for name in order.sample(list(loads), len(loads)):
+            loads[name].go_on()
+            time.sleep(SLICE_S)
+            loads[name].stop()
+    time.sleep(max(0.0, begun_s + duration_s + AFTER_THE_END_S - _now_s()))
+    for load in loads.values():
+        load.go_on()
+    return {name: load.tps() for name, load in loads.items()}
+
+
+def _now_s() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
