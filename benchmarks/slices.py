@@ -61,6 +61,18 @@ class Load:
 def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random) -> dict[str, float]:
     """TPS of loads that last `duration_s` together; they are started in the order given."""
     loads: dict[str, Load] = {}
+    try:
+        _share_out(loads, starts, duration_s, order)
+    finally:
+        for load in loads.values():
+            load.go_on()  # a stopped one would stay for ever
+    return {name: load.tps() for name, load in loads.items()}
+
+
+def _share_out(
+    loads: dict[str, Load], starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random
+) -> None:
+    """Start the loads, give out slices, and leave all stopped when the time of the last one is up."""
     for name, start in starts.items():
         loads[name] = start()
         time.sleep(SLICE_S)
@@ -72,9 +84,6 @@ def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, ord
             time.sleep(SLICE_S)
             loads[name].stop()
     time.sleep(max(0.0, begun_s + duration_s + AFTER_THE_END_S - _now_s()))
-    for load in loads.values():
-        load.go_on()
-    return {name: load.tps() for name, load in loads.items()}
 
 
 def _now_s() -> float:

@@ -1,12 +1,12 @@
 """TATP under BenchHub: what it adds to the load, whether success shares lie in their bands, how fast logs are read.
 
     ratio      throughput at 1, 2, 4 and 8 clients with everything BenchHub adds (log, telemetry, reads that are looked
-               at) against a plain pgbench with the same scripts, which tell the outcomes of writes: MQTh cannot be
-               known without. As refused writes are the same share of both, it is the ratio of their MQTh. Limit:
-               the lower end of its 95% interval is at least 0.98. A third side sends the same statements and tells
-               nothing, which shows what telling costs. All three share 30 s, in slices of a fraction of a second
-               (benchmarks/slices.py). With the load stops all else of the run on the target; BenchHub's servers
-               do not, and burden the three alike.
+               at) against a plain pgbench with the same scripts, which tell the outcome of each write: the response
+               times of TATP cannot be known without. As refused writes are the same share of both, it is the ratio
+               of their MQTh. Limit: the lower end of its 95% interval is at least 0.98. A third side sends the same
+               statements and tells nothing, which shows what telling costs. All three share 30 s, in slices of a
+               fraction of a second (benchmarks/slices.py). With the load stops all else of the run on the target;
+               BenchHub's servers do not, and burden the three alike.
     costs      which of these costs what: a bare pgbench that sends the same statements with each by itself, and
                pgbench's progress, which BenchHub does without; at the first of the levels. TPS, and pgbench's CPU time.
     shares     a minute on 4 clients: each transaction's share of success in its band.
@@ -159,13 +159,6 @@ class Tatp(BenchHub):
         if bad:
             sys.exit(f"{bad}: {bad.state}. {bad.reason}")
         return experiment.runs.select_related("result").get(kind=Run.Kind.MEASURE)
-
-    def tps(self, clients: int, duration_s: int) -> float:
-        """TPS of a run under BenchHub, as its pgbench sums it up: that of a bare one is computed the same way."""
-        from benchhub.bench.models import Evidence
-
-        run = self.measured(clients, duration_s)
-        return summed_up(Evidence.objects.get(attempt__run=run, name="out.log").text)
 
     def bare(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> float:
         """TPS of a bare pgbench: no log, nothing told, unless by the options and scripts."""
