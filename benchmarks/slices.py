@@ -75,15 +75,15 @@ def _share_out(
     """Start the loads, give out slices, and leave all stopped when the time of the last one is up."""
     for name, start in starts.items():
         loads[name] = start()
-        time.sleep(SLICE_S)
+        time.sleep(SLICE_S)  # its first slice, in which it connects
         loads[name].stop()
     begun_s = next(iter(loads.values())).since_s
     while _now_s() + len(loads) * SLICE_S < begun_s + duration_s - BEFORE_THE_END_S:
         for name in order.sample(list(loads), len(loads)):
             loads[name].go_on()
-            time.sleep(SLICE_S)
+            time.sleep(SLICE_S)  # the slice itself
             loads[name].stop()
-    time.sleep(max(0.0, begun_s + duration_s + AFTER_THE_END_S - _now_s()))
+    time.sleep(max(0.0, begun_s + duration_s + AFTER_THE_END_S - _now_s()))  # pgbench's own clocks run out meanwhile
 
 
 def _now_s() -> float:

@@ -199,7 +199,7 @@ class Tatp(BenchHub):
         while not (pid := running(SCRIPT_OF_A_RUN)):
             if run.done():
                 sys.exit(f"{run.result()} ended without a load.")
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(LOOK_EVERY_S)  # a run takes a second or two to reach its load
         return Load(pid, summary)
 
     def _started_bare(self, clients: int, sent: Sequence[Script], folder: Path) -> Load:
