@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from runners.tools.pgbench_output import read_summary
 
 SLICE_S = 0.15
 # Before the first load's time is up all are stopped, and go on when the last one's is, started this much later at most.
@@ -50,12 +53,17 @@ class Load:
 
     def tps(self) -> float:
         """Transactions that ended, also those that failed, per second of its slices without those spent to connect."""
-        printed = self.summary()
-        connecting_ms = re.search(r"^initial connection time = ([0-9.]+) ms", printed, re.MULTILINE)
-        ended = re.findall(r"^number of (?:transactions actually processed|failed transactions): (\d+)", printed, re.M)
-        if not (connecting_ms and ended):
-            raise ValueError(f"This is no summary of pgbench:\n{printed}")
-        return sum(map(int, ended)) / (self.working_s - float(connecting_ms[1]) / 1000)
+        value = summed_up(self.summary())
+        ended = value["transactions"] + value.get("failed_transactions", 0)
+        return ended / (self.working_s - value["initial_connection_time_ms"] / 1000)
+
+
+def summed_up(printed: str) -> dict[str, float]:
+    """The measures of pgbench's summary by name; ends the program where there is none."""
+    found = read_summary(printed, connect_each=False)
+    if found.missing:
+        sys.exit(f"{found.missing}\n{printed}")
+    return {name: measure.value for name, measure in found.measures.items()}
 
 
 def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random) -> dict[str, float]:
@@ -65,7 +73,8 @@ def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, ord
         _share_out(loads, starts, duration_s, order)
     finally:
         for load in loads.values():
-            load.go_on()  # a stopped one would stay for ever
+            with suppress(ProcessLookupError):  # one that broke has ended, which its summary will tell
+                load.go_on()  # a stopped one would stay for ever
     return {name: load.tps() for name, load in loads.items()}
 
 
