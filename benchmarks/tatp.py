@@ -56,12 +56,13 @@ SHORT_S = 1  # of the run after a load
 # What BenchHub passes where it expects 20,000 transactions a second.
 FAST_EVERY = 10
 LOGGED = ("-l", "--log-prefix={folder}/log", f"--sampling-rate={1 / FAST_EVERY}")
-READY = ("-D", "nx=0", "-D", "reads=0")
+READY = ("-D", "nx=0", "-D", "reads=0", "-D", "missed=0")
 OURS, TOLD, BARE = "BenchHub", "the same scripts", "scripts that tell nothing"
 # Of the sides of `ratio` together, which share the time; a word that only the pgbench of a run is given.
 SLICED_S = 30
 SCRIPT_OF_A_RUN = "--log-prefix=log/pgbench_log"
 LOOK_EVERY_S = 0.005
+WARM_S = 2
 AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
 TELLING = (r"\set nx ", r"\set told ")
 
@@ -70,7 +71,7 @@ def main() -> int:
     parts = {"ratio": ratio, "costs": costs, "shares": shares, "variants": variants, "load": load}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="part", help="all but costs and load, unless named")
-    parser.add_argument("--rounds", type=int, default=15, help="of ratio (150 s each), costs and variants")
+    parser.add_argument("--rounds", type=int, default=15, help="of ratio (160 s each), costs and variants")
     parser.add_argument("--duration", type=int, default=5, help="seconds of load of a turn")
     parser.add_argument(
         "--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio; the first of costs"
@@ -175,12 +176,15 @@ class Tatp(BenchHub):
             words += ["-f", f"{path}@{script.weight}"]
         return words
 
-    def started(self, clients: int) -> dict[str, Callable[[], Load]]:
+    def started(self, clients: int, order: random.Random) -> dict[str, Callable[[], Load]]:
         """What starts the sides of `ratio`; BenchHub's run takes longest to begin and so comes first."""
-        return {
-            OURS: partial(self._started_run, clients),
+        others = {
             TOLD: partial(self._started_bare, clients, writes_told(), self.folder / "told", READY),
             BARE: partial(self._started_bare, clients, untold(), self.folder / "bare"),
+        }
+        return {
+            OURS: partial(self._started_run, clients),
+            **{name: others[name] for name in order.sample([*others], 2)},
         }
 
     def _started_run(self, clients: int) -> Load:
@@ -210,14 +214,18 @@ class Tatp(BenchHub):
 
 
 def untold() -> list[Script]:
-    """The scripts without what tells outcomes: they send the same statements."""
-    lines = [[line for line in script.text.splitlines() if not line.startswith(TELLING)] for script in writes_told()]
+    """The scripts without what tells outcomes: they send the same statements, and ask for no time."""
+    lines = [[line for line in script.text.splitlines() if not line.startswith(TELLING)] for script in _sent()]
     return [Script("\n".join([*text, ""]), weight) for text, weight in zip(lines, PARAMETERS.weighed, strict=True)]
 
 
 def writes_told() -> list[Script]:
-    """The scripts that tell outcomes of writes, as BenchHub's do; no read is looked at."""
-    plain = scripts(PARAMETERS, FAST_EVERY)[: len(TRANSACTIONS)]
+    """The scripts that tell outcomes of writes, as BenchHub's do on one machine; no read is looked at."""
+    return _sent(by_moment=True)
+
+
+def _sent(*, by_moment: bool = False) -> list[Script]:
+    plain = scripts(PARAMETERS, FAST_EVERY, by_moment=by_moment)[: len(TRANSACTIONS)]
     return [Script(script.text, weight) for script, weight in zip(plain, PARAMETERS.weighed, strict=True)]
 
 
@@ -241,7 +249,8 @@ def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
     for number in range(options.rounds):
         for level, rates in found.items():
             bench.tidy()
-            rates.append(throughputs(bench.started(level), SLICED_S, order))
+            bench.bare(level, WARM_S, untold())  # the first load after a vacuum is slower
+            rates.append(throughputs(bench.started(level, order), SLICED_S, order))
         told = ", ".join(f"{level}: {rates[-1][OURS] / rates[-1][BARE]:.3f}" for level, rates in found.items())
         print(f"round {number + 1}/{options.rounds}: {told}", flush=True)
     low = compared(found, OURS, BARE, options)
@@ -277,7 +286,7 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
 
 
 def costs(bench: Tatp, options: argparse.Namespace) -> bool:
-    told, sent = scripts(PARAMETERS, FAST_EVERY), untold()
+    told, sent = scripts(PARAMETERS, FAST_EVERY, by_moment=True), untold()
 
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
         return partial(bench.bare, options.levels[0], options.duration, sent, words)

@@ -6,22 +6,24 @@ rolled back because a row was missing or there already) does not, neither in thr
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import zlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
-from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_expected, tatp_log, tatp_population, tatp_read
-from runners.tools.histogram import merge, percentile_us
+from runners.contract import Doubt, Measure, Outputs, RunResult, RunSpec, Series
+from runners.tools import (
+    pgbench_output,
+    tatp_command,
+    tatp_expected,
+    tatp_latencies,
+    tatp_log,
+    tatp_population,
+)
 from runners.tools.pgbench_log import Reduction
 from runners.tools.tatp_expected import Band, State
 from runners.tools.tatp_loaded import PARSER, failed, parse_load
-from runners.tools.tatp_log import ACCEPTING, REFUSED, Told
+from runners.tools.tatp_log import ACCEPTING, Told
 from runners.tools.tatp_parameters import (
     LONGEST_FORWARDING,
     TRANSACTIONS,
@@ -30,7 +32,6 @@ from runners.tools.tatp_parameters import (
     read,
 )
 
-PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 DESTINATION, ACCESS = 1, 2
 # Names of measures, before that of a type of transaction in small letters.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
@@ -194,19 +195,23 @@ def read_seconds(progress: str, told: str) -> list[Second]:
 def _succeeded(
     spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second], states: tuple[State, State]
 ) -> RunResult:
-    reduction, remarks = _latencies(spec, outputs)
-    histograms = _histograms(reduction, spec.log_sampling_rate)
+    reduction, remarks = tatp_latencies.read_log(spec, outputs)
+    histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate)
     counts = count(measured, reduction)
-    seen = {name: one.seen for name, one in counts.items()}
+    seen, shares = ({name: getattr(one, part) for name, one in counts.items()} for part in ("seen", "share"))
     bands = tatp_expected.bands(read(spec.parameters), *states, seen)
     return RunResult(
         outcome="succeeded",
         reason="",
         parser=PARSER,
-        measures={**rates(measured, counts), **_latency_measures(histograms), **_type_measures(counts, bands)},
+        measures={**rates(measured, counts), **tatp_latencies.measures_of(histograms), **_type_measures(counts, bands)},
         series=_series(spec, outputs, seconds, measured),
         histograms=histograms,
-        doubts=(*_share_doubts(counts, bands), *_state_doubts(spec, states), *_log_doubts(reduction)),
+        doubts=(
+            *_share_doubts(counts, bands),
+            *_state_doubts(spec, states),
+            *tatp_latencies.doubts_of(reduction, shares),
+        ),
         remarks=(RULE, *remarks, *_sampling_remarks(spec, measured), WHOLE_RUN, _churn_remark(spec, states)),
     )
 
@@ -241,7 +246,7 @@ def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, 
     GET_SUBSCRIBER_DATA and UPDATE_LOCATION succeed wherever there is the subscriber, which the run's states tell.
     """
     found: dict[str, Count] = {}
-    logged = logged_shares(reduction)
+    logged = tatp_latencies.logged_shares(reduction)
     ended = sum(second.transactions for second in measured)
     for number, name in enumerate(TRANSACTIONS):
         executions = logged[number] * ended if number in logged else None
@@ -256,18 +261,6 @@ def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, 
     return {name: one for name, one in found.items() if one.executions}
 
 
-def logged_shares(reduction: Reduction | None) -> dict[int, float]:
-    """Share of the log's lines by script, with those that were refused; empty without a log."""
-    if reduction is None or not reduction.transactions:
-        return {}
-    lines: Counter[int] = Counter()
-    for (script, _, _), number in reduction.bins.items():
-        lines[script] += number
-    for script in ACCEPTING:
-        lines[script] += reduction.kinds.get(f"{REFUSED}{script}", 0)
-    return {script: number / lines.total() for script, number in lines.items()}
-
-
 def _told_writes(measured: Sequence[Second]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
     return [second.told.refused for second in measured], [second.told.done for second in measured]
 
@@ -277,48 +270,6 @@ def _told_reads(measured: Sequence[Second], what: str, executions: float | None)
     asked, found = (sum(getattr(second.told, f"{what}_{end}") for second in measured) for end in ("asked", "found"))
     executions = asked * measured[0].told.every if executions is None else executions
     return Count(executions, executions * found / asked if asked else None, asked)
-
-
-def _latencies(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[str]]:
-    """What awk made of the log on the driver, or else what can be read from the log that was kept."""
-    try:
-        return pgbench_log.read_reduction(_text(outputs, tatp_command.LATENCY_FILE)), []
-    except (LookupError, ValueError) as error:
-        said = pgbench_output.text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
-        why = f"the log could not be reduced on the driver ({said[-1][:200] if said else error})"
-    try:
-        log, marks = (gzip.GzipFile(fileobj=io.BytesIO(outputs.files[name])) for name in ("log.gz", "marks.gz"))
-        measured_from = int(outputs.files["started_epoch"]) + spec.warmup_s
-        found = tatp_read.reduce(tatp_read.chunks(log), tatp_read.chunks(marks), measured_from)
-        return found, [f"Response times are from the kept log: {why}."]
-    except (KeyError, ValueError, OSError, EOFError, zlib.error):
-        return None, [f"No response times: {why}."]
-
-
-def _histograms(reduction: Reduction | None, sampling_rate: float) -> tuple[Histogram, ...]:
-    """ "latency" of all that count, then one by the name of each transaction."""
-    if reduction is None or not reduction.scripts:
-        return ()
-    each = [
-        replace(pgbench_log.script_histogram(reduction, script, sampling_rate), name=TRANSACTIONS[script])
-        for script in sorted(reduction.scripts)
-        if script < len(TRANSACTIONS)
-    ]
-    return (merge("latency", each), *each)
-
-
-def _latency_measures(histograms: Sequence[Histogram]) -> dict[str, Measure]:
-    if not histograms:
-        return {}
-    whole = histograms[0]
-    measures = {
-        "logged_transactions": Measure(float(whole.total), "transactions"),
-        "latency_average_ms": Measure(whole.sum_us / whole.total / 1000, "ms"),
-    }
-    for name, share in PERCENTILES.items():
-        if (latency_us := percentile_us(whole, share)) is not None:
-            measures[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
-    return measures
 
 
 def _type_measures(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> dict[str, Measure]:
@@ -371,14 +322,6 @@ def _state_doubts(spec: RunSpec, states: tuple[State, State]) -> list[Doubt]:
         return []
     found = " and ".join(f"{state.subscribers:,}" for state in states)
     return [Doubt("subscribers", f"{asked:,} subscribers were asked for; before and after the run there were {found}.")]
-
-
-def _log_doubts(reduction: Reduction | None) -> list[Doubt]:
-    unreadable = reduction.kinds.get(pgbench_log.UNREADABLE, 0) if reduction else 0
-    if not reduction or not unreadable:
-        return []
-    text = f"{unreadable:,} of the log's {reduction.lines:,} lines cannot be read, so percentiles may be incomplete."
-    return [Doubt("log-unreadable", text)]
 
 
 def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:

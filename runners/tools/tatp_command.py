@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from runners.contract import RunSpec
 from runners.tools import tatp_population as population
 from runners.tools.shell import program, psql, verified
-from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK
+from runners.tools.tatp_log import BY_MOMENT, BY_NUMBER, REDUCE_AWK, SPAN_AWK, SPLIT_AWK
 from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
 from runners.tools.tatp_scripts import TOLD_EVERY, scripts
 
@@ -30,6 +30,22 @@ all_ended() { rc=0; for pid in $pids; do wait "$pid" || rc=$?; done; pids=; retu
 DISTRIBUTIONS_FILE = "tatp.distributions"
 BEFORE_FILE, AFTER_FILE = "tatp.before", "tatp.after"
 MESSAGES_FILE, PROGRESS_FILE, TOLD_FILE, LATENCY_FILE = "tatp.messages", "tatp.progress", "tatp.told", "tatp.latency"
+# The name of the file of marks, which says by what they find transactions.
+MARKS_FILE = "marked_by"
+
+# The server shares the driver's clock if its process for this connection is one of the driver's own: its title, which
+# /proc shows, ends in the port of the connection's other end. Behind a tunnel, or in a container, it is not.
+SEES_BACKEND = """\
+sees_backend() {{
+[ "$({psql} -f - 2> /dev/null <<'END_OF_SQL'
+SELECT pg_backend_pid() AS pid, coalesce('(' || inet_client_port() || ')', '[local]') AS seen_from \\gset
+\\setenv BACKEND :pid
+\\setenv SEEN_FROM :seen_from
+\\! grep -c -a -F "$SEEN_FROM" "/proc/$BACKEND/cmdline" 2> /dev/null
+END_OF_SQL
+)" = 1 ]
+}}
+"""
 
 
 def load_command(spec: RunSpec) -> str:
@@ -159,7 +175,7 @@ live() {{
     done
 }}
 rc=0
-{_write_scripts(spec, parameters)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
+{_scripts_ready(spec, parameters)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
 live 8>&- 9>&- & teller=$!
 date +%s > started_epoch
 {" ".join(_run_words(spec, parameters))} > summary 2> {MESSAGES_FILE} || rc=$?
@@ -174,15 +190,32 @@ def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
     words = [program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
     words += ["-T", str(seconds), "-l", "--log-prefix=log/pgbench_log"]
     words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
-    words += ["-D", "nx=0", "-D", "reads=0"]
+    words += ["-D", "nx=0", "-D", "reads=0", "-D", "missed=0"]
     for number, script in enumerate(scripts(parameters, reads_every(spec))):
         words += ["-f", f"script_{number}.sql@{script.weight}"]
     return words
 
 
-def _write_scripts(spec: RunSpec, parameters: Parameters) -> str:
-    """Return lines that end in &&: a script that a full disk cut short must not be run."""
-    texts = [shlex.quote(script.text) for script in scripts(parameters, reads_every(spec))]
+def _scripts_ready(spec: RunSpec, parameters: Parameters) -> str:
+    """Return lines that end in &&: a script that a full disk cut short must not be run.
+
+    Where every transaction is logged nothing needs to be saved, and outcomes are found by number.
+    """
+    by_number = f"{_written(spec, parameters, by_moment=False)}echo {BY_NUMBER} > {MARKS_FILE} &&\n"
+    if spec.log_sampling_rate >= 1:
+        return by_number
+    return f"""\
+{SEES_BACKEND.format(psql=psql(spec))}if sees_backend; then
+{_written(spec, parameters, by_moment=True)}echo {BY_MOMENT} > {MARKS_FILE}
+else
+{by_number}:
+fi &&
+"""
+
+
+def _written(spec: RunSpec, parameters: Parameters, *, by_moment: bool) -> str:
+    made = scripts(parameters, reads_every(spec), by_moment=by_moment)
+    texts = [shlex.quote(script.text) for script in made]
     return "".join(f"printf '%s' {text} > script_{number}.sql &&\n" for number, text in enumerate(texts))
 
 
@@ -198,12 +231,13 @@ def reduce_command(spec: RunSpec) -> str:
     are none), tatp.after, and log.gz (or log.dropped, the bytes that were too many to keep).
     """
     parameters = check(spec)
-    split = f"awk -v marks=marks -v reads=reads {shlex.quote(SPLIT_AWK)}"
-    reduce = f"awk -v marks=marks -v clients={spec.clients} -v threads={spec.threads} -v warmup={spec.warmup_s}"
+    split = f'awk -v marks="$marks" -v reads=reads {shlex.quote(SPLIT_AWK)}'
+    reduce = f'awk -v marks="$marks" -v clients={spec.clients} -v threads={spec.threads} -v warmup={spec.warmup_s}'
     reduce += f" -v every={reads_every(spec)} -v progress=progress.part -v told=told.part"
     return f"""\
 {_state(spec, parameters)} > {AFTER_FILE}
 mv {MESSAGES_FILE} said
+marks=$(cat {MARKS_FILE})
 {split} said > {MESSAGES_FILE} 2> tatp.error
 tail -n 20 {MESSAGES_FILE} >&2
 logs=$(ls log/pgbench_log.* 2> /dev/null)
@@ -215,14 +249,14 @@ if [ -n "$logs" ]; then
         mv progress.part {PROGRESS_FILE}
         mv told.part {TOLD_FILE}
     fi
-    bytes=$(($(cat $logs marks | wc -c)))
-    if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat $logs | gzip > log.gz || ! gzip -c marks > marks.gz; then
-        rm -f log.gz marks.gz
+    bytes=$(($(cat $logs "$marks" | wc -c)))
+    if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat $logs | gzip > log.gz || ! gzip -c "$marks" > "$marks.gz"; then
+        rm -f log.gz "$marks.gz"
         echo "$bytes" > log.dropped
     fi
 fi
 [ -s tatp.error ] || rm -f tatp.error
-rm -rf log marks reads said summary latency.part progress.part told.part
+rm -rf log "$marks" {MARKS_FILE} reads said summary latency.part progress.part told.part
 """
 
 

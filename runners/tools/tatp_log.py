@@ -4,11 +4,14 @@ pgbench's threads write to stderr at the same time, each piece in one go: what w
 line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and writes
 
     marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1
+    moments      the same with the server's moment of a success in place of the transaction; of a refusal it is 0
     reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
 writes that were refused, which stand there as kinds: "kind refused-5 117". It reads both files side by side and
-keeps of the marks only those that the log has not reached. It also writes
+keeps of the marks only those that the log has not reached. By moments, a write of the log succeeded if one of its
+client's successes lies within it, and was refused if not; a refusal's second is that of the client's success before it,
+and those after its last success are estimated. It also writes
 
     progress     a line for each second, as pgbench's -P would print it
     tatp.told    for each of them: its time, failed and succeeded writes of scripts 3, 5 and 6, then the reads, all in
@@ -21,30 +24,45 @@ log these are taken as evenly spread.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runners.tools.pgbench_log import COUNT_AWK, COUNT_LINE_AWK
+from runners.tools.tatp_scripts import MOMENTS_PER_S, PERIOD_S
 
 ACCEPTING = (3, 5, 6)
 # Scripts of the reads that look whether there was a row, where the others do not, by the transaction that they are.
 LOOKED_AT = {7: 1, 8: 2}
 REFUSED = "refused-"
+# Names of the file of marks, which say by what it finds transactions.
+BY_NUMBER, BY_MOMENT = "marks", "moments"
 
 # Marks have more digits than binary64, in which awk computes: they are taken apart as text.
 SPLIT_AWK = """\
-function tell(value) {
+function counts(value, size) {
+    found += substr(value, size - 4, 4)
+    asked += substr(value, size - 8, 4)
+    access_found += substr(value, size - 12, 4)
+    access_asked += substr(value, 1, size - 13)
+}
+function failed(client, script, number) {
+    while (number-- > 0) print client, 0, script, 0 > marks
+}
+function tell(value,    size, client) {
     value = "00000000000000000" value
     size = length(value)
-    if (substr(value, size) == "2") {
-        found += substr(value, size - 4, 4)
-        asked += substr(value, size - 8, 4)
-        access_found += substr(value, size - 12, 4)
-        access_asked += substr(value, 1, size - 13)
-        return
+    if (substr(value, size) == "2") { counts(value, size); return }
+    client = substr(value, size - 6, 5) + 0
+    place = substr(value, 1, size - 7)
+    if (marks ~ /moments$/) {
+        failed(client, 3, substr(value, size - 7, 1))
+        failed(client, 5, substr(value, size - 8, 1))
+        failed(client, 6, substr(value, size - 9, 1))
+        if (substr(value, size) == "0") return
+        place = substr(value, 1, size - 10)
     }
-    printf "%.0f %.0f %s %s\\n", substr(value, size - 6, 5), substr(value, 1, size - 7), \\
-        substr(value, size - 1, 1), substr(value, size) > marks
+    printf "%d %.0f %s %s\\n", client, place, substr(value, size - 1, 1), substr(value, size) > marks
 }
 BEGIN { printf "" > marks }
 {
@@ -79,30 +97,50 @@ END {
 
 # The log is sampled, so a client's share of a second ends between two of its lines; `rows` seconds from `start` on.
 REDUCE_AWK = (
+    f"""\
+BEGIN {{
+    by_moment = marks ~ /{BY_MOMENT}$/
+    period = {PERIOD_S}
+    begun = start - int(start / period) * period
+}}
+# Seconds from `start` on, which itself is known to milliseconds only. It is less than a period after its client's last.
+function moment_of(told, last,    at) {{
+    at = (told - 1) / {MOMENTS_PER_S} - begun
+    return at < last - 1 ? at + period * int((last - 1 - at) / period + 1) : at
+}}
+"""
     """\
-function read_marks(client, number,    line, part) {
-    while (known[client] < number && (getline line < marks) > 0) {
+function read_marks(client, until,    line, part, who, last) {
+    while (known[client] + 0 < until && (getline line < marks) > 0) {
         split(line, part, " ")
-        if (part[1] < lowest || part[1] >= beyond) continue
-        known[part[1]] = part[2] + 0
-        outcome[part[1], part[2] + 0] = part[3] part[4]
-        queue[part[1], length_of[part[1]]++] = part[2] + 0
+        who = part[1]
+        if (who < lowest || who >= beyond) continue
+        if (part[2] > 0) known[who] = by_moment ? moment_of(part[2], known[who] + 0) : part[2] + 0
+        last = length_of[who]++
+        place[who, last] = known[who] == "" ? -1 : known[who]
+        outcome[who, last] = part[3] part[4]
     }
 }
-function settle(client, row, number,    at, first) {
+# The outcome of the first mark from `low` on, if it is at `high` at most.
+function told_between(client, low, high,    at) {
+    at = seen[client] > reached[client] ? seen[client] : reached[client] + 0
+    while (at < length_of[client] && place[client, at] < low) at++
+    seen[client] = at
+    return at < length_of[client] && place[client, at] <= high ? outcome[client, at] : ""
+}
+function settle(client, row, number, until,    at) {
     if (number > counted[client]) { ended[row] += number - counted[client]; counted[client] = number }
-    for (at = reached[client] + 0; at < length_of[client]; at++) {
-        first = queue[client, at]
-        if (first > number) break
-        told_of[row, outcome[client, first]]++
-        delete outcome[client, first]; delete queue[client, at]
+    for (at = reached[client] + 0; at < length_of[client] && place[client, at] <= until; at++) {
+        told_of[row, outcome[client, at]]++
+        delete outcome[client, at]; delete place[client, at]
     }
     reached[client] = at
 }
-function reach(client, number, at,    edge, since) {
+function reach(client, number, at,    edge, since, then) {
     since = client in time ? time[client] : start
     while (over[client] + 1 < rows && (edge = start + over[client] + 1) < at) {
-        settle(client, ++over[client], int(before[client] + (number - before[client]) * (edge - since) / (at - since)))
+        then = int(before[client] + (number - before[client]) * (edge - since) / (at - since))
+        settle(client, ++over[client], then, by_moment ? edge - start : then)
     }
     before[client] = number
     time[client] = at
@@ -118,9 +156,18 @@ function begin_thread(number,    thread) {
 }
 function end_thread(    client) {
     read_marks("none", 1)
-    for (client in known) settle(client, rows, known[client])
+    for (client in length_of) settle(client, rows, 0, 2 ^ 53)
     close(marks)
-    split("", known); split("", queue); split("", length_of); split("", reached); split("", outcome)
+    split("", known); split("", place); split("", length_of); split("", reached); split("", seen); split("", outcome)
+}
+# Failures that no success of their client followed were not told: for each client as many as between two successes.
+function add_untold(    row, script, done, failed) {
+    for (row = 1; row <= rows; row++) for (script = 3; script <= 6; script++) {
+        done += told_of[row, script "1"]
+        failed[script] += told_of[row, script "0"]
+    }
+    if (!done) return
+    for (script in failed) told_of[rows, script "0"] += int(clients * failed[script] / done + 0.5)
 }
 FNR == 1 {
     if (NR > 1) end_thread()
@@ -130,10 +177,14 @@ FNR == 1 {
 """
     + COUNT_AWK
     + """\
+{ is_refused = 0 }
 $1 $2 $6 !~ /[^0-9]/ && $1 + 0 < clients {
-    read_marks($1, $2 + 0)
-    is_refused = ($1, $2 + 0) in outcome && outcome[$1, $2 + 0] ~ /0$/
     moment = $5 + $6 / 1000000
+    read_marks($1, by_moment ? moment - start : $2 + 0)
+    if ($4 == 3 || $4 == 5 || $4 == 6) {
+        if (by_moment) is_refused = told_between($1, moment - start - $3 / 1000000, moment - start) !~ /1$/
+        else is_refused = told_between($1, $2 + 0, $2 + 0) ~ /0$/
+    }
     reach($1, $2 + 0, moment)
     row = int(moment - start) + 1
     if (row < 1) row = 1
@@ -141,7 +192,7 @@ $1 $2 $6 !~ /[^0-9]/ && $1 + 0 < clients {
     if ($3 ~ /^[0-9]+$/) { lines_of[row]++; us_of[row] += $3; squares_of[row] += $3 * $3 }
 }
 moment < start + warmup { next }
-($4 == 3 || $4 == 5 || $4 == 6) && is_refused { kinds["refused-" $4]++; next }
+is_refused { kinds["refused-" $4]++; next }
 """
     + "".join(f"$4 == {looked} {{ $4 = {script} }}\n" for looked, script in LOOKED_AT.items())
     + COUNT_LINE_AWK
@@ -149,6 +200,7 @@ moment < start + warmup { next }
 END {
     if (NR) end_thread()
     for (thread = 0; thread < threads; thread++) if (!(thread in is_read)) { begin_thread(thread); end_thread() }
+    if (by_moment) add_untold()
     for (row = 1; row < rows; row++) before_last += ended[row]
     ended[rows] = transactions - before_last
     for (row = 1; row <= rows; row++) {
@@ -195,3 +247,8 @@ def read_told(text: str) -> Iterator[Told]:
         at_s, *counts = line.split()
         f3, d3, f5, d5, f6, d6, *reads = (int(count) for count in counts)
         yield Told(float(at_s), (f3, f5, f6), (d3, d5, d6), *reads)
+
+
+def is_sample(found: int, of: int, share: float) -> bool:
+    """Whether this number may be a random sample's: within 5 deviations, and 1% for seconds that are cut otherwise."""
+    return abs(found - share * of) <= 5 * math.sqrt(of * share * (1 - share)) + 0.01 * of + 1

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from gzip import GzipFile
 from typing import IO, TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from runners.tools import histogram
 from runners.tools.pgbench_log import UNREADABLE, Reduction, ScriptTotals
 from runners.tools.tatp_log import ACCEPTING, LOOKED_AT, REFUSED
 from runners.tools.tatp_parameters import TRANSACTIONS
+from runners.tools.tatp_scripts import MOMENTS_PER_S, PERIOD_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,13 +30,14 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 2 << 20
 LINE = re.compile(rb"(?:\d{1,15} ){5}\d{1,15}")
 COLUMNS, MARK_COLUMNS = 6, 4
-CLIENT, NUMBER, LATENCY, SCRIPT, EPOCH = range(5)
+CLIENT, NUMBER, LATENCY, SCRIPT, EPOCH, AND_US = range(6)
 OUTCOME = 3
 NEWLINE, SPACE, ZERO, NINE = b"\n 09"
 # Latencies below this are counted by their value at once; the few others one by one.
 DENSE_US = 1 << 16
-# Room for a transaction's number beside its client's in one integer.
+# Room for a transaction's number, or its moment, beside its client's in one integer.
 NUMBER_BITS = 40
+MOMENT_US, PERIOD = 10**6 // MOMENTS_PER_S, MOMENTS_PER_S * PERIOD_S
 
 
 def chunks(stream: IO[bytes] | GzipFile, size: int = CHUNK_BYTES) -> Iterator[bytes]:
@@ -51,32 +54,61 @@ def chunks(stream: IO[bytes] | GzipFile, size: int = CHUNK_BYTES) -> Iterator[by
         yield rest
 
 
-def reduce(log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0) -> Reduction:
+def reduce(
+    log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0, *, by_moment: bool = False
+) -> Reduction:
     """Return the reduction of a log without what ended before that time, and without refused writes.
 
-    `log` and `marks` are chunks of whole lines. The times of the log are not kept.
+    `log` and `marks` are chunks of whole lines; `by_moment`: the latter are moments. The times of the log are not kept.
     """
-    counts = _Counts(_refused(marks), from_epoch_s)
+    refused = partial(_by_moment, _keys(marks, 1)) if by_moment else partial(_by_number, _keys(marks, 0))
+    counts = _Counts(refused, from_epoch_s)
     for chunk in log:
         counts.add(chunk)
     return counts.reduction()
 
 
-def _refused(marks: Iterable[bytes]) -> Integers:
-    """Keys, in rising order, of the refused ones among lines "client transaction script outcome"."""
+def _keys(marks: Iterable[bytes], outcome: int) -> Integers:
+    """Those with this outcome among lines "client transaction script outcome", in rising order, and one above all."""
     import numpy as np
 
-    found = [np.empty(0, np.int64)]
+    found = [np.array([np.iinfo(np.int64).max])]
     for chunk in marks:
         if table := _Table.of(chunk, MARK_COLUMNS):
-            rows = np.flatnonzero(table.column(OUTCOME) == 0)
-            found.append((table.column(CLIENT, rows) << NUMBER_BITS) | table.column(NUMBER, rows))
+            rows = np.flatnonzero(table.column(OUTCOME) == outcome)
+            found.append(_key(table.column(CLIENT, rows), table.column(NUMBER, rows)))
     return np.sort(np.concatenate(found))
+
+
+def _key(client: Integers, place: Integers) -> Integers:
+    return (client << NUMBER_BITS) | place
+
+
+def _by_number(refused: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
+    """Which of these rows of a log are refused: those whose number is."""
+    keys = _key(table.column(CLIENT, rows), table.column(NUMBER, rows))
+    return _between(refused, keys, keys)
+
+
+def _by_moment(done: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
+    """Those that no success lies within. Moments begin anew every period: a write at its end counts as refused."""
+    end_us = table.column(EPOCH, rows) * 10**6 + table.column(AND_US, rows)
+    first, last = (us // MOMENT_US % PERIOD + 1 for us in (end_us - table.column(LATENCY, rows), end_us))
+    client = table.column(CLIENT, rows)
+    return ~_between(done, _key(client, first), _key(client, last))
+
+
+def _between(known: Integers, low: Integers, high: Integers) -> NDArray[np.bool_]:
+    """Where one of the known ones, which rise, is from `low` to `high`."""
+    import numpy as np
+
+    found: NDArray[np.bool_] = known[np.searchsorted(known, low)] <= high
+    return found
 
 
 @dataclass
 class _Counts:
-    refused: Integers
+    refused: Callable[[_Table, Integers], NDArray[np.bool_]]
     from_epoch_s: int
     lines: int = 0
     dense: Integers | None = None
@@ -117,10 +149,7 @@ class _Counts:
 
         found = np.zeros(table.lines, np.bool_)
         rows = np.flatnonzero(((script == 3) | (script == 5) | (script == 6)) & kept)
-        keys = (table.column(CLIENT, rows) << NUMBER_BITS) | table.column(NUMBER, rows)
-        at = np.searchsorted(self.refused, keys)
-        known = np.append(self.refused, -1)
-        found[rows[known[at] == keys]] = True
+        found[rows[self.refused(table, rows)]] = True
         for number in ACCEPTING:
             self.kinds[f"{REFUSED}{number}"] += int(np.count_nonzero(found & (script == number)))
         return found

@@ -1,15 +1,19 @@
 """The seven transactions: their SQL, and the pgbench scripts that send it.
 
-A script counts its client's transactions in :nx, as pgbench's log does, and tells outcomes with debug(), which is
-pgbench's only way to print a value without the server or a shell. Of the three transactions with accepted failures
-each execution is told; of the two reads that may find nothing, only counts, every 64th transaction or so. In a fast
-load most of these reads do not look whether a row came, which would take from the throughput: those that do are two
-scripts of their own. `tatp_log` reads both.
+A script tells outcomes with debug(), which is pgbench's only way to print a value without the server or a shell. Of
+the three transactions with accepted failures each execution is told; of the two reads that may find nothing, only
+counts, every 64th or so. In a fast load most of these reads do not look whether a row came, which would take from the
+throughput: those that do are two scripts of their own. `tatp_log` reads both.
+
+What is told is found in pgbench's log by its transaction: each script then counts its client's transactions in :nx, as
+the log does. Where server and driver share a clock, the server's time at a success finds it as well, nothing is
+counted, and failures are told with the next success, as a mark takes some 3 us of CPU time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,9 +22,16 @@ from runners.tools.tatp_population import SUBSCRIBER_COLUMNS
 
 # Decimal digits of a mark, from the right: outcome (0 failed, 1 succeeded), script, client (5), transaction.
 MARK_CLIENT, MARK_TRANSACTION = 100, 10_000_000
+# By moment these follow the client: how many of each script failed since the client's mark before (3), which have no
+# marks of their own, and the moment of a success: 1 and the units of 10 us since 1970, without whole periods.
+MARK_FAILED, MARK_MOMENT = {3: 10_000_000, 5: 100_000_000, 6: 1_000_000_000}, 10_000_000_000
+MOST_FAILED = 9
+MOMENTS_PER_S, PERIOD_S = 10**5, 9_000
+NOW_SQL = f"(date_part('epoch', clock_timestamp()) * {MOMENTS_PER_S})::bigint % {MOMENTS_PER_S * PERIOD_S} + 1"
 # Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
+MOST_COUNTED = 10**4
 # Also the most reads for each one that is looked at: what it found is told no less often.
 TOLD_EVERY = 64
 
@@ -93,30 +104,35 @@ class Script(NamedTuple):
     weight: int
 
 
-def scripts(parameters: Parameters, reads_every: int = 1) -> tuple[Script, ...]:
+def scripts(parameters: Parameters, reads_every: int = 1, *, by_moment: bool = False) -> tuple[Script, ...]:
     """Return the scripts in the order of TRANSACTIONS.
 
     Where only one in `reads_every` of the reads that may find nothing is looked at, these follow: `tatp_log.LOOKED_AT`.
+    `by_moment`: marks have the moment in place of the transaction's number.
     """
+    script = partial(_script, parameters, by_moment)
     plain, looked_at = [], []
     for number, (name, weight) in enumerate(zip(TRANSACTIONS, parameters.weighed, strict=True)):
         if name in READS and reads_every > 1:
-            plain.append(Script(_script(parameters, number, name, 0), weight * (reads_every - 1)))
-            looked_at.append(Script(_script(parameters, number, name, TOLD_EVERY // reads_every), weight))
+            plain.append(Script(script(number, name, 0), weight * (reads_every - 1)))
+            looked_at.append(Script(script(number, name, TOLD_EVERY // reads_every), weight))
         else:
-            plain.append(Script(_script(parameters, number, name, TOLD_EVERY), weight * reads_every))
+            plain.append(Script(script(number, name, TOLD_EVERY), weight * reads_every))
     return (*plain, *looked_at)
 
 
-def _script(parameters: Parameters, number: int, name: str, told_every: int) -> str:
-    """What a read has found is told every so many transactions; 0: it does not look."""
+def _script(parameters: Parameters, by_moment: bool, number: int, name: str, told_every: int) -> str:
+    """What reads have found is told when so many of a kind were looked at; 0: this one does not look."""
+    # pgbench looks a variable up by halving its sorted names: this one, which all transactions use, is in the middle.
+    counted = [] if by_moment else ["\\set nx :nx + 1"]
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
     if name in READS and told_every:
         body = _read(SQL[name][0], *READS[name], told_every)
+    elif name in WRITES:
+        body = _accepting(number, SQL[name], by_moment)
     else:
-        body = WRITES[name](number, SQL[name]) if name in WRITES else [f"{statement};" for statement in SQL[name]]
-    # pgbench looks a variable up by halving its sorted names: this one, which all transactions use, is in the middle.
-    return "\n".join(["\\set nx :nx + 1", *drawn, *body, ""])
+        body = [f"{statement};" for statement in SQL[name]]
+    return "\n".join([*counted, *drawn, *body, ""])
 
 
 def _expression(parameters: Parameters, variable: str) -> str:
@@ -134,27 +150,44 @@ def _read(statement: str, absent: str, asked: int, found: int, told_every: int) 
         f"\\set {absent} -1",
         f"{statement} \\aset",
         f"\\set reads :reads + case when :{absent} < 0 then {asked} else {asked + found} end",
-        f"\\if :nx % {told_every} = 0",
+        f"\\if :reads % {asked * MOST_COUNTED} >= {asked * told_every}",
         f"\\set told debug(:reads * 10 + {COUNTS})",
         "\\set reads 0",
         "\\endif",
     ]
 
 
-Body = Callable[[int, tuple[str, ...]], list[str]]
+def _accepting(number: int, statements: tuple[str, ...], by_moment: bool) -> list[str]:
+    """A write whose last statement may do nothing, which rolls it back. A first one that is a SELECT gives :s_id."""
+    first, *between, last = [f"{statement};" for statement in statements]
+    if by_moment:
+        last = last.replace("RETURNING 1", f"RETURNING {NOW_SQL}")
+    done, failed = _told_by_moment(number) if by_moment else _told_by_number(number)
+    return [
+        "\\set ok 0",
+        "BEGIN;",
+        first.replace(";", " \\gset") if first.startswith("SELECT") else first,
+        *between,
+        last.replace(";", " \\aset"),
+        *("\\if :ok", "COMMIT;", *done, "\\else", "ROLLBACK;", *failed, "\\endif"),
+    ]
 
 
-def _accepting(*, with_s_id: bool) -> Body:
-    """A write whose last statement may do nothing, which rolls it back. With `with_s_id` the first gives :s_id."""
+def _told_by_number(number: int) -> list[list[str]]:
+    """What tells a success, and what tells a failure."""
+    mark = f":nx * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT} + {{}}"
+    return [[f"\\set told debug({mark.format(10 * number + outcome)})"] for outcome in (1, 0)]
 
-    def body(number: int, statements: tuple[str, ...]) -> list[str]:
-        first, *between, last = [f"{statement};" for statement in statements]
-        first = first.replace(";", " \\gset") if with_s_id else first
-        told = f":nx * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT} + {10 * number} + :ok"
-        ended = ["\\if :ok", "COMMIT;", "\\else", "ROLLBACK;", "\\endif", f"\\set told debug({told})"]
-        return ["\\set ok 0", "BEGIN;", first, *between, last.replace(";", " \\aset"), *ended]
 
-    return body
+def _told_by_moment(number: int) -> list[list[str]]:
+    """Failures are counted, and told with the next success of any script, or where there is no room for more."""
+    told = [f":missed + :client_id * {MARK_CLIENT} + {10 * number + outcome})" for outcome in (1, 0)]
+    one = MARK_FAILED[number]
+    is_full = f"\\if :missed / {one} % {MOST_FAILED + 1} = {MOST_FAILED}"
+    return [
+        [f"\\set told debug(:ok * {MARK_MOMENT} + {told[0]}", "\\set missed 0"],
+        [f"\\set missed :missed + {one}", is_full, f"\\set told debug({told[1]}", "\\set missed 0", "\\endif"],
+    ]
 
 
 # By read that may find nothing: a column of its rows, and what one asked and one found add to :reads.
@@ -164,10 +197,4 @@ READS: Mapping[str, tuple[str, int, int]] = MappingProxyType(
         "GET_ACCESS_DATA": ("data1", ACCESS_ASKED, ACCESS_FOUND),
     }
 )
-WRITES: Mapping[str, Body] = MappingProxyType(
-    {
-        "UPDATE_SUBSCRIBER_DATA": _accepting(with_s_id=False),
-        "INSERT_CALL_FORWARDING": _accepting(with_s_id=True),
-        "DELETE_CALL_FORWARDING": _accepting(with_s_id=True),
-    }
-)
+WRITES = frozenset({"UPDATE_SUBSCRIBER_DATA", "INSERT_CALL_FORWARDING", "DELETE_CALL_FORWARDING"})

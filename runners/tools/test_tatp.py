@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
@@ -150,8 +151,8 @@ def test_a_sound_run_says_its_rule_and_leaves_no_doubt() -> None:
 def test_a_share_outside_its_band_is_a_doubt_with_the_reason() -> None:
     """Twice as many deletes refused: the forwardings are not there."""
     told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("251 125", "2510 12")
-    [doubt] = parsed(tatp_told=told.encode()).doubts
-    assert doubt.code == "success-share"
+    [doubt, of_the_log] = parsed(tatp_told=told.encode()).doubts
+    assert (doubt.code, of_the_log.code) == ("success-share", "log-outcomes")
     assert "DELETE_CALL_FORWARDING succeeded" in doubt.text and "must" in doubt.text
 
 
@@ -227,3 +228,21 @@ def test_a_log_that_was_kept_is_read_where_awk_could_not() -> None:
         ("INSERT_CALL_FORWARDING", 200),
     ]
     assert any("from the kept log" in remark and "no memory" in remark for remark in result.remarks)
+
+
+def test_a_kept_log_with_moments_is_read_by_them() -> None:
+    """A success 0.1 ms before the end of the first insert, and none within the second."""
+    outputs = recorded(tatp_latency=b"", tatp_error=b"awk: no memory\n")
+    log = b"0 3 200 5 1795278655 500000\n0 4 800 5 1795278655 600000\n"
+    moment = (1_795_278_655 * 10**5 + 49_990) % (9_000 * 10**5) + 1
+    kept = {"log.gz": gzip.compress(log), "moments.gz": gzip.compress(f"0 {moment} 5 1\n0 0 5 0\n".encode())}
+    result = TATP.parse(SPEC, replace(outputs, files={**outputs.files, **kept}))
+    assert [(one.name, one.sum_us) for one in result.histograms] == [("latency", 200), ("INSERT_CALL_FORWARDING", 200)]
+
+
+def test_outcomes_that_are_found_at_other_transactions_than_theirs_are_a_doubt() -> None:
+    """No refused insert in the log, where two of three were told to be refused."""
+    latency = re.sub(rb"(?m)^kind refused-5 \d+$", b"kind refused-5 0", recorded().files["tatp.latency"])
+    [doubt] = parsed(tatp_latency=latency).doubts
+    assert doubt.code == "log-outcomes"
+    assert "INSERT_CALL_FORWARDING seem to have succeeded, where 3" in doubt.text

@@ -5,22 +5,23 @@ from __future__ import annotations
 import io
 import random
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from runners.tools import tatp_read
-from runners.tools.pgbench_log import read_reduction
-from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, read_told
+from runners.tools.pgbench_log import Reduction, read_reduction
+from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, is_sample, read_told
 
 
-def split(folder: Path, text: str) -> tuple[str, str, str]:
+def split(folder: Path, text: str, marks: str = "marks") -> tuple[str, str, str]:
     """(messages, marks, reads)"""
     (folder / "said").write_text(text)
-    command = ["awk", "-v", "marks=marks", "-v", "reads=reads", SPLIT_AWK, "said"]
+    command = ["awk", "-v", f"marks={marks}", "-v", "reads=reads", SPLIT_AWK, "said"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    return done.stdout, (folder / "marks").read_text(), (folder / "reads").read_text()
+    return done.stdout, (folder / marks).read_text(), (folder / "reads").read_text()
 
 
 def test_an_outcome_is_told_with_client_transaction_and_script(tmp_path: Path) -> None:
@@ -36,6 +37,20 @@ def test_an_outcome_is_told_with_client_transaction_and_script(tmp_path: Path) -
     assert marks == "3 120 5 0\n3 121 6 1\n99999 9999999999 3 1\n"
     assert reads == "34 23 10 1\n"
     assert messages == "pgbench: warning: what is said beside it stays\n"
+
+
+def test_by_moment_a_success_is_told_with_the_failures_before_it(tmp_path: Path) -> None:
+    text = (
+        "debug(script=3,command=15): int 9000000000000000731\n"  # the last moment of a period, client 7, script 3
+        "debug(script=5,command=18): int 422100000000051\n"  # moment 42,210, client 0, script 5; nothing failed before
+        "debug(script=6,command=18): int 422111200000161\n"  # client 1; before: of script 6 one failed, of 5 two
+        "debug(script=3,command=18): int 1900000250\n"  # client 2: no room for more than nine of script 5
+        "debug(script=2,command=6): int 40003000000002\n"
+    )
+    _, marks, reads = split(tmp_path, text, "moments")
+    ninefold = "2 0 5 0\n" * 9 + "2 0 6 0\n"
+    assert marks == f"7 900000000 3 1\n0 42210 5 1\n1 0 5 0\n1 0 5 0\n1 0 6 0\n1 42211 6 1\n{ninefold}"
+    assert reads == "4 3 0 0\n"
 
 
 def test_what_threads_say_at_the_same_time_is_put_together_again(tmp_path: Path) -> None:
@@ -191,19 +206,100 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
     assert sum(found["kinds"].values()) == refused > 100
 
 
+def moment(at_s: float) -> int:
+    """As the server tells it: units of 10 us without those of whole periods of 9,000 s, and 1."""
+    return round(at_s * 10**5) % (9_000 * 10**5) + 1
+
+
+def by_moments(folder: Path, log: Sequence[str], moments: Sequence[str], **values: object) -> tuple[Reduction, Told]:
+    """What one log of one thread is reduced to, and what was told in its only second."""
+    (folder / "log").mkdir()
+    (folder / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in log))
+    (folder / "moments").write_text("".join(f"{line}\n" for line in moments))
+    found = read_reduction(awk(folder, marks="moments", **values))
+    return found, next(read_told((folder / "told").read_text()))
+
+
+def test_by_moments_a_write_succeeded_if_a_success_of_its_client_lies_within_it(tmp_path: Path) -> None:
+    log = (
+        "0 10 2000 5 1000 500000",  # from 1000.498 to 1000.500: done
+        "0 40 2000 5 1000 600000",  # from 1000.598: one success before it, one after it, so it was refused
+        "0 41 2000 0 1000 700000",
+        "1 7 300 6 1000 800000",  # client 0's success within it is not client 1's
+    )
+    moments = (
+        *(f"0 {moment(1000.499)} 5 1", f"0 {moment(1000.5975)} 3 1", "0 0 5 0", f"0 {moment(1000.6025)} 6 1"),
+        *(f"0 {moment(1000.7999)} 6 1", "1 0 6 0"),
+    )
+    found, told = by_moments(tmp_path, log, moments, clients=2, start=1000, transactions=50)
+    assert {script: totals.sum_us for script, totals in found.scripts.items()} == {5: 2000, 0: 2000}
+    assert found.kinds == {"refused-5": 1, "refused-6": 1}
+    assert (told.refused, told.done) == ((0, 2, 2), (1, 1, 2))  # of each one was told, and 2 clients x 1/4 are added
+
+
+def test_a_refusal_is_of_the_second_of_its_client_s_success_before_it(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 500000\n0 30 100 0 1002 500000\n")
+    moments = ("0 0 3 0", f"0 {moment(1000.9)} 5 1", "0 0 6 0", f"0 {moment(1001.1)} 5 1", "0 0 6 0", "0 0 3 0")
+    (tmp_path / "moments").write_text("".join(f"{line}\n" for line in moments))
+    _, told = seconds(tmp_path, marks="moments", start=1000, rows=3, seconds=3, transactions=40)
+    assert [(one.refused, one.done) for one in told] == [
+        ((1, 0, 1), (0, 1, 0)),
+        ((1, 0, 1), (0, 1, 0)),
+        ((1, 0, 1), (0, 0, 0)),  # none was told; these are added for the time after its last success
+    ]
+
+
+def test_moments_that_begin_anew_during_a_run_go_on_from_the_last(tmp_path: Path) -> None:
+    """Periods end at 9,000 and 18,000 s."""
+    log = ("0 9 2000 5 8999 900000", "0 90 2000 5 17998 300000", "0 95 2000 5 18001 310000", "0 96 2000 5 18001 320000")
+    moments = tuple(f"0 {moment(at)} 5 1" for at in (8_999.899, 17_998.299, 18_001.309))
+    assert moments[2] == "0 130901 5 1"
+    found, told = by_moments(tmp_path, log, moments, start=8_999.5, transactions=95)
+    assert (found.transactions, found.kinds, told.done) == (3, {"refused-5": 1}, (0, 3, 0))
+
+
+def test_failures_after_the_last_success_are_as_many_as_between_two(tmp_path: Path) -> None:
+    """Four of script 5 and one of script 6 with two successes are two and half a one between: 2 + 1 for one client."""
+    moments = (
+        "0 0 5 0",
+        "0 0 5 0",
+        "0 0 6 0",
+        f"0 {moment(1000.2)} 3 1",
+        "0 0 5 0",
+        "0 0 5 0",
+        f"0 {moment(1000.4)} 3 1",
+    )
+    _, told = by_moments(tmp_path, ("0 10 2000 0 1000 500000",), moments, start=1000, transactions=20)
+    assert (told.refused, told.done) == ((0, 4 + 2, 1 + 1), (2, 0, 0))
+
+
+def test_a_share_of_the_log_is_held_against_what_was_told() -> None:
+    """Of 400 at 1/2 the standard deviation is 10; with 1% and 1 that makes 200 -+ 55."""
+    assert is_sample(255, 400, 0.5) and is_sample(145, 400, 0.5)
+    assert not is_sample(256, 400, 0.5) and not is_sample(144, 400, 0.5)
+    assert is_sample(0, 0, 0.5)
+
+
 def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
-    """A log of one thread with its marks, in which latencies reach from 0 to minutes."""
-    chance, number, log, marks = random.Random(5), [0] * 4, [], []
-    for place in range(lines):
+    """A log of one thread with its marks and moments, in which latencies reach from 0 to 10 s."""
+    chance, number, time_us, log, marks, moments = random.Random(5), [0] * 4, [1_000_000_000] * 4, [], [], []
+    for _ in range(lines):
         client = chance.randrange(4)
         number[client] += 1
-        script, latency_us = chance.randrange(9), chance.choice((0, 7, 1_023, 1_024, 65_535, 65_536, 10**8))
-        log.append(f"{client} {number[client]} {latency_us} {script} {1000 + place // 500} {chance.randrange(10**6)}\n")
+        script, outcome = chance.randrange(9), chance.randrange(2)
+        latency_us = chance.choice((60 if script in (3, 5, 6) else 0, 700, 1_023, 1_024, 65_535, 65_536, 10**7))
+        time_us[client] += latency_us
+        at_s, and_us = divmod(time_us[client], 10**6)
+        log.append(f"{client} {number[client]} {latency_us} {script} {at_s} {and_us}\n")
         if script in (3, 5, 6):
-            marks.append(f"{client} {number[client]} {script} {chance.randrange(2)}\n")
+            marks.append(f"{client} {number[client]} {script} {outcome}\n")
+            told = moment((time_us[client] - 30) / 10**6) if outcome else 0
+            moments.append(f"{client} {told} {script} {outcome}\n")
     (folder / "log").mkdir()
     (folder / "log" / "pgbench_log.9").write_text("".join(log))
     (folder / "marks").write_text("".join(marks))
+    (folder / "moments").write_text("".join(moments))
     return "".join(log).encode(), "".join(marks).encode()
 
 
@@ -217,6 +313,15 @@ def test_numpy_reads_what_awk_reads(tmp_path: Path, from_epoch_s: int, chunk_byt
     assert (found.bins, found.scripts, found.kinds) == (by_awk.bins, by_awk.scripts, by_awk.kinds)
     assert found.lines == by_awk.lines == 4_000
     assert sum(by_awk.kinds.values()) > 100
+
+
+def test_moments_find_what_numbers_find(tmp_path: Path) -> None:
+    log, marks = random_log(tmp_path, 4_000)
+    moments = (tmp_path / "moments").read_bytes()
+    by_number = tatp_read.reduce([log], [marks])
+    by_awk = read_reduction(awk(tmp_path, marks="moments", clients=4, start=1000))
+    assert (by_awk.bins, by_awk.kinds) == (by_number.bins, by_number.kinds)
+    assert tatp_read.reduce([log], [moments], by_moment=True) == by_number
 
 
 def test_numpy_leaves_out_lines_that_are_none() -> None:

@@ -94,10 +94,25 @@ def test_a_run_counts_what_succeeds_and_stays_within_the_bands(loaded: Cluster, 
     assert grown == sum(int(line[4]) - int(line[6]) for line in told)
 
 
-def test_a_fast_load_looks_at_some_of_its_reads_and_finds_the_same_shares(loaded: Cluster, tmp_path: Path) -> None:
+# What makes the server say another port than that of the driver's connection, as behind a tunnel.
+ELSEWHERE_SQL = """
+CREATE SCHEMA IF NOT EXISTS elsewhere;
+CREATE OR REPLACE FUNCTION elsewhere.inet_client_port() RETURNS int LANGUAGE sql AS 'SELECT 1'
+"""
+ELSEWHERE = "export PGOPTIONS='-c search_path=elsewhere,pg_catalog,public'\n"
+
+
+@pytest.mark.parametrize(("environment", "marked_by"), [("", "moments"), (ELSEWHERE, "marks")])
+def test_a_fast_load_looks_at_some_of_its_reads_and_finds_the_same_shares(
+    loaded: Cluster, tmp_path: Path, environment: str, marked_by: str
+) -> None:
+    ask(loaded, tmp_path, ELSEWHERE_SQL)
     spec = replace(spec_of(loaded), log_sampling_rate=0.1)
     assert run(loaded, tmp_path, TATP.verify_command(spec)).returncode == 0
-    outputs = measured(loaded, tmp_path, spec)
+    done = run(loaded, tmp_path, environment + TATP.measure_command(spec))
+    assert (tmp_path / "marked_by").read_text() == f"{marked_by}\n"
+    outputs = reduced(loaded, tmp_path, spec, done)
+    assert outputs.files.keys().isdisjoint({"marked_by", "marks", "moments"})
     result = TATP.parse(spec, outputs)
     assert (result.outcome, result.doubts) == ("succeeded", ()), (result.reason, outputs.stderr)
     value = {name: measure.value for name, measure in result.measures.items()}
@@ -110,10 +125,13 @@ def test_a_fast_load_looks_at_some_of_its_reads_and_finds_the_same_shares(loaded
 
 
 def measured(cluster: Cluster, folder: Path, spec: RunSpec) -> Outputs:
-    done = run(cluster, folder, TATP.measure_command(spec))
-    reduced = run(cluster, folder, TATP.reduce_command(spec))
-    assert reduced.returncode == 0
-    return replace(done, files=reduced.files, stderr=done.stderr + reduced.stderr)
+    return reduced(cluster, folder, spec, run(cluster, folder, TATP.measure_command(spec)))
+
+
+def reduced(cluster: Cluster, folder: Path, spec: RunSpec, done: Outputs) -> Outputs:
+    after = run(cluster, folder, TATP.reduce_command(spec))
+    assert after.returncode == 0
+    return replace(done, files=after.files, stderr=done.stderr + after.stderr)
 
 
 def _assert_refused_are_not_in_response_times(value: dict[str, float], result: RunResult) -> None:
@@ -172,8 +190,7 @@ def test_another_isolation_with_its_failures_fails_the_run(loaded: Cluster, tmp_
     assert run(loaded, tmp_path, TATP.verify_command(spec)).returncode == 0
     set_isolation = "export PGOPTIONS='-c default_transaction_isolation=serializable'\n"
     done = run(loaded, tmp_path, set_isolation + TATP.measure_command(spec))
-    reduced = run(loaded, tmp_path, TATP.reduce_command(spec))
-    result = TATP.parse(spec, replace(done, files=reduced.files, stderr=done.stderr + reduced.stderr))
+    result = TATP.parse(spec, reduced(loaded, tmp_path, spec, done))
     assert (result.outcome, result.measures) == ("failed", {})
     assert "transactions ended in a serialization failure or a deadlock" in result.reason
 
