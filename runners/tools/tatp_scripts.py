@@ -151,7 +151,7 @@ def _read(statement: str, absent: str, asked: int, found: int, told_every: int) 
         f"{statement} \\aset",
         f"\\set reads :reads + case when :{absent} < 0 then {asked} else {asked + found} end",
         f"\\if :reads % {asked * MOST_COUNTED} >= {asked * told_every}",
-        f"\\set told debug(:reads * 10 + {COUNTS})",
+        _told(f":reads * 10 + {COUNTS}"),
         "\\set reads 0",
         "\\endif",
     ]
@@ -175,19 +175,23 @@ def _accepting(number: int, statements: tuple[str, ...], by_moment: bool) -> lis
 
 def _told_by_number(number: int) -> list[list[str]]:
     """What tells a success, and what tells a failure."""
-    mark = f":nx * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT} + {{}}"
-    return [[f"\\set told debug({mark.format(10 * number + outcome)})"] for outcome in (1, 0)]
+    mark = f":nx * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT}"
+    return [[_told(f"{mark} + {10 * number + outcome}")] for outcome in (1, 0)]
 
 
 def _told_by_moment(number: int) -> list[list[str]]:
     """Failures are counted, and told with the next success of any script, or where there is no room for more."""
-    told = [f":missed + :client_id * {MARK_CLIENT} + {10 * number + outcome})" for outcome in (1, 0)]
+    done, failed = (f":missed + :client_id * {MARK_CLIENT} + {10 * number + outcome}" for outcome in (1, 0))
     one = MARK_FAILED[number]
     is_full = f"\\if :missed / {one} % {MOST_FAILED + 1} = {MOST_FAILED}"
     return [
-        [f"\\set told debug(:ok * {MARK_MOMENT} + {told[0]}", "\\set missed 0"],
-        [f"\\set missed :missed + {one}", is_full, f"\\set told debug({told[1]}", "\\set missed 0", "\\endif"],
+        [_told(f":ok * {MARK_MOMENT} + {done}"), "\\set missed 0"],
+        [f"\\set missed :missed + {one}", is_full, _told(failed), "\\set missed 0", "\\endif"],
     ]
+
+
+def _told(value: str) -> str:
+    return f"\\set told debug({value})"
 
 
 # By read that may find nothing: a column of its rows, and what one asked and one found add to :reads.

@@ -102,7 +102,7 @@ CREATE OR REPLACE FUNCTION elsewhere.inet_client_port() RETURNS int LANGUAGE sql
 ELSEWHERE = "export PGOPTIONS='-c search_path=elsewhere,pg_catalog,public'\n"
 
 
-@pytest.mark.parametrize(("environment", "marked_by"), [("", "moments"), (ELSEWHERE, "marks")])
+@pytest.mark.parametrize(("environment", "marked_by"), [("", "moments"), (ELSEWHERE, "marks")], ids=["near", "far"])
 def test_a_fast_load_looks_at_some_of_its_reads_and_finds_the_same_shares(
     loaded: Cluster, tmp_path: Path, environment: str, marked_by: str
 ) -> None:

@@ -1,9 +1,10 @@
 """What is believed of a throughput curve after some runs: many possible curves, each as likely as the next.
 
 Bayes' rule over a library of shapes, each with a difference of unknown kind and size (a Gaussian process over the
-logarithm of the clients), possibly one jump or kink, an unknown height, and noise of unknown size that is
-proportional to throughput. All is integrated over, nothing is fitted. Logarithms are natural. The same runs give the
-same curves: seeds are fixed. Source: Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), ch. 2, 5.
+logarithm of the clients, or over the clients), possibly one jump or kink, an unknown height, and noise of unknown size
+that is proportional to throughput. All is integrated over, nothing is fitted. Logarithms are natural. The same runs
+give the same curves: seeds are fixed. Source: Rasmussen and Williams, Gaussian Processes for Machine Learning (2006),
+ch. 2, 5.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Prior(NamedTuple):
 def prior(levels: tuple[int, ...]) -> Prior:
     """Kept, as every step of a search asks for the same."""
     shapes = library(np.array(levels, float))
-    covariances = _covariances(np.log(levels))
+    covariances = _covariances(np.array(levels, float))
     rng = np.random.default_rng(SEED)
     factors = np.linalg.cholesky(covariances + 1e-8 * np.eye(len(levels)))
     return Prior(
@@ -68,9 +69,10 @@ def prior(levels: tuple[int, ...]) -> Prior:
     )
 
 
-def _covariances(log_n: Floats) -> Floats:
-    distances = np.abs(np.subtract.outer(log_n, log_n))
-    kinds = [kind.size**2 * CORRELATIONS[kind.form](distances / kind.length) for kind in DIFFERENCES]
+def _covariances(levels: Floats) -> Floats:
+    places = {"ratios": np.log(levels), "clients": levels / levels[-1]}
+    distances = {over: np.abs(np.subtract.outer(at, at)) for over, at in places.items()}
+    kinds = [kind.size**2 * CORRELATIONS[kind.form](distances[kind.over] / kind.length) for kind in DIFFERENCES]
     return np.array(kinds) + HEIGHT_SD**2
 
 

@@ -14,27 +14,31 @@ Places = NDArray[np.intp]
 
 class Difference(NamedTuple):
     """What a curve may differ by from its shape: its correlation, its size (standard deviation of the logarithm), its
-    length (in the logarithm of clients), and the belief in it beforehand.
+    length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand.
     """
 
     form: Literal["bent", "round", "rough"]
     size: float
     length: float
     share: float
+    over: Literal["ratios", "clients"] = "ratios"
 
 
 DIFFERENCES = (
-    Difference("bent", 0.004, 0.5, 0.18),
-    Difference("bent", 0.015, 0.3, 0.10),
-    Difference("bent", 0.015, 1.0, 0.10),
-    Difference("bent", 0.05, 0.3, 0.08),
-    Difference("bent", 0.05, 1.0, 0.08),
-    Difference("bent", 0.2, 0.6, 0.08),
-    Difference("round", 0.3, 0.25, 0.08),
-    Difference("round", 0.3, 0.45, 0.10),
-    Difference("round", 0.3, 0.8, 0.06),
-    Difference("rough", 0.03, 1.0, 0.08),
-    Difference("rough", 0.12, 2.0, 0.06),
+    Difference("bent", 0.004, 0.5, 0.17),
+    Difference("bent", 0.015, 0.3, 0.095),
+    Difference("bent", 0.015, 1.0, 0.095),
+    Difference("bent", 0.05, 0.3, 0.075),
+    Difference("bent", 0.05, 1.0, 0.075),
+    Difference("bent", 0.2, 0.6, 0.075),
+    Difference("round", 0.3, 0.25, 0.075),
+    Difference("round", 0.3, 0.45, 0.095),
+    Difference("round", 0.3, 0.8, 0.055),
+    Difference("rough", 0.03, 1.0, 0.075),
+    Difference("rough", 0.12, 2.0, 0.055),
+    Difference("round", 0.3, 0.08, 0.02, over="clients"),
+    Difference("round", 0.3, 0.14, 0.02, over="clients"),
+    Difference("round", 0.3, 0.25, 0.02, over="clients"),
 )
 # Of one run, as a share of the throughput; each as likely beforehand.
 NOISES = np.array([0.003, 0.005, 0.008, 0.013, 0.02, 0.03, 0.045, 0.065])
