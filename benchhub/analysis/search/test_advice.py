@@ -37,7 +37,13 @@ def falls_off(clients):
     return 1000 * clients / (clients + 20) * (0.6 if clients > 70 else 1)
 
 
-@pytest.mark.parametrize("curve", [scalability, two_humps, falls_off])
+def humps_over_clients(clients):
+    """As wide at 140 clients as at 40, where they are a third as wide by ratio."""
+    first, second = (math.exp(-0.5 * ((clients - at) / 12) ** 2) for at in (40, 140))
+    return 500 * clients / (clients + 10) + 1000 * first + 1150 * second
+
+
+@pytest.mark.parametrize("curve", [scalability, two_humps, falls_off, humps_over_clients])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_level_found_has_99_percent_of_the_maximum_after_15_percent_of_the_grid(curve, seed):
     advice, trials = followed(curve, noise=0.005, seed=seed)
