@@ -249,7 +249,7 @@ def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
     for number in range(options.rounds):
         for level, rates in found.items():
             bench.tidy()
-            bench.bare(level, WARM_S, untold())  # the first load after a vacuum is slower
+            bench.bare(level, WARM_S, untold())  # what the first load after a vacuum does is no side's own
             rates.append(throughputs(bench.started(level, order), SLICED_S, order))
         told = ", ".join(f"{level}: {rates[-1][OURS] / rates[-1][BARE]:.3f}" for level, rates in found.items())
         print(f"round {number + 1}/{options.rounds}: {told}", flush=True)

@@ -7,7 +7,7 @@ throughput: those that do are two scripts of their own. `tatp_log` reads both.
 
 What is told is found in pgbench's log by its transaction: each script then counts its client's transactions in :nx, as
 the log does. Where server and driver share a clock, the server's time at a success finds it as well, nothing is
-counted, and failures are told with the next success, as a mark takes some 3 us of CPU time.
+counted, and failures are told with the next success, so that fewer marks are printed.
 """
 
 from __future__ import annotations
