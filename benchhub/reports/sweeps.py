@@ -101,7 +101,7 @@ def throughput_figure(of: Sequence[Sweep]) -> Figure:
 def latency_figure(of: Sequence[Sweep]) -> Figure:
     """Every run a point, and a line through the percentiles of all transactions of each rate's runs together."""
     traces = [trace for one in of for trace in _traces(one, LATENCY)]
-    return _figure(traces, "99th percentile of latency, schedule lag included (ms)")
+    return _figure(traces, "99th percentile, lag included (ms)")
 
 
 def _figure(traces: list[dict[str, Any]], title: str) -> Figure:
