@@ -7,6 +7,7 @@ counters stand in it twice, first and last: the difference of a run leaves out t
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -48,6 +49,12 @@ for counter in /sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_
     { read -r line < "$counter"; } 2> /dev/null && throttled=$((${throttled:-0} + line))
 done
 test -z "$throttled" || echo "throttled|$throttled"
+"""
+
+# By the shell that waits for the load: what a pipe or $( ) would run is another shell, which has waited for nothing.
+CHILDREN_COMMAND = """\
+times > snapshot.times && { read -r own && read -r line && echo "children|$line"; } < snapshot.times
+rm -f snapshot.times
 """
 
 QUIET_COMMAND = """\
@@ -104,11 +111,12 @@ def snapshot_command(bin_directory: str) -> str:
     """
     psql = f"{shlex.quote(bin_directory + '/psql')} -X -q -A -t -w -v ON_ERROR_STOP=0"
     return f"""\
-{HOST_COMMAND}PGAPPNAME=benchhub-snapshot {psql} -v awaited="$PGAPPNAME" -f - 2> snapshot.err <<'END_OF_SQL'
+{HOST_COMMAND}{CHILDREN_COMMAND}\
+PGAPPNAME=benchhub-snapshot {psql} -v awaited="$PGAPPNAME" -f - 2> snapshot.err <<'END_OF_SQL'
 {_sql()}END_OF_SQL
 while IFS= read -r line; do echo "remark|$line"; done < snapshot.err
 rm -f snapshot.err
-{HOST_COMMAND}"""
+{HOST_COMMAND}{CHILDREN_COMMAND}"""
 
 
 def quiet_command(seconds: float = QUIET_S) -> str:
@@ -173,7 +181,8 @@ def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
     `cpu` has `<group>_s` and `<group>_share` for user (with nice and guests), system (with interrupts), iowait,
     steal and idle; shares are of all CPUs together. `throttle_events` counts how often a hardware thread was slowed
     down by heat, where the kernel tells. `busy_before_share` is the share of CPU time that was not idle just before the
-    run, where it was counted. `remarks` says why something is absent.
+    run, where it was counted. `load_cpu_s` is the CPU time of what the run's script has waited for in between: the load
+    generator, and what works beside it. `remarks` says why something is absent.
     """
     if not before or not after:
         return {"remarks": ["The host's counters could not be read."]}
@@ -185,6 +194,7 @@ def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
         "load_before": before["load"],
         "load_after": after["load"],
         **_throttled(before, after),
+        **_load_cpu(before, after),
         **{name: before[name] for name in ("busy_before_share",) if name in before},
         "remarks": [],
     }
@@ -281,6 +291,7 @@ def _host(values: Mapping[str, str]) -> dict[str, Any]:
         "cpu_s": _cpu_s(values, "proc_stat"),
         **_busy_before(values),
         **({"throttled": int(values["throttled"])} if "throttled" in values else {}),
+        **_children(values.get("children", "")),
     }
 
 
@@ -308,6 +319,21 @@ def _cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float
     total = sum(grouped.values())
     shares = {f"{group}_share": round(value / total, 4) for group, value in grouped.items() if total}
     return {**{f"{group}_s": round(value, 2) for group, value in grouped.items()}, **shares}
+
+
+def _children(line: str) -> dict[str, float]:
+    """CPU seconds, user and system together, of `times` (POSIX): 0m1.25s 1m0.50s. Nothing where it is no such line."""
+    found = re.fullmatch(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s", line.strip())
+    if not found:
+        return {}
+    minutes, seconds = int(found[1]) + int(found[3]), float(found[2]) + float(found[4])
+    return {"children_s": 60 * minutes + seconds}
+
+
+def _load_cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
+    if "children_s" not in before or "children_s" not in after:
+        return {}
+    return {"load_cpu_s": round(after["children_s"] - before["children_s"], 2)}
 
 
 def _throttled(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:

@@ -106,6 +106,7 @@ def _assert_plausible(before, found, major, result):
     assert 2 <= found["elapsed_s"] < 30
     assert sum(value for name, value in found["cpu"].items() if name.endswith("_share")) == pytest.approx(1, abs=0.01)
     assert found["cpu"]["user_s"] > 0
+    assert 0.05 < found["load_cpu_s"] < 2 * found["elapsed_s"]  # of 2 clients on at most 2 threads
     assert ("pg_stat_checkpointer" in found) == (major >= 17)
     assert before.server["server_version_num"] // 10000 == major
     assert before.settings["shared_buffers"]["unit"] == "8kB"

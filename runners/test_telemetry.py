@@ -116,6 +116,13 @@ def test_where_it_was_not_counted_nothing_is_said_of_how_busy_a_host_was(lines):
     assert "busy_before_share" not in deltas(snapshot(first=lines, last=host()), snapshot(first=host(uptime=60.0)))
 
 
+def test_the_cpu_time_of_the_load_is_what_the_script_has_waited_for_in_between():
+    times = [host(uptime=at) + f"children|{line}\n" for at, line in ((50.0, "0m1.50s 0m0.50s"), (60.0, "1m1.25s 0m4s"))]
+    assert deltas(snapshot(last=times[0]), snapshot(first=times[1]))["load_cpu_s"] == 63.25
+    for line in ("", "children|0m1.5", "children|much"):
+        assert "load_cpu_s" not in deltas(snapshot(last=times[0]), snapshot(first=host(uptime=60.0) + line + "\n"))
+
+
 def test_throttling_is_counted_where_the_kernel_tells():
     slowed = [host(uptime=uptime) + f"throttled|{count}\n" for uptime, count in ((50.0, 7), (60.0, 9))]
     assert deltas(snapshot(last=slowed[0]), snapshot(first=slowed[1]))["throttle_events"] == 2

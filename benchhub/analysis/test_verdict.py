@@ -6,6 +6,7 @@ from benchhub.analysis.verdict import CurveFacts, RunFacts, Weight, of_curve, of
 STEADY = steadiness.of_series([990.0, 1010.0] * 30)
 KNOWN = {
     "steadiness": STEADY,
+    "thread_busy_share": 0.5,
     "transactions": 60_000,
     "stolen_share": 0.0,
     "busy_before": {"the host": 0.04},
@@ -29,6 +30,8 @@ def test_a_run_with_nothing_against_it_has_no_reason_and_says_so():
     ("changes", "code", "weight"),
     [
         ({"driver_busy_share": 0.97}, "client-bound", Weight.DOUBTFUL),
+        ({"thread_busy_share": 0.97}, "client-bound", Weight.DOUBTFUL),
+        ({"driver_busy_share": 0.97, "thread_busy_share": 0.97}, "client-bound", Weight.DOUBTFUL),
         ({"steadiness": steadiness.of_series([500.0] * 7 + [990.0, 1010.0] * 30)}, "unsteady", Weight.DOUBTFUL),
         ({"busy_before": {"the driver's host": 0.1, "the server's host": 0.26}}, "host-busy", Weight.DOUBTFUL),
         ({"throttle_events": 3}, "throttled", Weight.DOUBTFUL),
@@ -52,6 +55,7 @@ def test_each_reason_by_itself(changes, code, weight):
     "changes",
     [
         {"driver_busy_share": 0.85},
+        {"thread_busy_share": 0.89},
         {"stolen_share": 0.004},
         {"busy_before": {"the host": 0.25}},  # what BenchHub does itself to start a run
         {"covered_s": 59.0},  # the last line of progress may be missing
@@ -75,11 +79,16 @@ def test_what_is_not_known_is_not_checked_and_named():
     assert found.reasons == ()
     assert found.unchecked == (
         "steadiness (fewer than 20 values)",
+        "whether the load generator was the limit",
         "other work just before the load",
         "CPU time stolen by other guests",
         "throttling of the CPUs",
         "blocks read",
     )
+
+
+def test_an_idle_load_generator_was_looked_at():
+    assert "whether the load generator was the limit" not in of_run(facts(thread_busy_share=0.0)).unchecked
 
 
 def test_the_heaviest_reason_is_the_verdict():

@@ -77,8 +77,9 @@ class RunFacts:
     """What is known of one run; None is not known, and not checked.
 
     `doubts` are those of ingest as (code, text). `driver_busy_share` is of all CPUs of a driver that is not the
-    server's own machine; `busy_before`, by host, just before the load. `throttle_events` counts how often a hardware
-    thread was slowed down by heat. `blocks_read` were not found in shared buffers. `covered_s` is the series' length.
+    server's own machine, `thread_busy_share` of the load generator's threads; `busy_before`, by host, just before the
+    load. `throttle_events` counts how often a hardware thread was slowed down by heat. `blocks_read` were not found in
+    shared buffers. `covered_s` is the series' length.
     """
 
     clients: int
@@ -88,6 +89,7 @@ class RunFacts:
     transactions: int | None = None
     failed_transactions: int = 0
     driver_busy_share: float | None = None
+    thread_busy_share: float | None = None
     busy_before: Mapping[str, float] = field(default_factory=dict)
     stolen_share: float | None = None
     throttle_events: int | None = None
@@ -135,6 +137,12 @@ def _weighed(doubts: Iterable[tuple[str, str]]) -> Iterator[Reason]:
 def _client_bound(facts: RunFacts) -> Iterator[Reason]:
     if facts.driver_busy_share is not None and facts.driver_busy_share >= BUSY_SHARE:
         text = f"The driver's CPUs were {facts.driver_busy_share:.0%} busy: the load generator may be the limit."
+        yield Reason("client-bound", text, Weight.DOUBTFUL)
+    elif facts.thread_busy_share is not None and facts.thread_busy_share >= BUSY_SHARE:
+        text = (
+            f"The load generator's threads were {min(1.0, facts.thread_busy_share):.0%} busy: it may be the limit. "
+            "Give it more threads, or a driver of its own."
+        )
         yield Reason("client-bound", text, Weight.DOUBTFUL)
 
 
@@ -203,12 +211,17 @@ def _slow_start(steady: Steadiness) -> bool:
 def _unchecked(facts: RunFacts) -> Iterator[str]:
     known = {
         "steadiness (fewer than 20 values)": facts.steadiness,
+        "whether the load generator was the limit": _known(facts.thread_busy_share, facts.driver_busy_share),
         "other work just before the load": facts.busy_before or None,
         "CPU time stolen by other guests": facts.stolen_share,
         "throttling of the CPUs": facts.throttle_events,
         "blocks read": facts.blocks_per_transaction,
     }
     yield from (name for name, value in known.items() if value is None)
+
+
+def _known(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

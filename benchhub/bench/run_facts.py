@@ -13,6 +13,9 @@ from .models import Run
 CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
                "pg_stat_bgwriter": ("checkpoints_timed", "checkpoints_req")}  # fmt: skip
 
+# Load generators that make their load alone: TATP's has programs beside it that read its log.
+BY_THEMSELVES = ("pgbench", "sysbench")
+
 
 def facts(
     run: Run,
@@ -31,6 +34,7 @@ def facts(
         transactions=None if transactions is None else round(transactions),
         failed_transactions=round(measures.get("failed_transactions", 0)),
         driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
+        thread_busy_share=_thread_busy(run, deltas),
         busy_before=_busy_before(run, deltas),
         stolen_share=_stolen(deltas),
         throttle_events=_throttled(deltas),
@@ -42,6 +46,14 @@ def facts(
 
 def _busy(cpu: Mapping[str, float]) -> float | None:
     return 1 - cpu["idle_share"] - cpu.get("iowait_share", 0) if "idle_share" in cpu else None
+
+
+def _thread_busy(run: Run, deltas: Mapping[str, Any]) -> float | None:
+    """None for a load that is more than its load generator: what works beside it would count as well."""
+    elapsed_s, threads = deltas.get("elapsed_s"), min(run.threads, run.clients)
+    if run.spec.get("tool") not in BY_THEMSELVES or not elapsed_s or "load_cpu_s" not in deltas or threads < 1:
+        return None
+    return float(deltas["load_cpu_s"] / (threads * elapsed_s))
 
 
 def _busy_before(run: Run, deltas: Mapping[str, Any]) -> dict[str, float]:

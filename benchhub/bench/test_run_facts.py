@@ -5,8 +5,9 @@ import pytest
 from . import run_facts
 
 
-def of(deltas, *, locally=True, measures=None, series=None):
-    run = SimpleNamespace(clients=8, spec={"duration_s": 60}, system=SimpleNamespace(driven_locally=locally))
+def of(deltas, *, locally=True, tool="pgbench", measures=None, series=None):
+    system = SimpleNamespace(driven_locally=locally)
+    run = SimpleNamespace(clients=8, threads=4, spec={"duration_s": 60, "tool": tool}, system=system)
     return run_facts.facts(run, (), measures or {}, series, deltas)
 
 
@@ -14,6 +15,14 @@ def test_a_driver_s_cpu_counts_only_where_it_is_not_the_server_s():
     deltas = {"cpu": {"idle_share": 0.03, "iowait_share": 0.01}}
     assert of(deltas, locally=False).driver_busy_share == pytest.approx(0.96)
     assert of(deltas).driver_busy_share is None
+
+
+def test_how_busy_the_threads_of_the_load_generator_were_is_told_where_it_makes_the_load_alone():
+    deltas = {"elapsed_s": 60.0, "load_cpu_s": 228.0}  # of 4 threads x 60 s = 240 s
+    assert of(deltas).thread_busy_share == pytest.approx(0.95)
+    assert of(deltas, tool="tatp").thread_busy_share is None
+    assert of({"elapsed_s": 60.0}).thread_busy_share is None
+    assert of({"load_cpu_s": 1.0}).thread_busy_share is None
 
 
 def test_stolen_time_is_that_of_the_host_that_lost_more():
