@@ -114,7 +114,8 @@ def over_levels(curve: Curve, baseline: Curve) -> Row | None:
         return None
     counts = [min(map(len, side)) for side in zip(*enough, strict=True)]
     tested = ratio.tested(found, counts[0], counts[1])
-    return _tested(f"all {len(enough)} levels", ratio.without_bounds(tested, why_withheld(curve, baseline)))
+    where = "both levels" if len(enough) == 2 else f"all {len(enough)} levels"
+    return _tested(where, ratio.without_bounds(tested, why_withheld(curve, baseline)))
 
 
 def _difference(values: Sequence[float], baseline: Sequence[float]) -> Estimate:
