@@ -123,9 +123,14 @@ def _steps(chosen: Sequence[Chosen], found: Tuning) -> list[Step]:
     for number, (of, effect) in enumerate(zip(chosen[1:], found.steps, strict=True), start=1):
         before = chosen[number - 1] if found.way == "cumulative" else chosen[0]
         running *= effect.value
-        changed = tuple(compare_page.system_differences([before, of]))
-        listed.append(Step(number, of, changed, effect, running))
+        listed.append(Step(number, of, _changed(before, of), effect, running))
     return listed
+
+
+def _changed(before: Chosen, of: Chosen) -> tuple[Side, ...]:
+    """What was asked of the systems, and the machine: what is bought is a step as well."""
+    machine = Side("machine", tuple(str(one.of.system.hardware) for one in (before, of)))
+    return (*([machine] if machine.differs else []), *compare_page.system_differences([before, of]))
 
 
 def _together(found: Tuning, baseline: str) -> str:

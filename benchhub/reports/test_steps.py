@@ -7,6 +7,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from benchhub.bench import testdata
 from benchhub.bench.models import Protocol
+from benchhub.catalog.models import Hardware
 
 from .testdata import key, rows_of, variant
 
@@ -40,6 +41,21 @@ def test_each_step_is_shown_with_its_effect_and_what_it_changed(reader, tuned):
     assert [row["verdict"] for row in rows] == ["more", "less", "more"]
     assert "shared_buffers not set to on" in rows[0]["changed"]
     assert float(rows[-1]["running"]) == pytest.approx(1.163456, rel=1e-4)
+
+
+def test_a_step_to_another_machine_names_it_and_a_long_digest_is_cut(reader, systems):
+    other = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=8)
+    form = {"build": {"binary": "a" * 64}}
+    chain = [systems[0], variant(systems[0], label="Moved", hardware_id=other.pk, description=form)]
+    made = testdata.make_experiment(chain, name="Moving")
+    for system in chain:
+        for repeat, tps in enumerate((1000.0, 1010.0, 990.0), start=1):
+            testdata.succeeded(testdata.make_run(made, system, 8, repeat), tps)
+    response = reader.get(page((made, chain)))
+    assertContains(response, "machine: Box to Larger box")
+    assertContains(response, f'to <span title="{"a" * 64}">{"a" * 19}…</span>')
+    [row] = rows_of(reader.get(page((made, chain), csv="steps")))
+    assert row["changed"].startswith("machine Box to Larger box; build binary ")
 
 
 def test_the_total_is_said_first_and_the_waterfall_ends_at_it(reader, tuned):
