@@ -54,13 +54,17 @@ class Step:
 
 
 def steps(request: HttpRequest) -> HttpResponse:
-    keys = compare.chosen_keys(request.GET)
-    if not keys:
+    if not any(request.GET.getlist("curve")):
         return redirect("compare")
-    chosen, problems = compare_page.choose(compare_queries.chosen(keys), compare_queries.runs(keys))
+    keys = compare.chosen_keys(request.GET)
+    rows = compare_queries.chosen(keys)
+    missing = compare.not_there(request.GET, rows)
+    if not rows:
+        return compare.none_there(request, missing)
+    chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
     context: dict[str, Any] = {
         "chosen": chosen,
-        "problems": problems,
+        "problems": problems + compare.not_shown(request.GET, missing),
         "way": way_of(request.GET),
         "ways": WAYS,
         "clients": request.GET.get("clients", ""),

@@ -107,3 +107,14 @@ def test_a_comparison_leads_to_its_curves_as_steps(reader, tuned):
     named = "&".join(f"curve={key(made, system)}" for system in chain)
     response = reader.get(f"/compare/?{named}")
     assertContains(response, f'href="/compare/steps/?{named.replace("&", "&amp;")}"')
+
+
+def test_an_address_whose_curves_are_not_there_says_so(reader, tuned):
+    response = reader.get(f"{reverse('tuning-steps')}?curve=999999-1&curve=nonsense")
+    assertContains(response, "None of the curves that this address names is here: 999999-1, nonsense.", status_code=404)
+
+
+def test_a_step_that_is_not_there_is_not_left_out_in_silence(reader, tuned):
+    response = reader.get(page(tuned, curve="999999-1"))
+    assertContains(response, "There is no curve 999999-1: it is left out.")
+    assertContains(response, "The 3 steps together")
