@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -18,6 +19,7 @@ from . import plan
 from .models import Experiment, System
 
 MOST_PARTS = 60
+NAMED_SCALE = re.compile(r",? scale [\d,]+$")  # of a name that says the scale which another one is to have
 LONGEST_RULE = 20
 HIGHEST_DRAWN = 1_000_000
 DAY_S = 86_400
@@ -206,7 +208,7 @@ def at_scale(workload: Workload, scale: int) -> Workload:
     if "scale" not in workload.parameters or parameters == workload.parameters:
         return workload
     known = Workload.objects.current().filter(tool=workload.tool, parameters=parameters).order_by("pk").first()
-    name = f"{workload.name[:90]}, scale {scale:,}"
+    name = f"{NAMED_SCALE.sub('', workload.name)[:90]}, scale {scale:,}"
     return known or Workload(name=name, tool=workload.tool, parameters=parameters, remark="Made for a design.")
 
 
