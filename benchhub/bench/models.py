@@ -109,7 +109,10 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         return self.annotate(host_keys=ArraySubquery(Host.objects.filter(of).order_by("pk").values("pk").distinct()))
 
     def waiting(self) -> Self:
-        """Those with runs in the queue, next one first, each with their number and the seconds they ask for."""
+        """Those with runs in the queue, next one first, each with their number and the seconds they ask for.
+
+        One that grows and was paused between two steps waits as well, though it has no run just then.
+        """
         queued = Q(runs__state=State.QUEUED)
         counted = self.with_host_keys().annotate(
             queued_count=Count("runs", filter=queued),
@@ -118,7 +121,9 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
             queued_s=Sum("runs__expected_s", filter=queued),
         )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
-        return counted.filter(queued_count__gt=0).order_by("-priority", age, "pk")
+        is_growing = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
+        held = Q(paused_at__isnull=False) & is_growing
+        return counted.filter(Q(queued_count__gt=0) | held).order_by("-priority", age, "pk")
 
     def tripped(self) -> Self:
         """Those whose runs failed more often, since they were last resumed, than their policy lets them go on with."""

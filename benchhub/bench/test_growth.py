@@ -110,6 +110,28 @@ def test_a_plan_that_is_paused_grows_no_further_until_it_is_resumed(planned):
     assert growth.grow() == 1
 
 
+def test_a_plan_that_was_paused_between_two_steps_can_be_seen_and_resumed(planned, client):
+    """No run of it waits just then."""
+    experiment, resume = planned(), "Resume<span"
+    growth.grow()
+    [run] = waiting(experiment)
+    testdata.succeeded(run, 1000.0)
+    user = get_user_model().objects.create_superuser("ada", password="x")
+    client.force_login(user)
+    page, queued = (client.get(reverse(*of)) for of in (("experiment", None, [experiment.pk]), ("queue",)))
+    assertNotContains(page, resume)
+    assertNotContains(queued, "as needed")
+    queue.pause(experiment, "Paused by ada.")
+    page, queued = (client.get(reverse(*of)) for of in (("experiment", None, [experiment.pk]), ("queue",)))
+    assertContains(page, "Paused since")
+    for shown in (page, queued):
+        assertContains(shown, resume, count=1)
+    assertContains(queued, "as needed")
+    Growth.objects.update(stopped=Growth.Stopped.CANCELLED)
+    assert not Experiment.objects.waiting().exists()
+    assertNotContains(client.get(reverse("experiment", args=[experiment.pk])), resume)
+
+
 def test_the_next_step_follows_from_the_stored_results_alone(planned):
     experiment = planned()
     for _ in range(6):
