@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 
 MOST_CLIENTS = 100_000
 MOST_LEVELS = 200
 LONGEST_NUMBER = 30  # digits; more than any that is allowed, and few enough to be read and shown
 EXAMPLES = "write numbers and ranges such as 1, 2, 4..16:4, 32..256*2"
-TERM = re.compile(r"(\d+)(?:\s*\.\.\s*(\d+)(?:\s*([:*])\s*(\d+))?)?")
+LOWEST_FACTOR = Decimal("1.1")
+TERM = re.compile(r"(\d+)(?:\s*\.\.\s*(\d+)(?:\s*(?::\s*(\d+)|\*\s*(\d+(?:\.\d+)?)))?)?")
 
 
 class LevelsError(ValueError):
@@ -35,8 +37,8 @@ RATES = Kind("rate", MOST_LEVELS, 100_000_000, "transactions per second")
 def parse(text: str, kind: Kind = CLIENTS) -> list[int]:
     """Return the levels in the order typed, each once.
 
-    `a..b` has every number from a to b, `a..b:s` every s-th of them, `a..b*f` multiplies by f. The end belongs to a
-    range where a step falls on it. Raises LevelsError.
+    `a..b` has every number from a to b, `a..b:s` every s-th of them, `a..b*f` multiplies by f, and rounds where
+    that is 1.5. The end belongs to a range where a step falls on it. Raises LevelsError.
     """
     terms = [term.strip() for term in text.split(",") if term.strip()]
     if not terms:
@@ -87,9 +89,9 @@ def _expand(term: str, kind: Kind) -> Iterator[int]:
         raise LevelsError(f"'{term[:LONGEST_NUMBER]}...' has a number of too many digits: {EXAMPLES}.")
     first, last = int(found[1]), int(found[2] or found[1])
     _require_range(term, first, last, kind)
-    step = int(found[4] or 1)
-    if found[3] == "*":
-        return _geometric(term, first, last, step)
+    if found[4]:
+        return _geometric(term, first, last, Decimal(found[4]))
+    step = int(found[3] or 1)
     if step < 1:
         raise LevelsError(f"'{term}' never ends: its step must be at least 1.")
     return iter(range(first, last + 1, step))
@@ -104,14 +106,15 @@ def _require_range(term: str, first: int, last: int, kind: Kind) -> None:
         raise LevelsError(f"'{term}' asks for more than {kind.highest:,} {kind.plural}.")
 
 
-def _geometric(term: str, first: int, last: int, factor: int) -> Iterator[int]:
-    if factor < 2:
-        raise LevelsError(f"'{term}' never ends: its factor must be at least 2.")
+def _geometric(term: str, first: int, last: int, factor: Decimal) -> Iterator[int]:
+    if factor < LOWEST_FACTOR:
+        raise LevelsError(f"'{term}' never ends, or only slowly: its factor must be at least {LOWEST_FACTOR}.")
     return _multiplied(first, last, factor)
 
 
-def _multiplied(first: int, last: int, factor: int) -> Iterator[int]:
-    clients = first
-    while clients <= last:
-        yield clients
+def _multiplied(first: int, last: int, factor: Decimal) -> Iterator[int]:
+    """Rounded one by one, so that no rounding is carried on; of equals parse() keeps one."""
+    clients = Decimal(first)
+    while (level := int(clients.to_integral_value(ROUND_HALF_UP))) <= last:
+        yield level
         clients *= factor

@@ -17,6 +17,9 @@ clients = st.integers(min_value=1, max_value=MOST_CLIENTS)
         ("2..16:2", [2, 4, 6, 8, 10, 12, 14, 16]),
         ("1..64*2", [1, 2, 4, 8, 16, 32, 64]),
         ("3..100*3", [3, 9, 27, 81]),
+        # 1, 1.5, 2.25, 3.375, 5.06, 7.59, 11.4, 17.1: each rounded by itself, half up.
+        ("1..20*1.5", [1, 2, 3, 5, 8, 11, 17]),
+        ("10..20*1.25", [10, 13, 16, 20]),  # 10, 12.5, 15.625, 19.53
         ("1 .. 10 : 4", [1, 5, 9]),
         ("1, 2..8*2, 16..48:16", [1, 2, 4, 8, 16, 32, 48]),
         ("5..5", [5]),
@@ -44,8 +47,10 @@ def test_the_order_typed_is_kept_and_a_level_named_twice_counts_once():
         ("0..8", "the lowest is 1"),
         ("8..1", "runs backwards: write 1..8"),
         ("1..8:0", "its step must be at least 1"),
-        ("1..8*1", "its factor must be at least 2"),
-        ("1..8*0", "its factor must be at least 2"),
+        ("1..8*1", "its factor must be at least 1.1"),
+        ("1..8*1.05", "its factor must be at least 1.1"),
+        ("1..8:1.5", "'1..8:1.5' is no client level"),
+        ("1..8*0", "its factor must be at least 1.1"),
         ("100001", "more than 100,000 clients"),
         ("1..99999999999999999999", "more than 100,000 clients"),
         ("1..201", "more than 200 levels"),

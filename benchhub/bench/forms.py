@@ -175,7 +175,7 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields):
     levels = forms.CharField(
         label="Client levels",
         max_length=400,
-        help_text="Numbers and ranges: 1, 2, 4, 8 or 2..16:2 (every second) or 1..64*2 (doubling).",
+        help_text="Numbers and ranges: 1, 2, 4, 8 or 2..16:2 (every second), 1..64*2 (doubling), or 1..64*1.5.",
     )
     repeats = forms.IntegerField(min_value=1, max_value=100, help_text="From 3 on, an interval of the mean is shown.")
     duration_s = forms.IntegerField(min_value=1, max_value=DAY_S, label="Duration of a run, s")
