@@ -61,6 +61,9 @@ JUMP = Extra(share=0.12, alone=8, size=0.3, every=8)
 # A kink at a level, as where cores or threads are used up: its change of slope, in log-log.
 KINK = Extra(share=0.15, alone=40, size=0.8, every=40)
 
+# What is less likely than the likeliest by this, in the logarithm, is never drawn: it saves a fifth of a step's time.
+NEGLIGIBLE = 25
+
 
 class Chosen(NamedTuple):
     """Of each draw its kind of difference, noise and shape by their places, and its jump or kink (draws x levels)."""
@@ -159,5 +162,6 @@ class Hypotheses:
 
 
 def _sample(log_weights: Floats, order: Floats) -> Places:
-    ladder = np.cumsum(np.exp(log_weights - log_weights.max()))
-    return np.asarray(np.searchsorted(ladder, order * ladder[-1]))
+    likely = np.flatnonzero(log_weights > log_weights.max() - NEGLIGIBLE)
+    ladder = np.cumsum(np.exp(log_weights[likely] - log_weights.max()))
+    return np.asarray(likely[np.searchsorted(ladder, order * ladder[-1])])
