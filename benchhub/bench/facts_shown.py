@@ -96,6 +96,8 @@ def _share_of_transactions(rate: float) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 

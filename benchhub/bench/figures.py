@@ -88,13 +88,21 @@ def _shares(number: int, histogram: LatencyHistogram) -> dict[str, Any]:
         "type": "scatter",
         "mode": "lines",
         "fill": "tozeroy",
-        "name": histogram.name,
+        "name": script_title(histogram.name),
         "x": [_edge_us(bucket) / 1000 for bucket in range(first, last + 2)],
         "y": [round(100 * buckets.get(bucket, 0) / total, 4) for bucket in range(first, last + 2)],
         "line": {"shape": "hv", "width": 1.5, "dash": DASHES[number % len(DASHES)]},
         "hovertemplate": "from %{x:.3~r} ms: %{y:.3~r}%<extra>%{fullData.name}</extra>",
         "meta": {"series": number},
     }
+
+
+def script_title(histogram: str) -> str:
+    """Whose latencies these are: pgbench counts scripts from 0, the page of a workload from 1."""
+    number = histogram.removeprefix("latency of script ")
+    if number != histogram and number.isdigit():
+        return f"script {int(number) + 1}"
+    return "all" if histogram == "latency" else histogram
 
 
 def buckets_of(lower_us: Sequence[int], upper_us: Sequence[int], counts: Sequence[int]) -> Mapping[int, int]:

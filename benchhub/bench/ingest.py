@@ -68,15 +68,16 @@ def _evidence(attempt: Attempt, name: str, content: bytes) -> Evidence:
 def store(
     run: Run, attempt: Attempt, outputs: Outputs, observed: Observed, remarks: Sequence[str]
 ) -> tuple[State, str]:
-    """Turn outputs into rows; returns how the run ended, and why if not well. A failed run gets no result."""
+    """Turn outputs into rows; returns how the run ended, and what is to be said of that: why if not well, or what was
+    found of a data set. A failed run gets no result."""
     result = parse(run, outputs, observed)
     if result.outcome == "failed":
         return State.FAILED, " ".join([result.reason, *remarks])
     if run.kind == Run.Kind.LOAD:
         store_data_set(run, outputs)
-    else:
-        store_result(run, attempt, replace(result, remarks=(*result.remarks, *remarks)), observed)
-        _age_data_set(run, outputs)
+        return State.SUCCEEDED, " ".join(result.remarks)
+    store_result(run, attempt, replace(result, remarks=(*result.remarks, *remarks)), observed)
+    _age_data_set(run, outputs)
     return State.SUCCEEDED, ""
 
 

@@ -244,15 +244,30 @@ def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[
 
 def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[System]]:
     """For each of these experiments, run one after the other, the systems whose data set it has to load first."""
-    current = DataSet.objects.filter(instance__in=[system.instance_id for system in systems], replaced_at=None)
-    there = dict(current.values_list("instance", "recipe_digest"))
+    there = _there_by_then([system.instance_id for system in systems])
     missing = []
     for part in parts:
-        recipe = digest.digest(tools.get(part.workload.tool).data_set(part.workload.parameters))
+        recipe = recipe_digest(part.workload)
         is_each, used = part.loading == Experiment.Loading.EACH, in_use(part, systems)
         missing.append([one for one in used if there.get(one.instance_id) != recipe and not is_each])
         there |= dict.fromkeys((system.instance_id for system in used), recipe)
     return missing
+
+
+def recipe_digest(workload: Workload) -> str:
+    """Names the data set that a workload runs on."""
+    return digest.digest(tools.get(workload.tool).data_set(workload.parameters))
+
+
+def _there_by_then(instances: Sequence[int]) -> dict[int, str]:
+    """The data set of each instance that no load under way or in the queue replaces by another one."""
+    current = DataSet.objects.filter(instance__in=instances, replaced_at=None)
+    there = dict(current.values_list("instance", "recipe_digest"))
+    waiting = Run.objects.unfinished().filter(kind=Run.Kind.LOAD, system__instance__in=instances)
+    for load in waiting.select_related("system", "experiment__workload"):
+        if there.get(load.system.instance_id) != recipe_digest(load.experiment.workload):
+            there.pop(load.system.instance_id, None)
+    return there
 
 
 def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int) -> Run:

@@ -14,7 +14,9 @@ from benchhub.analysis.settings import in_unit_asked
 from benchhub.analysis.verdict import RunFacts, Verdict
 from runners import tools
 from runners.contract import Histogram, RunSpec
+from runners.tools import tatp_parameters
 from runners.tools.histogram import percentile_us
+from runners.tools.pgbench_parameters import scripts_digest
 
 from . import figures, gates, live_log, run_facts, types_page
 from .facts_shown import Fact, as_fact, in_words, sections
@@ -95,6 +97,8 @@ def context(of: Run) -> dict[str, Any]:
         "command": (command := command_text(attempts, evidence)),
         "command_line": command_line(command, tools.get(of.spec["tool"]).program),
         "spec": spec_facts(of.spec),
+        "scripts": scripts(parameters := of.spec.get("parameters") or {}),
+        "scripts_digest": scripts_digest(parameters),
         "series": series_groups(series),
         "latency_figure": figures.latency_figure(histograms) if histograms else None,
         "percentiles": [percentiles(histogram) for histogram in histograms],
@@ -206,9 +210,24 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
     """The plan of the run, flat and in the order of RunSpec (the database keeps none); numbers as they were asked."""
     flat: dict[str, Any] = {}
     for field in fields(RunSpec):
-        value = spec.get(field.name)
+        value = in_full(spec) if field.name == "parameters" else spec.get(field.name)
         flat |= value if isinstance(value, Mapping) else {field.name: value}
     return [_asked(name, value) for name, value in flat.items()]
+
+
+def in_full(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A workload's parameters but its scripts, which stand by themselves; of TATP also those left at their default."""
+    asked = {name: value for name, value in (spec.get("parameters") or {}).items() if name not in ("scripts", "init")}
+    return tatp_parameters.in_full(asked) if spec.get("tool") == "tatp" else asked
+
+
+def scripts(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(title, text) of the custom scripts, numbered as the page of the workload does, and of the init script."""
+    found = [
+        (f"Script {number}, weight {script.get('weight', 1)}", script["text"])
+        for number, script in enumerate(parameters.get("scripts", ()), start=1)
+    ]
+    return [*found, *([("Init script", parameters["init"])] if parameters.get("init") else [])]
 
 
 def _asked(name: str, value: Any) -> Fact:
@@ -294,7 +313,7 @@ def percentiles(of: LatencyHistogram) -> Percentiles:
     histogram = plain_histogram(of)
     found = ((_label(share), percentile_us(histogram, share)) for share in SHARES)
     return Percentiles(
-        name=of.name,
+        name=figures.script_title(of.name),
         samples=histogram.total,
         sampling_rate=of.sampling_rate,
         mean_ms=of.sum_us / histogram.total / 1000,

@@ -311,6 +311,7 @@ def test_an_experiment_with_tatp_ends_in_mqth_with_its_types(worker, system, exp
     runs = worker.finish(experiment(system(cluster16), workload=workload, duration_s=3, warmup_s=1))
     assert [run.state for run in runs] == [State.SUCCEEDED] * 2, [run.reason for run in runs]
     assert DataSet.objects.get().recipe == {"tool": "tatp", "subscribers": 1_000}
+    assert runs[0].reason.startswith("Checked on 1,000 of 1,000 subscribers with 2,"), runs[0].reason
     result = runs[1].result
     assert (result.unit, result.throughput) == ("MQTh", result.measures["mqth"]["value"])
     assert result.measures["strict_mqth"]["value"] < result.throughput

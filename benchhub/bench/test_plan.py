@@ -6,7 +6,7 @@ from django.utils import timezone
 from benchhub.bench import plan, testdata
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.progress import clock, run_seconds_left, seconds_left
-from benchhub.catalog.models import DataSet, Hardware
+from benchhub.catalog.models import DataSet, Hardware, Workload
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +47,20 @@ def test_a_data_set_that_is_there_is_not_loaded_again_but_another_scale_is(syste
     )
     loads = [run.system for run in queued(systems) if run.kind == Run.Kind.LOAD]
     assert loads == [systems[1]]
+
+
+def test_a_data_set_that_a_load_in_the_queue_will_replace_is_loaded_again(systems):
+    known = {"recipe": RECIPE, "recipe_digest": plan.digest.digest(RECIPE), "size_bytes": 1, "checksum": "x"}
+    DataSet.objects.create(instance=systems[0].instance, build=systems[0].build, **known)
+    larger = {"script": "select-only", "query_mode": "simple", "scale": 20}
+    other = Workload.objects.create(name="larger", tool="pgbench", parameters=larger)
+    waits = testdata.make_experiment(systems[:1], workload=other)
+    asked = testdata.make_experiment(systems[:1])
+    assert plan.without_data_set(asked, systems[:1]) == []
+    load = testdata.make_run(waits, systems[0], 0, 0, kind=Run.Kind.LOAD)
+    assert plan.without_data_set(asked, systems[:1]) == systems[:1]
+    testdata.ended(load, "cancelled")
+    assert plan.without_data_set(asked, systems[:1]) == []
 
 
 @pytest.mark.parametrize(

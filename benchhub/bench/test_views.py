@@ -5,6 +5,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.catalog.models import Hardware
+from runners.tools.pgbench_parameters import scripts_digest
 
 from . import testdata
 from .models import Attempt, Evidence, Experiment, Found, Result, Run, Series, Watch
@@ -137,6 +138,44 @@ def test_the_page_takes_the_same_queries_whatever_belongs_to_the_run(planner, ru
         Evidence.objects.create(attempt=attempt, name=f"log.{number}", content=b"", size_bytes=0, sha256="0" * 64)
     with django_assert_num_queries(RUN_QUERIES):
         planner.get(page_of(run))
+
+
+def like(run, spec):
+    """Another run of the same system, of this spec."""
+    return testdata.make_run(run.experiment, run.system, 4, run.experiment.runs.count() + 1, spec=spec)
+
+
+def test_custom_scripts_are_shown_as_they_are_read_with_their_weights_and_digest(planner, queued):
+    scripts = [{"text": "\\set id 1\nSELECT :id;\n", "weight": 3}, {"text": "SELECT 2;\n"}]
+    own = {"variables": {"cutoff": 1000, "b": "x"}, "init": "CREATE TABLE own (id int)"}
+    spec = {"tool": "pgbench", "parameters": {"script": "custom", "scale": 1, "scripts": scripts, **own}}
+    response = planner.get(page_of(like(queued, spec)))
+    assertContains(response, "<h3>Script 1, weight 3</h3>")
+    assertContains(response, ">\\set id 1\nSELECT :id;\n</pre>")
+    assertContains(response, "<h3>Script 2, weight 1</h3>")
+    assertContains(response, "<h3>Init script</h3>")
+    assertContains(response, "b x, cutoff 1000")
+    assertContains(response, scripts_digest(spec["parameters"]))
+    assertNotContains(response, "{&#x27;")
+
+
+def test_of_a_run_of_tatp_its_page_says_how_keys_are_drawn_and_the_weights_of_its_mix(planner, queued):
+    asked = {"subscribers": 2_000_000, "mix": "W100"}
+    response = planner.get(page_of(like(queued, {"tool": "tatp", "parameters": asked})))
+    assertContains(response, "non-uniform, A = 1,048,575")
+    assertContains(response, "UPDATE_SUBSCRIBER_DATA 8, UPDATE_LOCATION 76")
+    uniform = like(queued, {"tool": "tatp", "parameters": {**asked, "keys": "uniform"}})
+    assertNotContains(planner.get(page_of(uniform)), "non-uniform")
+
+
+def test_latencies_are_named_by_the_number_that_the_workload_gives_to_a_script(planner, run):
+    bins = {"lower_us": [10], "upper_us": [11], "counts": [2], "sum_us": 20, "min_us": 10, "max_us": 10}
+    for name in ("latency", "latency of script 0", "latency of script 1"):
+        run.histograms.create(name=name, sampling_rate=1.0, **bins)
+    response = planner.get(page_of(run))
+    for name in ("all", "script 1", "script 2"):
+        assertContains(response, f'<td class="line">{name}</td>')
+    assertNotContains(response, "script 0")
 
 
 def test_a_failed_run_shows_its_reason_and_history_and_no_measures(planner, queued):

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from runners.keys import make_key_pair
 from runners.tools.pgbench_parameters import scripts_digest
+from runners.tools.tatp_parameters import TRANSACTIONS
 
 from .models_priced import ExchangeRate, Hardware, LicenceModel, ListPrice
 from .models_sheets import PriceSheet, PriceSheetDiscount, PriceSheetLine
@@ -91,6 +92,22 @@ class Workload(Revised):
     @property
     def script_or_mix(self) -> str:
         return str(self.parameters.get("script") or self.parameters.get("mix") or "")
+
+    @property
+    def peculiarities(self) -> str:
+        """What tells workloads of one load generator, script or mix and size apart, where it is not the default."""
+        asked = self.parameters
+        weighed = asked.get("weights") or {}
+        weights = ", ".join(f"{name} {weighed[name]}" for name in TRANSACTIONS if weighed.get(name))
+        distribution = asked.get("rand_type", "special")
+        told = {
+            weights: bool(weights),
+            "uniform keys": asked.get("keys") == "uniform",
+            "forwardings last 1 to 24 hours": asked.get("population") == "original-tool",
+            f"seed {asked.get('seed')}": "seed" in asked,
+            f"rows drawn {distribution}": distribution != "special",
+        }
+        return "; ".join(words for words, is_told in told.items() if is_told)
 
     @property
     def size(self) -> str:

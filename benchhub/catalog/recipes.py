@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from runners.tools import TOOLS
 from runners.tools.pgbench_parameters import BUILTIN_SCRIPTS
 
 from .forms_recipes import ConfigurationForm
@@ -40,6 +41,7 @@ STORAGE = Filter(
     "Storage",
     {"lasting": ("lasting", Q(volatile_storage=False)), "volatile": ("RAM disk", Q(volatile_storage=True))},
 )
+GENERATORS = Filter("tool", "Load generator", {name: (name, Q(tool=name)) for name in TOOLS})
 SCRIPTS = Filter(
     "script", "Script", {name: (name, Q(parameters__script=name)) for name in (*BUILTIN_SCRIPTS, "custom")}
 )
@@ -67,7 +69,10 @@ def configuration_revise(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def workloads(request: HttpRequest) -> HttpResponse:
-    search, filters = ("name", "tool", "parameters__script", "parameters__mix", "remark"), (SCRIPTS, REVISIONS)
+    search, filters = (
+        ("name", "tool", "parameters__script", "parameters__mix", "remark"),
+        (GENERATORS, SCRIPTS, REVISIONS),
+    )
     listing = listing_of_revised(request, Workload.objects.all(), WORKLOAD_COLUMNS, search=search, filters=filters)
     return render(request, "catalog/workloads.html", {"listing": listing})
 

@@ -98,6 +98,17 @@ def test_custom_scripts_keep_their_weights_variables_and_digest(author):
     assertContains(author.get(reverse("workloads")), made.scripts_digest)
 
 
+def test_the_list_tells_workloads_of_one_mix_and_size_apart(author):
+    author.post(add("tatp"), TATP)
+    assert Workload.objects.get().peculiarities == ""
+    other = {"name": "other", "keys": "uniform", "population": "original-tool", "seed": 7}
+    author.post(add("tatp"), {**TATP, **other, "mix": "custom", "weights": "3 0 0 0 1 0 0"})
+    said = "GET_SUBSCRIBER_DATA 3, UPDATE_LOCATION 1; uniform keys; forwardings last 1 to 24 hours; seed 7"
+    assertContains(author.get(reverse("workloads")), f'<span class="under">{said}</span>')
+    assertContains(author.get(reverse("workloads"), {"tool": "tatp"}), said)
+    assertNotContains(author.get(reverse("workloads"), {"tool": "pgbench"}), said)
+
+
 @pytest.mark.parametrize("text", ["--5", "9" * 5000])
 def test_what_only_looks_like_a_number_stays_the_text_of_a_variable(author, text):
     assertRedirects(author.post(add("scripts"), {**SCRIPTS, "variables": f"cutoff = {text}"}), reverse("workloads"))

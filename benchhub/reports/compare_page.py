@@ -15,6 +15,7 @@ from benchhub.analysis.curve import Level
 from benchhub.analysis.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.analysis.ratio import Claim, Ratio
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
+from runners.tools.tatp_parameters import UNIFORM
 
 from . import curves, peaks
 from .curves import UNKNOWN, SystemCurve
@@ -115,7 +116,14 @@ def _labels(rows: Sequence[ExperimentSystem]) -> list[str]:
         [f"{row.system.label}, {row.experiment}" for row in rows],
     )
     distinct = (form for form in forms if len(set(form)) == len(form))
-    return next(distinct, [f"{row.system.label}, {row.experiment} ({key_of(row)})" for row in rows])
+    found = next(distinct, [f"{row.system.label}, {row.experiment} ({key_of(row)})" for row in rows])
+    return [f"{label}{keys}" for label, keys in zip(found, _keys(rows), strict=True)]
+
+
+def _keys(rows: Sequence[ExperimentSystem]) -> list[str]:
+    """Uniform keys of TATP are another workload: marked wherever they stand beside those of the definition."""
+    is_uniform = [row.experiment.workload.parameters.get("keys") == UNIFORM for row in rows]
+    return [", uniform keys" if one and not all(is_uniform) else "" for one in is_uniform]
 
 
 def groups(chosen: Sequence[Chosen]) -> list[list[Chosen]]:
@@ -283,8 +291,15 @@ def flat(form: Mapping[str, Any]) -> dict[str, str]:
 
 def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name.replace('_', ' ')} {inner}" for name, inner in value.items()) or "default"
+        return ", ".join(f"{name.replace('_', ' ')} {_inner(inner)}" for name, inner in value.items()) or "default"
     return "default" if value is None else str(value)
+
+
+def _inner(value: Any) -> str:
+    """A mapping within one, such as the weights of a mix, or custom scripts with theirs."""
+    if isinstance(value, Mapping):
+        return f"({', '.join(f'{name} {inner}' for name, inner in value.items())})"
+    return "; ".join(map(_inner, value)) if isinstance(value, list) else str(value)
 
 
 def _clients(count: int) -> str:

@@ -6,7 +6,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testdata
 from benchhub.bench.models import Found, Protocol, System
-from benchhub.catalog.models import Hardware
+from benchhub.catalog.models import Hardware, Workload
 
 from .models import Comparison
 from .testdata import address, both, figure_of, key, rows_of, variant
@@ -122,6 +122,36 @@ def test_fields_of_protocols_have_plain_labels_units_and_their_defaults(reader, 
         assert set(re.findall(rf'scope="row">{label}</th><td>(.*?)</td><td>(.*?)</td>', page)[0]) == values
     assert "scale factor 10" in page
     assertNotContains(response, "warmup_s")
+
+
+def tatp(system, mqth, **parameters):
+    """One run, under neutral names, of TATP with these parameters."""
+    asked = {"subscribers": 20_000, "mix": "80/20", **parameters}
+    name = f"TATP {Workload.objects.count()}"
+    workload = Workload.objects.create(name=name, tool="tatp", parameters=asked)
+    made = testdata.make_experiment([system], name=f"Evening {workload.pk}", workload=workload)
+    run = testdata.make_run(made, system, 8, 1, protocol=Protocol.of({"path": "socket", "parameters": asked}))
+    testdata.succeeded(run, mqth, unit="MQTh")
+    return made
+
+
+def test_uniform_keys_are_marked_beside_those_of_the_definition_and_nowhere_else(reader, systems):
+    made = [tatp(systems[0], 100.0), tatp(systems[0], 120.0, keys="uniform"), tatp(systems[1], 110.0, keys="uniform")]
+    first, uniform, other = (key(one, one.experimentsystem_set.get().system) for one in made)
+    reason = {"reason": "Only to look at both of them side by side."}
+    assert reader.post(address(first, uniform), reason).status_code == 302
+    response = reader.get(address(first, uniform))
+    drawn = {trace["name"].removesuffix(", each run") for trace in figure_of(response)["data"] if trace.get("name")}
+    assert drawn == {f"PostgreSQL 16, {made[0].name}", f"PostgreSQL 16, {made[1].name}, uniform keys"}
+    assertNotContains(reader.get(address(uniform, other)), "uniform keys")
+
+
+def test_the_weights_of_a_custom_mix_stand_in_words_where_protocols_differ(reader, systems):
+    weights = {"GET_ACCESS_DATA": 3, "UPDATE_LOCATION": 1}
+    made = [tatp(systems[0], 100.0), tatp(systems[0], 90.0, mix="custom", weights=weights)]
+    response = reader.get(address(*(key(one, systems[0]) for one in made)))
+    assertContains(response, "weights (GET_ACCESS_DATA 3, UPDATE_LOCATION 1)")
+    assertNotContains(response, "{&#x27;")
 
 
 def test_what_may_be_compared_is_offered(reader, experiment, systems, other_protocol):

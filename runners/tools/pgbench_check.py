@@ -17,6 +17,7 @@ from runners.tools.shell import program
 
 DESCRIBES_SINCE = (11,)
 META_COMMAND = re.compile(r"[ \t\r\f\v]*\\(?:\\[ \t]*\r?\n|[^\n])*")
+CONDITION = re.compile(r"[ \t]*\\[ \t]*(if|elif|else|endif)\b", re.IGNORECASE)
 BLANK = re.compile(r"\s+|--[^\n]*|/\*.*?\*/", re.DOTALL)
 # What ends a statement, and what may hold a semicolon that does not.
 PIECE = re.compile(
@@ -93,10 +94,10 @@ def check_command(spec: RunSpec, parameters: Parameters) -> str:
     files = " ".join(f"-f {name}" for name in names)
     # A folder that is not there: with the scripts in order, pgbench fails for want of a server.
     parsed = f'PGHOST="$(pwd)/nowhere" {program(spec, "pgbench")} -n -t 1 {files} 2>&1'
-    parts = [f"said=$({parsed} | {_sentence('script', r'')} | head -n 1)"]
+    parts = [f"said=$({parsed} | {_sentence('script', r'', *_conditions(parameters))} | head -n 1)"]
     if version_of(spec.tool_version) >= DESCRIBES_SINCE:
         parts += [_described_command(spec, parameters, number) for number in range(len(names))]
-    return "\n".join([*parts, '[ -z "$said" ] || { echo "$said" >&2; false; }', ""])
+    return "\n".join([*parts, '[ -z "$said" ] || { printf "%s\\n" "$said" >&2; false; }', ""])
 
 
 def _described_command(spec: RunSpec, parameters: Parameters, number: int) -> str:
@@ -108,8 +109,34 @@ printf '%s' {shlex.quote(text)} > described_{number}.sql
 rm -f described_{number}.sql"""
 
 
-def _sentence(file: str, kind: str) -> str:
+def _conditions(parameters: Parameters) -> Iterator[str]:
+    """sed expressions for what pgbench says of \\if and its like: it names the command by its number, and no line."""
+    for number, script in enumerate(parameters.scripts):
+        line = unbalanced_line(script.text)
+        where = f"line {line}" if line else r"command \1"
+        said = rf'^.*condition error in script "script_{number}\.sql" command \([0-9]*\): \(.*\)$'
+        yield rf"s/{said}/Script {number}, {where}: error: \2/p"
+
+
+def unbalanced_line(text: str) -> int | None:
+    """The first line with an \\elif, \\else or \\endif that fits no \\if, or of the last \\if without its \\endif."""
+    open_ifs: list[tuple[int, bool]] = []  # line, and whether its \\else has been
+    for at, found in enumerate(map(CONDITION.match, text.split("\n")), start=1):
+        word = found[1].lower() if found else ""
+        if word == "if":
+            open_ifs.append((at, False))
+        elif word and (not open_ifs or (word != "endif" and open_ifs[-1][1])):
+            return at
+        elif word == "endif":
+            open_ifs.pop()
+        elif word == "else":
+            open_ifs[-1] = (open_ifs[-1][0], True)
+    return open_ifs[-1][0] if open_ifs else None
+
+
+def _sentence(file: str, kind: str, *more: str) -> str:
     """sed that makes 'Script 2, line 7: ...' of a message about a line; script_0 is the first one."""
     numbers = "".join(f"s/^Script {n},/Script {n + 1},/;" for n in reversed(range(10)))
     found = rf"s/^.*{file}_\([0-9]*\)\.sql:\([0-9]*\): {kind}\(.*\)$/Script \1, line \2: error: \3/p"
-    return f"sed -n {shlex.quote(found)} | sed {shlex.quote(numbers)}"
+    expressions = " ".join(f"-e {shlex.quote(one)}" for one in (found, *more))
+    return f"sed -n {expressions} | sed {shlex.quote(numbers)}"

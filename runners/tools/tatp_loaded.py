@@ -11,6 +11,13 @@ from runners.tools.tatp_parameters import Parameters, read
 
 PARSER = "tatp/2"
 LIKELY_BY_CHANCE = 1e-6
+# A distribution that has each row of its table once.
+COUNTED_BY = {
+    "subscriber": "bit_1",
+    "access_info": "data1",
+    "special_facility": "is_active",
+    "call_forwarding": "numberx first digits",
+}
 
 
 def failed(reason: str) -> RunResult:
@@ -27,7 +34,23 @@ def parse_load(spec: RunSpec, outputs: Outputs) -> RunResult:
     unlikely = unlikely_distributions(read(spec.parameters), counted)
     if unlikely:
         return failed(f"The population is not distributed as it is defined: see {', '.join(unlikely)}.")
-    return RunResult(outcome="succeeded", reason="", parser=PARSER)
+    return RunResult("succeeded", "", PARSER, remarks=(checked_remark(read(spec.parameters), counted),))
+
+
+def checked_remark(parameters: Parameters, counted: Mapping[str, Mapping[int, int]]) -> str:
+    """What was counted, and how the distributions fared that were held against the definition."""
+    rows = {table: sum(counted.get(column, {}).values()) for table, column in COUNTED_BY.items()}
+    of = f"Checked on {rows.pop('subscriber'):,} of {parameters.subscribers:,} subscribers"
+    listed = ", ".join(f"{number:,} rows of {table}" for table, number in rows.items())
+    by_name = {
+        name: probability(shares, counted.get(name, {}))
+        for name, shares in tatp_population.expected_shares(parameters).items()
+    }
+    worst = min(by_name, key=lambda name: by_name[name])
+    tested = (
+        f"all {len(by_name)} distributions are as defined, the least likely of them {worst} (p = {by_name[worst]:.2g})"
+    )
+    return f"{of} with {listed}: {tested}."
 
 
 def read_distributions(text: str) -> dict[str, dict[int, int]]:

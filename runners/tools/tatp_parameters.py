@@ -119,6 +119,15 @@ def _check_weights(parameters: Parameters) -> None:
         raise ValueError("A mix needs at least one transaction with a weight above 0.")
 
 
+def in_full(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return these parameters with the defaults of those left out, the weights of the mix and how keys are drawn."""
+    checked = read(parameters)
+    drawn = f"{checked.keys}, A = {checked.or_mask:,}" if checked.keys == NON_UNIFORM else checked.keys
+    weights = dict(zip(TRANSACTIONS, checked.weighed, strict=True))
+    named = {name: getattr(checked, name) for name in FIELDS}
+    return {**named, "weights": weights, "keys": drawn}
+
+
 def check(spec: RunSpec) -> Parameters:
     """Return the run's parameters. Raises ValueError, with one sentence, for a run that cannot be."""
     if version_of(spec.tool_version) < OLDEST_PGBENCH:

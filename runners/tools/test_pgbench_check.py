@@ -10,7 +10,7 @@ import pytest
 from benchhub.embedded.postgres import Cluster
 from runners import tools
 from runners.contract import Outputs, RunSpec
-from runners.tools.pgbench_check import described, statements
+from runners.tools.pgbench_check import described, statements, unbalanced_line
 from runners.tools.test_pgbench_target import ask, load, run, spec
 
 __all__ = ["spec"]
@@ -104,6 +104,34 @@ def test_errors_of_syntax_are_found_before_anything_is_executed(
         ask(cluster, tmp_path, "SELECT (SELECT count(*) FROM pgbench_history), (SELECT count(*) FROM pgbench_tellers)")
         == "0|10"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\\if 1\nSELECT 1;\n\\endif\n", None),
+        ("SELECT 1;\n\\if 1\n\\if 2\nSELECT 2;\n \\ENDIF\n", 2),
+        ("\\if 1\n\\else\nSELECT 1;\n\\elif 0\n\\endif", 4),
+        ("\\if 1\n\\elif 2\n\\else\n\\else\n\\endif", 4),
+        ("SELECT 1;\n\n\\endif\n", 3),
+        ("\\iffy\nSELECT 'x';\n", None),
+    ],
+)
+def test_the_line_is_found_at_which_conditions_do_not_close(text: str, line: int | None) -> None:
+    assert unbalanced_line(text) == line
+
+
+@pytest.mark.target
+def test_an_if_without_its_end_is_found_before_the_run_with_its_line(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path
+) -> None:
+    load(cluster, tmp_path, spec)
+    open_if = verified(cluster, tmp_path, spec, GOOD, "SELECT 1;\n\n\\if :client_id\nSELECT 2;\n")
+    assert open_if.returncode == 1
+    assert open_if.stderr.endswith(b"Script 2, line 3: error: \\if without matching \\endif\n")
+    late = verified(cluster, tmp_path, spec, "\\if 1\n\\else\nSELECT 1;\n\\elif 0\n\\endif\n")
+    assert b"Script 1, line 4: error: " in late.stderr
+    assert verified(cluster, tmp_path, spec, "\\if 1\nSELECT 1;\n\\endif\n").returncode == 0
 
 
 @pytest.mark.target
