@@ -18,11 +18,11 @@ Floats = NDArray[np.float64]
 SEED = 20_260_101
 # Share of belief and number of curves.
 SHARES = {
-    "scalability": (0.27, 480),
-    "bends": (0.20, 600),
-    "pieces": (0.23, 840),
-    "dips": (0.08, 600),
-    "peaks": (0.12, 600),
+    "scalability": (0.27, 1440),
+    "bends": (0.20, 1800),
+    "pieces": (0.23, 2520),
+    "dips": (0.08, 1800),
+    "peaks": (0.12, 1800),
 }
 # No shape at all: everything is left to the smooth difference.
 LEVEL_SHARE = 0.10
