@@ -5,9 +5,9 @@ import pytest
 from . import run_facts
 
 
-def of(deltas, *, locally=True, tool="pgbench", measures=None, series=None):
+def of(deltas, *, locally=True, measures=None, series=None):
     system = SimpleNamespace(driven_locally=locally)
-    run = SimpleNamespace(clients=8, threads=4, spec={"duration_s": 60, "tool": tool}, system=system)
+    run = SimpleNamespace(clients=8, threads=4, spec={"duration_s": 60}, system=system)
     return run_facts.facts(run, (), measures or {}, series, deltas)
 
 
@@ -17,10 +17,9 @@ def test_a_driver_s_cpu_counts_only_where_it_is_not_the_server_s():
     assert of(deltas).driver_busy_share is None
 
 
-def test_how_busy_the_threads_of_the_load_generator_were_is_told_where_it_makes_the_load_alone():
+def test_how_busy_the_threads_of_the_load_generator_were_is_told_where_their_time_was_counted():
     deltas = {"elapsed_s": 60.0, "load_cpu_s": 228.0}  # of 4 threads x 60 s = 240 s
     assert of(deltas).thread_busy_share == pytest.approx(0.95)
-    assert of(deltas, tool="tatp").thread_busy_share is None
     assert of({"elapsed_s": 60.0}).thread_busy_share is None
     assert of({"load_cpu_s": 1.0}).thread_busy_share is None
 
