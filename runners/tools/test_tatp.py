@@ -184,6 +184,18 @@ def test_subscribers_that_are_gone_are_a_doubt() -> None:
     assert [doubt.code for doubt in result.doubts] == ["subscribers"]
 
 
+def test_forwardings_that_others_took_are_a_doubt_because_no_band_tells_then() -> None:
+    """1.5 for each of 250,071 facilities are 375,106.5, and six deviations sqrt(1.25 * 250,071) are 3,354.6."""
+    result = parsed(tatp_before=b"371700|0|250071|100000\n")
+    assert [doubt.code for doubt in result.doubts] == ["forwardings"]
+    assert "There were 371,700 call forwardings before the run" in result.doubts[0].text
+    assert "the population has about 375,106." in result.doubts[0].text
+    assert not parsed(tatp_before=b"371800|0|250071|100000\n").doubts
+    weights = {"INSERT_CALL_FORWARDING": 1, "DELETE_CALL_FORWARDING": 2}
+    uneven = replace(SPEC, parameters={"subscribers": 100_000, "mix": "custom", "weights": weights})
+    assert "forwardings" not in {doubt.code for doubt in parsed(uneven, tatp_before=b"371700|0|250071|100000\n").doubts}
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
