@@ -209,8 +209,13 @@ def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evide
 def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
     """The plan of the run, flat and in the order of RunSpec (the database keeps none); numbers as they were asked."""
     flat: dict[str, Any] = {}
+    # What stands in place of a field: the version is pgbench's, whatever the load generator.
+    told = {
+        "parameters": in_full(spec),
+        "tool_version": {"client_program": tools.get(spec["tool"]).client(spec.get("tool_version", ""))},
+    }
     for field in fields(RunSpec):
-        value = in_full(spec) if field.name == "parameters" else spec.get(field.name)
+        value = told.get(field.name, spec.get(field.name))
         flat |= value if isinstance(value, Mapping) else {field.name: value}
     return [_asked(name, value) for name, value in flat.items()]
 
