@@ -21,8 +21,8 @@ from pathlib import Path
 from runners.tools.pgbench_output import read_summary
 
 SLICE_S = 0.15
-# Before the first load's time is up all are stopped, and go on when the last one's is, started this much later at most.
-BEFORE_THE_END_S, AFTER_THE_END_S = 0.4, 1.5
+# So long before the first load's time is up all are stopped, and so long after the last one's is they go on.
+BEFORE_THE_END_S, AFTER_THE_END_S = 0.4, 0.1
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -33,12 +33,13 @@ class Load:
     pid: int
     summary: Callable[[], str]
     working_s: float = 0.0
+    begun_s: float = field(init=False)
     since_s: float = field(init=False)
 
     def __post_init__(self) -> None:
         """It works since it was started: field 22 of proc(5), in clock ticks since boot."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        self.since_s = int(fields[19]) / TICKS_PER_S
+        self.begun_s = self.since_s = int(fields[19]) / TICKS_PER_S
         self.group = os.getpgid(self.pid)
         if self.group == os.getpgid(0):
             raise ValueError("A load needs a process group of its own.")
@@ -86,13 +87,13 @@ def _share_out(
         loads[name] = start()
         time.sleep(SLICE_S)  # its first slice, in which it connects
         loads[name].stop()
-    begun_s = next(iter(loads.values())).since_s
-    while _now_s() + len(loads) * SLICE_S < begun_s + duration_s - BEFORE_THE_END_S:
+    ends_s = [load.begun_s + duration_s for load in loads.values()]
+    while _now_s() + len(loads) * SLICE_S < min(ends_s) - BEFORE_THE_END_S:
         for name in order.sample(list(loads), len(loads)):
             loads[name].go_on()
             time.sleep(SLICE_S)  # the slice itself
             loads[name].stop()
-    time.sleep(max(0.0, begun_s + duration_s + AFTER_THE_END_S - _now_s()))  # pgbench's own clocks run out meanwhile
+    time.sleep(max(0.0, max(ends_s) + AFTER_THE_END_S - _now_s()))  # pgbench's own clocks run out meanwhile
 
 
 def _now_s() -> float:

@@ -248,6 +248,14 @@ class FakeTool:
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return parameters
 
+    def data_set_bytes(self, parameters: Mapping[str, Any]) -> int:
+        del parameters
+        return 2**20
+
+    def writes(self, parameters: Mapping[str, Any]) -> bool:
+        del parameters
+        return False
+
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         del parameters
         return 1.0

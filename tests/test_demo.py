@@ -168,6 +168,7 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
         assert demo.poll() is None and page.visit(url, words[1], words[3]).status == 200
 
         check_that_web_is_started_again(clone, demo, url)
+        check_that_a_restarted_target_is_kept(clone, demo)
         demo.send_signal(signal.SIGINT)
         assert demo.wait(60) == 0
     assert left_running(clone) == []
@@ -184,6 +185,23 @@ def check_that_web_is_started_again(clone: Path, demo: subprocess.Popen[str], ur
     while not page.answers(alive) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert page.answers(alive)
+
+
+def check_that_a_restarted_target_is_kept(clone: Path, demo: subprocess.Popen[str]) -> None:
+    """As a run does it whose plan asks for a restart before each run."""
+    note = clone / "var/run/target16.child.json"
+    target = json.loads((clone / "var/target.json").read_text())["instances"][0]
+    before = note.read_text()
+    words = [f"{target['bin_directory']}/pg_ctl", "-D", target["data_directory"], "-w", "-l", "/dev/null", "restart"]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, **account.for_clone(clone).popen_options())
+    deadline = time.monotonic() + 30
+    after = before
+    while after == before and time.monotonic() < deadline:
+        time.sleep(0.1)
+        with contextlib.suppress(FileNotFoundError):
+            after = note.read_text()
+    assert after != before and demo.poll() is None
+    assert proc.is_alive(proc.Identity(**json.loads(after)["identity"]))
 
 
 def test_what_a_killed_demonstration_left_is_cleared_away(clone: Path) -> None:

@@ -136,6 +136,33 @@ def test_a_cluster_that_runs_is_not_started_twice(cluster: Cluster, own_processe
     assert value(cluster, "SELECT 1") == 1
 
 
+def test_a_server_that_somebody_restarts_is_adopted_and_stopped_as_ours_would_be(
+    cluster: Cluster, own_processes: Processes
+) -> None:
+    start_anew(cluster, own_processes)
+    first = cluster.running
+    assert first is not None
+    with pytest.raises(EmbeddedError, match="cluster runs already"):
+        cluster.adopt(own_processes)
+    words = [
+        str(cluster.bin_directory / "pg_ctl"),
+        "-D",
+        str(cluster.data_directory),
+        "-w",
+        "-l",
+        "/dev/null",
+        "restart",
+    ]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, **cluster.account.popen_options())
+    adopted = cluster.adopt(own_processes)
+    assert adopted is not None and adopted.identity == cluster.running != first
+    assert adopted.exit_code is None and value(cluster, "SELECT 1") == 1
+    own_processes.stop(adopted)
+    assert adopted.exit_code == 0 and cluster.running is None
+    assert cluster.adopt(own_processes) is None
+    assert not (cluster.data_directory / "postmaster.pid").exists(), "it ended in order, not by a kill"
+
+
 def test_a_port_in_use_ends_the_start_with_a_sentence(cluster: Cluster, own_processes: Processes) -> None:
     cluster.create(own_processes)
     with socket.socket() as other:

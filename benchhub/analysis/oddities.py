@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .levels import spell
@@ -16,8 +16,9 @@ CHECKPOINT_CYCLES = 2
 class Planned:
     """What one experiment asks of one system. None where it is not known.
 
-    `threads` are those at each of the `levels`. `branches`: rows that every transaction of a script contends for (the
-    scale of pgbench's TPC-B), None where there is no such. `writes`: whether transactions write.
+    `threads` are those at each of the `levels`. `size`: of the data set, in the workload's own words. `branches`: rows
+    that every transaction of a script contends for (the scale of pgbench's TPC-B), None where there is no such.
+    `writes`: whether transactions write.
     """
 
     instance: str
@@ -25,7 +26,7 @@ class Planned:
     driver: str
     levels: tuple[int, ...]
     threads: tuple[int, ...]
-    scale: int
+    size: str
     duration_s: int
     repeats: int
     branches: int | None = None
@@ -78,7 +79,7 @@ def beyond_memory(of: Planned) -> str:
     if of.data_set_bytes is None or of.memory_bytes is None or of.data_set_bytes <= of.memory_bytes:
         return ""
     return (
-        f"The data set of scale {of.scale:,} takes about {_gb(of.data_set_bytes)}, more than the "
+        f"The data set of {of.size} takes about {_gb(of.data_set_bytes)}, more than the "
         f"{_gb(of.memory_bytes)} of memory of {of.server}: this measures its disks as well."
     )
 
@@ -87,8 +88,19 @@ def beyond_disk(of: Planned) -> str:
     if not of.is_to_load or of.data_set_bytes is None or of.free_bytes is None or of.data_set_bytes <= of.free_bytes:
         return ""
     return (
-        f"The data set of scale {of.scale:,} takes about {_gb(of.data_set_bytes)}, but only {_gb(of.free_bytes)} are "
+        f"The data set of {of.size} takes about {_gb(of.data_set_bytes)}, but only {_gb(of.free_bytes)} are "
         f"free in {of.folder} of {of.server}: its load may fail."
+    )
+
+
+def beyond_disk_together(sizes: Mapping[str, int], free_bytes: int, folder: str, server: str) -> str:
+    """`sizes` in bytes by instance; where one alone is too large, that is said of it alone."""
+    if sum(sizes.values()) <= free_bytes or max(sizes.values()) > free_bytes:
+        return ""
+    names = ", ".join(list(sizes)[:-1]) + f" and {list(sizes)[-1]}"
+    return (
+        f"The data sets of {names} take about {_gb(sum(sizes.values()))} together, but only {_gb(free_bytes)} are "
+        f"free in {folder} of {server}: a load may fail."
     )
 
 

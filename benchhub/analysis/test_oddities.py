@@ -7,9 +7,9 @@ from benchhub.analysis.oddities import ODDITIES, Planned
 
 GIB = 2**30
 SOUND = Planned(
-    instance="pg18", server="big", driver="small", levels=(1, 8, 97), threads=(1, 4, 97), scale=100, duration_s=600,
-    repeats=3, branches=100, writes=True, data_set_bytes=16 * GIB, memory_bytes=64 * GIB, is_to_load=True,
-    free_bytes=500 * GIB, folder="/data",
+    instance="pg18", server="big", driver="small", levels=(1, 8, 97), threads=(1, 4, 97), size="scale 100",
+    duration_s=600, repeats=3, branches=100, writes=True, data_set_bytes=16 * GIB, memory_bytes=64 * GIB,
+    is_to_load=True, free_bytes=500 * GIB, folder="/data",
 )  # fmt: skip
 
 
@@ -65,3 +65,14 @@ def test_each_oddity_is_said_by_its_own_function_and_is_registered(find, changes
 )
 def test_what_is_not_known_or_does_not_apply_is_not_said(find, changes):
     assert find(replace(SOUND, **changes)) == ""
+
+
+def test_data_sets_that_fit_on_a_disk_one_by_one_and_not_together_are_odd():
+    sizes = {"pg16": 47 * GIB, "pg18": 47 * GIB}  # 94 GiB
+    assert oddities.beyond_disk_together(sizes, 93 * GIB, "/data", "big") == (
+        "The data sets of pg16 and pg18 take about 94.0 GiB together, but only 93.0 GiB are free in /data of big: "
+        "a load may fail."
+    )
+    assert oddities.beyond_disk_together(sizes, 94 * GIB, "/data", "big") == ""
+    assert oddities.beyond_disk_together(sizes, 46 * GIB, "/data", "big") == "", "each is said to be too large alone"
+    assert oddities.beyond_disk_together({"pg16": GIB}, GIB, "/data", "big") == ""

@@ -24,11 +24,10 @@ from .planning_doubts import doubts
 from .progress import counted
 
 SPELLED_OUT = 12
+AT_RANDOM = (Experiment.Order.SHUFFLED, Experiment.Order.RANDOM)
 HOW: dict[str, str] = {
     Experiment.Order.BLOCKED: "at each level",
     Experiment.Order.LISTED: "first all of",
-    Experiment.Order.SHUFFLED: "at random on",
-    Experiment.Order.RANDOM: "at random on",
 }
 DEFAULTS = {
     "levels": "1, 2, 4, 8",
@@ -55,21 +54,28 @@ class Block:
     kind: str = Run.Kind.MEASURE
     is_canary: bool = False
     how: str = "at each level"
+    is_at_random: bool = False
+    in_a_row: int = 1
 
     @property
     def spelled(self) -> str:
-        return spell(sorted(self.levels)) if len(self.levels) > SPELLED_OUT else ", ".join(map(str, self.levels))
+        levels = sorted(self.levels) if self.is_at_random else self.levels
+        return spell(sorted(levels)) if len(levels) > SPELLED_OUT else ", ".join(map(str, levels))
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`ahead` runs of any kind on the same hosts come first; `wait_s` is what they ask for."""
+    """`drawn` are the runs one by one where their order is drawn by a seed.
+
+    `ahead` runs of any kind on the same hosts come first; `wait_s` is what they ask for.
+    """
 
     asked: Asked
     run_count: int
     load_count: int
     total_s: float
     blocks: tuple[Block, ...]
+    drawn: tuple[plan.Step, ...]
     ahead: int
     ahead_words: str
     wait_s: float
@@ -99,7 +105,8 @@ def look(asked: Asked) -> Preview:
         run_count=sum(map(len, steps)),
         load_count=costs.loads,
         total_s=costs.total_s,
-        blocks=_blocks(certain[0], asked.experiment.order),
+        blocks=_blocks(certain[0], asked.experiment),
+        drawn=_drawn(certain[0], asked.experiment),
         ahead=sum(ahead.values()),
         ahead_words=counted(ahead),
         wait_s=wait_s,
@@ -114,10 +121,16 @@ def _part(experiment: Experiment, steps: Sequence[plan.Step]) -> Part:
     return Part(experiment, counts[Run.Kind.MEASURE], counts[Run.Kind.LOAD])
 
 
-def _blocks(steps: Sequence[plan.Step], order: str) -> tuple[Block, ...]:
+def _drawn(steps: Sequence[plan.Step], experiment: Experiment) -> tuple[plan.Step, ...]:
+    is_drawn = experiment.order in AT_RANDOM
+    return tuple(step for step in steps if is_drawn and step.kind == Run.Kind.MEASURE)
+
+
+def _blocks(steps: Sequence[plan.Step], experiment: Experiment) -> tuple[Block, ...]:
     """Loads before each run are no blocks of their own: they are counted with what the plan takes."""
     rows = [step for step in steps if step.kind != Run.Kind.LOAD or step.repeat == 0]
-    return tuple(_block(list(group), order) for _, group in groupby(rows, key=lambda step: _block_key(step, order)))
+    grouped = groupby(rows, key=lambda step: _block_key(step, experiment.order))
+    return tuple(_block(list(group), experiment) for _, group in grouped)
 
 
 def _block_key(step: plan.Step, order: str) -> tuple[Any, ...]:
@@ -126,11 +139,18 @@ def _block_key(step: plan.Step, order: str) -> tuple[Any, ...]:
     return step.kind, step.is_canary, step.repeat if in_repeats and is_measuring and not step.is_canary else 0
 
 
-def _block(rows: Sequence[plan.Step], order: str) -> Block:
+def _block(rows: Sequence[plan.Step], experiment: Experiment) -> Block:
     systems = tuple({row.system.digest: row.system for row in rows}.values())
-    kind, is_canary, repeat = _block_key(rows[0], order)
+    kind, is_canary, repeat = _block_key(rows[0], experiment.order)
     return Block(
-        repeat, systems, tuple(dict.fromkeys(row.rate_tps or row.clients for row in rows)), kind, is_canary, HOW[order]
+        repeat,
+        systems,
+        tuple(dict.fromkeys(row.rate_tps or row.clients for row in rows)),
+        kind,
+        is_canary,
+        HOW.get(experiment.order, ""),
+        is_at_random=experiment.order in AT_RANDOM,
+        in_a_row=experiment.repeats if experiment.order == Experiment.Order.LISTED else 1,
     )
 
 

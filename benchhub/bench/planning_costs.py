@@ -18,7 +18,6 @@ from .states import State
 
 RECENT = 50
 RESTART_GUESS_S = 5
-PGBENCH_BYTES_PER_SCALE = 16 * 2**20  # 100,000 accounts of one scale unit with their primary key, where none is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +108,9 @@ def _ended(kind: str) -> Any:
 
 
 def _disks(parts: Sequence[Experiment], systems: Sequence[System]) -> dict[str, int]:
-    largest = max(
-        (one for part in parts if (one := data_set_bytes(part.workload.tool, part.workload.parameters))), default=0
-    )
-    return {str(system.instance): largest for system in systems} if largest else {}
+    largest = max(data_set_bytes(part.workload) for part in parts)
+    return {str(system.instance): largest for system in systems}
 
 
-def data_set_bytes(tool: str, parameters: Mapping[str, Any]) -> int | None:
-    """About how large pgbench's data set of this scale is; None for another tool's."""
-    return _scale(parameters) * PGBENCH_BYTES_PER_SCALE if tool == "pgbench" else None
-
-
-def _scale(parameters: Mapping[str, Any]) -> int:
-    scale: int = parameters.get("scale", 1)
-    return scale
+def data_set_bytes(workload: Workload) -> int:
+    return tools.get(workload.tool).data_set_bytes(workload.parameters)

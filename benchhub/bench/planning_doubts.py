@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchhub.analysis.digest import differing_fields, labels
-from benchhub.analysis.oddities import Planned, oddities
+from benchhub.analysis.oddities import Planned, beyond_disk_together, oddities
 from benchhub.analysis.settings import seconds
 from benchhub.analysis.spread import FEWEST_FOR_INTERVAL
 from benchhub.catalog.models import Host
+from runners import tools
 
 from . import plan
 from .forms import Asked
@@ -19,7 +19,6 @@ from .plan import protocol_form
 from .planning_costs import data_set_bytes
 
 DEFAULT_CONNECTIONS, CHECKPOINT_TIMEOUT_S = 100, 300  # PostgreSQL's own
-WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNORECASE)
 
 
 def doubts(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
@@ -28,6 +27,7 @@ def doubts(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
     yield from _order(asked)
     for one in planned(asked, to_load):
         yield from oddities(one)
+    yield from filter(None, _together(asked, to_load))
     yield from described_twice(asked.systems)
     yield from _labels(asked)
 
@@ -90,22 +90,22 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
     settings, parameters = system.configuration.settings, part.workload.parameters
     server, script = system.instance.host, parameters.get("script")
     asked = str(settings.get("max_connections", ""))
-    disk = disk_of(system)
+    disk, tool = disk_of(system), tools.get(part.workload.tool)
     return Planned(
         instance=str(system.instance),
         server=str(server or system.instance),
         driver=str(system.driver),
         levels=levels,
         threads=tuple(plan.resolve_threads(part.thread_rule, clients) for clients in levels),
-        scale=parameters.get("scale", 1),
+        size=_size(parameters),
         duration_s=part.duration_s,
         repeats=max(part.repeats, part.most_runs),
         branches=parameters.get("scale", 1) if script == "tpcb-like" else None,
-        writes=writes(parameters),
+        writes=tool.writes(parameters),
         max_connections=int(asked) if asked.isdecimal() and len(asked) < 10 else DEFAULT_CONNECTIONS,
         is_max_connections_asked=bool(asked),
         checkpoint_timeout_s=seconds(str(settings.get("checkpoint_timeout", ""))) or CHECKPOINT_TIMEOUT_S,
-        data_set_bytes=data_set_bytes(part.workload.tool, parameters),
+        data_set_bytes=data_set_bytes(part.workload),
         memory_bytes=server.facts.get("memory_bytes") if server else None,
         is_to_load=is_to_load,
         free_bytes=disk.get("free_bytes"),
@@ -117,12 +117,28 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
     )
 
 
-def writes(parameters: Mapping[str, Any]) -> bool | None:
-    """Whether the transactions of a pgbench workload write; None for what has no script."""
-    script = parameters.get("script")
-    if script == "custom":
-        return any(WRITING.search(one.get("text", "")) for one in parameters.get("scripts", ()))
-    return None if script is None else script in ("tpcb-like", "simple-update")
+def _size(parameters: Mapping[str, Any]) -> str:
+    """How large the data set is, as the workload's form asks for it."""
+    if subscribers := parameters.get("subscribers"):
+        return f"{subscribers:,} subscribers"
+    if rows := parameters.get("table_size"):
+        return f"{rows:,} rows a table"
+    return f"scale {parameters.get('scale', 1):,}"
+
+
+def _together(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
+    """Instances that share a file system: the data sets of one after the other fit in where those of all may not."""
+    needed: dict[tuple[str, str], dict[str, int]] = {}
+    free: dict[tuple[str, str], int] = {}
+    for part, missing in zip(asked.parts, to_load, strict=True):
+        for system in missing:
+            disk = disk_of(system)
+            if "free_bytes" in disk:
+                key = (str(system.instance.host), disk["folder"])
+                free[key], of = disk["free_bytes"], needed.setdefault(key, {})
+                of[str(system.instance)] = max(of.get(str(system.instance), 0), data_set_bytes(part.workload))
+    for (server, folder), sizes in needed.items():
+        yield beyond_disk_together(sizes, free[server, folder], folder, server)
 
 
 def disk_of(system: System) -> Mapping[str, Any]:

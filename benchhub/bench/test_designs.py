@@ -268,13 +268,20 @@ def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_
     seeds = [planner.get(NEW).context["draft"].plan["order_seed"].value() for _ in range(3)]
     assert len(set(seeds)) > 1
     form = {**filled, "order": "random", "order_seed": str(seeds[0])}
-    assertContains(planner.post(PLAN, form), f"by the seed {seeds[0]}")
+    shown = planner.post(PLAN, form)
+    assertContains(shown, f"by the seed {seeds[0]}")
+    drawn = [(step.system.label, step.clients, step.repeat) for step in shown.context["preview"].drawn]
+    label, clients, repeat = drawn[0]
+    first = f"{clients} client{'s' * (clients > 1)} on {label}, repeat {repeat}"
+    assertContains(shown, f'<ol class="order"><li>{first}</li>')
     orders = []
     for _ in range(2):
         planner.post(NEW, {**form, "queue": "1"})
         runs = Experiment.objects.latest("pk").runs.filter(kind="measure").order_by("position")
         orders.append(list(runs.values_list("system__label", "clients", "repeat")))
-    assert orders[0] == orders[1] != sorted(orders[0])
+    assert drawn == orders[0] == orders[1] != sorted(orders[0])
+    assert "Each of these runs" not in planner.post(PLAN, {**form, "order": "blocked"}).content.decode()
+    assertContains(planner.post(PLAN, {**form, "order": "listed"}), ", the 2 repeats of each level in a row")
     assert set(Experiment.objects.values_list("order_seed", flat=True)) == {seeds[0]}
 
 

@@ -88,6 +88,10 @@ def test_a_published_method_is_planned_seen_with_its_parts_and_queued_as_a_desig
     page.goto("/experiments/new")
     page.get_by_role("link", name="Start from a published method").click()
     page.get_by_role("button", name="PostgreSQL on POWER8").click()
+    page.get_by_text("how its method is carried out today").click()
+    page.set_viewport_size({"width": 360, "height": 900})
+    assert page.get_by_text("What is done here").count() == 1 and not is_too_wide(page)
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_label("Instance").select_option(label="pg18")
     page.locator("#plan .costs td", has_text="450 min").wait_for()  # 2 workloads x 9 levels x 5 trials of 300 s
     assert page.get_by_label("Others as well (optional)").is_visible()

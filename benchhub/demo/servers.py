@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from benchhub.embedded.sshd import SshTarget
 
 USERNAME = "demo"
 RESTARTS = 3
+RESTART_PATIENCE_S = 5
 WAREHOUSE_BUILD = 18
 WAREHOUSE_SETTINGS = {"shared_buffers": "64MB", "max_connections": "50"}
 # Alike on both builds: what differs between their curves is to be the build.
@@ -147,15 +149,31 @@ class Demo:
             exit_code = service.child.exit_code
             if exit_code is None:
                 continue
+            self.processes.stop(service.child)
+            if again := self._restarted_by_a_run(name, exit_code):
+                service.child = again
+                continue
             lines = "\n".join(f"    {line}" for line in last_lines(service.child.log, 5))
             say(f"\n{name} has ended by itself (exit code {exit_code}). The end of {service.child.log}:\n{lines}")
-            self.processes.stop(service.child)
             if service.restarts == RESTARTS:
                 raise EmbeddedError(f"{name} has ended {RESTARTS + 1} times: see {service.child.log}.")
             service.restarts += 1
             say(f"Starting {name} again ({service.restarts} of {RESTARTS}).")
             self.processes.pause(1)
             service.child = service.start()
+
+    def _restarted_by_a_run(self, name: str, exit_code: int) -> Child | None:
+        """The server of a target that came in the place of one that ended in order: a plan may ask runs for that.
+
+        It is not there at once, and starting another meanwhile would take its place.
+        """
+        target = next((cluster for cluster in self.targets.values() if cluster.name == name), None)
+        deadline = time.monotonic() + RESTART_PATIENCE_S
+        while target and exit_code == 0 and time.monotonic() < deadline:
+            if adopted := target.adopt(self.processes):
+                return adopted
+            self.processes.pause(0.1)
+        return None
 
     def stop(self) -> None:
         """Stop everything: first what gives orders, then the target and the jobs on it, then the databases.

@@ -54,6 +54,17 @@ class Cluster:
         """postgresql://user:password@127.0.0.1:port/database, of the superuser."""
         return f"postgresql://{self.username}:{quote(self.password)}@127.0.0.1:{self.port}/{self.database}"
 
+    @property
+    def running(self) -> proc.Identity | None:
+        """The server on this data directory, whoever has started it."""
+        lines = self._pid_file_lines()
+        if not lines or not lines[0].strip().isdigit():
+            return None
+        pid = int(lines[0])
+        words = proc.command_line(pid)
+        is_on_it = str(self.data_directory) in words and "postgres" in words[0]
+        return proc.identify(pid) if is_on_it else None
+
     def create(self, processes: Processes) -> None:
         """Make the cluster with its database unless it exists.
 
@@ -87,6 +98,11 @@ class Cluster:
         )
         processes.wait_until(lambda: self._is_ready(child), child, patience_s=120)
         return child
+
+    def adopt(self, processes: Processes) -> Child | None:
+        """Look after the server that somebody else has started in the place of ours; None where there is none."""
+        running = self.running
+        return processes.adopt(self.name, running, STOP_SIGNALS) if running else None
 
     def _initdb(self, processes: Processes, making: Path) -> None:
         options = ["--encoding=UTF8", "--locale=C", "--data-checksums", f"--username={self.username}"]
@@ -130,9 +146,6 @@ class Cluster:
 
     def _remove_stale_pid_file(self) -> None:
         """After a kill -9 or a reboot the file names a number that may be someone else's by now."""
-        lines = self._pid_file_lines()
-        if lines and lines[0].strip().isdigit():
-            words = proc.command_line(int(lines[0]))
-            if str(self.data_directory) in words and "postgres" in words[0]:
-                raise EmbeddedError(f"{self.name} runs already, as process {lines[0].strip()}: stop it first.")
+        if running := self.running:
+            raise EmbeddedError(f"{self.name} runs already, as process {running.pid}: stop it first.")
         (self.data_directory / "postmaster.pid").unlink(missing_ok=True)

@@ -41,10 +41,26 @@ class ChildError(EmbeddedError):
     """A child ended that should not have, or with an exit code other than 0."""
 
 
+class Adopted:
+    """A process that somebody else has started, in as much as a supervisor asks: how it ends is never known."""
+
+    def __init__(self, identity: proc.Identity) -> None:
+        self.pid = identity.pid
+        self._identity = identity
+
+    def poll(self) -> int | None:
+        return None if proc.is_alive(self._identity) else 0
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Raises nothing when it is still there after `timeout` seconds (None: a year)."""
+        proc.wait_for_end([self._identity], 365 * 86_400 if timeout is None else timeout)
+        return 0
+
+
 @dataclass(frozen=True)
 class Child:
     name: str
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Adopted
     identity: proc.Identity
     log: Path
     stop_signals: StopSignals
@@ -99,6 +115,19 @@ class Processes:
             process = _spawn(command, log, to_terminal, folder, marked, account, inherits)
             identity = proc.identify(process.pid) or proc.Identity(process.pid, 0, proc.boot_id())
             child = Child(name, process, identity, log, stop_signals)
+            self._children[name] = child
+            _write_note(self.notes, child)
+        return child
+
+    def adopt(self, name: str, process: proc.Identity, stop_signals: StopSignals = TERMINATE) -> Child:
+        """Look after a process that somebody else has started in the place of a child of ours that has ended.
+
+        Raises EmbeddedError where our child of this name runs.
+        """
+        with self._lock:
+            self._check()
+            self._refuse_second(name)
+            child = Child(name, Adopted(process), process, self._log(name), stop_signals)
             self._children[name] = child
             _write_note(self.notes, child)
         return child

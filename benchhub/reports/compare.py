@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from benchhub.bench.models import Experiment
+from benchhub.bench.models import Experiment, ExperimentSystem
 from benchhub.catalog.listing import Column, Listing
 
 from . import (
@@ -137,13 +137,13 @@ def _pick(request: HttpRequest, keys: Sequence[Key], note: str = "") -> HttpResp
 
 def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | None) -> HttpResponse:
     rows = compare_queries.chosen(keys)
-    missing = _missing(request.GET, {(row.experiment_id, row.system_id) for row in rows})
+    missing = not_there(request.GET, rows)
     if not rows and kept is None:
-        return render(request, "reports/compare_missing.html", {"missing": missing}, status=404)
+        return none_there(request, missing)
     runs = compare_queries.runs(keys)
     chosen, problems = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
     state, groups = state_of(request.GET), compare_page.groups(chosen)
-    problems += _not_shown(request.GET, missing)
+    problems += not_shown(request.GET, missing)
     context = {**_head(chosen, state, kept), "problems": problems}
     if len(groups) > 1:
         declared = comparable.declared(groups)
@@ -159,13 +159,19 @@ def _comparison(request: HttpRequest, keys: Sequence[Key], kept: Comparison | No
     return render(request, "reports/compare.html", {**context, **together})
 
 
-def _missing(asked: QueryDict, there: set[Key]) -> list[str]:
+def none_there(request: HttpRequest, missing: Sequence[str]) -> HttpResponse:
+    """The answer to an address of which no curve is there."""
+    return render(request, "reports/compare_missing.html", {"missing": missing}, status=404)
+
+
+def not_there(asked: QueryDict, rows: Sequence[ExperimentSystem]) -> list[str]:
     """The names in an address that are those of no curve."""
+    there = {(row.experiment_id, row.system_id) for row in rows}
     named = list(dict.fromkeys(filter(None, asked.getlist("curve"))))
     return [name for name in named[:MOST] if _key(name) not in there]
 
 
-def _not_shown(asked: QueryDict, missing: Sequence[str]) -> list[str]:
+def not_shown(asked: QueryDict, missing: Sequence[str]) -> list[str]:
     """What an address asks for that its page cannot show."""
     is_one, names = len(missing) == 1, ", ".join(missing)
     sentence = f"There is no curve {names}: it is left out." if is_one else f"There are no curves {names}: left out."

@@ -12,7 +12,7 @@ from benchhub.analysis.digest import labels
 from benchhub.bench import growth_page
 from benchhub.bench.models import Experiment, Run, System
 
-from . import curves, figures, latencies, notes, queries, runs_list, sweeps, verdicts
+from . import curves, figures, latencies, notes, protocol_words, queries, runs_list, sweeps, verdicts
 from .models import Tag
 from .prices.queries import known
 from .prices.table import Table, table
@@ -28,6 +28,7 @@ def context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
     swept = sweeps.sweeps(shown, systems)
     return {
         "experiment": shown,
+        "protocol": protocol_words.sentences(shown),
         "tags": list(Tag.objects.filter(experiment=shown)),
         "systems": systems,
         "listing": runs_list.listing(asked, shown, rows, systems),

@@ -149,15 +149,14 @@ def _ceiling_sentence(one: Chosen, baseline: Chosen, ceiling_ms: float | None) -
     if ceiling_ms is None:
         return
     where = f"with an average latency of at most {ceiling_ms:g} ms"
-    levels = [peak.under_ceiling(of.of.curve, ceiling_ms) for of in (one, baseline)]
-    for of, kept in zip((one, baseline), levels, strict=True):
-        if not kept:
+    for of in (one, baseline):
+        if not peak.under_ceiling(of.of.curve, ceiling_ms):
             yield f"No level of {of.label} kept its average latency at or below {ceiling_ms:g} ms in every run."
             return
     if why := peaks.why_withheld(one.of.curve, baseline.of.curve):
         yield f"{where.capitalize()} nothing is compared: {why}. {REMEDY}"
         return
-    said = peaks.of_levels(levels[0], levels[1], one.label, baseline.label, where)
+    said = peaks.under_ceiling(one.of.curve, baseline.of.curve, ceiling_ms, one.label, baseline.label)
     yield str(
         said or f"{where.capitalize()} nothing is compared: that needs {FEWEST_FOR_INTERVAL} repeats at each level."
     )

@@ -33,13 +33,33 @@ def why_withheld(one: Curve, baseline: Curve) -> str:
     return curve.why_withheld(one, baseline) or in_a_row
 
 
-def of_levels(one: Levels, baseline: Levels, name: str, baseline_name: str, where: str) -> Claim | None:
+def under_ceiling(one: Curve, baseline: Curve, ceiling_ms: float, name: str, baseline_name: str) -> Claim | None:
+    """How the best levels compare of those that kept an average latency; None where repeats are too few for that."""
+    kept = [peak.under_ceiling(of, ceiling_ms) for of in (one, baseline)]
+    where = f"with an average latency of at most {ceiling_ms:g} ms"
+    return of_levels(kept[0], kept[1], name, baseline_name, where, run=(peak.of_curve(one), peak.of_curve(baseline)))
+
+
+def of_levels(
+    one: Levels,
+    baseline: Levels,
+    name: str,
+    baseline_name: str,
+    where: str,
+    *,
+    run: tuple[Levels, Levels] | None = None,
+) -> Claim | None:
+    """`run` are all levels of the two where these are only some of them."""
     ours, theirs = peak.selected(one), peak.selected(baseline)
     if ours is None or theirs is None:
         return None
     found = _ratio_claim(peak.ratio(ours, theirs), name, baseline_name, where)
     repeats = f"{ours.n}" if ours.n == theirs.n else f"{ours.n} and {theirs.n}"
-    places = f"{name} peaks {place(ours, one)}, {baseline_name} {place(theirs, baseline)}"
+    if run is None:
+        places = f"{name} peaks {place(ours, one)}, {baseline_name} {place(theirs, baseline)}"
+    else:
+        best, others = place_of_kept(ours, one, run[0]), place_of_kept(theirs, baseline, run[1])
+        places = f"{name} is best {best}, {baseline_name} {others}"
     return Claim(found.found, f"{found.rest}, {repeats} repeats. {places}.")
 
 
@@ -58,6 +78,14 @@ def place(of: SelectedPeak, levels: Levels) -> str:
     if len(of.candidates) > 1:
         edge = edge.replace("run: the", "run is among them: the")
     return f"at {clients(of.candidates)}{f' ({edge})' if edge else ''}"
+
+
+def place_of_kept(of: SelectedPeak, kept: Levels, run: Levels) -> str:
+    """The same of the levels that kept a ceiling: beyond the highest of them more may be had before it is reached."""
+    beyond = min((level for level in run if level > max(kept)), default=None)
+    if beyond is None or max(kept) not in of.candidates:
+        return place(of, run)
+    return f"at {clients(of.candidates)} ({clients([beyond])} did not keep it: the best load may lie between)"
 
 
 def clients(levels: Sequence[int]) -> str:

@@ -54,13 +54,17 @@ class Step:
 
 
 def steps(request: HttpRequest) -> HttpResponse:
-    keys = compare.chosen_keys(request.GET)
-    if not keys:
+    if not any(request.GET.getlist("curve")):
         return redirect("compare")
-    chosen, problems = compare_page.choose(compare_queries.chosen(keys), compare_queries.runs(keys))
+    keys = compare.chosen_keys(request.GET)
+    rows = compare_queries.chosen(keys)
+    missing = compare.not_there(request.GET, rows)
+    if not rows:
+        return compare.none_there(request, missing)
+    chosen, problems = compare_page.choose(rows, compare_queries.runs(keys))
     context: dict[str, Any] = {
         "chosen": chosen,
-        "problems": problems,
+        "problems": problems + compare.not_shown(request.GET, missing),
         "way": way_of(request.GET),
         "ways": WAYS,
         "clients": request.GET.get("clients", ""),
@@ -119,9 +123,14 @@ def _steps(chosen: Sequence[Chosen], found: Tuning) -> list[Step]:
     for number, (of, effect) in enumerate(zip(chosen[1:], found.steps, strict=True), start=1):
         before = chosen[number - 1] if found.way == "cumulative" else chosen[0]
         running *= effect.value
-        changed = tuple(compare_page.system_differences([before, of]))
-        listed.append(Step(number, of, changed, effect, running))
+        listed.append(Step(number, of, _changed(before, of), effect, running))
     return listed
+
+
+def _changed(before: Chosen, of: Chosen) -> tuple[Side, ...]:
+    """What was asked of the systems, and the machine: what is bought is a step as well."""
+    machine = Side("machine", tuple(str(one.of.system.hardware) for one in (before, of)))
+    return (*([machine] if machine.differs else []), *compare_page.system_differences([before, of]))
 
 
 def _together(found: Tuning, baseline: str) -> str:

@@ -35,6 +35,23 @@ class Sweep:
         return self.capacity.sentence(self.limit_ms)
 
 
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What stands on the y axis: its value for a run, and for all runs of a rate; None where it is not known."""
+
+    unit: str
+    of_run: Callable[[Offered], float | None]
+    of_rate: Callable[[Rate], float | None]
+
+
+def _p99_ms(rate: Rate) -> float | None:
+    return rate.runs[0].latency_p99_ms if len(rate.runs) == 1 else rate.latency_p99_ms
+
+
+DONE = Quantity("TPS", lambda run: run.achieved_tps, lambda rate: rate.achieved.median)
+LATENCY = Quantity("ms", lambda run: run.latency_p99_ms, _p99_ms)
+
+
 def sweeps(of: Experiment, systems: Sequence[System]) -> list[Sweep]:
     """The systems of an open-loop experiment that have results, in two queries; none of a closed loop."""
     if not of.rates_tps:
@@ -72,18 +89,19 @@ def _offered(run: Run, known: Known) -> Offered:
 
 
 def throughput_figure(of: Sequence[Sweep]) -> Figure:
-    """What was done of each offered rate, every run a point; the dotted line is where all of it is."""
+    """What was done of each offered rate: every run a point, a line through the medians; dotted, where all of it is."""
     highest = max((one.rates[-1].offered_tps for one in of), default=0)
     all_of_it = {
         "type": "scatter", "mode": "lines", "name": "all that was offered", "x": [0, highest], "y": [0, highest],
         "line": {"dash": "dot", "width": 1}, "hoverinfo": "skip", "meta": {"series": 6},
     }  # fmt: skip
-    return _figure([all_of_it, *(_trace(one, lambda run: run.achieved_tps, "TPS") for one in of)], "throughput (TPS)")
+    return _figure([all_of_it, *(trace for one in of for trace in _traces(one, DONE))], "throughput (TPS)")
 
 
 def latency_figure(of: Sequence[Sweep]) -> Figure:
-    traces = [_trace(one, lambda run: run.latency_p99_ms, "ms") for one in of]
-    return _figure(traces, "99th percentile of latency, schedule lag included (ms)")
+    """Every run a point, and a line through the percentiles of all transactions of each rate's runs together."""
+    traces = [trace for one in of for trace in _traces(one, LATENCY)]
+    return _figure(traces, "99th percentile, lag included (ms)")
 
 
 def _figure(traces: list[dict[str, Any]], title: str) -> Figure:
@@ -96,17 +114,28 @@ def _figure(traces: list[dict[str, Any]], title: str) -> Figure:
     }
 
 
-def _trace(of: Sweep, value: Callable[[Offered], float | None], unit: str) -> dict[str, Any]:
-    runs = [run for rate in of.rates for run in rate.runs if value(run) is not None]
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": of.system.label,
+def _traces(of: Sweep, quantity: Quantity) -> list[dict[str, Any]]:
+    runs = [run for rate in of.rates for run in rate.runs if quantity.of_run(run) is not None]
+    line = [(rate.offered_tps, value) for rate in of.rates if (value := quantity.of_rate(rate)) is not None]
+    shared = {"type": "scatter", "legendgroup": f"series {of.series}", "meta": {"series": of.series}}
+    each = {
+        **shared,
+        "mode": "markers",
+        "name": f"{of.system.label}, each run",
+        "showlegend": False,
         "x": [run.offered_tps for run in runs],
-        "y": [value(run) for run in runs],
+        "y": [quantity.of_run(run) for run in runs],
         "customdata": [run.run for run in runs],
-        "line": {"dash": DASHES[of.series % len(DASHES)], "width": 1.5},
         "marker": {"symbol": f"{marker(of.series)}-open", "size": 8},
-        "hovertemplate": f"run %{{customdata}}, %{{x:,}} TPS offered: %{{y:,.4~r}} {unit}<extra></extra>",
-        "meta": {"series": of.series},
+        "hovertemplate": f"run %{{customdata}}, %{{x:,}} TPS offered: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
     }
+    together = {
+        **shared,
+        "mode": "lines",
+        "name": of.system.label,
+        "x": [offered for offered, _ in line],
+        "y": [value for _, value in line],
+        "line": {"dash": DASHES[of.series % len(DASHES)], "width": 1.5},
+        "hoverinfo": "skip",
+    }
+    return [each, together]

@@ -100,7 +100,7 @@ def test_it_is_set_aside_by_a_form_that_wants_a_reason_and_marked_wherever_it_is
     page = reader.get(reverse("experiment", args=[runs[2].experiment_id]))
     assertContains(page, "A backup ran.")
     assertContains(page, "18, set aside")
-    assertContains(page, "1 of them</a> count in no line")
+    assertContains(page, "1 of them</a> counts in no line")
     reader.post(reverse("run-put-back", args=[runs[2].pk]))
     page = reader.get(reverse("experiment", args=[runs[2].experiment_id]))
     assertNotContains(page, "A backup ran.")

@@ -54,6 +54,9 @@ def test_under_a_latency_ceiling_only_levels_whose_every_run_kept_it_count(reade
         response,
         "With an average latency of at most 5 ms PostgreSQL 18 and PostgreSQL 16 are not distinguishable: 1.00x",
     )
+    assertContains(
+        response, "PostgreSQL 18 is best at 1 client (8 clients did not keep it: the best load may lie between)"
+    )
     assertContains(reader.get(both(repeated, systems, ceiling_ms="1")), "No level of PostgreSQL 18 kept")
 
 
@@ -195,6 +198,19 @@ def test_the_peaks_are_said_in_plain_words(reader, repeated, systems):
         "At their peaks PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16, between 1.10 and 1.14, 5 repeats. "
         "PostgreSQL 18 peaks at 8 clients, PostgreSQL 16 at 8 clients.",
     )
+
+
+def test_the_best_level_under_a_ceiling_is_not_called_the_highest_that_was_run():
+    run = {4: (100.0, 101.0, 99.0), 8: (200.0, 201.0, 199.0), 16: (400.0, 401.0, 399.0)}
+    kept = {level: values for level, values in run.items() if level < 16}
+    assert peaks.place_of_kept(peak.selected(kept), kept, run) == (
+        "at 8 clients (16 clients did not keep it: the best load may lie between)"
+    )
+    falling = {4: (300.0, 301.0, 299.0), 8: (200.0, 201.0, 199.0)}
+    assert peaks.place_of_kept(peak.selected(falling), falling, {**falling, 16: run[16]}) == (
+        "at 4 clients (the lowest level that was run: the peak may lie below it)"
+    )
+    assert "the highest level that was run" in peaks.place_of_kept(peak.selected(run), run, run)
 
 
 def test_a_peak_at_the_edge_of_the_sweep_is_called_so():

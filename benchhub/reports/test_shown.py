@@ -17,6 +17,8 @@ from .templatetags.shown import chance, duration, figure, levels, measured, mome
         (7.0, 3, "7"),
         (9_999.0, 3, "9,999"),
         (123_456, 6, "123,456"),
+        (16_000, 7, "16,000"),
+        (12_345_678, 3, "12,300,000"),
         (-0.5, 3, "-0.500"),
     ],
 )

@@ -7,6 +7,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from benchhub.bench import testdata
 from benchhub.bench.models import Protocol
+from benchhub.catalog.models import Hardware
 
 from .testdata import key, rows_of, variant
 
@@ -40,6 +41,21 @@ def test_each_step_is_shown_with_its_effect_and_what_it_changed(reader, tuned):
     assert [row["verdict"] for row in rows] == ["more", "less", "more"]
     assert "shared_buffers not set to on" in rows[0]["changed"]
     assert float(rows[-1]["running"]) == pytest.approx(1.163456, rel=1e-4)
+
+
+def test_a_step_to_another_machine_names_it_and_a_long_digest_is_cut(reader, systems):
+    other = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=8)
+    form = {"build": {"binary": "a" * 64}}
+    chain = [systems[0], variant(systems[0], label="Moved", hardware_id=other.pk, description=form)]
+    made = testdata.make_experiment(chain, name="Moving")
+    for system in chain:
+        for repeat, tps in enumerate((1000.0, 1010.0, 990.0), start=1):
+            testdata.succeeded(testdata.make_run(made, system, 8, repeat), tps)
+    response = reader.get(page((made, chain)))
+    assertContains(response, "machine: Box to Larger box")
+    assertContains(response, f'to <span title="{"a" * 64}">{"a" * 19}…</span>')
+    [row] = rows_of(reader.get(page((made, chain), csv="steps")))
+    assert row["changed"].startswith("machine Box to Larger box; build binary ")
 
 
 def test_the_total_is_said_first_and_the_waterfall_ends_at_it(reader, tuned):
@@ -91,3 +107,14 @@ def test_a_comparison_leads_to_its_curves_as_steps(reader, tuned):
     named = "&".join(f"curve={key(made, system)}" for system in chain)
     response = reader.get(f"/compare/?{named}")
     assertContains(response, f'href="/compare/steps/?{named.replace("&", "&amp;")}"')
+
+
+def test_an_address_whose_curves_are_not_there_says_so(reader, tuned):
+    response = reader.get(f"{reverse('tuning-steps')}?curve=999999-1&curve=nonsense")
+    assertContains(response, "None of the curves that this address names is here: 999999-1, nonsense.", status_code=404)
+
+
+def test_a_step_that_is_not_there_is_not_left_out_in_silence(reader, tuned):
+    response = reader.get(page(tuned, curve="999999-1"))
+    assertContains(response, "There is no curve 999999-1: it is left out.")
+    assertContains(response, "The 3 steps together")

@@ -1,11 +1,14 @@
 """Open loops on the page of an experiment: by the offered rate, with the capacity, and never on the axis of clients."""
 
+from dataclasses import replace
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 from plotly.graph_objects import Figure
 from pytest_django.asserts import assertContains, assertNotContains
 
+from benchhub.analysis.open_loop import Rate
 from benchhub.bench import plan, repeats, testdata
 from benchhub.bench.models import Experiment, Run
 from benchhub.catalog.models import DataSet, Hardware
@@ -91,6 +94,18 @@ def test_the_figures_are_figures_to_plotly(measured):
     of = sweeps.sweeps(measured, queries.systems(measured))
     assert Figure(sweeps.throughput_figure(of)).data[1].x == (1000, 2000, 3000)
     assert Figure(sweeps.latency_figure(of)).data[0].y == (4.5, 4.5, 4.5)
+
+
+def test_the_line_joins_the_medians_and_never_one_repeat_to_another(measured):
+    [of] = sweeps.sweeps(measured, queries.systems(measured))
+    slower = [replace(run, run=run.run + 100, achieved_tps=run.achieved_tps - 100) for run in of.rates[0].runs]
+    twice = replace(of, rates=(Rate(1000, (*of.rates[0].runs, *slower)), *of.rates[1:]))
+    done = of.rates[0].runs[0].achieved_tps
+    _, each, line = Figure(sweeps.throughput_figure([twice])).data
+    assert (each.mode, each.x, each.y[:2]) == ("markers", (1000, 1000, 2000, 3000), (done, done - 100))
+    assert (line.mode, line.x, line.y[0]) == ("lines", (1000, 2000, 3000), done - 50)
+    _, percentiles = Figure(sweeps.latency_figure([twice])).data
+    assert percentiles.x == (2000, 3000), "without their histograms two percentiles are not put together"
 
 
 def test_the_download_has_a_line_per_run(reader, measured):

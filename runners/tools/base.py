@@ -45,6 +45,12 @@ class Tool(Protocol):
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the canonical recipe of the data set: tool and size, and what else is not the default."""
 
+    def data_set_bytes(self, parameters: Mapping[str, Any]) -> int:
+        """Return about how much room the data set takes with its indexes, freshly loaded."""
+
+    def writes(self, parameters: Mapping[str, Any]) -> bool:
+        """Return whether the load changes rows, so that checkpoints and the log have work to do."""
+
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         """Return the seconds that a load may take on a small machine: what others took is compared with that."""
 

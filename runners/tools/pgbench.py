@@ -19,6 +19,8 @@ PARSER = "pgbench/1"
 WARMUP_METRIC = "warmup_tps"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 LOAD_S_PER_SCALE = 0.3
+BYTES_PER_SCALE = 16 * 2**20  # 100,000 accounts with their primary key
+WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNORECASE)
 LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
 
 
@@ -46,6 +48,14 @@ class Pgbench:
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return pgbench_parameters.data_set(parameters)
+
+    def data_set_bytes(self, parameters: Mapping[str, Any]) -> int:
+        return int(parameters.get("scale", 1)) * BYTES_PER_SCALE
+
+    def writes(self, parameters: Mapping[str, Any]) -> bool:
+        if parameters.get("script") == "custom":
+            return any(WRITING.search(one.get("text", "")) for one in parameters.get("scripts", ()))
+        return parameters.get("script") in ("tpcb-like", "simple-update")
 
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         return float(parameters.get("scale", 1)) * LOAD_S_PER_SCALE

@@ -22,6 +22,8 @@ SCRIPTS = ("oltp_read_write", "oltp_point_select")
 DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto", "zipfian")
 MOST_TABLES, MOST_ROWS = 1_000, 1_000_000_000
 LOAD_S_PER_ROW = 10e-6
+# A row of 216 bytes with its line pointer, 37 to a page, and its entries in two indexes.
+BYTES_PER_ROW = 265
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 
 # Measure, unit, and where its number stands.
@@ -95,6 +97,13 @@ class Sysbench:
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         checked = read(parameters)
         return {"tool": self.name, "tables": checked.tables, "table_size": checked.table_size}
+
+    def data_set_bytes(self, parameters: Mapping[str, Any]) -> int:
+        checked = read(parameters)
+        return checked.tables * checked.table_size * BYTES_PER_ROW
+
+    def writes(self, parameters: Mapping[str, Any]) -> bool:
+        return read(parameters).script == "oltp_read_write"
 
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         checked = read(parameters)

@@ -120,10 +120,12 @@ def measured(value: Any, unit: str = "") -> SafeString:
 
 
 def significant(value: float, digits: int) -> str:
-    """21,300 or 0.0123; whole numbers below 10,000 stay as they are."""
+    """21,300 or 0.0123; whole numbers below 10,000 stay as they are, and those that were counted have no decimals."""
     if float(value).is_integer() and abs(value) < 10_000:
         return f"{value:,.0f}"
     rounded = round_significant(float(value), digits)
+    if isinstance(value, int):
+        return f"{rounded:,.0f}"
     magnitude = f"{rounded:e}".split("e")[1]
     return f"{rounded:,.{max(0, digits - 1 - int(magnitude))}f}"
 
