@@ -317,6 +317,13 @@ def test_load_generators_without_a_scale_are_parts_of_a_design_with_their_own_si
     assert Design.objects.get().experiments.count() == 3
 
 
+def test_rates_for_a_load_generator_that_holds_none_are_refused_in_plain_words(planner, filled, tatp):
+    form = {**filled, "workload": str(tatp.pk), "levels": "4", "rates": "1000", "latency_limit_ms": "5"}
+    page = planner.post(PLAN, form)
+    assertContains(page, "tatp takes no rate: an open loop needs a workload of pgbench.")
+    assertNotContains(page, "latency_limit_ms&#x27;")
+
+
 def test_scales_for_workloads_that_have_none_are_refused(planner, filled, tatp):
     page = planner.post(PLAN, {**filled, "workload": str(tatp.pk), "scales": "10, 20"})
     assertContains(page, "None of the workloads has a scale")
