@@ -133,9 +133,9 @@ def log_parts(attempts: Sequence[Attempt]) -> list[live_log.Part]:
 
 def measures(of: Result) -> list[Fact]:
     """What the page does not say above in large figures."""
-    above = {of.throughput, of.latency_average_ms, of.latency_p95_ms, of.latency_p99_ms}
-    shown = {name: read for name, read in of.measures.items() if not types_page.is_per_type(name)}
-    return [_measure(name, **read) for name, read in shown.items() if read["value"] not in above]
+    above = {of.unit.lower(), "latency_average_ms", "latency_p95_ms", "latency_p99_ms"}
+    shown = [name for name in of.measures if name not in above and not types_page.is_per_type(name)]
+    return [_measure(name, **of.measures[name]) for name in shown]
 
 
 def unreported(of: Run, result: Result) -> str:

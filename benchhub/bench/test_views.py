@@ -172,6 +172,14 @@ def test_of_a_run_of_tatp_its_page_says_how_keys_are_drawn_and_the_weights_of_it
     assertNotContains(planner.get(page_of(uniform)), "non-uniform")
 
 
+def test_the_strict_rate_is_shown_where_it_is_the_throughput_itself_too(planner, queued):
+    rate = {"value": 1961.25, "unit": "MQTh"}
+    testdata.succeeded(queued, 1961.25, unit="MQTh", measures={"mqth": rate, "strict_mqth": rate})
+    response = planner.get(page_of(queued))
+    assertContains(response, "<dt>strict MQTh</dt>")
+    assertNotContains(response, "<dt>MQTh</dt>")
+
+
 def test_latencies_are_named_by_the_number_that_the_workload_gives_to_a_script(planner, run):
     bins = {"lower_us": [10], "upper_us": [11], "counts": [2], "sum_us": 20, "min_us": 10, "max_us": 10}
     for name in ("latency", "latency of script 0", "latency of script 1"):
