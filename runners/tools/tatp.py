@@ -26,6 +26,7 @@ from runners.tools.tatp_loaded import PARSER, failed, parse_load
 from runners.tools.tatp_log import ACCEPTING, Told
 from runners.tools.tatp_parameters import (
     LONGEST_FORWARDING,
+    NON_UNIFORM,
     TRANSACTIONS,
     Parameters,
     check,
@@ -216,7 +217,7 @@ def _succeeded(
         series=_series(spec, outputs, seconds, measured),
         histograms=histograms,
         doubts=(
-            *_share_doubts(counts, bands),
+            *_share_doubts(read(spec.parameters), counts, bands),
             *_state_doubts(spec, states),
             *tatp_latencies.doubts_of(reduction, shares),
         ),
@@ -314,13 +315,18 @@ def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float])
     return Series(metric, unit, start_epoch_s, pgbench_output.PROGRESS_STEP_S, tuple(values))
 
 
-def _share_doubts(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:
+def _share_doubts(parameters: Parameters, counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:
+    """Nobody knows which keys an earlier load had: uniform ones replace forwardings that are seldom asked for."""
     doubts = []
     for name, one in counts.items():
         if one.share is not None and not bands[name].holds(one.share):
             band = f"{100 * bands[name].low:.2f}% to {100 * bands[name].high:.2f}%"
             text = f"{100 * one.share:.2f}% of {one.executions:,.0f} {name} succeeded, but {band} must."
-            doubts.append(Doubt("success-share", f"{text} The population or the load is not TATP's."))
+            text += " The population or the load is not TATP's."
+            is_low = name == TRANSACTIONS[DESTINATION] and one.share < bands[name].low
+            if is_low and parameters.keys == NON_UNIFORM:
+                text += " Did a load with uniform keys run on this data set before? Then load it anew."
+            doubts.append(Doubt("success-share", text))
     return doubts
 
 

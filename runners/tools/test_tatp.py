@@ -176,7 +176,10 @@ def test_a_share_outside_its_band_is_a_doubt_with_the_reason() -> None:
 def test_other_end_times_than_the_definition_s_are_seen_in_the_share_of_new_destinations() -> None:
     """This population, said to be that of the original tool: 24.2% would have to find something."""
     result = parsed(replace(SPEC, parameters={"subscribers": 100_000, "population": "original-tool"}))
-    assert any("GET_NEW_DESTINATION" in doubt.text for doubt in result.doubts)
+    [text] = [doubt.text for doubt in result.doubts if "GET_NEW_DESTINATION" in doubt.text]
+    assert text.endswith("Did a load with uniform keys run on this data set before? Then load it anew.")
+    uniform = {"subscribers": 100_000, "population": "original-tool", "keys": "uniform"}
+    assert not any("uniform keys" in doubt.text for doubt in parsed(replace(SPEC, parameters=uniform)).doubts)
 
 
 def test_subscribers_that_are_gone_are_a_doubt() -> None:
