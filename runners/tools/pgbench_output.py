@@ -184,11 +184,12 @@ def abort_reason(returncode: int, stderr: str) -> str:
 
 
 def last_errors(stderr: str) -> str:
-    """Return the last few lines of errors, joined; the last lines of any kind where none is an error."""
+    """Return the last few lines of errors, each once, joined; the last lines of any kind where none is an error."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not NOT_AN_ERROR.match(line)]
     marked = [line for line in lines if re.search(r"error|fatal|aborted", line, re.IGNORECASE)]
-    said = dict.fromkeys(MESSAGE_PREFIX.sub("", line) for line in marked or lines)
-    return "; ".join(list(said)[-REASON_LINES:])[:REASON_LENGTH].rstrip(".")
+    newest_first = dict.fromkeys(MESSAGE_PREFIX.sub("", line) for line in reversed(marked or lines))
+    said = list(newest_first)[:REASON_LINES]
+    return "; ".join(reversed(said))[:REASON_LENGTH].rstrip(".")
 
 
 def warnings(stderr: str) -> tuple[str, ...]:
