@@ -158,6 +158,15 @@ def test_output_of_another_run_than_said_is_refused(courier):
     assert not Run.objects.exists() and not Delivery.objects.exists()
 
 
+def test_a_log_of_tatp_that_holds_another_share_than_was_said_is_refused(courier, tatp):
+    """The recorded log has each of the 119,236 transactions that count, and not 1 of 5."""
+    output = {**tatp["output"], "log_sampling_rate": 0.2}
+    [fault] = courier.send("post", "deliveries/", {**tatp, "output": output}).json()["errors"]
+    assert fault["pointer"] == "/output/log_sampling_rate"
+    assert fault["detail"].endswith("which is no sample of 1 of 5.")
+    assert not Run.objects.exists()
+
+
 def test_output_of_numbers_that_no_run_can_have_is_refused(courier, tatp):
     printed = EXAMPLE["output"]["stdout"]
     endless = one(output={"stdout": printed.replace("tps = 20004", f"tps = {'9' * 400}")})

@@ -24,6 +24,7 @@ from runners.tools import pgbench_output
 from . import plan
 
 LONGEST_NAME = 120
+FEW_LINES = 20  # of a log, which chance alone may leave out or double
 LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
 LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
@@ -232,7 +233,23 @@ def _contradiction(one: Brought, spec: RunSpec, result: RunResult) -> Fault | No
         if printed is not None and said is not None and printed.value != said:
             words = name.removeprefix("reported_")
             return Fault(one.line, pointer, f"The output is of {printed.value:.0f} {words}, not of {said}.")
-    return None
+    return _other_sample(one, spec, result)
+
+
+def _other_sample(one: Brought, spec: RunSpec, result: RunResult) -> Fault | None:
+    """Where a log of TATP holds quite another share of the transactions than was said: then latencies say a wrong n.
+
+    Only by a factor of two: a short run's log may begin up to a second before its measured part does.
+    """
+    known = [result.measures.get(f"{kind}_transactions") for kind in ("logged", "ended", "refused")]
+    if not all(known):
+        return None
+    logged, ended, refused = (round(measure.value) for measure in known if measure)
+    expected = spec.log_sampling_rate * (ended - refused)
+    if expected / 2 - FEW_LINES <= logged <= 2 * expected + FEW_LINES:
+        return None
+    text = f"Of {ended - refused:,} transactions that count the log has {logged:,}, which is no sample of 1 of "
+    return Fault(one.line, "/output/log_sampling_rate", f"{text}{1 / spec.log_sampling_rate:.4g}.")
 
 
 def _of_numbers(one: Brought, spec: RunSpec) -> RunResult | Fault:

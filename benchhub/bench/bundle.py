@@ -37,7 +37,7 @@ def files(of: Run, settings_found: Mapping[str, Any] | None = None) -> dict[str,
     tool = tools.get(spec.tool)
     found = {
         "README.txt": _readme(of, spec, tool),
-        "connection.sh": _connection(spec),
+        "connection.sh": _connection(spec, tool.client(spec.tool_version)),
         "1-load.sh": _load(spec, tool),
         "2-run.sh": _run(spec, tool),
         "postgresql.conf": _configuration(of.system.configuration.settings),
@@ -99,7 +99,7 @@ def _readme(of: Run, spec: RunSpec, tool: Tool) -> str:
         f"How to repeat run {of.pk} without BenchHub",
         "",
         f"System:    {of.system}, {of.system.build}",
-        f"Load:      {spec.tool} {spec.tool_version}, {of.clients} clients on {of.threads} threads, {spec.duration_s} s"
+        f"Load:      {_load_by(tool, client)}, {of.clients} clients on {of.threads} threads, {spec.duration_s} s"
         + (f" after {spec.warmup_s} s of warm-up" if spec.warmup_s else ", no warm-up"),
         f"Connected: by {PATHS[spec.endpoint.path]}",
         f"Measured:  {_said(of)}",
@@ -126,7 +126,11 @@ def _said(of: Run) -> str:
     return f"{result.throughput:,.2f} {result.unit}{latency}"
 
 
-def _connection(spec: RunSpec) -> str:
+def _load_by(tool: Tool, client: str) -> str:
+    return client if tool.name == tool.program else f"{tool.name} by {client}"
+
+
+def _connection(spec: RunSpec, client: str) -> str:
     mode = "require" if spec.endpoint.path == "tls" else "disable"
     return f"""\
 # Where the server is. The run was driven by {PATHS[spec.endpoint.path]}.
@@ -136,7 +140,7 @@ def _connection(spec: RunSpec) -> str:
 : "${{PGUSER=$(id -un)}}"
 : "${{PGDATABASE=benchmark}}"
 : "${{PGSSLMODE={mode}}}"
-# The folder of {spec.tool} {spec.tool_version} and psql.
+# The folder of {client} and psql.
 : "${{BIN=$(dirname "$(command -v pgbench || command -v psql)")}}"
 export LC_ALL=C PGHOST PGPORT PGUSER PGDATABASE PGSSLMODE PGAPPNAME=repeat
 ln -sfn "$BIN" bin

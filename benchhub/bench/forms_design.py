@@ -105,12 +105,17 @@ class DesignFields(forms.Form):
         return tried(lambda: parse_levels(text, RATES)) if text.strip() else []
 
     def clean(self) -> dict[str, Any]:
-        """A sweep of rates has its own number of clients, and a limit that says when a rate is not held."""
+        """A sweep of rates has its own number of clients, and a limit that says when a rate is not held.
+
+        One of scales has a workload with a scale.
+        """
         values: dict[str, Any] = super().clean() or self.cleaned_data
         if values.get("rates") and len(values.get("levels") or [0]) > 1:
             self.add_error("levels", "A sweep of rates has one number of clients: enough to carry the highest rate.")
         if values.get("rates") and not values.get("latency_limit_ms") and "latency_limit_ms" not in self.errors:
             self.add_error("latency_limit_ms", "A sweep of rates needs a limit: it says which rates are held.")
+        if values.get("scales") and not any("scale" in one.parameters for one in _workloads(values)):
+            self.add_error("scales", "None of the workloads has a scale: revise the workload for another size.")
         return values
 
     def clean_scales(self) -> list[int]:
@@ -175,9 +180,13 @@ def parts(experiment: Experiment, cleaned: Mapping[str, Any], systems: int) -> l
 
 def has_several(cleaned: Mapping[str, Any]) -> bool:
     """Whether more than one part is asked for, as far as the form could be read."""
-    workloads = {cleaned.get("workload"), *cleaned.get("more_workloads", ())} - {None}
+    workloads = _workloads(cleaned)
     has_scales = len(cleaned.get("scales", ())) > 1 and any("scale" in one.parameters for one in workloads)
     return len(workloads) > 1 or len(cleaned.get("thread_rule", ())) > 1 or has_scales
+
+
+def _workloads(cleaned: Mapping[str, Any]) -> set[Workload]:
+    return {cleaned.get("workload"), *cleaned.get("more_workloads", ())} - {None}
 
 
 def _part(of: Experiment, **own: Any) -> Experiment:

@@ -15,6 +15,7 @@ from benchhub.catalog.models import DataSet
 from runners import tools
 from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Doubt, Outputs, RunResult
 from runners.tools.pgbench_output import last_errors, text_of
+from runners.tools.shell import tells_of_no_data_set
 
 from . import plan, run_facts
 from .models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
@@ -72,7 +73,7 @@ def store(
     found of a data set. A failed run gets no result."""
     result = parse(run, outputs, observed)
     if result.outcome == "failed":
-        return State.FAILED, " ".join([result.reason, *remarks])
+        return State.FAILED, " ".join([result.reason, *_forget_data_set(run, outputs), *remarks])
     if run.kind == Run.Kind.LOAD:
         store_data_set(run, outputs)
         return State.SUCCEEDED, " ".join(result.remarks)
@@ -251,6 +252,16 @@ def _age_data_set(run: Run, outputs: Outputs) -> None:
         DataSet.objects.filter(instance=run.system.instance_id, replaced_at=None).update(
             age_write_transactions=int(counted)
         )
+
+
+def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
+    """What a check did not find is not there, whatever was loaded once: then the next plan loads it. Says so."""
+    if outputs.returncode != VERIFY_FAILED or not tells_of_no_data_set(text_of(outputs.stderr)):
+        return []
+    wanted = plan.recipe_digest(run.experiment.workload)
+    current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=wanted, replaced_at=None)
+    current.update(replaced_at=Now())
+    return ["Plan it anew, or add repeats to its experiment: the data set is then loaded first."]
 
 
 def store_data_set(run: Run, outputs: Outputs) -> None:

@@ -25,6 +25,7 @@ UNKNOWN_TPS = 1_000_000
 UNKNOWN_TPS_PER_THREAD = 60_000
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
+WITH_RATES = "pgbench"  # the one load generator that holds a rate
 THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
 QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
 
@@ -302,6 +303,8 @@ def spec_for(experiment: Experiment, step: Step) -> RunSpec:
 
 def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
     """The run as an open loop: logs are sampled by the rate that is offered. ValueError where the tool has none."""
+    if spec.tool != WITH_RATES:
+        raise ValueError(f"{spec.tool} takes no rate: an open loop needs a workload of {WITH_RATES}.")
     own = {"rate_tps": rate_tps, "latency_limit_ms": experiment.latency_limit_ms}
     offered = replace(
         spec,

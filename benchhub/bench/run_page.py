@@ -133,9 +133,9 @@ def log_parts(attempts: Sequence[Attempt]) -> list[live_log.Part]:
 
 def measures(of: Result) -> list[Fact]:
     """What the page does not say above in large figures."""
-    above = {of.throughput, of.latency_average_ms, of.latency_p95_ms, of.latency_p99_ms}
-    shown = {name: read for name, read in of.measures.items() if not types_page.is_per_type(name)}
-    return [_measure(name, **read) for name, read in shown.items() if read["value"] not in above]
+    above = {of.unit.lower(), "latency_average_ms", "latency_p95_ms", "latency_p99_ms"}
+    shown = [name for name in of.measures if name not in above and not types_page.is_per_type(name)]
+    return [_measure(name, **of.measures[name]) for name in shown]
 
 
 def unreported(of: Run, result: Result) -> str:
@@ -209,8 +209,13 @@ def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evide
 def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
     """The plan of the run, flat and in the order of RunSpec (the database keeps none); numbers as they were asked."""
     flat: dict[str, Any] = {}
+    # What stands in place of a field: the version is pgbench's, whatever the load generator.
+    told = {
+        "parameters": in_full(spec),
+        "tool_version": {"client_program": tools.get(spec["tool"]).client(spec.get("tool_version", ""))},
+    }
     for field in fields(RunSpec):
-        value = in_full(spec) if field.name == "parameters" else spec.get(field.name)
+        value = told.get(field.name, spec.get(field.name))
         flat |= value if isinstance(value, Mapping) else {field.name: value}
     return [_asked(name, value) for name, value in flat.items()]
 

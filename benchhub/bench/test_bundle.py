@@ -62,6 +62,20 @@ def test_what_was_not_asked_for_is_not_done(run):
     assert [word for word in ("VACUUM", "CHECKPOINT", "warm-up") if word in script] == []
 
 
+@pytest.mark.parametrize(
+    ("tool", "parameters", "load", "needed"),
+    [
+        ("pgbench", CUSTOM, "pgbench 16.9", "pgbench 16.9"),
+        ("tatp", {"subscribers": 100_000}, "tatp by pgbench 16.9", "pgbench 16.9"),
+        ("sysbench", {"script": "oltp_point_select"}, "sysbench", "sysbench"),
+    ],
+)
+def test_a_bundle_says_which_program_made_the_load_and_no_version_of_another(run, tool, parameters, load, needed):
+    files = bundle.files(with_spec(run, tool=tool, parameters=parameters))
+    assert f"Load:      {load}, 2 clients" in files["README.txt"]
+    assert f"# The folder of {needed} and psql.\n" in files["connection.sh"]
+
+
 @pytest.mark.parametrize("tool", tools.TOOLS)
 def test_the_scripts_of_every_load_generator_are_good_shell(run, tool, tmp_path):
     parameters = {"pgbench": CUSTOM, "tatp": {"subscribers": 100_000}, "sysbench": {"script": "oltp_point_select"}}

@@ -315,6 +315,35 @@ def test_the_page_of_a_design_takes_the_same_queries_whatever_it_holds(planner, 
         assertContains(planner.get(address), "36")  # 3 parts x 2 systems x 3 levels x 2 repeats
 
 
+@pytest.fixture
+def tatp():
+    return Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 20_000, "mix": "80/20"})
+
+
+def test_load_generators_without_a_scale_are_parts_of_a_design_with_their_own_size(planner, filled, tatp):
+    sysbench = {"script": "oltp_point_select", "tables": 2, "table_size": 1_000}
+    other = Workload.objects.create(name="sysbench", tool="sysbench", parameters=sysbench)
+    form = {**filled, "more_workloads": [str(tatp.pk), str(other.pk)]}
+    pages = [planner.post(PLAN, form), planner.post(NEW, {**form, "queue": "1"}, follow=True)]
+    for page in pages:
+        for size in ("scale 10", "20,000 subscribers", "2 x 1,000 rows"):
+            assertContains(page, size)
+    assert Design.objects.get().experiments.count() == 3
+
+
+def test_rates_for_a_load_generator_that_holds_none_are_refused_in_plain_words(planner, filled, tatp):
+    form = {**filled, "workload": str(tatp.pk), "levels": "4", "rates": "1000", "latency_limit_ms": "5"}
+    page = planner.post(PLAN, form)
+    assertContains(page, "tatp takes no rate: an open loop needs a workload of pgbench.")
+    assertNotContains(page, "latency_limit_ms&#x27;")
+
+
+def test_scales_for_workloads_that_have_none_are_refused(planner, filled, tatp):
+    page = planner.post(PLAN, {**filled, "workload": str(tatp.pk), "scales": "10, 20"})
+    assertContains(page, "None of the workloads has a scale")
+    assertNotContains(planner.post(PLAN, {**filled, "scales": "10, 20"}), "None of the workloads has a scale")
+
+
 def test_a_data_set_that_is_there_is_loaded_again_once_another_part_has_replaced_it(filled, instances):
     recipe = {"tool": "pgbench", "scale": 10}
     known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}

@@ -4,6 +4,7 @@ import os
 import signal
 from datetime import timedelta
 
+import psycopg
 import pytest
 from django.db.models.functions import Now
 
@@ -92,6 +93,22 @@ def test_the_data_set_is_loaded_once_and_described(worker, system, experiment, c
     again = experiment(server)
     assert [run.kind for run in again.runs.all()] == ["measure"]
     assert worker.finish(again)[0].state == State.SUCCEEDED
+
+
+def test_a_data_set_that_others_have_damaged_fails_the_run_and_is_loaded_by_the_next_plan(
+    worker, system, experiment, cluster16
+):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    with psycopg.connect(cluster16.url, autocommit=True) as connection:
+        connection.execute("DROP TABLE pgbench_branches")
+    [run] = worker.finish(experiment(server))
+    assert run.state == State.FAILED
+    assert "There is no pgbench data set" in run.reason
+    assert run.reason.endswith("add repeats to its experiment: the data set is then loaded first.")
+    assert not DataSet.objects.filter(replaced_at=None).exists()
+    runs = worker.finish(experiment(server))
+    assert [(one.kind, one.state) for one in runs] == [("load", State.SUCCEEDED), ("measure", State.SUCCEEDED)]
 
 
 def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number(worker, system, experiment, cluster16):

@@ -164,8 +164,20 @@ def test_of_a_run_of_tatp_its_page_says_how_keys_are_drawn_and_the_weights_of_it
     response = planner.get(page_of(like(queued, {"tool": "tatp", "parameters": asked})))
     assertContains(response, "non-uniform, A = 1,048,575")
     assertContains(response, "UPDATE_SUBSCRIBER_DATA 8, UPDATE_LOCATION 76")
+    sysbench = {"tool": "sysbench", "tool_version": "16.9", "parameters": {"script": "oltp_point_select"}}
+    response = planner.get(page_of(like(queued, sysbench)))
+    assertContains(response, "<dt>client program</dt><dd>sysbench</dd>", html=True)
+    assertNotContains(response, "16.9")
     uniform = like(queued, {"tool": "tatp", "parameters": {**asked, "keys": "uniform"}})
     assertNotContains(planner.get(page_of(uniform)), "non-uniform")
+
+
+def test_the_strict_rate_is_shown_where_it_is_the_throughput_itself_too(planner, queued):
+    rate = {"value": 1961.25, "unit": "MQTh"}
+    testdata.succeeded(queued, 1961.25, unit="MQTh", measures={"mqth": rate, "strict_mqth": rate})
+    response = planner.get(page_of(queued))
+    assertContains(response, "<dt>strict MQTh</dt>")
+    assertNotContains(response, "<dt>MQTh</dt>")
 
 
 def test_latencies_are_named_by_the_number_that_the_workload_gives_to_a_script(planner, run):

@@ -98,10 +98,10 @@ class Workload(Revised):
         """What tells workloads of one load generator, script or mix and size apart, where it is not the default."""
         asked = self.parameters
         weighed = asked.get("weights") or {}
-        weights = ", ".join(f"{name} {weighed[name]}" for name in TRANSACTIONS if weighed.get(name))
+        weights = "/".join(str(weighed.get(name, 0)) for name in TRANSACTIONS)
         distribution = asked.get("rand_type", "special")
         told = {
-            weights: bool(weights),
+            weights: bool(weighed),
             "uniform keys": asked.get("keys") == "uniform",
             "forwardings last 1 to 24 hours": asked.get("population") == "original-tool",
             f"seed {asked.get('seed')}": "seed" in asked,

@@ -103,7 +103,7 @@ def test_the_list_tells_workloads_of_one_mix_and_size_apart(author):
     assert Workload.objects.get().peculiarities == ""
     other = {"name": "other", "keys": "uniform", "population": "original-tool", "seed": 7}
     author.post(add("tatp"), {**TATP, **other, "mix": "custom", "weights": "3 0 0 0 1 0 0"})
-    said = "GET_SUBSCRIBER_DATA 3, UPDATE_LOCATION 1; uniform keys; forwardings last 1 to 24 hours; seed 7"
+    said = "3/0/0/0/1/0/0; uniform keys; forwardings last 1 to 24 hours; seed 7"
     assertContains(author.get(reverse("workloads")), f'<span class="under">{said}</span>')
     assertContains(author.get(reverse("workloads"), {"tool": "tatp"}), said)
     assertNotContains(author.get(reverse("workloads"), {"tool": "pgbench"}), said)

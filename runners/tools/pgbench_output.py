@@ -66,7 +66,8 @@ ABORTED = "Run was aborted; the above results are incomplete."
 ABORTED_CLIENT = re.compile(r"^(?:pgbench: error: )?client \d+ .*aborted\b", re.IGNORECASE)
 NOT_AN_ERROR = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)")
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
-MESSAGE_PREFIX = re.compile(r"^pgbench: (?:error|fatal): ")
+# Threads write at the same time, so that the prefix of a line may stand before it twice, or in part.
+MESSAGE_PREFIX = re.compile(r"^(?:(?:pgbench|error|fatal): )+")
 REASON_LINES = 3
 REASON_LENGTH = 500
 PROGRESS_STEP_S = 1.0
@@ -183,11 +184,12 @@ def abort_reason(returncode: int, stderr: str) -> str:
 
 
 def last_errors(stderr: str) -> str:
-    """Return the last few lines of errors, joined; the last lines of any kind where none is an error."""
+    """Return the last few lines of errors, each once, joined; the last lines of any kind where none is an error."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not NOT_AN_ERROR.match(line)]
     marked = [line for line in lines if re.search(r"error|fatal|aborted", line, re.IGNORECASE)]
-    said = "; ".join(MESSAGE_PREFIX.sub("", line) for line in (marked or lines)[-REASON_LINES:])
-    return said[:REASON_LENGTH].rstrip(".")
+    newest_first = dict.fromkeys(MESSAGE_PREFIX.sub("", line) for line in reversed(marked or lines))
+    said = list(newest_first)[:REASON_LINES]
+    return "; ".join(reversed(said))[:REASON_LENGTH].rstrip(".")
 
 
 def warnings(stderr: str) -> tuple[str, ...]:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from runners.contract import RunSpec
+
+# What `verified` says where a load would help.
+OTHER_DATA_SET, NO_DATA_SET = "The data set is not the one asked for", "There is no {} data set"
+
+
+def tells_of_no_data_set(reason: str) -> bool:
+    """Whether a reason is that of a check that found another data set, or none."""
+    return OTHER_DATA_SET in reason or re.search(NO_DATA_SET.format(r"\w+"), reason) is not None
 
 
 def program(spec: RunSpec, name: str) -> str:
@@ -23,16 +32,17 @@ def verified(spec: RunSpec, kind: str, query: str, expected: str, then: str = ""
     Then a sentence is on stderr. The lines of `then` come before that end: they may read and set $rc.
     """
     line = shlex.quote(expected)
+    other = f'{OTHER_DATA_SET}: found "%s", expected "%s".'
     return f"""\
 rc=0
 found=$({psql(spec, query)} 2>&1) || rc=$?
 first=$(printf '%s\\n' "$found" | head -n 1)
 case $rc in
 0)  if [ "$found" != {line} ]; then
-        printf 'The data set is not the one asked for: found "%s", expected "%s".\\n' "$found" {line} >&2
+        printf '{other}\\n' "$found" {line} >&2
         rc=1
     fi ;;
-1)  printf 'There is no {kind} data set: %s\\n' "$first" >&2 ;;
+1)  printf '{NO_DATA_SET.format(kind)}: %s\\n' "$first" >&2 ;;
 *)  printf 'The server cannot be asked for its data set: %s\\n' "$first" >&2
     rc=2 ;;
 esac

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 HAS_TYPE = 5 / 8
 IS_ACTIVE = 0.85
+FORWARDINGS = 1.5  # per special facility
 LATEST_END = 24
 ENDS = range(1, LATEST_END + 1)
 # A sound run leaves the band of one of its seven shares once in 2,000 times.
@@ -185,10 +186,18 @@ def bands(parameters: Parameters, before: State, after: State, executions: Mappi
 
 
 def _is_balanced(parameters: Parameters, *states: State) -> bool:
-    """Whether the number of forwardings is what the population has: 1.5 per facility, with variance 1.25."""
+    return keeps_its_number(parameters) and all(map(has_its_number, states))
+
+
+def keeps_its_number(parameters: Parameters) -> bool:
+    """Whether a load inserts as many forwardings as it deletes."""
     weights = dict(zip(TRANSACTIONS, parameters.weighed, strict=True))
-    sound = [abs(s.rows - 1.5 * s.facilities) <= 6 * math.sqrt(1.25 * s.facilities) for s in states]
-    return all(sound) and weights["INSERT_CALL_FORWARDING"] == weights["DELETE_CALL_FORWARDING"]
+    return weights["INSERT_CALL_FORWARDING"] == weights["DELETE_CALL_FORWARDING"]
+
+
+def has_its_number(state: State) -> bool:
+    """Whether there are as many forwardings as the population has: 1.5 per facility, with variance 1.25."""
+    return abs(state.rows - FORWARDINGS * state.facilities) <= 6 * math.sqrt(1.25 * state.facilities)
 
 
 def _of_places(is_balanced: bool) -> tuple[float, float, float]:

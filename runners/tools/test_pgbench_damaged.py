@@ -34,6 +34,20 @@ def test_an_aborted_run_is_failed_whatever_its_exit_code() -> None:
     assert_failed(PGBENCH.parse(UNLOGGED, printing(text, said)), "pgbench was aborted and said nothing about it.")
 
 
+def test_errors_of_threads_that_wrote_at_once_are_each_said_once_and_without_prefixes() -> None:
+    """As pgbench 18 wrote it with two threads."""
+    said = """\
+pgbench: error: undefined variable "nosuch"
+pgbench: pgbench: error: undefined variable "nosuch"
+pgbench: error: client 1 aborted in command 0 (set) of script 0; evaluation of meta-command failed
+error: client 0 aborted in command 0 (set) of script 0; evaluation of meta-command failed
+pgbench: error: Run was aborted; the above results are incomplete.
+"""
+    clients = "client {} aborted in command 0 (set) of script 0; evaluation of meta-command failed"
+    expected = f'pgbench was aborted: undefined variable "nosuch"; {clients.format(1)}; {clients.format(0)}.'
+    assert_failed(PGBENCH.parse(UNLOGGED, replace(printing("", said), returncode=2)), expected)
+
+
 @pytest.mark.parametrize(
     ("tps", "reason"),
     [("nan", "printed nan"), ("-nan", "printed nan"), ("inf", "printed inf"), ("0.000000", "printed 0")],

@@ -176,12 +176,27 @@ def test_a_share_outside_its_band_is_a_doubt_with_the_reason() -> None:
 def test_other_end_times_than_the_definition_s_are_seen_in_the_share_of_new_destinations() -> None:
     """This population, said to be that of the original tool: 24.2% would have to find something."""
     result = parsed(replace(SPEC, parameters={"subscribers": 100_000, "population": "original-tool"}))
-    assert any("GET_NEW_DESTINATION" in doubt.text for doubt in result.doubts)
+    [text] = [doubt.text for doubt in result.doubts if "GET_NEW_DESTINATION" in doubt.text]
+    assert text.endswith("Did a load with uniform keys run on this data set before? Then load it anew.")
+    uniform = {"subscribers": 100_000, "population": "original-tool", "keys": "uniform"}
+    assert not any("uniform keys" in doubt.text for doubt in parsed(replace(SPEC, parameters=uniform)).doubts)
 
 
 def test_subscribers_that_are_gone_are_a_doubt() -> None:
     result = parsed(tatp_after=b"375227|744|250071|99999\n")
     assert [doubt.code for doubt in result.doubts] == ["subscribers"]
+
+
+def test_forwardings_that_others_took_are_a_doubt_because_no_band_tells_then() -> None:
+    """1.5 for each of 250,071 facilities are 375,106.5, and six deviations sqrt(1.25 * 250,071) are 3,354.6."""
+    result = parsed(tatp_before=b"371700|0|250071|100000\n")
+    assert [doubt.code for doubt in result.doubts] == ["forwardings"]
+    assert "There were 371,700 call forwardings before the run" in result.doubts[0].text
+    assert "the population has about 375,106." in result.doubts[0].text
+    assert not parsed(tatp_before=b"371800|0|250071|100000\n").doubts
+    weights = {"INSERT_CALL_FORWARDING": 1, "DELETE_CALL_FORWARDING": 2}
+    uneven = replace(SPEC, parameters={"subscribers": 100_000, "mix": "custom", "weights": weights})
+    assert "forwardings" not in {doubt.code for doubt in parsed(uneven, tatp_before=b"371700|0|250071|100000\n").doubts}
 
 
 @pytest.mark.parametrize(
