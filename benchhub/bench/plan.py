@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from benchhub.analysis import design, digest
@@ -22,7 +23,6 @@ from .models import Design, Experiment, ExperimentSystem, Protocol, Result, Run,
 
 # Assumed where nothing has been measured yet: more than today's machines reach, so that logs stay bounded.
 UNKNOWN_TPS = 1_000_000
-UNKNOWN_TPS_PER_THREAD = 60_000
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
 WITH_RATES = "pgbench"  # the one load generator that holds a rate
@@ -151,21 +151,29 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
         drop_caches=experiment.drop_caches,
         restart_directory=instance.data_directory if experiment.restart else "",
         restart_bin_directory=instance.bin_directory if experiment.restart else "",
-        log_sampling_rate=choose_sampling_rate(expected_tps(system, clients), experiment.duration_s),
+        log_sampling_rate=choose_sampling_rate(
+            expected_tps(system, experiment.workload, clients), experiment.duration_s
+        ),
     )
     tools.get(spec.tool).check(spec)
     return spec
 
 
-def expected_tps(system: System, clients: int) -> float:
-    """Twice the best that this system has shown, for the size of logs; a high guess where it has shown nothing.
+def expected_tps(system: System, workload: Workload, clients: int) -> float:
+    """Twice the best that this system has shown with this workload and at least half as many clients, for the size of
+    logs; a high guess of its load generator where it has not.
 
     The guess grows with what can work at the same time: clients, and hardware threads to serve them.
     """
-    results = Result.objects.none() if system._state.adding else Result.objects.filter(run__system=system)
-    best = results.order_by("-throughput").values_list("throughput", flat=True).first()
+    best = _shown(system, workload, clients).order_by("-throughput").values_list("throughput", flat=True).first()
     busy = min(clients, system.hardware.threads)
-    return 2 * best if best else min(UNKNOWN_TPS, busy * UNKNOWN_TPS_PER_THREAD)
+    return 2 * best if best else min(UNKNOWN_TPS, busy * tools.get(workload.tool).tps_guess(workload.parameters))
+
+
+def _shown(system: System, workload: Workload, clients: int) -> QuerySet[Result]:
+    if system._state.adding or workload._state.adding:
+        return Result.objects.none()
+    return Result.objects.filter(run__system=system, run__experiment__workload=workload, run__clients__gte=clients / 2)
 
 
 class Step(NamedTuple):

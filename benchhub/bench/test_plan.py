@@ -22,7 +22,7 @@ def systems():
 def queued(systems, **fields):
     defaults = {"client_levels": [1, 8], "repeats": 2, "duration_s": 3}
     client = {"client_build": systems[0].build, "client_bin_directory": "/opt/pg/bin"}
-    workload = testdata.make_experiment(systems).workload
+    workload = fields.pop("workload", None) or testdata.make_experiment(systems).workload
     experiment = Experiment(name="e", workload=workload, **{**client, **defaults, **fields})
     plan.queue(experiment, systems)
     return list(experiment.runs.order_by("position"))
@@ -112,22 +112,34 @@ def test_the_frozen_plan_reads_back_as_it_was(systems):
     assert (spec.endpoint.path, spec.endpoint.database) == ("socket", "bench")
 
 
-def test_logs_are_sampled_by_what_a_system_has_shown_before(systems):
-    long = {"duration_s": 300, "client_levels": [1], "repeats": 1}
-    unknown = queued(systems, **long)[-2]
-    assert plan.spec_of(unknown).log_sampling_rate == 1 / 30  # one client at 60,000 TPS, 2,000 lines a second
+def shows(run, tps):
     for step in ("reserved", "starting", "running", "collecting", "succeeded"):
-        Run.objects.filter(pk=unknown.pk).update(state=step)
-    testdata.Result.objects.create(
-        run=unknown,
-        attempt=testdata.Attempt.objects.create(run=unknown, number=1),
-        throughput=10_000.0,
-        unit="TPS",
-        measures={},
-        parser="pgbench/1",
+        Run.objects.filter(pk=run.pk).update(state=step)
+    attempt = testdata.Attempt.objects.create(run=run, number=1)
+    told = {"throughput": tps, "unit": "TPS", "measures": {}, "parser": "pgbench/1"}
+    testdata.Result.objects.create(run=run, attempt=attempt, **told)
+
+
+def sampled(systems, level, workload):
+    """The share of transactions that the first system's run at this level will log."""
+    asked = {"duration_s": 300, "client_levels": [level], "repeats": 1, "workload": workload}
+    [run] = [run for run in queued(systems, **asked) if run.system == systems[0] and run.kind == Run.Kind.MEASURE]
+    return run, plan.spec_of(run).log_sampling_rate
+
+
+def test_logs_are_sampled_by_what_a_system_has_shown_with_the_workload(systems):
+    reads, writes = (
+        Workload.objects.create(
+            name=script, tool="pgbench", parameters={"script": script, "query_mode": "simple", **at}
+        )
+        for script, at in (("select-only", {"scale": 1}), ("tpcb-like", {"scale": 1}))
     )
-    known = [run for run in queued(systems, **long) if run.system == unknown.system][-1]
-    assert plan.spec_of(known).log_sampling_rate == 0.1  # 2 x 10,000 TPS fit, but are a fast load
+    unknown, rate = sampled(systems, 1, reads)
+    assert rate == 1 / 30  # one client at 60,000 TPS, 2,000 lines a second
+    shows(unknown, 10_000.0)
+    assert sampled(systems, 1, reads)[1] == sampled(systems, 2, reads)[1] == 0.1  # 2 x 10,000 TPS are a fast load
+    assert sampled(systems, 4, reads)[1] == 1 / 120  # four clients may do far more than one: 4 x 60,000 TPS
+    assert sampled(systems, 1, writes)[1] == 0.2  # nothing shown with it: 10,000 TPS
 
 
 def test_the_time_left_counts_loads_loads_of_data_sets_and_rests(systems):

@@ -54,6 +54,9 @@ class Tool(Protocol):
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         """Return the seconds that a load may take on a small machine: what others took is compared with that."""
 
+    def tps_guess(self, parameters: Mapping[str, Any]) -> float:
+        """Return a high guess of the transactions a second for each hardware thread: for the size of logs."""
+
     def load_command(self, spec: RunSpec) -> str:
         """Return the command that makes the data set, replacing an older one."""
 

@@ -19,6 +19,8 @@ PARSER = "pgbench/1"
 WARMUP_METRIC = "warmup_tps"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 LOAD_S_PER_SCALE = 0.3
+# High, for each hardware thread; of scripts that are not here as of select-only.
+TPS_GUESS = {"tpcb-like": 10_000.0, "simple-update": 15_000.0, "select-only": 60_000.0}
 BYTES_PER_SCALE = 16 * 2**20  # 100,000 accounts with their primary key
 WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNORECASE)
 LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
@@ -59,6 +61,9 @@ class Pgbench:
 
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         return float(parameters.get("scale", 1)) * LOAD_S_PER_SCALE
+
+    def tps_guess(self, parameters: Mapping[str, Any]) -> float:
+        return TPS_GUESS.get(str(parameters.get("script")), TPS_GUESS["select-only"])
 
     def load_command(self, spec: RunSpec) -> str:
         return pgbench_command.load_command(spec)

@@ -22,6 +22,8 @@ SCRIPTS = ("oltp_read_write", "oltp_point_select")
 DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto", "zipfian")
 MOST_TABLES, MOST_ROWS = 1_000, 1_000_000_000
 LOAD_S_PER_ROW = 10e-6
+# High, for each hardware thread.
+TPS_GUESS = {"oltp_read_write": 5_000.0, "oltp_point_select": 60_000.0}
 # A row of 216 bytes with its line pointer, 37 to a page, and its entries in two indexes.
 BYTES_PER_ROW = 265
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
@@ -108,6 +110,9 @@ class Sysbench:
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         checked = read(parameters)
         return checked.tables * checked.table_size * LOAD_S_PER_ROW
+
+    def tps_guess(self, parameters: Mapping[str, Any]) -> float:
+        return TPS_GUESS[read(parameters).script]
 
     def load_command(self, spec: RunSpec) -> str:
         parameters = read(spec.parameters)

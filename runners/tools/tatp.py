@@ -38,6 +38,7 @@ DESTINATION, ACCESS = 1, 2
 # Names of measures, before that of a type of transaction in small letters.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
 LOAD_S_PER_SUBSCRIBER = 60e-6
+TPS_GUESS = 30_000.0  # high, for each hardware thread
 BYTES_PER_SUBSCRIBER = 870  # with indexes, measured on PostgreSQL 15
 RULE = (
     "MQTh counts by the rule of the original tool: a read that finds nothing counts, a write that is refused "
@@ -107,6 +108,10 @@ class Tatp:
 
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         return read(parameters).subscribers * LOAD_S_PER_SUBSCRIBER
+
+    def tps_guess(self, parameters: Mapping[str, Any]) -> float:
+        del parameters
+        return TPS_GUESS
 
     def load_command(self, spec: RunSpec) -> str:
         return tatp_command.load_command(spec)
