@@ -8,7 +8,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
-from . import forms_design, plan, planning, testdata
+from . import plan, planning, testdata
 from .forms import Draft
 from .models import Design, Experiment, Run
 from .test_planning import NEW, PLAN, form_of
@@ -262,20 +262,6 @@ def test_caches_are_dropped_where_a_probe_found_that_the_account_may(planner, fi
     planner.post(NEW, {**filled, "drop_caches": "on", "queue": "1"})
     run = Experiment.objects.get().runs.filter(kind="measure").first()
     assert run.spec["drop_caches"] and run.protocol.form["drop_caches"]
-
-
-@pytest.mark.parametrize(
-    ("name", "scaled"),
-    [
-        ("reading", "reading, scale 20"),
-        ("reading, scale 10", "reading, scale 20"),
-        ("reading scale 1,000", "reading, scale 20"),
-        ("scale 10 of old", "scale 10 of old, scale 20"),
-    ],
-)
-def test_a_workload_at_another_scale_is_not_called_by_the_one_that_it_has_not(name, scaled):
-    workload = Workload(name=name, tool="pgbench", parameters={"script": "select-only", "scale": 10})
-    assert forms_design.at_scale(workload, 20).name == scaled
 
 
 def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_and_the_same_again(planner, filled):

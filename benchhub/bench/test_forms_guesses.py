@@ -1,8 +1,8 @@
 import pytest
 
-from benchhub.catalog.models import Host
+from benchhub.catalog.models import Host, Workload
 
-from . import testdata
+from . import forms_design, testdata
 from .clients import chosen_client
 from .forms import guessed_path
 
@@ -49,3 +49,17 @@ def test_one_program_drives_all_systems_or_a_sentence_says_why_not(host):
 def test_a_build_without_pgbench_drives_nothing():
     with pytest.raises(LookupError, match="probe the host first"):
         chosen_client([Host(name="box", facts={"builds": [testdata.build("18.1", pgbench_version="")]})], "")
+
+
+@pytest.mark.parametrize(
+    ("name", "scaled"),
+    [
+        ("reading", "reading, scale 20"),
+        ("reading, scale 10", "reading, scale 20"),
+        ("reading scale 1,000", "reading, scale 20"),
+        ("scale 10 of old", "scale 10 of old, scale 20"),
+    ],
+)
+def test_a_workload_at_another_scale_is_not_called_by_the_one_that_it_has_not(name, scaled):
+    workload = Workload(name=name, tool="pgbench", parameters={"script": "select-only", "scale": 10})
+    assert forms_design.at_scale(workload, 20).name == scaled
