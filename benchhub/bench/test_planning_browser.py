@@ -43,7 +43,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     page.get_by_label("Duration of a run, s").fill("5")
     page.get_by_text("Runs shorter than 30 s").wait_for()
     page.get_by_label("Client levels").fill("1..64*1")
-    page.locator("#plan").get_by_text("its factor must be at least 2").wait_for()
+    page.locator("#plan").get_by_text("its factor must be at least 1.1").wait_for()
     page.get_by_role("button", name="Queue", exact=True).click()
     page.locator("#id_levels_error").wait_for()
     assert page.locator("#id_name_error").is_visible()
