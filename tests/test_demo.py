@@ -197,7 +197,7 @@ def check_that_a_restarted_target_is_kept(clone: Path, demo: subprocess.Popen[st
     deadline = time.monotonic() + 30
     after = before
     while after == before and time.monotonic() < deadline:
-        time.sleep(0.1)
+        time.sleep(0.1)  # the demonstration looks at its servers from time to time
         with contextlib.suppress(FileNotFoundError):
             after = note.read_text()
     assert after != before and demo.poll() is None

@@ -4,21 +4,12 @@ import pytest
 
 from benchhub.catalog.models import Instance, Workload
 
-from . import testdata
-from .test_planning import form_of, look
+from .test_planning import form_of, host, instances, look
+
+__all__ = ["host", "instances"]
 
 pytestmark = pytest.mark.django_db
 TPCB = {"script": "tpcb-like", "query_mode": "simple", "scale": 100}
-
-
-@pytest.fixture
-def host():
-    return testdata.probed_host("16.4", "18.1")
-
-
-@pytest.fixture
-def instances(host):
-    return [testdata.make_instance(host, version) for version in ("16.4", "18.1")]
 
 
 def odd(instances, tool, parameters):
