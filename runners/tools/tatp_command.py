@@ -14,7 +14,7 @@ from runners.tools import tatp_population as population
 from runners.tools.shell import program, psql, verified
 from runners.tools.tatp_log import BY_MOMENT, BY_NUMBER, REDUCE_AWK, SPAN_AWK, SPLIT_AWK
 from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
-from runners.tools.tatp_scripts import TOLD_EVERY, scripts
+from runners.tools.tatp_scripts import COUNTER, MISSED, READS_SEEN, TOLD_EVERY, scripts
 
 PART_SUBSCRIBERS = 20_000
 MOST_SESSIONS = 8
@@ -158,20 +158,20 @@ def measure_command(spec: RunSpec) -> str:
     about how many transactions a second there were, by the size of the log. It leaves summary, started_epoch and
     log/pgbench_log.*.
     """
-    parameters, rate = check(spec), f"{spec.log_sampling_rate:.15g}"
+    parameters = check(spec)
     return f"""\
 live() {{
     trap 'kill $pause; exit' TERM
-    seconds=0
+    seconds=0 size=
     while :; do
         sleep {LIVE_EVERY_S} & pause=$!
         wait "$pause"
         seconds=$((seconds + {LIVE_EVERY_S}))
-        {{ stat -c %s log/*; tail -q -n 2 log/*; }} 2> /dev/null | awk -v s="$seconds" '
-            NF == 1 {{ bytes += $1 }}
-            NF > 5 && !size {{ size = length($0) + 1 }}
-            END {{ if (size) printf "progress: %d s, about %.0f tps\\n", s, bytes / size / s / {rate} }}
-        ' >&2
+        [ -n "$size" ] || size=$(cat log/* 2> /dev/null | awk 'NF > 5 {{ print length($0) + 1; exit }}')
+        [ -n "$size" ] || continue
+        bytes=0
+        for count in $(stat -c %s log/*); do bytes=$((bytes + count)); done
+        echo "progress: $seconds s, about $((bytes * {round(1 / spec.log_sampling_rate)} / size / seconds)) tps" >&2
     done
 }}
 rc=0
@@ -190,7 +190,7 @@ def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
     words = [program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
     words += ["-T", str(seconds), "-l", "--log-prefix=log/pgbench_log"]
     words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
-    words += ["-D", "nx=0", "-D", "reads=0", "-D", "missed=0"]
+    words += ["-D", f"{READS_SEEN}=0", "-D", '"$counted=0"']
     for number, script in enumerate(scripts(parameters, reads_every(spec))):
         words += ["-f", f"script_{number}.sql@{script.weight}"]
     return words
@@ -201,12 +201,15 @@ def _scripts_ready(spec: RunSpec, parameters: Parameters) -> str:
 
     Where every transaction is logged nothing needs to be saved, and outcomes are found by number.
     """
-    by_number = f"{_written(spec, parameters, by_moment=False)}echo {BY_NUMBER} > {MARKS_FILE} &&\n"
+    by_number = (
+        f"{_written(spec, parameters, by_moment=False)}counted={COUNTER} && echo {BY_NUMBER} > {MARKS_FILE} &&\n"
+    )
     if spec.log_sampling_rate >= 1:
         return by_number
     return f"""\
 {SEES_BACKEND.format(psql=psql(spec))}if sees_backend; then
-{_written(spec, parameters, by_moment=True)}echo {BY_MOMENT} > {MARKS_FILE}
+{_written(spec, parameters, by_moment=True)}counted={MISSED} &&
+echo {BY_MOMENT} > {MARKS_FILE}
 else
 {by_number}:
 fi &&

@@ -26,16 +26,19 @@ MARK_CLIENT, MARK_TRANSACTION = 100, 10_000_000
 # marks of their own, and the moment of a success: 1 and the units of 10 us since 1970, without whole periods.
 MARK_FAILED, MARK_MOMENT = {3: 10_000_000, 5: 100_000_000, 6: 1_000_000_000}, 10_000_000_000
 MOST_FAILED = 9
+# Variables that begin at 0: one of the first two, and that of counts.
+COUNTER, MISSED, READS_SEEN = "nx", "missed", "reads"
 MOMENTS_PER_S, PERIOD_S = 10**5, 9_000
 NOW_SQL = f"(date_part('epoch', clock_timestamp()) * {MOMENTS_PER_S})::bigint % {MOMENTS_PER_S * PERIOD_S} + 1"
 # Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
 MOST_COUNTED = 10**4
-# Also the most reads for each one that is looked at: what it found is told no less often.
-TOLD_EVERY = 64
+# What so many reads have found is told at once; also the most reads for each one that is looked at. Where fewer are
+# looked at they are told in smaller numbers, for what a client has not told by the end is lost.
+TOLD_EVERY, FEWEST_TOLD = 64, 16
 
-BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:sub::text, 15, '0')"
+BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:s_id::text, 15, '0')"
 
 SQL: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -54,7 +57,7 @@ SQL: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "UPDATE special_facility SET data_a = :data_a WHERE s_id = :s_id AND sf_type = :sf_type RETURNING 1 AS ok",
         ),
         "UPDATE_LOCATION": (
-            "UPDATE subscriber SET vlr_location = :vlr_location WHERE sub_nbr = lpad(:sub::text, 15, '0')",
+            "UPDATE subscriber SET vlr_location = :vlr_location WHERE sub_nbr = lpad(:s_id::text, 15, '0')",
         ),
         # A plain INSERT that breaks a key would abort pgbench's client, so it is made to insert nothing instead.
         "INSERT_CALL_FORWARDING": (
@@ -73,7 +76,7 @@ SQL: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# What the random values of a transaction are drawn from; "key" is a subscriber by the rule of the parameters.
+# What the random values of a transaction are drawn from; s_id is a subscriber by the rule of the parameters.
 DRAWN: Mapping[str, str] = MappingProxyType(
     {
         "sf_type": "random(1, 4)",
@@ -86,15 +89,17 @@ DRAWN: Mapping[str, str] = MappingProxyType(
         "numberx": "random(0, 999999999999999)",
     }
 )
+# pgbench finds a variable among all names by halving, so that each further name costs time. They are few, and s_id,
+# which all transactions use, is found early; where a subscriber is meant by number, it stands for the number too.
 VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "GET_SUBSCRIBER_DATA": ("s_id",),
         "GET_NEW_DESTINATION": ("s_id", "sf_type", "start_time", "end_time"),
         "GET_ACCESS_DATA": ("s_id", "ai_type"),
         "UPDATE_SUBSCRIBER_DATA": ("s_id", "sf_type", "bit", "data_a"),
-        "UPDATE_LOCATION": ("sub", "vlr_location"),
-        "INSERT_CALL_FORWARDING": ("sub", "sf_type", "start_time", "end_time", "numberx"),
-        "DELETE_CALL_FORWARDING": ("sub", "sf_type", "start_time"),
+        "UPDATE_LOCATION": ("s_id", "vlr_location"),
+        "INSERT_CALL_FORWARDING": ("s_id", "sf_type", "start_time", "end_time", "numberx"),
+        "DELETE_CALL_FORWARDING": ("s_id", "sf_type", "start_time"),
     }
 )
 
@@ -115,7 +120,7 @@ def scripts(parameters: Parameters, reads_every: int = 1, *, by_moment: bool = F
     for number, (name, weight) in enumerate(zip(TRANSACTIONS, parameters.weighed, strict=True)):
         if name in READS and reads_every > 1:
             plain.append(Script(script(number, name, 0), weight * (reads_every - 1)))
-            looked_at.append(Script(script(number, name, TOLD_EVERY // reads_every), weight))
+            looked_at.append(Script(script(number, name, max(FEWEST_TOLD, TOLD_EVERY // reads_every)), weight))
         else:
             plain.append(Script(script(number, name, TOLD_EVERY), weight * reads_every))
     return (*plain, *looked_at)
@@ -123,8 +128,7 @@ def scripts(parameters: Parameters, reads_every: int = 1, *, by_moment: bool = F
 
 def _script(parameters: Parameters, by_moment: bool, number: int, name: str, told_every: int) -> str:
     """What reads have found is told when so many of a kind were looked at; 0: this one does not look."""
-    # pgbench looks a variable up by halving its sorted names: this one, which all transactions use, is in the middle.
-    counted = [] if by_moment else ["\\set nx :nx + 1"]
+    counted = [] if by_moment else [f"\\set {COUNTER} :{COUNTER} + 1"]
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
     if name in READS and told_every:
         body = _read(SQL[name][0], *READS[name], told_every)
@@ -136,7 +140,7 @@ def _script(parameters: Parameters, by_moment: bool, number: int, name: str, tol
 
 
 def _expression(parameters: Parameters, variable: str) -> str:
-    if variable not in ("s_id", "sub"):
+    if variable != "s_id":
         return DRAWN[variable]
     n = parameters.subscribers
     if parameters.keys == NON_UNIFORM:
@@ -149,10 +153,9 @@ def _read(statement: str, absent: str, asked: int, found: int, told_every: int) 
     return [
         f"\\set {absent} -1",
         f"{statement} \\aset",
-        f"\\set reads :reads + case when :{absent} < 0 then {asked} else {asked + found} end",
-        f"\\if :reads % {asked * MOST_COUNTED} >= {asked * told_every}",
-        _told(f":reads * 10 + {COUNTS}"),
-        "\\set reads 0",
+        f"\\set {READS_SEEN} :{READS_SEEN} + case when :{absent} < 0 then {asked} else {asked + found} end",
+        f"\\if :{READS_SEEN} % {asked * MOST_COUNTED} >= {asked * told_every}",
+        f"\\set {READS_SEEN} 0 * debug(:{READS_SEEN} * 10 + {COUNTS})",
         "\\endif",
     ]
 
@@ -175,23 +178,23 @@ def _accepting(number: int, statements: tuple[str, ...], by_moment: bool) -> lis
 
 def _told_by_number(number: int) -> list[list[str]]:
     """What tells a success, and what tells a failure."""
-    mark = f":nx * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT}"
-    return [[_told(f"{mark} + {10 * number + outcome}")] for outcome in (1, 0)]
+    mark = f":{COUNTER} * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT}"
+    return [[f"\\set ok debug({mark} + {10 * number + outcome})"] for outcome in (1, 0)]
 
 
 def _told_by_moment(number: int) -> list[list[str]]:
     """Failures are counted, and told with the next success of any script, or where there is no room for more."""
-    done, failed = (f":missed + :client_id * {MARK_CLIENT} + {10 * number + outcome}" for outcome in (1, 0))
+    done, failed = (f":{MISSED} + :client_id * {MARK_CLIENT} + {10 * number + outcome}" for outcome in (1, 0))
     one = MARK_FAILED[number]
-    is_full = f"\\if :missed / {one} % {MOST_FAILED + 1} = {MOST_FAILED}"
+    is_full = f"\\if :{MISSED} / {one} % {MOST_FAILED + 1} = {MOST_FAILED}"
     return [
-        [_told(f":ok * {MARK_MOMENT} + {done}"), "\\set missed 0"],
-        [f"\\set missed :missed + {one}", is_full, _told(failed), "\\set missed 0", "\\endif"],
+        [_told_and_forgotten(f":ok * {MARK_MOMENT} + {done}")],
+        [f"\\set {MISSED} :{MISSED} + {one}", is_full, _told_and_forgotten(failed), "\\endif"],
     ]
 
 
-def _told(value: str) -> str:
-    return f"\\set told debug({value})"
+def _told_and_forgotten(mark: str) -> str:
+    return f"\\set {MISSED} 0 * debug({mark})"
 
 
 # By read that may find nothing: a column of its rows, and what one asked and one found add to :reads.

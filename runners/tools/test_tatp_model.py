@@ -61,19 +61,19 @@ class Model:
         self.facility[s_id, sf_type][2] = data_a
         return True
 
-    def update_location(self, sub: int, vlr_location: int) -> bool:
-        self.subscriber[self.id_of[f"{sub:015}"]][-1] = vlr_location
+    def update_location(self, s_id: int, vlr_location: int) -> bool:
+        self.subscriber[self.id_of[f"{s_id:015}"]][-1] = vlr_location
         return True
 
-    def insert_call_forwarding(self, sub: int, sf_type: int, start_time: int, end_time: int, numberx: int) -> bool:
-        s_id = self.id_of[f"{sub:015}"]
+    def insert_call_forwarding(self, s_id: int, sf_type: int, start_time: int, end_time: int, numberx: int) -> bool:
+        s_id = self.id_of[f"{s_id:015}"]
         if (s_id, sf_type) not in self.facility or (s_id, sf_type, start_time) in self.forwarding:
             return False
         self.forwarding[s_id, sf_type, start_time] = (end_time, f"{numberx:015}")
         return True
 
-    def delete_call_forwarding(self, sub: int, sf_type: int, start_time: int) -> bool:
-        return self.forwarding.pop((self.id_of[f"{sub:015}"], sf_type, start_time), None) is not None
+    def delete_call_forwarding(self, s_id: int, sf_type: int, start_time: int) -> bool:
+        return self.forwarding.pop((self.id_of[f"{s_id:015}"], sf_type, start_time), None) is not None
 
 
 def drawn(chance: random.Random, parameters: Parameters, name: str) -> dict[str, int]:
@@ -91,7 +91,7 @@ def drawn(chance: random.Random, parameters: Parameters, name: str) -> dict[str,
     }
     code = getattr(Model, name.lower()).__code__
     wanted = code.co_varnames[1 : code.co_argcount]
-    return {variable: key if variable in ("s_id", "sub") else values[variable]() for variable in wanted}
+    return {variable: key if variable == "s_id" else values[variable]() for variable in wanted}
 
 
 def executed(connection: psycopg.Connection[Row], name: str, values: dict[str, int]) -> list[Row] | bool:
