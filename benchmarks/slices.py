@@ -1,9 +1,13 @@
 """Loads side by side, of which only one works at a time, for a fraction of a second each: their throughputs.
 
-The speed of a shared machine changes by several per cent within seconds, so that loads one after the other differ by
-as much. Here each is stopped (SIGSTOP, its whole process group) while another works, in an order that is drawn anew for
-each cycle: what changes more slowly than a cycle touches all of them alike. A load's transactions are those of all its
-slices; at its end pgbench's time is up while it is stopped, so that it only ends what it had begun.
+The speed of a shared machine changes by a third within a fraction of a second, so that loads one after the other differ
+by as much. Here each is stopped (SIGSTOP, its whole process group) while another works, in an order that is drawn anew
+for each cycle: what changes more slowly than a cycle touches all of them alike. A load's transactions are those of all
+its slices; at its end pgbench's time is up while it is stopped, so that it only ends what it had begun. Each needs a
+database of its own: one that is stopped within a transaction keeps its locks, and others would wait for them.
+
+On which CPU a thread or a server process works hardly changes during a load, and makes two loads that are the same
+differ by a tenth. So each is put on one that is drawn as a slice begins; from there the system moves it as it likes.
 """
 
 from __future__ import annotations
@@ -13,14 +17,17 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from runners.tools.pgbench_output import read_summary
 
-SLICE_S = 0.15
+# The shorter, the less two loads that are the same differ (docs/decisions.md).
+SLICE_S = 0.03
+# Its first slice, in which a load connects: pgbench says how long that took, stopped or not.
+FIRST_SLICE_S = 1.0
 # So long before the first load's time is up all are stopped, and so long after the last one's is they go on.
 BEFORE_THE_END_S, AFTER_THE_END_S = 0.4, 0.1
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -32,9 +39,11 @@ class Load:
 
     pid: int
     summary: Callable[[], str]
+    backends: Callable[[], Sequence[int]]
     working_s: float = 0.0
     begun_s: float = field(init=False)
     since_s: float = field(init=False)
+    served_by: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         """It works since it was started: field 22 of proc(5), in clock ticks since boot."""
@@ -47,6 +56,15 @@ class Load:
     def stop(self) -> None:
         os.killpg(self.group, signal.SIGSTOP)
         self.working_s += _now_s() - self.since_s
+
+    def place(self, order: random.Random) -> None:
+        """Put its threads and the server's processes for it on CPUs that are drawn, and leave them free to move."""
+        cpus = sorted(os.sched_getaffinity(0))
+        threads = [int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()]
+        for task in (*threads, *self.served_by):
+            with suppress(ProcessLookupError):  # one that broke has ended, which its summary will tell
+                os.sched_setaffinity(task, {order.choice(cpus)})
+                os.sched_setaffinity(task, cpus)
 
     def go_on(self) -> None:
         os.killpg(self.group, signal.SIGCONT)
@@ -67,6 +85,18 @@ def summed_up(printed: str) -> dict[str, float]:
     return {name: measure.value for name, measure in found.measures.items()}
 
 
+def running(word: str) -> int | None:
+    """The process of a pgbench that was given this word."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:  # it has ended meanwhile
+            continue
+        if words[0].endswith("/pgbench") and word in words:
+            return int(folder.name)
+    return None
+
+
 def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random) -> dict[str, float]:
     """TPS of loads that last `duration_s` together; they are started in the order given."""
     loads: dict[str, Load] = {}
@@ -85,11 +115,13 @@ def _share_out(
     """Start the loads, give out slices, and leave all stopped when the time of the last one is up."""
     for name, start in starts.items():
         loads[name] = start()
-        time.sleep(SLICE_S)  # its first slice, in which it connects
+        time.sleep(FIRST_SLICE_S)
         loads[name].stop()
+        loads[name].served_by = loads[name].backends()
     ends_s = [load.begun_s + duration_s for load in loads.values()]
     while _now_s() + len(loads) * SLICE_S < min(ends_s) - BEFORE_THE_END_S:
         for name in order.sample(list(loads), len(loads)):
+            loads[name].place(order)
             loads[name].go_on()
             time.sleep(SLICE_S)  # the slice itself
             loads[name].stop()
