@@ -25,7 +25,6 @@ from .models import Design, Experiment, ExperimentSystem, Protocol, Result, Run,
 UNKNOWN_TPS = 1_000_000
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
-WITH_RATES = "pgbench"  # the one load generator that holds a rate
 THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
 QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
 
@@ -311,8 +310,9 @@ def spec_for(experiment: Experiment, step: Step) -> RunSpec:
 
 def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
     """The run as an open loop: logs are sampled by the rate that is offered. ValueError where the tool has none."""
-    if spec.tool != WITH_RATES:
-        raise ValueError(f"{spec.tool} takes no rate: an open loop needs a workload of {WITH_RATES}.")
+    if not tools.get(spec.tool).takes_rate:
+        able = " or ".join(name for name, tool in tools.TOOLS.items() if tool.takes_rate)
+        raise ValueError(f"{spec.tool} takes no rate: an open loop needs a workload of {able}.")
     own = {"rate_tps": rate_tps, "latency_limit_ms": experiment.latency_limit_ms}
     offered = replace(
         spec,

@@ -14,7 +14,6 @@ from benchhub.analysis.settings import in_unit_asked
 from benchhub.analysis.verdict import RunFacts, Verdict
 from runners import tools
 from runners.contract import Histogram, RunSpec
-from runners.tools import tatp_parameters
 from runners.tools.histogram import percentile_us
 from runners.tools.pgbench_parameters import scripts_digest
 
@@ -210,20 +209,15 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
     """The plan of the run, flat and in the order of RunSpec (the database keeps none); numbers as they were asked."""
     flat: dict[str, Any] = {}
     # What stands in place of a field: the version is pgbench's, whatever the load generator.
+    tool = tools.get(spec["tool"])
     told = {
-        "parameters": in_full(spec),
-        "tool_version": {"client_program": tools.get(spec["tool"]).client(spec.get("tool_version", ""))},
+        "parameters": tool.in_full(spec.get("parameters") or {}),
+        "tool_version": {"client_program": tool.client(spec.get("tool_version", ""))},
     }
     for field in fields(RunSpec):
         value = told.get(field.name, spec.get(field.name))
         flat |= value if isinstance(value, Mapping) else {field.name: value}
     return [_asked(name, value) for name, value in flat.items()]
-
-
-def in_full(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A workload's parameters but its scripts, which stand by themselves; of TATP also those left at their default."""
-    asked = {name: value for name, value in (spec.get("parameters") or {}).items() if name not in ("scripts", "init")}
-    return tatp_parameters.in_full(asked) if spec.get("tool") == "tatp" else asked
 
 
 def scripts(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -36,11 +36,18 @@ class Tool(Protocol):
     def parser(self) -> str:
         """Name and version of the parser, such as "pgbench/1": stored with every result that it made."""
 
+    @property
+    def takes_rate(self) -> bool:
+        """Whether it can offer transactions at a rate: parameters "rate_tps" and "latency_limit_ms"."""
+
     def client(self, tool_version: str) -> str:
         """Return the program with its version as far as a plan can know it: curves must agree on it."""
 
     def check(self, spec: RunSpec) -> None:
         """Raise ValueError, with one sentence for the user, when this cannot be run as it was asked for."""
+
+    def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters as a person is shown them, with what was left to its default where that decides."""
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the canonical recipe of the data set: tool and size, and what else is not the default."""

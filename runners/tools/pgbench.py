@@ -41,12 +41,17 @@ class Pgbench:
     program = "pgbench"
     unit = "TPS"
     parser = PARSER
+    takes_rate = True
 
     def client(self, tool_version: str) -> str:
         return f"{self.program} {tool_version}"
 
     def check(self, spec: RunSpec) -> None:
         pgbench_parameters.check(spec)
+
+    def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Without custom scripts, which stand by themselves."""
+        return {name: value for name, value in parameters.items() if name not in ("scripts", "init")}
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return pgbench_parameters.data_set(parameters)

@@ -85,6 +85,7 @@ class Sysbench:
     program = "sysbench"
     unit = "TPS"
     parser = PARSER
+    takes_rate = False
 
     def client(self, tool_version: str) -> str:
         """The driver's own sysbench, whose version each result says: a plan cannot know it."""
@@ -95,6 +96,9 @@ class Sysbench:
         read(spec.parameters)
         if spec.kind == "measure" and (spec.clients < 1 or spec.duration_s < 1 or spec.warmup_s < 0):
             raise ValueError("A run of sysbench needs a client or more, and a second or more.")
+
+    def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return parameters
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         checked = read(parameters)

@@ -31,6 +31,7 @@ from runners.tools.tatp_parameters import (
     Parameters,
     check,
     data_set,
+    in_full,
     read,
 )
 
@@ -90,12 +91,16 @@ class Tatp:
     program = "pgbench"
     unit = "MQTh"
     parser = PARSER
+    takes_rate = False
 
     def client(self, tool_version: str) -> str:
         return f"{self.program} {tool_version}"
 
     def check(self, spec: RunSpec) -> None:
         check(spec)
+
+    def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return in_full(parameters)
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return data_set(parameters)
