@@ -86,7 +86,8 @@ def workload_add(request: HttpRequest) -> HttpResponse:
     preset = PRESETS.get(request.GET.get("preset", ""), {}) if form_class is ScriptsForm else {}
     start = {name: preset[name] for name in ("name", "remark") if name in preset}
     form = form_class(request.POST or None, instance=Workload(parameters=preset.get("parameters", {})), initial=start)
-    kinds = [(one.kind, one.title, one is form_class) for one in FORMS.values()]
+    offered = [one for one in FORMS.values() if _may_open(request, one)]
+    kinds = [(one.kind, one.title, one is form_class) for one in offered]
     presets = [(key, one["title"]) for key, one in PRESETS.items()] if form_class is ScriptsForm else []
     return _form(request, form, "workloads", "Workloads", kinds=kinds, presets=presets, **shown)
 
@@ -101,9 +102,13 @@ def workload_revise(request: HttpRequest, pk: int) -> HttpResponse:
     return _form(request, form, "workloads", "Workloads", **shown)
 
 
-def _require_right_to_write(request: HttpRequest, form_class: type[WorkloadForm]) -> None:
+def _may_open(request: HttpRequest, form_class: type[WorkloadForm]) -> bool:
     """A custom script is sent to servers as it is written: that takes a right of its own."""
-    if form_class is ScriptsForm and not request.user.has_perm("catalog.write_scripts"):
+    return form_class is not ScriptsForm or request.user.has_perm("catalog.write_scripts")
+
+
+def _require_right_to_write(request: HttpRequest, form_class: type[WorkloadForm]) -> None:
+    if not _may_open(request, form_class):
         raise PermissionDenied(
             "Custom scripts run on servers as they are written, so your account needs the right to write them: "
             "ask an administrator."

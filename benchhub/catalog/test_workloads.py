@@ -169,6 +169,24 @@ def test_scripts_take_a_right_of_their_own(client, author):
         call_command("write_scripts", "nobody")
 
 
+def test_whoever_lacks_that_right_is_told_so_and_offered_no_link_that_would_be_refused(author):
+    revise = reverse("workload-revise", args=[_made(author, SCRIPTS).pk])
+    assertContains(author.get(add("tatp")), "?kind=scripts")
+    assertContains(author.get(reverse("workloads")), revise)
+    call_command("write_scripts", "grace", "--withdraw")
+    page = author.get(add("tatp"))
+    assertNotContains(page, "?kind=scripts")
+    assertContains(page, "an administrator can give your account the right to write them")
+    listed = author.get(reverse("workloads"))
+    assertNotContains(listed, revise)
+    assertContains(listed, "Revising it needs the right to write scripts")
+
+
+def _made(author, typed):
+    author.post(add("scripts"), typed)
+    return Workload.objects.get()
+
+
 def test_a_workload_of_sysbench_is_its_script_on_its_tables(author):
     typed = {"name": "sb", "tool": "sysbench", "script": "oltp_point_select", "tables": "2", "table_size": "1000"}
     assertRedirects(author.post(add("sysbench"), {**typed, "rand_type": "uniform"}), reverse("workloads"))
