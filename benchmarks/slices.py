@@ -115,7 +115,7 @@ def _share_out(
     """Start the loads, give out slices, and leave all stopped when the time of the last one is up."""
     for name, start in starts.items():
         loads[name] = start()
-        time.sleep(FIRST_SLICE_S)
+        time.sleep(FIRST_SLICE_S)  # the slice itself
         loads[name].stop()
         loads[name].served_by = loads[name].backends()
     ends_s = [load.begun_s + duration_s for load in loads.values()]

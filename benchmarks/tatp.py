@@ -222,7 +222,7 @@ class Tatp(BenchHub):
         self.psql("SELECT pg_reload_conf()")
 
     def drop_copy(self) -> None:
-        self.psql(f'DROP DATABASE "{BARE_DATABASE}"')
+        self.psql(f'DROP DATABASE "{BARE_DATABASE}" WITH (FORCE)')
         self.psql("ALTER SYSTEM RESET fsync")
         self.psql("SELECT pg_reload_conf()")
 

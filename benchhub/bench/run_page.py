@@ -208,8 +208,8 @@ def evidence_file(run_pk: int, name: str, attempt: int | None) -> QuerySet[Evide
 def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
     """The plan of the run, flat and in the order of RunSpec (the database keeps none); numbers as they were asked."""
     flat: dict[str, Any] = {}
-    # What stands in place of a field: the version is pgbench's, whatever the load generator.
     tool = tools.get(spec["tool"])
+    # What stands in place of a field: the version is pgbench's, whatever the load generator.
     told = {
         "parameters": tool.in_full(spec.get("parameters") or {}),
         "tool_version": {"client_program": tool.client(spec.get("tool_version", ""))},

@@ -170,7 +170,8 @@ def test_scripts_take_a_right_of_their_own(client, author):
 
 
 def test_whoever_lacks_that_right_is_told_so_and_offered_no_link_that_would_be_refused(author):
-    revise = reverse("workload-revise", args=[_made(author, SCRIPTS).pk])
+    author.post(add("scripts"), SCRIPTS)
+    revise = reverse("workload-revise", args=[Workload.objects.get().pk])
     assertContains(author.get(add("tatp")), "?kind=scripts")
     assertContains(author.get(reverse("workloads")), revise)
     call_command("write_scripts", "grace", "--withdraw")
@@ -180,11 +181,6 @@ def test_whoever_lacks_that_right_is_told_so_and_offered_no_link_that_would_be_r
     listed = author.get(reverse("workloads"))
     assertNotContains(listed, revise)
     assertContains(listed, "Revising it needs the right to write scripts")
-
-
-def _made(author, typed):
-    author.post(add("scripts"), typed)
-    return Workload.objects.get()
 
 
 def test_a_workload_of_sysbench_is_its_script_on_its_tables(author):

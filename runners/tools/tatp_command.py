@@ -158,20 +158,20 @@ def measure_command(spec: RunSpec) -> str:
     about how many transactions a second there were, by the size of the log. It leaves summary, started_epoch and
     log/pgbench_log.*.
     """
-    parameters = check(spec)
+    parameters, rate = check(spec), f"{spec.log_sampling_rate:.15g}"
     return f"""\
 live() {{
     trap 'kill $pause; exit' TERM
-    seconds=0 size=
+    seconds=0
     while :; do
         sleep {LIVE_EVERY_S} & pause=$!
         wait "$pause"
         seconds=$((seconds + {LIVE_EVERY_S}))
-        [ -n "$size" ] || size=$(cat log/* 2> /dev/null | awk 'NF > 5 {{ print length($0) + 1; exit }}')
-        [ -n "$size" ] || continue
-        bytes=0
-        for count in $(stat -c %s log/*); do bytes=$((bytes + count)); done
-        echo "progress: $seconds s, about $((bytes * {round(1 / spec.log_sampling_rate)} / size / seconds)) tps" >&2
+        {{ stat -c %s log/*; tail -q -n 2 log/*; }} 2> /dev/null | awk -v s="$seconds" '
+            NF == 1 {{ bytes += $1 }}
+            NF > 5 && !size {{ size = length($0) + 1 }}
+            END {{ if (size) printf "progress: %d s, about %.0f tps\\n", s, bytes / size / s / {rate} }}
+        ' >&2
     done
 }}
 rc=0
