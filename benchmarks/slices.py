@@ -6,8 +6,10 @@ for each cycle: what changes more slowly than a cycle touches all of them alike.
 its slices; at its end pgbench's time is up while it is stopped, so that it only ends what it had begun. Each needs a
 database of its own: one that is stopped within a transaction keeps its locks, and others would wait for them.
 
-On which CPU a thread or a server process works hardly changes during a load, and makes two loads that are the same
-differ by a tenth. So each is put on one that is drawn as a slice begins; from there the system moves it as it likes.
+All that belongs to a load works on one CPU, drawn for each cycle and the same for all loads of it. Where client
+and server may work on two, their throughput hangs on where the system puts them, and on CPUs that fall asleep and are
+woken: two loads that are the same differ by a tenth. One CPU never idles, so that each microsecond that is spent is
+missing from the throughput, and nothing that a load adds can hide.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +29,7 @@ from runners.tools.pgbench_output import read_summary
 # The shorter, the less two loads that are the same differ (docs/decisions.md).
 SLICE_S = 0.03
 # Its first slice, in which a load connects: pgbench says how long that took, stopped or not.
-FIRST_SLICE_S = 1.0
+FIRST_SLICE_S, FIRST_LOOKS = 1.0, 4
 # So long before the first load's time is up all are stopped, and so long after the last one's is they go on.
 BEFORE_THE_END_S, AFTER_THE_END_S = 0.4, 0.1
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -43,12 +45,11 @@ class Load:
     working_s: float = 0.0
     begun_s: float = field(init=False)
     since_s: float = field(init=False)
-    served_by: Sequence[int] = ()
+    tasks: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         """It works since it was started: field 22 of proc(5), in clock ticks since boot."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        self.begun_s = self.since_s = int(fields[19]) / TICKS_PER_S
+        self.begun_s = self.since_s = _number(Path(f"/proc/{self.pid}/stat"), 22) / TICKS_PER_S
         self.group = os.getpgid(self.pid)
         if self.group == os.getpgid(0):
             raise ValueError("A load needs a process group of its own.")
@@ -57,13 +58,14 @@ class Load:
         os.killpg(self.group, signal.SIGSTOP)
         self.working_s += _now_s() - self.since_s
 
-    def place(self, order: random.Random) -> None:
-        """Put its threads and the server's processes for it on CPUs that are drawn, and leave them free to move."""
-        cpus = sorted(os.sched_getaffinity(0))
-        threads = [int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()]
-        for task in (*threads, *self.served_by):
-            with suppress(ProcessLookupError):  # one that broke has ended, which its summary will tell
-                os.sched_setaffinity(task, {order.choice(cpus)})
+    def look(self) -> None:
+        """Find the threads of its process group, and the server's processes for it."""
+        threads = [task for pid in _members(self.group) for task in Path(f"/proc/{pid}/task").iterdir()]
+        self.tasks = [*(int(task.name) for task in threads), *self.backends()]
+
+    def keep_to(self, cpus: Collection[int]) -> None:
+        for task in self.tasks:
+            with suppress(ProcessLookupError):  # its end its summary will tell
                 os.sched_setaffinity(task, cpus)
 
     def go_on(self) -> None:
@@ -97,6 +99,18 @@ def running(word: str) -> int | None:
     return None
 
 
+def _number(stat: Path, field: int) -> int:
+    """A field of proc(5), counted from 1; the second may hold anything."""
+    return int(stat.read_text().rpartition(")")[2].split()[field - 3])
+
+
+def _members(group: int) -> Iterator[int]:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            if _number(stat, 5) == group:
+                yield int(stat.parent.name)
+
+
 def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random) -> dict[str, float]:
     """TPS of loads that last `duration_s` together; they are started in the order given."""
     loads: dict[str, Load] = {}
@@ -106,6 +120,7 @@ def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, ord
         for load in loads.values():
             with suppress(ProcessLookupError):  # one that broke has ended, which its summary will tell
                 load.go_on()  # a stopped one would stay for ever
+            load.keep_to(os.sched_getaffinity(0))
     return {name: load.tps() for name, load in loads.items()}
 
 
@@ -113,15 +128,22 @@ def _share_out(
     loads: dict[str, Load], starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random
 ) -> None:
     """Start the loads, give out slices, and leave all stopped when the time of the last one is up."""
+    cpus = sorted(os.sched_getaffinity(0))
+    cpu = order.choice(cpus)
     for name, start in starts.items():
         loads[name] = start()
-        time.sleep(FIRST_SLICE_S)  # the slice itself
+        for _ in range(FIRST_LOOKS):
+            time.sleep(FIRST_SLICE_S / FIRST_LOOKS)  # the slice itself
+            loads[name].look()
+            loads[name].keep_to({cpu})
         loads[name].stop()
-        loads[name].served_by = loads[name].backends()
+    if len({len(load.tasks) for load in loads.values()}) > 1:
+        sys.exit("The loads differ in their number of tasks, each of which takes time to stop and wake.")
     ends_s = [load.begun_s + duration_s for load in loads.values()]
     while _now_s() + len(loads) * SLICE_S < min(ends_s) - BEFORE_THE_END_S:
+        cpu = order.choice(cpus)
         for name in order.sample(list(loads), len(loads)):
-            loads[name].place(order)
+            loads[name].keep_to({cpu})
             loads[name].go_on()
             time.sleep(SLICE_S)  # the slice itself
             loads[name].stop()

@@ -3,10 +3,10 @@
     ratio      throughput at 1, 2, 4 and 8 clients with everything BenchHub adds (outcomes told, log, telemetry) against
                a plain pgbench with scripts that send the same statements and tell nothing. As refused writes are the
                same share of both, it is the ratio of their MQTh. Limit: the lower end of its 95% interval is at
-               least 0.98. Both share 30 s, in slices of a fraction of a second (benchmarks/slices.py), each on a
-               database of its own: copies of one population. With the load stops all else of the run on the target;
-               BenchHub's servers do not, and burden both alike. The server does not wait for its disk here (fsync is
-               off): such waits differ by more than what is looked for, and would hide a part of it.
+               least 0.98. Both share 30 s of one CPU, in slices of a fraction of a second (benchmarks/slices.py), each
+               on a database of its own: copies of one population. With the load stops all else of the run on the
+               target; BenchHub's servers do not, and burden both alike. The server does not wait for its disk here
+               (fsync is off): such waits differ by more than what is looked for, and would hide a part of it.
     costs      which of these costs what: a bare pgbench that sends the same statements with each by itself, and
                pgbench's progress, which BenchHub does without; at the first of the levels. TPS, and pgbench's CPU time.
     shares     a minute on 4 clients: each transaction's share of success in its band.
@@ -25,54 +25,32 @@ Without names all are run but costs and load. Each prints its numbers; exit code
 from __future__ import annotations
 
 import argparse
-import os
-import random
 import resource
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import log
-from pathlib import Path
-from typing import Any
 
 from benchmarks.machine import undisturbed
-from benchmarks.overhead import BenchHub, interval, servers
-from benchmarks.slices import Load, running, summed_up, throughputs
+from benchmarks.overhead import interval, servers
+from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, Tatp, untold
 from benchmarks.tatp_logs import parse
-from runners.tools.tatp_parameters import TRANSACTIONS, Parameters
-from runners.tools.tatp_population import TABLES
-from runners.tools.tatp_scripts import COUNTER, MISSED, READS_SEEN, SQL, Script, scripts
+from benchmarks.tatp_ratio import ratio
+from runners.tools.tatp_parameters import TRANSACTIONS
+from runners.tools.tatp_scripts import MISSED, READS_SEEN, SQL, Script, scripts
 
-LOWEST_RATIO = 0.98
 MOST_LOAD_S = 300  # of a million subscribers
-PARAMETERS = Parameters(subscribers=100_000)
 CLIENTS = 4  # of variants
-SHORT_S = 1  # of the run after a load
-# What BenchHub passes where it expects 20,000 transactions a second.
-FAST_EVERY = 10
 LOGGED = ("-l", "--log-prefix={folder}/log", f"--sampling-rate={1 / FAST_EVERY}")
 READY = ("-D", f"{READS_SEEN}=0", "-D", f"{MISSED}=0")
-OURS, BARE = "BenchHub", "scripts that tell nothing"
-BARE_DATABASE = "bare"
-# Of the sides of `ratio` together, which share the time; a word that only the pgbench of a run is given.
-SLICED_S = 30
-SCRIPT_OF_A_RUN = "--log-prefix=log/pgbench_log"
-LOOK_EVERY_S = 0.005
-WARM_S = 1
-AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
-TELLING = (rf"\set {COUNTER} ", "debug(")
 
 
 def main() -> int:
     parts = {"ratio": ratio, "costs": costs, "shares": shares, "variants": variants, "load": load}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="part", help="all but costs and load, unless named")
-    parser.add_argument("--rounds", type=int, default=15, help="of ratio (150 s each), costs and variants")
+    parser.add_argument("--rounds", type=int, default=16, help="of ratio (150 s each), costs and variants")
     parser.add_argument("--duration", type=int, default=5, help="seconds of load of a turn")
     parser.add_argument(
         "--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio; the first of costs"
@@ -90,192 +68,6 @@ def main() -> int:
             for name in rest:
                 is_good = parts[name](bench, options) and is_good
     return 0 if is_good else 1
-
-
-class Tatp(BenchHub):
-    """BenchHub with TATP as its workload, and a bare pgbench beside it on the same server."""
-
-    def __init__(self, demo: Any, duration_s: int) -> None:
-        super().__init__(demo, duration_s)
-        self.folder = Path(tempfile.mkdtemp(prefix="tatp-"))
-        self.pool = ThreadPoolExecutor(1)
-        os.environ.update(
-            PGHOST=self.described["address"],
-            PGPORT=str(self.instance["port"]),
-            PGUSER=self.instance["username"],
-            PGDATABASE=self.instance["database"],
-            PGPASSWORD=self.instance["password"] or "",
-        )
-        for name, value in AT_ITS_OWN_TIME.items():
-            self.psql(f"ALTER SYSTEM SET {name} = '{value}'")
-        self.psql("SELECT pg_reload_conf()")
-
-    def load(self) -> None:
-        """Load the population before anything is compared, and write out what that left to be written."""
-        self.measured(1, SHORT_S)
-        self.psql("CHECKPOINT")
-
-    def loaded_s(self, subscribers: int) -> float:
-        from benchhub.bench.models import Run
-
-        run = self.measured(1, SHORT_S, is_load_due=True, subscribers=subscribers)
-        load = run.experiment.runs.get(kind=Run.Kind.LOAD)
-        return float((load.ended_at - load.started_at).total_seconds())
-
-    def tidy(self, database: str = "") -> None:
-        self.psql("VACUUM " + ", ".join(TABLES), database)
-
-    def measured(self, clients: int, duration_s: int, *, is_load_due: bool = False, **parameters: Any) -> Any:
-        """The run, ended well, of an experiment of its own; a population that is missing, or due, is loaded first."""
-        from benchhub.bench import plan
-        from benchhub.bench.models import Experiment, Run
-        from benchhub.catalog.models import Workload
-        from benchhub.celery import wake
-
-        asked = {"subscribers": PARAMETERS.subscribers, **parameters}
-        workload, _ = Workload.objects.get_or_create(
-            name=f"TATP {asked}", defaults={"tool": "tatp", "parameters": asked}
-        )
-        experiment = Experiment(
-            name="TATP",
-            is_demonstration=True,
-            workload=workload,
-            client_build=self.build,
-            client_bin_directory=self.instance["bin_directory"],
-            client_levels=[clients],
-            thread_rule="clients/2" if clients > 1 else "clients",
-            duration_s=duration_s,
-        )
-        plan.queue(experiment, [self.system], [self.system] if is_load_due else None)
-        wake()
-        time.sleep(duration_s)
-        while experiment.runs.exclude(state__in=["succeeded", "failed", "lost"]).exists():
-            time.sleep(0.5)
-        bad = experiment.runs.exclude(state="succeeded").first()
-        if bad:
-            sys.exit(f"{bad}: {bad.state}. {bad.reason}")
-        return experiment.runs.select_related("result").get(kind=Run.Kind.MEASURE)
-
-    def bare(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> float:
-        """TPS of a bare pgbench, with those that failed: no log, nothing told, unless by the options and scripts."""
-        words = self.words(clients, duration_s, sent, self.folder)
-        words += [option.format(folder=self.folder) for option in options]
-        with (self.folder / "said").open("wb") as said:
-            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=said, text=True, check=True)
-        for path in self.folder.glob("log.*"):
-            path.unlink()
-        value = summed_up(done.stdout)
-        return value["tps"] * (1 + value.get("failed_transactions", 0) / value["transactions"])
-
-    def words(self, clients: int, duration_s: int, sent: Sequence[Script], folder: Path) -> list[str]:
-        """The command of a pgbench that sends these scripts, which are written to the folder."""
-        words = [f"{self.instance['bin_directory']}/pgbench", "-n", "-M", "prepared", "-T", str(duration_s)]
-        words += ["-c", str(clients), "-j", str(max(1, clients // 2))]
-        for number, script in enumerate(sent):
-            path = folder / f"{number}.sql"
-            path.write_text(script.text)
-            words += ["-f", f"{path}@{script.weight}"]
-        return words
-
-    def started(self, clients: int, order: random.Random) -> dict[str, Callable[[], Load]]:
-        """What starts the sides of `ratio`, in an order that is drawn: the first may be slower than the others."""
-        sides = {
-            OURS: partial(self._started_run, clients),
-            BARE: partial(self._started_bare, clients),
-        }
-        return {name: sides[name] for name in order.sample([*sides], len(sides))}
-
-    def _started_run(self, clients: int) -> Load:
-        from benchhub.bench.models import Evidence
-
-        run = self.pool.submit(self.measured, clients, SLICED_S)
-
-        def summary() -> str:
-            return str(Evidence.objects.get(attempt__run=run.result(), name="out.log").text)
-
-        while not (pid := running(SCRIPT_OF_A_RUN)):
-            if run.done():
-                sys.exit(f"{run.result()} ended without a load.")
-            time.sleep(LOOK_EVERY_S)  # a run takes a second or two to reach its load
-        return Load(pid, summary, partial(self._backends, self.instance["database"]))
-
-    def _started_bare(self, clients: int) -> Load:
-        words = self.words(clients, SLICED_S, untold(), self.folder)
-        environment = {**os.environ, "PGDATABASE": BARE_DATABASE}
-        to_file = (self.folder / "said").open("wb")
-        # Linux shares CPU time out by session (autogroup), and a run has one of its own.
-        own: dict[str, Any] = {"env": environment, "start_new_session": True, "text": True}
-        with to_file as said:
-            bare = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, **own)
-        return Load(bare.pid, lambda: bare.communicate()[0], partial(self._backends, BARE_DATABASE))
-
-    def _backends(self, database: str) -> list[int]:
-        """The server's processes for a pgbench on this database, which only the load there uses."""
-        sql = f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}' AND pid <> pg_backend_pid()"
-        return [int(line) for line in self.psql(sql, "postgres").split()]
-
-    def copy(self) -> None:
-        """A database for the load beside BenchHub's, the same to the byte; neither waits for its disk from now on."""
-        template = self.instance["database"]
-        self.psql(f'CREATE DATABASE "{BARE_DATABASE}" TEMPLATE "{template}" STRATEGY FILE_COPY')
-        self.psql("ALTER SYSTEM SET fsync = off")
-        self.psql("SELECT pg_reload_conf()")
-
-    def drop_copy(self) -> None:
-        self.psql(f'DROP DATABASE "{BARE_DATABASE}" WITH (FORCE)')
-        self.psql("ALTER SYSTEM RESET fsync")
-        self.psql("SELECT pg_reload_conf()")
-
-    def psql(self, sql: str, database: str = "") -> str:
-        command = [f"{self.instance['bin_directory']}/psql", "-X", "-qAt", "-v", "ON_ERROR_STOP=1", "-c", sql]
-        command += ["-d", database] if database else []
-        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-
-
-def untold() -> list[Script]:
-    """The scripts without what tells outcomes: they send the same statements, and ask for no time."""
-    plain = scripts(PARAMETERS, FAST_EVERY)[: len(TRANSACTIONS)]
-    lines = [[line for line in script.text.splitlines() if not any(map(line.count, TELLING))] for script in plain]
-    return [Script("\n".join([*text, ""]), weight) for text, weight in zip(lines, PARAMETERS.weighed, strict=True)]
-
-
-def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
-    bench.load()
-    bench.copy()
-    try:
-        bench.measured(max(options.levels), options.duration)  # how much is logged depends on what was seen before
-        found = rounds(bench, options)
-    finally:
-        bench.drop_copy()
-    low = compared(found, options)
-    print(f"{options.rounds} rounds (limit: from {LOWEST_RATIO}, over all levels)")
-    return low >= LOWEST_RATIO
-
-
-def rounds(bench: Tatp, options: argparse.Namespace) -> dict[int, list[dict[str, float]]]:
-    """TPS of both sides, by level and round."""
-    order = random.Random(options.seed)
-    found: dict[int, list[dict[str, float]]] = {level: [] for level in options.levels}
-    for number in range(options.rounds):
-        for level, rates in found.items():
-            for database in (bench.instance["database"], BARE_DATABASE):
-                bench.tidy(database)
-                bench.bare(level, WARM_S, untold(), [database])  # what the first load after a vacuum does
-            rates.append(throughputs(bench.started(level, order), SLICED_S, order))
-        told = ", ".join(f"{level}: {rates[-1][OURS] / rates[-1][BARE]:.3f}" for level, rates in found.items())
-        print(f"round {number + 1}/{options.rounds}: {told}", flush=True)
-    return found
-
-
-def compared(found: Mapping[int, list[dict[str, float]]], options: argparse.Namespace) -> float:
-    """Print the ratio of throughputs of both sides, by level and over all; the lower end of the latter's interval."""
-    logs = {level: [log(rates[OURS] / rates[BARE]) for rates in rows] for level, rows in found.items()}
-    print(f"throughput {OURS} / {BARE}:")
-    for level, values in logs.items():
-        print(f"  {level} clients: {interval(values, options.seed)[0]}")
-    text, low, _ = interval([statistics.mean(row) for row in zip(*logs.values(), strict=True)], options.seed)
-    print(f"  over all levels: {text}")
-    return low
 
 
 def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, name: str) -> dict[str, float]:

@@ -1,0 +1,122 @@
+"""TATP on a server of its own: BenchHub's runs of it, and a bare pgbench that sends the same statements."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.overhead import BenchHub
+from benchmarks.slices import summed_up
+from runners.tools.tatp_parameters import TRANSACTIONS, Parameters
+from runners.tools.tatp_population import TABLES
+from runners.tools.tatp_scripts import COUNTER, Script, scripts
+
+PARAMETERS = Parameters(subscribers=100_000)
+# What BenchHub passes where it expects 20,000 transactions a second.
+FAST_EVERY = 10
+SHORT_S = 1  # of the run after a load
+AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
+TELLING = (rf"\set {COUNTER} ", "debug(")
+
+
+class Tatp(BenchHub):
+    """BenchHub with TATP as its workload, and a bare pgbench beside it on the same server."""
+
+    def __init__(self, demo: Any, duration_s: int) -> None:
+        super().__init__(demo, duration_s)
+        self.folder = Path(tempfile.mkdtemp(prefix="tatp-"))
+        os.environ.update(
+            PGHOST=self.described["address"],
+            PGPORT=str(self.instance["port"]),
+            PGUSER=self.instance["username"],
+            PGDATABASE=self.instance["database"],
+            PGPASSWORD=self.instance["password"] or "",
+        )
+        for name, value in AT_ITS_OWN_TIME.items():
+            self.psql(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.psql("SELECT pg_reload_conf()")
+
+    def load(self) -> None:
+        """Load the population before anything is compared, and write out what that left to be written."""
+        self.measured(1, SHORT_S)
+        self.psql("CHECKPOINT")
+
+    def loaded_s(self, subscribers: int) -> float:
+        from benchhub.bench.models import Run
+
+        run = self.measured(1, SHORT_S, is_load_due=True, subscribers=subscribers)
+        load = run.experiment.runs.get(kind=Run.Kind.LOAD)
+        return float((load.ended_at - load.started_at).total_seconds())
+
+    def tidy(self, database: str = "") -> None:
+        self.psql("VACUUM " + ", ".join(TABLES), database)
+
+    def measured(self, clients: int, duration_s: int, *, is_load_due: bool = False, **parameters: Any) -> Any:
+        """The run, ended well, of an experiment of its own; a population that is missing, or due, is loaded first."""
+        from benchhub.bench import plan
+        from benchhub.bench.models import Experiment, Run
+        from benchhub.catalog.models import Workload
+        from benchhub.celery import wake
+
+        asked = {"subscribers": PARAMETERS.subscribers, **parameters}
+        workload, _ = Workload.objects.get_or_create(
+            name=f"TATP {asked}", defaults={"tool": "tatp", "parameters": asked}
+        )
+        experiment = Experiment(
+            name="TATP",
+            is_demonstration=True,
+            workload=workload,
+            client_build=self.build,
+            client_bin_directory=self.instance["bin_directory"],
+            client_levels=[clients],
+            thread_rule="clients/2" if clients > 1 else "clients",
+            duration_s=duration_s,
+        )
+        plan.queue(experiment, [self.system], [self.system] if is_load_due else None)
+        wake()
+        time.sleep(duration_s)
+        while experiment.runs.exclude(state__in=["succeeded", "failed", "lost"]).exists():
+            time.sleep(0.5)
+        bad = experiment.runs.exclude(state="succeeded").first()
+        if bad:
+            sys.exit(f"{bad}: {bad.state}. {bad.reason}")
+        return experiment.runs.select_related("result").get(kind=Run.Kind.MEASURE)
+
+    def bare(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> float:
+        """TPS of a bare pgbench, with those that failed: no log, nothing told, unless by the options and scripts."""
+        words = self.words(clients, duration_s, sent, self.folder)
+        words += [option.format(folder=self.folder) for option in options]
+        with (self.folder / "said").open("wb") as said:
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=said, text=True, check=True)
+        for path in self.folder.glob("log.*"):
+            path.unlink()
+        value = summed_up(done.stdout)
+        return value["tps"] * (1 + value.get("failed_transactions", 0) / value["transactions"])
+
+    def words(self, clients: int, duration_s: int, sent: Sequence[Script], folder: Path) -> list[str]:
+        """The command of a pgbench that sends these scripts, which are written to the folder."""
+        words = [f"{self.instance['bin_directory']}/pgbench", "-n", "-M", "prepared", "-T", str(duration_s)]
+        words += ["-c", str(clients), "-j", str(max(1, clients // 2))]
+        for number, script in enumerate(sent):
+            path = folder / f"{number}.sql"
+            path.write_text(script.text)
+            words += ["-f", f"{path}@{script.weight}"]
+        return words
+
+    def psql(self, sql: str, database: str = "") -> str:
+        command = [f"{self.instance['bin_directory']}/psql", "-X", "-qAt", "-v", "ON_ERROR_STOP=1", "-c", sql]
+        command += ["-d", database] if database else []
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def untold() -> list[Script]:
+    """The scripts without what tells outcomes: they send the same statements, and ask for no time."""
+    plain = scripts(PARAMETERS, FAST_EVERY)[: len(TRANSACTIONS)]
+    lines = [[line for line in script.text.splitlines() if not any(map(line.count, TELLING))] for script in plain]
+    return [Script("\n".join([*text, ""]), weight) for text, weight in zip(lines, PARAMETERS.weighed, strict=True)]
