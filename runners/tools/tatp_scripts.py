@@ -29,7 +29,9 @@ MOST_FAILED = 9
 # Variables that begin at 0: one of the first two, and that of counts.
 COUNTER, MISSED, READS_SEEN = "nx", "missed", "reads"
 MOMENTS_PER_S, PERIOD_S = 10**5, 9_000
-NOW_SQL = f"(date_part('epoch', clock_timestamp()) * {MOMENTS_PER_S})::bigint % {MOMENTS_PER_S * PERIOD_S} + 1"
+# The server looks each of a statement's functions up anew whenever it begins, so that pgbench does the rest.
+NOW_SQL = "date_part('epoch', clock_timestamp())"
+NOW = f"(int(:ok * {MOMENTS_PER_S}) % {MOMENTS_PER_S * PERIOD_S} + 1)"
 # Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
@@ -188,7 +190,7 @@ def _told_by_moment(number: int) -> list[list[str]]:
     one = MARK_FAILED[number]
     is_full = f"\\if :{MISSED} / {one} % {MOST_FAILED + 1} = {MOST_FAILED}"
     return [
-        [_told_and_forgotten(f":ok * {MARK_MOMENT} + {done}")],
+        [_told_and_forgotten(f"{NOW} * {MARK_MOMENT} + {done}")],
         [f"\\set {MISSED} :{MISSED} + {one}", is_full, _told_and_forgotten(failed), "\\endif"],
     ]
 
