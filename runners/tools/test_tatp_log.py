@@ -324,6 +324,19 @@ def test_moments_find_what_numbers_find(tmp_path: Path) -> None:
     assert tatp_read.reduce([log], [moments], by_moment=True) == by_number
 
 
+def test_numpy_reads_numbers_of_one_to_fifteen_digits() -> None:
+    numbers = [int("987654321012345"[:size]) for size in range(1, 16)]
+    table = tatp_read._Table.of("".join(f"{number} 7\n" for number in numbers).encode(), columns=2)
+    assert table is not None
+    assert table.column(0).tolist() == numbers
+    assert table.column(1).tolist() == [7] * len(numbers)
+
+
+def test_a_line_with_a_number_that_is_too_long_to_be_one_is_left_out_alone() -> None:
+    found = tatp_read.reduce([b"0 1 120 0 1700000001 5\n0 2 1234567890123456 0 1700000001 6\n"], [])
+    assert (found.lines, found.transactions, found.kinds) == (2, 1, {"unreadable": 1})
+
+
 def test_numpy_leaves_out_lines_that_are_none() -> None:
     log = b"0 1 100 0 1 1\n0 2 100 0 1\nx\n0 3 200 4 1 1\n0 4 1 9 1 1\n\n0 5 300 0 1 1 7\n0  6 3 0 1\n"
     found = tatp_read.reduce([log], [])
