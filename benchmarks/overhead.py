@@ -162,10 +162,8 @@ class BenchHub:
         return Turn(level, run.result.throughput, taken_s - self.duration_s)
 
     def _run(self, level: int, duration_s: int) -> Any:
-        from benchhub.bench import plan
-        from benchhub.bench.models import Experiment, Run
+        from benchhub.bench.models import Experiment
         from benchhub.catalog.models import Workload
-        from benchhub.celery import wake
 
         experiment = Experiment(
             name="Overhead",
@@ -176,15 +174,23 @@ class BenchHub:
             client_levels=[level],
             duration_s=duration_s,
         )
-        plan.queue(experiment, [self.system])
+        return self.carried_out(experiment)
+
+    def carried_out(self, experiment: Any, *, is_load_due: bool = False) -> Any:
+        """The run of the experiment's one level, when all its runs have ended well."""
+        from benchhub.bench import plan
+        from benchhub.bench.models import Run
+        from benchhub.celery import wake
+
+        plan.queue(experiment, [self.system], [self.system] if is_load_due else None)
         wake()
-        time.sleep(duration_s + POLL_S)
+        time.sleep(experiment.duration_s)  # to ask during the load would take CPU time from it
         while experiment.runs.exclude(state__in=["succeeded", "failed", "lost"]).exists():
-            time.sleep(POLL_S)
-        run = experiment.runs.select_related("result", "experiment").get(kind=Run.Kind.MEASURE)
-        if run.state != "succeeded":
-            sys.exit(f"{run}: {run.state}. {run.reason}")
-        return run
+            time.sleep(POLL_S)  # the worker tells the database alone that a run has ended
+        bad = experiment.runs.exclude(state="succeeded").first()
+        if bad:
+            sys.exit(f"{bad}: {bad.state}. {bad.reason}")
+        return experiment.runs.select_related("result", "experiment").get(kind=Run.Kind.MEASURE)
 
 
 class PlainLoop:

@@ -19,14 +19,15 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchhub.embedded import proc
 from runners.tools.pgbench_output import read_summary
 
-# The shorter, the less two loads that are the same differ (docs/decisions.md).
+# The shorter, the less two loads that are the same differ, and the more of a slice goes to the change of loads.
 SLICE_S = 0.03
 # Its first slice, in which a load connects: pgbench says how long that took, stopped or not.
 FIRST_SLICE_S, FIRST_LOOKS = 1.0, 4
@@ -48,20 +49,23 @@ class Load:
     tasks: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        """It works since it was started: field 22 of proc(5), in clock ticks since boot."""
-        self.begun_s = self.since_s = _number(Path(f"/proc/{self.pid}/stat"), 22) / TICKS_PER_S
+        """It works since it was started."""
+        process = proc.identify(self.pid)
+        if process is None:
+            sys.exit("pgbench ended as soon as it had begun.")
+        self.begun_s = self.since_s = process.started_ticks / TICKS_PER_S
         self.group = os.getpgid(self.pid)
-        if self.group == os.getpgid(0):
-            raise ValueError("A load needs a process group of its own.")
+        if self.group == os.getpgid(0) or self.group != os.getsid(self.pid):
+            raise ValueError("A load needs a session of its own, and its process group.")
 
     def stop(self) -> None:
         os.killpg(self.group, signal.SIGSTOP)
         self.working_s += _now_s() - self.since_s
 
     def look(self) -> None:
-        """Find the threads of its process group, and the server's processes for it."""
-        threads = [task for pid in _members(self.group) for task in Path(f"/proc/{pid}/task").iterdir()]
-        self.tasks = [*(int(task.name) for task in threads), *self.backends()]
+        """Find the threads of its session, and the server's processes for it."""
+        session = [self.group, *(process.pid for process in proc.family(self.group))]
+        self.tasks = [*(task for pid in session for task in _threads(pid)), *self.backends()]
 
     def keep_to(self, cpus: Collection[int]) -> None:
         for task in self.tasks:
@@ -89,26 +93,18 @@ def summed_up(printed: str) -> dict[str, float]:
 
 def running(word: str) -> int | None:
     """The process of a pgbench that was given this word."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
-        except OSError:  # it has ended meanwhile
-            continue
-        if words[0].endswith("/pgbench") and word in words:
-            return int(folder.name)
+    for pid in proc.pids():
+        words = proc.command_line(pid)
+        if words and words[0].endswith("/pgbench") and word in words:
+            return pid
     return None
 
 
-def _number(stat: Path, field: int) -> int:
-    """A field of proc(5), counted from 1; the second may hold anything."""
-    return int(stat.read_text().rpartition(")")[2].split()[field - 3])
-
-
-def _members(group: int) -> Iterator[int]:
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has ended meanwhile
-            if _number(stat, 5) == group:
-                yield int(stat.parent.name)
+def _threads(pid: int) -> list[int]:
+    try:
+        return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:  # it has ended meanwhile
+        return []
 
 
 def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random) -> dict[str, float]:
@@ -133,7 +129,7 @@ def _share_out(
     for name, start in starts.items():
         loads[name] = start()
         for _ in range(FIRST_LOOKS):
-            time.sleep(FIRST_SLICE_S / FIRST_LOOKS)  # the slice itself
+            time.sleep(FIRST_SLICE_S / FIRST_LOOKS)  # it connects and works meanwhile: new sessions are then found
             loads[name].look()
             loads[name].keep_to({cpu})
         loads[name].stop()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -59,10 +57,8 @@ class Tatp(BenchHub):
 
     def measured(self, clients: int, duration_s: int, *, is_load_due: bool = False, **parameters: Any) -> Any:
         """The run, ended well, of an experiment of its own; a population that is missing, or due, is loaded first."""
-        from benchhub.bench import plan
-        from benchhub.bench.models import Experiment, Run
+        from benchhub.bench.models import Experiment
         from benchhub.catalog.models import Workload
-        from benchhub.celery import wake
 
         asked = {"subscribers": PARAMETERS.subscribers, **parameters}
         workload, _ = Workload.objects.get_or_create(
@@ -78,15 +74,7 @@ class Tatp(BenchHub):
             thread_rule="clients/2" if clients > 1 else "clients",
             duration_s=duration_s,
         )
-        plan.queue(experiment, [self.system], [self.system] if is_load_due else None)
-        wake()
-        time.sleep(duration_s)
-        while experiment.runs.exclude(state__in=["succeeded", "failed", "lost"]).exists():
-            time.sleep(0.5)
-        bad = experiment.runs.exclude(state="succeeded").first()
-        if bad:
-            sys.exit(f"{bad}: {bad.state}. {bad.reason}")
-        return experiment.runs.select_related("result").get(kind=Run.Kind.MEASURE)
+        return self.carried_out(experiment, is_load_due=is_load_due)
 
     def bare(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> float:
         """TPS of a bare pgbench, with those that failed: no log, nothing told, unless by the options and scripts."""

@@ -30,7 +30,7 @@ LOOK_EVERY_S = 0.005
 # A run's shells wait while its load works, but to stop and wake them takes time: the plain load has as many.
 AS_IN_A_RUN = """\
 (
-    sh -c 'trap "kill \\$pause; exit" TERM; sleep 600 > /dev/null & pause=$!; wait' &
+    sh -c 'trap "kill \\$pause; exit" TERM; sleep 60 > /dev/null & pause=$!; wait' &
     "$0" "$@"
     kill $!
 )
@@ -89,6 +89,15 @@ def _compared(found: Mapping[int, list[dict[str, float]]], options: argparse.Nam
     return low
 
 
+def _begun(word: str, has_ended: Callable[[], bool]) -> int:
+    """The process of the pgbench that was given this word, as soon as there is one."""
+    while not (pid := running(word)):
+        if has_ended():
+            sys.exit(f"There was no pgbench with {word}: what should have started it has ended.")
+        time.sleep(LOOK_EVERY_S)  # nobody tells that a process has begun, and a run takes a second or two to its load
+    return pid
+
+
 class Sides:
     """What starts a run of BenchHub and a plain pgbench, each on a database of its own."""
 
@@ -121,11 +130,7 @@ class Sides:
         def summary() -> str:
             return str(Evidence.objects.get(attempt__run=run.result(), name="out.log").text)
 
-        while not (pid := running(SCRIPT_OF_A_RUN)):
-            if run.done():
-                sys.exit(f"{run.result()} ended without a load.")
-            time.sleep(LOOK_EVERY_S)  # a run takes a second or two to reach its load
-        return Load(pid, summary, partial(self._backends, OURS))
+        return Load(_begun(SCRIPT_OF_A_RUN, run.done), summary, partial(self._backends, OURS))
 
     def _plain(self, clients: int) -> Load:
         words = self.bench.words(clients, SLICED_S, untold(), self.bench.folder)
@@ -135,10 +140,7 @@ class Sides:
         own["env"] = {**os.environ, "PGDATABASE": self.databases[BARE]}
         with to_file as said:
             plain = subprocess.Popen(["sh", "-c", AS_IN_A_RUN, *words], stdout=subprocess.PIPE, stderr=said, **own)
-        while not (pid := running(words[-1])):
-            if plain.poll() is not None:
-                sys.exit((self.bench.folder / "said").read_text())
-            time.sleep(LOOK_EVERY_S)
+        pid = _begun(words[-1], lambda: plain.poll() is not None)
         return Load(pid, lambda: plain.communicate()[0], partial(self._backends, BARE))
 
     def _backends(self, side: str) -> list[int]:

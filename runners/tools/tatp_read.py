@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 CHUNK_BYTES = 2 << 20
-LINE = re.compile(rb"(?:\d{1,15} ){5}\d{1,15}")
 COLUMNS, MARK_COLUMNS = 6, 4
 CLIENT, NUMBER, LATENCY, SCRIPT, EPOCH, AND_US = range(6)
 OUTCOME = 3
@@ -37,6 +36,7 @@ NEWLINE, SPACE, ZERO, NINE = b"\n 09"
 DENSE_US = 1 << 16
 # Of a number; its digits are read eight at a time, so that there is room for 16 before the first.
 MOST_DIGITS, ROOM = 15, 16
+LINE = re.compile(rb"(?:\d{1,%d} ){5}\d{1,%d}" % (MOST_DIGITS, MOST_DIGITS))
 # Each digit, pair and four of digits that is the first of two: times a factor, added to the second, moved to its place.
 JOINS = (
     (10 << 8 | 1, 8, 0x00FF00FF00FF00FF),
