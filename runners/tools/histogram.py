@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from runners.contract import Histogram
 
 SAMPLES_ABOVE_PERCENTILE = 10
+VALUE_BITS = 10
 
 Bin = tuple[int, int]
 
 
 def bin_of(latency_us: int) -> Bin:
     """Return (shift, value) of the bin: it holds value << shift <= latency < (value + 1) << shift."""
-    shift = max(0, latency_us.bit_length() - 10)
+    shift = max(0, latency_us.bit_length() - VALUE_BITS)
     return shift, latency_us >> shift
 
 

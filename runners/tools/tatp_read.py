@@ -164,24 +164,39 @@ class _Counts:
 
     def reduction(self) -> Reduction:
         bins: Counter[tuple[int, int, int]] = Counter()
-        sums: dict[int, list[tuple[int, int]]] = {}
-        for script, latency_us, number in self._latencies():
+        totals: dict[int, list[ScriptTotals]] = {}
+        for script, row in enumerate(() if self.dense is None else self.dense.reshape(-1, DENSE_US)):
+            bins.update({(script, *place): number for place, number in _binned(row)})
+            totals[script] = _dense_totals(row)
+        for (script, latency_us), number in self.slow.items():
             bins[script, *histogram.bin_of(latency_us)] += number
-            sums.setdefault(script, []).append((latency_us, number))
-        scripts = {
-            script: ScriptTotals(sum(us * n for us, n in found), min(found)[0], max(found)[0])
-            for script, found in sums.items()
-        }
+            totals[script].append(ScriptTotals(latency_us * number, latency_us, latency_us))
+        scripts = {script: _joined(found) for script, found in totals.items() if found}
         kinds = {kind: number for kind, number in self.kinds.items() if number}
         return Reduction(self.lines, dict(bins), scripts, kinds, None, None)
 
-    def _latencies(self) -> Iterator[tuple[int, int, int]]:
-        """(script, microseconds, how many)"""
-        if self.dense is not None:
-            for place in self.dense.nonzero()[0].tolist():
-                yield *divmod(place, DENSE_US), int(self.dense[place])
-        for (script, latency_us), number in self.slow.items():
-            yield script, latency_us, number
+
+def _binned(row: Integers) -> Iterator[tuple[histogram.Bin, int]]:
+    """The bins of latencies that are counted by their value: those of one shift lie in a row and are of one size."""
+    import numpy as np
+
+    for shift in range(histogram.bin_of(DENSE_US - 1)[0] + 1):
+        first = 1 << histogram.VALUE_BITS - 1 if shift else 0
+        summed = row[first << shift : 1 << histogram.VALUE_BITS + shift].reshape(-1, 1 << shift).sum(axis=1)
+        held = np.flatnonzero(summed)
+        for value in held.tolist():
+            yield (shift, first + value), int(summed[value])
+
+
+def _dense_totals(row: Integers) -> list[ScriptTotals]:
+    """Of latencies that are counted by their value; none where there are none."""
+    found = row.nonzero()[0]
+    return [ScriptTotals(int(found @ row[found]), int(found[0]), int(found[-1]))] if len(found) else []
+
+
+def _joined(totals: list[ScriptTotals]) -> ScriptTotals:
+    sums, lows, highs = zip(*((one.sum_us, one.min_us, one.max_us) for one in totals), strict=True)
+    return ScriptTotals(sum(sums), min(lows), max(highs))
 
 
 class _Table:
@@ -207,8 +222,9 @@ class _Table:
             return None
         between = data[ends].reshape(-1, columns)
         is_whole = (between[:, -1] == NEWLINE).all() and (between[:, :-1] == SPACE).all() and chunk.endswith(b"\n")
-        sizes = np.diff(ends, prepend=-1) - 1
-        return cls(chunk, ends, columns) if is_whole and sizes.min() > 0 and sizes.max() <= MOST_DIGITS else None
+        steps = np.diff(ends)
+        is_short = max(steps.max(initial=0) - 1, ends[0]) <= MOST_DIGITS
+        return cls(chunk, ends, columns) if is_whole and is_short and ends[0] and steps.min(initial=2) > 1 else None
 
     def column(self, place: int, rows: Integers | None = None) -> Integers:
         """The numbers of one column, of these rows or of all."""
@@ -220,9 +236,8 @@ class _Table:
             ends, before = ends[rows], before[rows]
         sizes = ends - before - 1
         values = self._digits(ends, sizes)
-        long = np.flatnonzero(sizes > 8)
-        if len(long):
-            values[long] += 10**8 * self._digits(ends[long] - 8, sizes[long] - 8)
+        if sizes.max(initial=0) > 8:
+            values += 10**8 * self._digits(ends - 8, np.maximum(sizes - 8, 0))
         return values
 
     def _digits(self, ends: Integers, sizes: Integers) -> Integers:
