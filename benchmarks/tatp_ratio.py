@@ -1,31 +1,39 @@
-"""BenchHub's runs of TATP beside a plain pgbench that sends the same statements: the ratio of throughputs."""
+"""BenchHub's runs of TATP beside plain pgbench: the ratios of throughputs.
+
+A plain pgbench with the run's own scripts has the limit: it does what must be done for an MQTh, and no more. One whose
+scripts send the same statements and tell nothing, so that nobody knows how many of them count, is for information.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from math import log
+from pathlib import Path
 from typing import Any
 
+from benchhub.embedded import proc
 from benchmarks.overhead import interval
 from benchmarks.slices import Load, running, throughputs
 from benchmarks.tatp_bench import Tatp, untold
 
 LOWEST_RATIO = 0.98
-OURS, BARE = "BenchHub", "scripts that tell nothing"
-BARE_DATABASE = "bare"
-# Of both sides together, which share the time; a word that only the pgbench of a run is given.
-SLICED_S = 30
-SCRIPT_OF_A_RUN = "--log-prefix=log/pgbench_log"
+OURS, SAME, BARE = "BenchHub", "plain, same scripts", "plain, scripts that tell nothing"
+COPIES = {SAME: "same", BARE: "bare"}
+# Of all sides together, which share the time; what the pgbench of a run alone is given, and what it is given to log.
+SLICED_S = 45
+WORD_OF_A_RUN = "--log-prefix=log/pgbench_log"
+LOGGING = ("-l", WORD_OF_A_RUN, "--sampling-rate=")
 LOOK_EVERY_S = 0.005
 # A run's shells wait while its load works, but to stop and wake them takes time: the plain load has as many.
 AS_IN_A_RUN = """\
@@ -41,31 +49,34 @@ WARM_S = 1
 
 def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
     bench.load()
-    with _two_databases(bench):
+    with _databases(bench):
         bench.measured(max(options.levels), options.duration)  # how much is logged depends on what was seen before
         found = _rounds(Sides(bench), options)
-    low = _compared(found, options)
-    print(f"{options.rounds} rounds (limit: from {LOWEST_RATIO}, over all levels)")
+    low = _compared(found, SAME, options)
+    _compared(found, BARE, options)
+    print(f"{options.rounds} rounds (limit: from {LOWEST_RATIO}, over all levels, beside {SAME})")
     return low >= LOWEST_RATIO
 
 
 @contextmanager
-def _two_databases(bench: Tatp) -> Iterator[None]:
-    """A database beside BenchHub's, the same to the byte; the server does not wait for its disk meanwhile."""
+def _databases(bench: Tatp) -> Iterator[None]:
+    """Others beside BenchHub's, the same to the byte; the server does not wait for its disk meanwhile."""
     template = bench.instance["database"]
-    bench.psql(f'CREATE DATABASE "{BARE_DATABASE}" TEMPLATE "{template}" STRATEGY FILE_COPY')
+    for name in COPIES.values():
+        bench.psql(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY', "postgres")
     bench.psql("ALTER SYSTEM SET fsync = off")
     bench.psql("SELECT pg_reload_conf()")
     try:
         yield
     finally:
-        bench.psql(f'DROP DATABASE "{BARE_DATABASE}" WITH (FORCE)')
+        for name in COPIES.values():
+            bench.psql(f'DROP DATABASE "{name}" WITH (FORCE)')
         bench.psql("ALTER SYSTEM RESET fsync")
         bench.psql("SELECT pg_reload_conf()")
 
 
 def _rounds(sides: Sides, options: argparse.Namespace) -> dict[int, list[dict[str, float]]]:
-    """TPS of both sides, by level and round."""
+    """TPS of all sides, by level and round."""
     order = random.Random(options.seed)
     found: dict[int, list[dict[str, float]]] = {level: [] for level in options.levels}
     for number in range(options.rounds):
@@ -73,15 +84,16 @@ def _rounds(sides: Sides, options: argparse.Namespace) -> dict[int, list[dict[st
         for level, rates in found.items():
             sides.tidy(level)
             rates.append(throughputs(sides.started(level, order), SLICED_S, order))
-        told = ", ".join(f"{level}: {rates[-1][OURS] / rates[-1][BARE]:.3f}" for level, rates in found.items())
-        print(f"round {number + 1}/{options.rounds}: {told}", flush=True)
+        for side in COPIES:
+            told = ", ".join(f"{level}: {rates[-1][OURS] / rates[-1][side]:.3f}" for level, rates in found.items())
+            print(f"round {number + 1}/{options.rounds}, beside {side}: {told}", flush=True)
     return found
 
 
-def _compared(found: Mapping[int, list[dict[str, float]]], options: argparse.Namespace) -> float:
-    """Print the ratio of throughputs of both sides, by level and over all; the lower end of the latter's interval."""
-    logs = {level: [log(rates[OURS] / rates[BARE]) for rates in rows] for level, rows in found.items()}
-    print(f"throughput {OURS} / {BARE}:")
+def _compared(found: Mapping[int, list[dict[str, float]]], side: str, options: argparse.Namespace) -> float:
+    """Print the ratio of throughputs to that side, by level and over all; the lower end of the latter's interval."""
+    logs = {level: [log(rates[OURS] / rates[side]) for rates in rows] for level, rows in found.items()}
+    print(f"throughput {OURS} / {side}:")
     for level, values in logs.items():
         print(f"  {level} clients: {interval(values, options.seed)[0]}")
     text, low, _ = interval([statistics.mean(row) for row in zip(*logs.values(), strict=True)], options.seed)
@@ -99,17 +111,18 @@ def _begun(word: str, has_ended: Callable[[], bool]) -> int:
 
 
 class Sides:
-    """What starts a run of BenchHub and a plain pgbench, each on a database of its own."""
+    """What starts a run of BenchHub and plain pgbenches, each on a database of its own."""
 
     def __init__(self, bench: Tatp) -> None:
         self.bench = bench
-        self.databases = {OURS: bench.instance["database"], BARE: BARE_DATABASE}
+        self.databases = {OURS: bench.instance["database"], **COPIES}
         self.pool = ThreadPoolExecutor(1)
+        self.pid_of_run = 0
 
     def swap(self) -> None:
-        """Let each side have the other's database: where one lies in memory may be the faster place."""
-        ours, bare, spare = *self.databases.values(), "swapped"
-        for old, new in ((ours, spare), (bare, ours), (spare, bare)):
+        """Let each side have the next one's database: where one lies in memory may be the faster place."""
+        names, spare = [*self.databases.values()], "spare"
+        for old, new in [(names[0], spare), *zip(names[1:], names, strict=False), (spare, names[-1])]:
             self.bench.psql(f'ALTER DATABASE "{old}" RENAME TO "{new}"', "postgres")
 
     def tidy(self, clients: int) -> None:
@@ -118,9 +131,11 @@ class Sides:
             self.bench.bare(clients, WARM_S, untold(), [database])  # what the first load after a vacuum does
 
     def started(self, clients: int, order: random.Random) -> dict[str, Callable[[], Load]]:
-        """In an order that is drawn: the first may be slower than the other."""
-        sides = {OURS: partial(self._run, clients), BARE: partial(self._plain, clients)}
-        return {name: sides[name] for name in order.sample([*sides], len(sides))}
+        """In an order that is drawn, as the first may be slower than others, but that a run's scripts come from it."""
+        sides = {OURS: self._run, SAME: self._same, BARE: self._bare}
+        names = order.sample([OURS, BARE], 2)
+        names.insert(order.randint(names.index(OURS) + 1, 2), SAME)
+        return {name: partial(sides[name], clients) for name in names}
 
     def _run(self, clients: int) -> Load:
         from benchhub.bench.models import Evidence
@@ -130,18 +145,33 @@ class Sides:
         def summary() -> str:
             return str(Evidence.objects.get(attempt__run=run.result(), name="out.log").text)
 
-        return Load(_begun(SCRIPT_OF_A_RUN, run.done), summary, partial(self._backends, OURS))
+        self.pid_of_run = _begun(WORD_OF_A_RUN, run.done)
+        return Load(self.pid_of_run, summary, partial(self._backends, OURS))
 
-    def _plain(self, clients: int) -> Load:
-        words = self.bench.words(clients, SLICED_S, untold(), self.bench.folder)
-        to_file = (self.bench.folder / "said").open("wb")
+    def _same(self, clients: int) -> Load:
+        """What the run was given, and its scripts as they lie in its folder, but nothing to log."""
+        del clients
+        folder = self.bench.folder / "same"
+        folder.mkdir(exist_ok=True)
+        for script in Path(f"/proc/{self.pid_of_run}/cwd").glob("script_*.sql"):
+            (folder / script.name).write_text(script.read_text())
+        # pgbench has taken the values of variables apart from their names, within its own arguments.
+        given = re.sub(r"-D\0(\w+)\0", r"-D\0\1=", "\0".join(proc.command_line(self.pid_of_run))).split("\0")
+        words = [word for word in given if word and not word.startswith(LOGGING)]
+        return self._plain(SAME, [f"{folder}/{word}" if word.startswith("script_") else word for word in words])
+
+    def _bare(self, clients: int) -> Load:
+        return self._plain(BARE, self.bench.words(clients, SLICED_S, untold(), self.bench.folder))
+
+    def _plain(self, side: str, words: Sequence[str]) -> Load:
+        to_file = (self.bench.folder / f"said.{COPIES[side]}").open("wb")
         # Linux shares CPU time out by session (autogroup), and a run has one of its own.
         own: dict[str, Any] = {"start_new_session": True, "text": True}
-        own["env"] = {**os.environ, "PGDATABASE": self.databases[BARE]}
+        own["env"] = {**os.environ, "PGDATABASE": self.databases[side]}
         with to_file as said:
             plain = subprocess.Popen(["sh", "-c", AS_IN_A_RUN, *words], stdout=subprocess.PIPE, stderr=said, **own)
         pid = _begun(words[-1], lambda: plain.poll() is not None)
-        return Load(pid, lambda: plain.communicate()[0], partial(self._backends, BARE))
+        return Load(pid, lambda: plain.communicate()[0], partial(self._backends, side))
 
     def _backends(self, side: str) -> list[int]:
         """The server's processes for the load of this side, which alone uses its database."""

@@ -155,25 +155,12 @@ def measure_command(spec: RunSpec) -> str:
     """Return the command that runs the load for warm-up and measured part together; its exit code is pgbench's.
 
     What pgbench says goes to a file, for outcomes are told there too; every few seconds the caller's stderr gets
-    about how many transactions a second there were, by the size of the log. It leaves summary, started_epoch and
-    log/pgbench_log.*.
+    about how many transactions a second there were, by the numbers of those that each thread's log ends with. It leaves
+    summary, started_epoch and log/pgbench_log.*.
     """
-    parameters, rate = check(spec), f"{spec.log_sampling_rate:.15g}"
+    parameters = check(spec)
     return f"""\
-live() {{
-    trap 'kill $pause; exit' TERM
-    seconds=0
-    while :; do
-        sleep {LIVE_EVERY_S} & pause=$!
-        wait "$pause"
-        seconds=$((seconds + {LIVE_EVERY_S}))
-        {{ stat -c %s log/*; tail -q -n 2 log/*; }} 2> /dev/null | awk -v s="$seconds" '
-            NF == 1 {{ bytes += $1 }}
-            NF > 5 && !size {{ size = length($0) + 1 }}
-            END {{ if (size) printf "progress: %d s, about %.0f tps\\n", s, bytes / size / s / {rate} }}
-        ' >&2
-    done
-}}
+{live(spec.clients)}\
 rc=0
 {_scripts_ready(spec, parameters)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
 live 8>&- 9>&- & teller=$!
@@ -182,6 +169,35 @@ date +%s > started_epoch
 kill "$teller" && wait "$teller" 2> /dev/null
 cat summary
 (exit "$rc")
+"""
+
+
+def live(clients: int) -> str:
+    """Return a function that does little, as it shares a CPU with the load: one program is started for each look.
+
+    Only the first of two lines is looked at, for the log may end within a line.
+    """
+    return f"""\
+live() {{
+    trap 'kill $pause; exit' TERM
+    seconds=0
+    while :; do
+        sleep {LIVE_EVERY_S} & pause=$!
+        wait "$pause"
+        seconds=$((seconds + {LIVE_EVERY_S})) ended=0 threads=0 is_first=1
+        while read -r client number others; do
+            if [ "$client" = '==>' ]; then
+                is_first=1
+            elif [ "$is_first" = 1 ] && [ "$number" -gt 0 ] 2> /dev/null; then
+                ended=$((ended + number)) threads=$((threads + 1)) is_first=0
+            fi
+        done <<END_OF_LINES
+$(tail -n 2 log/* 2> /dev/null)
+END_OF_LINES
+        [ "$threads" -eq 0 ] ||
+            echo "progress: $seconds s, about $((ended * {clients} / threads / seconds)) tps" >&2
+    done
+}}
 """
 
 

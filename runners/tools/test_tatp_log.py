@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.tools import tatp_read
+from runners.tools import tatp_command, tatp_read
 from runners.tools.pgbench_log import Reduction, read_reduction
 from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, is_sample, read_told
 
@@ -63,6 +63,29 @@ def test_what_threads_say_at_the_same_time_is_put_together_again(tmp_path: Path)
     messages, marks, _ = split(tmp_path, text)
     assert marks.splitlines() == ["0 5 5 1", "1 6 5 0", "0 7 3 0", "0 8 3 0"]
     assert messages == "pgbench: warning: 1, 2\npgbench: error: client 1 script 2 aborted\n"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_meanwhile_the_whole_lines_that_the_logs_end_with_tell_about_how_fast_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    """Of 4 clients those that were seen had ended 1,000 transactions each, after a second."""
+    monkeypatch.setattr(tatp_command, "LIVE_EVERY_S", 1)
+    (tmp_path / "log").mkdir()
+    for name in ("pgbench_log.7", "pgbench_log.7.1")[:threads]:
+        (tmp_path / "log" / name).write_text("0 900 45 0 1700000000 12\n0 1000 45 0 1700000000 99\n0 1100 4")
+    ended = "live 2> said & teller=$!\nuntil [ -s said ]; do sleep 0.05; done\nkill $teller\n"
+    subprocess.run(["sh", "-c", tatp_command.live(4) + ended], cwd=tmp_path, check=True, timeout=30)
+    assert (tmp_path / "said").read_text() == "progress: 1 s, about 4000 tps\n"
+
+
+def test_meanwhile_nothing_is_said_of_logs_without_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tatp_command, "LIVE_EVERY_S", 1)
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.7").touch()
+    ended = "live & teller=$!\nsleep 1.5\nkill $teller\n"
+    done = subprocess.run(["sh", "-c", tatp_command.live(4) + ended], cwd=tmp_path, capture_output=True, timeout=30)
+    assert done.returncode == 0 and done.stdout == done.stderr == b""
 
 
 def test_what_was_told_and_cut_off_is_not_read() -> None:
