@@ -17,7 +17,7 @@ from runners.contract import Histogram, RunSpec
 from runners.tools.histogram import percentile_us
 from runners.tools.pgbench_parameters import scripts_digest
 
-from . import figures, gates, live_log, run_facts, types_page
+from . import figures, gates, live_log, mqth_steps, run_facts, types_page
 from .facts_shown import Fact, as_fact, in_words, sections
 from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
@@ -81,10 +81,13 @@ def context(of: Run) -> dict[str, Any]:
         "system": of.system,
         "result": result,
         "measures": measures(result) if result else [],
-        "unreported": unreported(of, result) if result else "",
+        "rate_steps": (rate_steps := mqth_steps.steps(result, of.spec) if result else []),
+        "strict": mqth_steps.strict_rate(result) if result else None,
+        "is_sampled": mqth_steps.is_sampled(of.spec),
+        "unreported": unreported(of, result) if result and not rate_steps else "",
         "verdict": judged(known) if known else None,
         "steadiness": steadiness_facts(known, found.deltas if found else {}) if known else [],
-        "types": type_rows(result, histograms) if result else [],
+        "types": type_rows(result, histograms, of.spec) if result else [],
         "watch": getattr(of, "watch", None),
         "found": found,
         "waits": waits(of),
@@ -109,10 +112,12 @@ def context(of: Run) -> dict[str, Any]:
     }
 
 
-def type_rows(of: Result, histograms: Sequence[LatencyHistogram]) -> list[tuple[types_page.Type, dict[str, Any]]]:
+def type_rows(
+    of: Result, histograms: Sequence[LatencyHistogram], asked: Mapping[str, Any]
+) -> list[tuple[types_page.Type, dict[str, Any]]]:
     """Each type with its percentiles by label, in milliseconds."""
     unknown = dict.fromkeys(_label(share) for share in SHARES)
-    rows = types_page.types(of.measures, histograms)
+    rows = types_page.types(of.measures, histograms, is_sampled=mqth_steps.is_sampled(asked))
     return [(row, dict(percentiles(row.histogram).values) if row.histogram else unknown) for row in rows]
 
 
@@ -132,7 +137,7 @@ def log_parts(attempts: Sequence[Attempt]) -> list[live_log.Part]:
 
 def measures(of: Result) -> list[Fact]:
     """What the page does not say above in large figures."""
-    above = {of.unit.lower(), "latency_average_ms", "latency_p95_ms", "latency_p99_ms"}
+    above = {of.unit.lower(), mqth_steps.STRICT, "latency_average_ms", "latency_p95_ms", "latency_p99_ms"}
     shown = [name for name in of.measures if name not in above and not types_page.is_per_type(name)]
     return [_measure(name, **of.measures[name]) for name in shown]
 

@@ -176,7 +176,7 @@ def test_the_strict_rate_is_shown_where_it_is_the_throughput_itself_too(planner,
     rate = {"value": 1961.25, "unit": "MQTh"}
     testdata.succeeded(queued, 1961.25, unit="MQTh", measures={"mqth": rate, "strict_mqth": rate})
     response = planner.get(page_of(queued))
-    assertContains(response, "<dt>strict MQTh</dt>")
+    assertContains(response, "<dt>By the strict rule</dt>")
     assertNotContains(response, "<dt>MQTh</dt>")
 
 

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from runners.tools.tatp import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW
+from runners.tools.tatp_log import ACCEPTING
+from runners.tools.tatp_parameters import TRANSACTIONS
 
 from .models import LatencyHistogram
 
 PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
+# Each of these says itself how it ended, so that no log is needed to count them.
+COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
+NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """One type; shares in percent, None where nothing is known. `histogram` is of what counts alone."""
+    """One type; shares in percent, None where nothing is known. `histogram` is of what counts alone.
+
+    `is_estimate`: its executions are the share of a sampled log.
+    """
 
     name: str
     executions: float
@@ -23,6 +32,16 @@ class Type:
     lowest: float | None
     highest: float | None
     histogram: LatencyHistogram | None
+    is_estimate: bool = False
+
+    @property
+    def executions_known(self) -> float:
+        """An estimate to the digit that the transactions logged of this type leave known, with 95%."""
+        logged = sum(self.histogram.counts) if self.histogram else 0
+        if not self.is_estimate or not self.executions:
+            return self.executions
+        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, logged))
+        return float(round(self.executions, -math.floor(math.log10(off))))
 
     @property
     def is_doubtful(self) -> bool:
@@ -35,7 +54,9 @@ def is_per_type(measure: str) -> bool:
     return measure.startswith(PER_TYPE)
 
 
-def types(measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram]) -> list[Type]:
+def types(
+    measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], *, is_sampled: bool = False
+) -> list[Type]:
     """In the order of the most executed; none for a load generator that does not tell types apart."""
     of_name = {histogram.name.lower(): histogram for histogram in histograms}
     keys = [name.removeprefix(EXECUTIONS) for name in measures if name.startswith(EXECUTIONS)]
@@ -52,6 +73,7 @@ def types(measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram]) -
             lowest=value(SUCCESS_LOW, key),
             highest=value(SUCCESS_HIGH, key),
             histogram=of_name.get(key),
+            is_estimate=is_sampled and key.upper() not in COUNTED,
         )
         for key in keys
     ]

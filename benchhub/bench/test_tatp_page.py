@@ -1,0 +1,96 @@
+"""The page of a run of TATP, where a planner recomputes its rates and sees what is an estimate."""
+
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains
+
+from benchhub.catalog.models import Hardware
+
+from . import testdata
+from .models import Result
+from .mqth_steps import steps
+from .types_page import types
+
+pytestmark = pytest.mark.django_db
+
+RATES = {
+    "mqth": 4646.0,
+    "ended_transactions": 45_910.0,
+    "refused_transactions": 1_625.0,
+    "measured_s": 9.532,
+    "strict_mqth": 3649.0,
+    "empty_reads": 9_502.0,
+}
+EXECUTIONS = {"get_access_data": 15_402, "update_location": 7_387, "delete_call_forwarding": 968}
+
+
+def measures(**values):
+    return {name: {"value": value, "unit": ""} for name, value in values.items()}
+
+
+def histogram(run, name, logged):
+    bins = {"lower_us": [100], "upper_us": [101], "counts": [logged], "sum_us": 1, "min_us": 1, "max_us": 1}
+    return run.histograms.create(name=name, sampling_rate=1 / 60, **bins)
+
+
+@pytest.fixture
+def run():
+    hardware = Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10)
+    system = testdata.make_system("18", testdata.make_host(), hardware)
+    spec = {"tool": "tatp", "parameters": {"subscribers": 100_000}, "duration_s": 10, "log_sampling_rate": 1 / 60}
+    return testdata.make_run(testdata.make_experiment([system]), system, 4, 1, spec=spec)
+
+
+def shown(planner, run, **values):
+    testdata.succeeded(run, 4646.0, unit="MQTh", measures=measures(**values))
+    return planner.get(reverse("run", args=[run.pk]))
+
+
+def test_both_rates_are_recomputed_step_by_step_from_the_counts_beside_them():
+    # (45,910 - 1,625) / 9.532 = 4,645.9; less 9,502 empty reads 3,649.1
+    said = steps(Result(throughput=4645.9, measures=measures(**RATES)), {"duration_s": 10, "log_sampling_rate": 1 / 60})
+    assert said[1] == "(45,910 - 1,625) / 9.532 s = 4,645.9 MQTh."
+    assert said[2].startswith("About 9,502 reads, by those that were looked at, found nothing.")
+    assert said[2].endswith("(45,910 - 1,625 - 9,502) / 9.532 s = 3,649.0 MQTh.")
+    assert said[3].startswith(
+        "The 9.532 s go from the end of the warm-up to the last transaction; 10 s were asked for."
+    )
+
+
+def test_where_every_transaction_was_logged_nothing_is_called_an_estimate():
+    said = steps(Result(throughput=4645.9, measures=measures(**RATES)), {"duration_s": 10, "log_sampling_rate": 1.0})
+    assert said[2].startswith("9,502 reads found nothing.")
+
+
+def test_without_a_strict_rate_no_step_speaks_of_it_and_without_counts_there_are_none():
+    counts = {name: RATES[name] for name in ("ended_transactions", "refused_transactions", "measured_s")}
+    assert not any("strict" in step for step in steps(Result(throughput=4645.9, measures=measures(**counts)), {}))
+    assert steps(Result(throughput=900.0, measures=measures(mqth=900.0)), {"duration_s": 10}) == []
+
+
+def test_the_strict_rate_stands_beside_mqth_with_the_way_both_were_computed(planner, run):
+    page = shown(planner, run, **RATES)
+    assertContains(page, "<dt>By the strict rule</dt><dd>~<data", count=1)
+    assertContains(page, "How was this computed?", count=1)
+    assertNotContains(page, "<dt>strict MQTh</dt>")
+    assertNotContains(page, "the load generator ended before it reported")
+
+
+def test_executions_from_a_sampled_log_are_rounded_to_what_is_known_and_told_writes_are_not(run):
+    """271 of a type that were logged tell its number to 12%, 130 to 17%."""
+    of = measures(**{f"executions_{name}": value for name, value in EXECUTIONS.items()})
+    logged = [histogram(run, "GET_ACCESS_DATA", 271), histogram(run, "UPDATE_LOCATION", 130)]
+    access, location, deletes = types(of, logged, is_sampled=True)
+    assert (access.is_estimate, access.executions_known) == (True, 15_000)
+    assert (location.is_estimate, location.executions_known) == (True, 7_000)
+    assert (deletes.is_estimate, deletes.executions_known) == (False, 968)
+    assert not any(row.is_estimate for row in types(of, logged))
+
+
+def test_the_table_says_which_executions_are_estimates_and_how_its_bands_are_made(planner, run):
+    histogram(run, "GET_ACCESS_DATA", 271)
+    page = shown(planner, run, **{f"executions_{name}": value for name, value in EXECUTIONS.items()})
+    assertContains(page, '~<data value="15000.0"', count=1)
+    assertContains(page, "Executions with a ~ are estimates")
+    assertContains(page, '<td data-label="Executions" class="n"><data value="968.0"', count=1)
+    assertContains(page, "four standard deviations of chance")
