@@ -104,6 +104,17 @@ def test_a_workload_of_another_load_generator_has_fields_of_its_own(admin):
     assert (answer.status_code, answer.json()["tool"]) == (201, "tatp"), answer.content
 
 
+def test_a_script_of_sysbench_is_none_of_pgbench_and_each_kind_takes_its_own(admin):
+    sent = {"kind": "sysbench", "name": "sb", "script": "oltp_point_select", "tables": 1, "table_size": 1000}
+    answer = admin.send("post", "workloads/", {**sent, "rand_type": "special"})
+    assert (answer.status_code, answer.json()["parameters"]["script"]) == (201, "oltp_point_select"), answer.content
+    revised = admin.send("post", f"workloads/{answer.json()['id']}/revise/", {"script": "oltp_read_write"})
+    assert (revised.status_code, revised.json()["parameters"]["script"]) == (201, "oltp_read_write"), revised.content
+    assert pointers(admin.send("post", "workloads/", {**sent, "name": "b", "script": "select-only"})) == ["/script"]
+    assert pointers(admin.send("post", "workloads/", {"name": "b", "script": "oltp_read_write"})) == ["/script"]
+    assert Workload.objects.count() == 2
+
+
 def test_a_retired_row_is_shown_again_and_one_in_use_is_not_retired(admin, host, hardware):
     Host.objects.update(hardware=hardware)
     refused = admin.send("post", f"hardware/{hardware.pk}/retire/")

@@ -71,3 +71,13 @@ def test_every_example_is_of_a_component_and_as_that_says(schema):
 def test_what_answers_one_thing_is_not_described_as_a_list(schema, path):
     answer = schema["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     assert "$ref" in answer and "type" not in answer
+
+
+def test_a_field_of_several_kinds_of_workloads_says_which_values_are_whose(schema):
+    script = schema["components"]["schemas"]["WorkloadRequest"]["properties"]["script"]
+    assert script["enum"] == ["select-only", "simple-update", "tpcb-like", "oltp_read_write", "oltp_point_select"]
+    assert "Of pgbench: select-only, simple-update, tpcb-like. " in script["description"]
+    assert "Of sysbench: oltp_read_write, oltp_point_select. " in script["description"]
+    described = schema["components"]["schemas"]["WorkloadRequest"]["properties"]
+    assert described["scale"]["description"].startswith("Of pgbench and scripts: 100,000 accounts each")
+    assert described["seed"]["description"].startswith("Of tatp: ")

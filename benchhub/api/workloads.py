@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, ClassVar
 
+from django import forms
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as drf
 from rest_framework.request import Request
@@ -27,13 +30,33 @@ class Script(Strict):
 
 def _fields() -> dict[str, drf.Field]:
     """Those of all kinds; which belong to the one that is named is asked of its form."""
-    found: dict[str, drf.Field] = {}
-    for kind, form in FORMS.items():
-        for name, field in form.base_fields.items():
-            if name not in found and name != "tool":
-                found[name] = json_forms.json_field(field, is_usual=name != "name")
-                found[name].help_text = f"Of {kind}. {field.help_text}" if name not in ("name", "remark") else None
-    return found
+    names = {name: None for form in FORMS.values() for name in form.base_fields if name != "tool"}
+    return {name: json_forms.json_field(_of_all_kinds(name), is_usual=name != "name") for name in names}
+
+
+def _of_all_kinds(name: str) -> forms.Field:
+    """A field that several kinds have takes what any of them takes, and says what is whose."""
+    of_kinds = {kind: form.base_fields[name] for kind, form in FORMS.items() if name in form.base_fields}
+    field: Any = deepcopy(next(iter(of_kinds.values())))
+    if isinstance(field, forms.ChoiceField):
+        field.choices = dict(one for its in of_kinds.values() for one in _choices(its)).items()
+    field.help_text = _help(of_kinds) if name not in ("name", "remark") else ""
+    return field
+
+
+def _help(of_kinds: Mapping[str, forms.Field]) -> str:
+    """What each kind says of a field, with the values to choose from where kinds differ in them."""
+    offered = {kind: ", ".join(value for value, _ in _choices(field)) for kind, field in of_kinds.items()}
+    kinds_by_words: dict[str, list[str]] = {}
+    for kind, field in of_kinds.items():
+        values = f"{offered[kind]}. " if len(set(offered.values())) > 1 else ""
+        kinds_by_words.setdefault(f"{values}{field.help_text}", []).append(kind)
+    said = ((" and ".join(kinds), words.strip()) for words, kinds in kinds_by_words.items())
+    return " ".join(f"Of {kinds}: {words}" if words else f"Of {kinds}." for kinds, words in said)
+
+
+def _choices(field: Any) -> list[tuple[str, str]]:
+    return list(getattr(field, "choices", ()))
 
 
 WorkloadRequest: Any = type(
