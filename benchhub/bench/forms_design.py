@@ -14,6 +14,7 @@ from benchhub.analysis import design
 from benchhub.analysis.levels import RATES, SCALES
 from benchhub.analysis.levels import parse as parse_levels
 from benchhub.catalog.models import Workload
+from runners import tools
 
 from . import plan
 from .models import Experiment, System
@@ -246,6 +247,8 @@ def refusals(cleaned: Mapping[str, Any], systems: Sequence[System]) -> dict[str,
         found["restart"] = why
     if cleaned.get("drop_caches") and (why := _first(_not_dropped(system) for system in systems)):
         found["drop_caches"] = why
+    if why := _first(_not_installed(workload, system) for workload in _workloads(cleaned) for system in systems):
+        found["workload"] = why
     return found
 
 
@@ -270,3 +273,15 @@ def _not_dropped(system: System) -> str:
             f"The account on {system.driver} may not drop caches, as its last probe found. Allow it, then probe again."
         )
     return ""
+
+
+def _not_installed(workload: Workload, system: System) -> str:
+    """Only where a probe looked: what a driver has that nobody probed is not known."""
+    there = system.driver.facts.get("tools")
+    missing = [program for program in tools.get(workload.tool).on_path if there and program not in there]
+    if not missing:
+        return ""
+    return (
+        f"{missing[0]} is not installed on {system.driver}, as its last probe found. Install it there, where the "
+        "account that BenchHub uses finds it, then probe again."
+    )

@@ -164,7 +164,7 @@ def _script_field(number: int) -> forms.CharField:
         required=number == 1,
         strip=False,
         widget=widget,
-        label=f"Script {number}",
+        label=f"Script {number}" if number == 1 else f"Script {number} (optional)",
         help_text=help_text,
         validators=[partial(_accept, partial(check_text, number))],
     )

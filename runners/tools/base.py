@@ -25,6 +25,10 @@ class Tool(Protocol):
         """The program that makes the load, as its command line names it."""
 
     @property
+    def on_path(self) -> tuple[str, ...]:
+        """Programs that the driver must have on its path: those of its PostgreSQL are found by their folder."""
+
+    @property
     def unit(self) -> str:
         """The unit of the tool's throughput. The measure and the series have its name in small letters; the series of
         a warm-up has "warmup_" before it.

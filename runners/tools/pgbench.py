@@ -39,6 +39,7 @@ class Pgbench:
 
     name = "pgbench"
     program = "pgbench"
+    on_path = ()
     unit = "TPS"
     parser = PARSER
     takes_rate = True

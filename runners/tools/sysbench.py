@@ -83,6 +83,7 @@ class Sysbench:
 
     name = "sysbench"
     program = "sysbench"
+    on_path = ("sysbench",)
     unit = "TPS"
     parser = PARSER
     takes_rate = False
@@ -157,7 +158,10 @@ class Sysbench:
         return ""
 
 
-PRESENT = "{ command -v sysbench > /dev/null || { echo 'sysbench is not installed on the driver.' >&2; (exit 1); }; }"
+PRESENT = (
+    "{ command -v sysbench > /dev/null || "
+    "{ echo 'sysbench is not installed on the driver: install it there' >&2; (exit 1); }; }"
+)
 _SUMS = "concat_ws(',', count(*), sum(id), sum(k), sum(ascii(c)), sum(ascii(pad)))"
 
 

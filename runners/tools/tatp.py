@@ -89,6 +89,7 @@ class Tatp:
 
     name = "tatp"
     program = "pgbench"
+    on_path = ()
     unit = "MQTh"
     parser = PARSER
     takes_rate = False
