@@ -29,6 +29,7 @@ class Ratio:
     Of an interval `lowest` and `highest` are its ends, and `p` is the chance of a ratio as far from 1 between equals;
     `adjusted_p` the same where it is one of several levels. Of a range, `lowest` sets the worst repeat against the
     baseline's best, `highest` the other way round, and there is no `p`. `withheld` says why there is none of these.
+    `of_means`: of geometric means, not of medians.
     """
 
     value: float
@@ -40,6 +41,7 @@ class Ratio:
     p: float | None = None
     adjusted_p: float | None = None
     withheld: str = ""
+    of_means: bool = False
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -118,14 +120,14 @@ def _of(values: tuple[float, ...], baseline: tuple[float, ...]) -> Ratio:
 def tested(difference: Estimate, n: int, baseline_n: int) -> Ratio:
     """The ratio that a difference of logarithms stands for; the difference must have scatter."""
     lowest, highest = difference.interval()
-    return Ratio(difference.ratio, lowest, highest, n, baseline_n, INTERVAL, difference.p)
+    return Ratio(difference.ratio, lowest, highest, n, baseline_n, INTERVAL, difference.p, of_means=True)
 
 
 def without_bounds(found: Ratio, why: str) -> Ratio:
     """The ratio without all that rests on independent repeats; as it is where there is no reason against it."""
     if not why:
         return found
-    return Ratio(found.value, None, None, found.n, found.baseline_n, WITHHELD, withheld=why)
+    return Ratio(found.value, None, None, found.n, found.baseline_n, WITHHELD, withheld=why, of_means=found.of_means)
 
 
 def by_level(curve: Curve, baseline: Curve) -> dict[int, Ratio]:

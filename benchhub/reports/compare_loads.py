@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from statistics import geometric_mean
 from typing import Any
 
 from benchhub.analysis import latencies, ratio
 from benchhub.analysis.latencies import Histogram
+from benchhub.analysis.ratio import Ratio
 from benchhub.analysis.spread import round_significant
 from benchhub.bench.models import LatencyHistogram
 from runners.tools.tatp_parameters import TRANSACTIONS
@@ -21,6 +23,24 @@ from .prices.panel import Panel, PanelRow
 LOADS, TYPES = "loads", "types"
 SHARE = 0.9
 UNIT = "MQTh"
+MEANS, MEDIANS = "geometric means", "medians"
+BY_MEANS = (
+    "With three repeats or more on both sides it is the ratio of their geometric means, not of their medians; "
+    "the line on a bar is its 95% interval."
+)
+BY_MEDIANS = (
+    "With fewer repeats than three on a side it is the ratio of medians; the line on a bar goes from the worst repeat "
+    "over the baseline's best to the best over its worst."
+)
+RELATIVE = (
+    "Clients",
+    "System",
+    f"Median, {UNIT}",
+    f"Geometric mean, {UNIT}",
+    "Times the baseline, with its interval",
+    "Ratio of",
+    "Runs",
+)
 PATTERNS = ("", "/", ".", "x", "\\", "+", "-")
 Row = tuple[int, Sequence[Cell | None]]
 
@@ -44,38 +64,78 @@ def _of_types(chosen: Sequence[Chosen], rows: Sequence[Row]) -> list[Panel]:
 
 def relative(chosen: Sequence[Chosen], rows: Sequence[Row]) -> Panel:
     """Bars at the lowest and the highest number of clients at which each curve was measured."""
-    bars = [_bars(one, place, rows) for place, one in enumerate(chosen)]
-    found = [
-        PanelRow(
-            (clients, one.label, _number(cell.level.throughput.median), cell.times or "–", cell.level.throughput.n)
-        )
-        for clients, cells in rows
-        for one, cell in zip(chosen, cells, strict=True)
-        if cell
-    ]
+    bars = [_bars(one, _ratios(place, rows)) for place, one in enumerate(chosen)]
+    labels = [_labels(one, _ratios(place, rows)) for place, one in enumerate(chosen)]
+    found = [_relative_row(cell) for _, cells in rows for cell in cells if cell]
     loads = " and ".join(f"{clients:,}" for clients, _ in rows)
-    lead = f"Median throughput at {loads} clients, as a multiple of the baseline's there."
-    columns = ("Clients", "System", f"Median, {UNIT}", "Times the baseline, with its interval", "Runs")
-    figure = _figure(bars, "", "times the baseline")
-    return Panel(LOADS, "Relative throughput at two loads", (lead,), columns, tuple(found), figure)
+    lead = f"Throughput at {loads} clients, as a multiple of the baseline's there."
+    figure = _figure([*bars, *labels], "", "times the baseline")
+    figure["layout"]["scattermode"] = "group"  # each label above the bar that has its offsetgroup
+    return Panel(LOADS, "Relative throughput at two loads", (lead, _which(rows)), RELATIVE, tuple(found), figure)
 
 
-def _bars(one: Chosen, place: int, rows: Sequence[Row]) -> dict[str, Any]:
-    ratios = [(clients, cell.ratio) for clients, cells in rows if (cell := cells[place]) and cell.ratio]
+def _relative_row(cell: Cell) -> PanelRow:
+    level, spread = cell.level, cell.level.throughput
+    mean = _number(geometric_mean(level.values))
+    times = ratio.times(1) if cell.is_baseline else cell.times or "–"
+    of = MEANS if cell.ratio and cell.ratio.of_means else MEDIANS
+    return PanelRow((level.clients, cell.of.label, _number(spread.median), mean, times, of, spread.n))
+
+
+def _which(rows: Sequence[Row]) -> str:
+    """What is divided by what, and what the lines on the bars are."""
+    ratios = [cell.ratio for _, cells in rows for cell in cells if cell and cell.ratio and not cell.is_baseline]
+    said = {of_means: BY_MEANS if of_means else BY_MEDIANS for of_means in (found.of_means for found in ratios)}
+    withheld = " Without intervals: the order of the runs allows none." if any(r.withheld for r in ratios) else ""
+    return " ".join(said[key] for key in sorted(said, reverse=True)) + withheld
+
+
+def _ratios(place: int, rows: Sequence[Row]) -> list[tuple[int, Cell, Ratio]]:
+    found = ((clients, cells[place]) for clients, cells in rows)
+    return [(clients, cell, cell.ratio) for clients, cell in found if cell and cell.ratio]
+
+
+def _bounds(cell: Cell, found: Ratio) -> tuple[float, float]:
+    """No line on the baseline, which is 1 by definition."""
+    return found.bounds if found.bounds and not cell.is_baseline else (found.value, found.value)
+
+
+def _bars(one: Chosen, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
+    bounds = [_bounds(cell, found) for _, cell, found in ratios]
+    values = [found.value for *_, found in ratios]
     return {
         **_bar(one),
-        "x": [_at(clients) for clients, _ in ratios],
-        "y": [found.value for _, found in ratios],
+        "offsetgroup": str(one.of.series),
+        "legendgroup": str(one.of.series),
+        "x": [_at(clients) for clients, *_ in ratios],
+        "y": values,
         "error_y": {
             "type": "data",
             "symmetric": False,
-            "array": [found.bounds[1] - found.value if found.bounds else 0 for _, found in ratios],
-            "arrayminus": [found.value - found.bounds[0] if found.bounds else 0 for _, found in ratios],
+            "array": [high - value for value, (_, high) in zip(values, bounds, strict=True)],
+            "arrayminus": [value - low for value, (low, _) in zip(values, bounds, strict=True)],
         },
-        "text": [ratio.times(found.value) for _, found in ratios],
-        "textposition": "outside",  # within a hatched bar nobody could read it
+        "customdata": [ratio.times(value) for value in values],
+        "hovertemplate": "%{x}: %{customdata}<extra>%{fullData.name}</extra>",
+    }
+
+
+def _labels(one: Chosen, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
+    """Above the line on each bar: it would run through a label at the bar's top, and hatching hides one within."""
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "name": one.label,
+        "offsetgroup": str(one.of.series),
+        "legendgroup": str(one.of.series),
+        "showlegend": False,
+        "x": [_at(clients) for clients, *_ in ratios],
+        "y": [_bounds(cell, found)[1] for _, cell, found in ratios],
+        "text": [ratio.times(found.value) for *_, found in ratios],
+        "textposition": "top center",
         "cliponaxis": False,
-        "hovertemplate": "%{x}: %{text}<extra>%{fullData.name}</extra>",
+        "hoverinfo": "skip",
+        "meta": {"series": one.of.series},
     }
 
 

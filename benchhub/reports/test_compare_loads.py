@@ -38,7 +38,7 @@ def figure(response, name):
 
 def test_throughput_is_set_against_the_baseline_at_the_lowest_and_highest_load_that_all_have(reader, tatp, systems):
     response = reader.get(both(tatp, systems))
-    first, second = figure(response, "loads")["data"]
+    first, second, *_ = figure(response, "loads")["data"]
     assert (first["x"], first["y"]) == (["4 clients", "32 clients"], [1.0, 1.0])
     assert second["y"] == [3.6, 4.2]
     rows = rows_of(reader.get(both(tatp, systems, csv="loads")))
@@ -46,6 +46,38 @@ def test_throughput_is_set_against_the_baseline_at_the_lowest_and_highest_load_t
         ("4", "3.60x"),
         ("32", "4.20x"),
     ]
+
+
+def test_of_single_runs_the_ratio_is_that_of_medians(reader, tatp, systems):
+    assertContains(reader.get(both(tatp, systems)), "it is the ratio of medians")
+    rows = rows_of(reader.get(both(tatp, systems, csv="loads")))
+    assert {row["Ratio of"] for row in rows} == {"medians"}
+
+
+def test_of_three_repeats_figure_table_and_file_say_that_the_ratio_is_of_geometric_means(reader, tatp, systems):
+    """At 32 clients 1,000, 2,000 and 4,000 against 2,000, 2,000 and 16,000: 2.00x of means of 2,000 and 4,000."""
+    made = testdata.make_experiment(systems, workload=tatp.workload, client_levels=[32])
+    for place, throughputs in enumerate(((1000.0, 2000.0, 4000.0), (2000.0, 2000.0, 16_000.0))):
+        for repeat, mqth in enumerate(throughputs, start=1):
+            testdata.succeeded(testdata.make_run(made, systems[place], 32, repeat), mqth, unit="MQTh")
+    response = reader.get(both(made, systems))
+    assertContains(response, "the ratio of their geometric means, not of their medians")
+    assertNotContains(response, "Median throughput at 32 clients")
+    *_, row = rows_of(reader.get(both(made, systems, csv="loads")))
+    assert (row["Median, MQTh"], row["Geometric mean, MQTh"]) == ("2000.0", "4000.0")
+    assert row["Times the baseline, with its interval"].startswith("2.00x, ")
+    assert row["Ratio of"] == "geometric means"
+
+
+def test_labels_stand_above_the_lines_on_the_bars_and_the_baseline_has_none(reader, tatp, systems):
+    for place, throughputs in enumerate(((90.0, 110.0), (350.0, 400.0))):
+        for repeat, mqth in enumerate(throughputs, start=2):
+            testdata.succeeded(testdata.make_run(tatp, systems[place], 4, repeat), mqth, unit="MQTh")
+    first, second, first_label, second_label = figure(reader.get(both(tatp, systems)), "loads")["data"]
+    assert first["error_y"]["array"] == first["error_y"]["arrayminus"] == [0, 0]
+    assert first_label["y"] == first["y"] == [1.0, 1.0]
+    assert second_label["y"][0] == pytest.approx(second["y"][0] + second["error_y"]["array"][0])
+    assert second["error_y"]["array"][0] > 0
 
 
 def test_the_90th_percentile_of_each_type_is_that_of_the_highest_load(reader, tatp, systems):
