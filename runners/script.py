@@ -14,7 +14,7 @@ from runners.contract import (
 )
 from runners.telemetry import QUIET_S, quiet_command, snapshot_command
 from runners.tools.base import Tool
-from runners.tools.shell import psql
+from runners.tools.shell import CHECK_FAILED, psql
 
 PASSWORD_FILE = ".pgpass"
 BEFORE_FILE = "before.snapshot"
@@ -77,7 +77,8 @@ def leftover_script(spec: RunSpec) -> str:
 def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     """The snapshot before comes after all preparation, so that the differences are the measured part's own."""
     parts = [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
-    parts.append(_step("verify", tool.verify_command(spec), VERIFY_FAILED, "The check of the data set failed."))
+    verify = tool.verify_command(spec).rstrip()
+    parts.append(f"step verify\n(\n{verify}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n")
     if spec.vacuum:
         parts.append(_step("vacuum", psql(spec, "VACUUM ANALYZE"), PREPARATION_FAILED, "VACUUM failed."))
     if spec.checkpoint:

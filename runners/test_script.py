@@ -81,6 +81,15 @@ def test_a_data_set_that_is_not_the_one_asked_for_ends_the_run_with_97_and_the_r
     assert folder.steps() == ["verify"]
 
 
+def test_a_check_that_finds_fault_with_a_script_only_says_so(folder):
+    said = "Script 1, line 2: error: none"
+    done = folder.run(
+        command_script(folder.spec(), FakeTool(verify=f"echo '{said}' >&2; (exit 3)", measure="echo never"))
+    )
+    assert (done.returncode, done.stdout) == (97, "")
+    assert done.stderr == f"{said}\nThe check of the scripts failed.\n"
+
+
 @pytest.mark.parametrize("kind", ["vacuum", "checkpoint"])
 def test_failed_preparation_ends_the_run_with_96(folder, kind):
     (folder.path / f"fail_{kind}").touch()

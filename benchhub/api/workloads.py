@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django import forms
 from drf_spectacular.utils import extend_schema
@@ -41,7 +41,7 @@ def _of_all_kinds(name: str) -> forms.Field:
     if isinstance(field, forms.ChoiceField):
         field.choices = dict(one for its in of_kinds.values() for one in _choices(its)).items()
     field.help_text = _help(of_kinds) if name not in ("name", "remark") else ""
-    return field
+    return cast(forms.Field, field)
 
 
 def _help(of_kinds: Mapping[str, forms.Field]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from runners import tools
 from runners.contract import ConnectionPath, RunSpec
 from runners.tools.base import Tool
+from runners.tools.shell import CHECK_FAILED
 
 from . import plan
 from .models import Run
@@ -154,12 +155,12 @@ def _load(spec: RunSpec, tool: Tool) -> str:
 
 
 def _run(spec: RunSpec, tool: Tool) -> str:
-    steps = [("The check of the data set", tool.verify_command(spec))]
-    steps += [("VACUUM", f"{PSQL} 'VACUUM ANALYZE'")] if spec.vacuum else []
+    steps = [("VACUUM", f"{PSQL} 'VACUUM ANALYZE'")] if spec.vacuum else []
     steps += [("CHECKPOINT", f"{PSQL} CHECKPOINT")] if spec.checkpoint else []
     # A warm-up that the measured command begins with has no command of its own.
     steps += [("The warm-up", warmup)] if spec.warmup_s and (warmup := tool.warmup_command(spec)) else []
     parts = [HEAD.format(title="Prepares the server as the run did, and measures.", folder="run")]
+    parts.append(f"(\n{tool.verify_command(spec).rstrip()}\n) || {{ echo {CHECK_FAILED} >&2; exit 1; }}")
     parts += [_step(name, command) for name, command in steps]
     measure = tool.measure_command(spec).rstrip()
     parts.append(f"(\n{measure}\n) > out.log 2> err.log\ncode=$?\ncat err.log >&2\ncat out.log")

@@ -9,8 +9,8 @@ from .ingest import step_reason
     ("said", "reason"),
     [
         (
-            b'Script 2, line 3: error: syntax error at or near "SELEC"\nThe check of the data set failed.\n',
-            'The check of the data set failed: Script 2, line 3: error: syntax error at or near "SELEC".',
+            b'Script 2, line 3: error: syntax error at or near "SELEC"\nThe check of the scripts failed.\n',
+            'The check of the scripts failed: Script 2, line 3: error: syntax error at or near "SELEC".',
         ),
         (b"VACUUM failed.\n", "VACUUM failed."),
         (b"", "A step beside the load failed."),

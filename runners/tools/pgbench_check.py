@@ -7,82 +7,78 @@ needs may be made by the one before it.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 
 from runners.contract import RunSpec
 from runners.tools.pgbench_parameters import Parameters, version_of
+from runners.tools.pgbench_statements import VARIABLE, Variables, meta_commands, statements, unbalanced_line
 from runners.tools.shell import program
 
 DESCRIBES_SINCE = (11,)
-META_COMMAND = re.compile(r"[ \t\r\f\v]*\\(?:\\[ \t]*\r?\n|[^\n])*")
-CONDITION = re.compile(r"[ \t]*\\[ \t]*(if|elif|else|endif)\b", re.IGNORECASE)
-BLANK = re.compile(r"\s+|--[^\n]*|/\*.*?\*/", re.DOTALL)
-# What ends a statement, and what may hold a semicolon that does not.
-PIECE = re.compile(
-    r"(?P<blank>--[^\n]*|/\*.*?\*/)"
-    r"|(?P<end>;|\\(?:;|(?:gset|aset)\b[^\n]*))"
-    r"|(?P<text>[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|.)",
-    re.DOTALL,
-)
-VARIABLE = re.compile(r"(?<!:):([A-Za-z_][A-Za-z0-9_]*)")
+# psql names the line of its file at which a statement ends, the server (LINE) that of the error in the statement. The
+# table has a line for each statement, "end begin" (where it ends in psql's file and begins in the script), and one for
+# each variable that nothing sets, ": line name".
+LOCATED_AWK = r"""
+function tell() {
+    said = message
+    message = ""
+    if (index(said, "\":\"") && line in unset) said = "nothing sets the variable \"" unset[line] "\""
+    print "Script " script ", line " line ": error: " said
+    exit
+}
+BEGIN {
+    while ((getline < table) > 0)
+        if ($1 == ":") unset[$2] = $3
+        else begin[$1] = $2
+}
+message == "" && /^psql:[^:]*:[0-9]+: [^:]+:  42601: / {
+    split($0, part, ":")
+    line = begin[part[3]]
+    message = $0
+    sub(/^psql:[^:]*:[0-9]+: [^:]+:  42601: /, "", message)
+    next
+}
+message != "" && /^LINE [0-9]+: / { line += $2 - 1; tell() }
+message != "" && /^(psql|LOCATION):/ { tell() }
+END { if (message != "") tell() }
+"""
 
 
-def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, statement) of a script, lines counted from 1; commands of pgbench and comments are left out."""
-    at = 0
-    while at < len(text):
-        at_line_start = not text[:at].rpartition("\n")[2].strip()
-        if at_line_start and (meta := META_COMMAND.match(text, at)):
-            at = meta.end() + 1
-        elif blank := BLANK.match(text, at):
-            at = blank.end()
-        else:
-            end, statement = _statement(text, at)
-            yield text.count("\n", 0, at) + 1, statement
-            at = end
-
-
-def _statement(text: str, at: int) -> tuple[int, str]:
-    """(where the next one begins, this one on one line)"""
-    pieces: list[str] = []
-    for piece in PIECE.finditer(text, at):
-        if piece["end"]:
-            return piece.end(), _one_line(pieces)
-        pieces.append(" " if piece["blank"] else piece["text"])
-    return len(text), _one_line(pieces)
-
-
-def _one_line(pieces: list[str]) -> str:
-    return "".join(piece if len(piece) > 1 else piece.replace("\n", " ") for piece in pieces).strip()
-
-
-def described(text: str, query_mode: str, variables: Mapping[str, object]) -> str:
-    """The script as psql is to describe it: every statement begins on its own line of the script.
+def described(text: str, query_mode: str, variables: Variables, given: Mapping[str, object]) -> tuple[str, str]:
+    """The script as psql is to describe it, and the table from which LOCATED_AWK tells the lines.
 
     A statement with a backslash is left out: psql has commands that run programs on the driver, and what pgbench sends
     as text (a variable's value, a comment in a comment) might become one of them here.
     """
-    lines: list[str] = []
-    for line, statement in statements(text):
-        filled = _filled(statement, query_mode, variables)
+    parts: list[str] = []
+    table: list[str] = []
+    end = 0
+    for statement in statements(text):
+        filled = _filled(statement.text, query_mode, variables, given)
         if "\\" in filled:
             continue
-        lines += [""] * (line - 1 - len(lines))
-        if len(lines) >= line:
-            lines[-1] += f" \\\\ {filled} \\gdesc"
-        else:
-            lines.append(f"{filled} \\gdesc")
-    return "".join(f"{line}\n" for line in lines)
+        # Without the blanks psql would leave out lines that are empty.
+        parts.append(filled.replace("\n", " \n") + " \\gdesc\n")
+        end += parts[-1].count("\n")
+        table.append(f"{end} {statement.line}\n")
+    table += [f": {line} {name}\n" for line, name in variables.unset_in(statements(text))]
+    return "".join(parts), "".join(table)
 
 
-def _filled(statement: str, query_mode: str, variables: Mapping[str, object]) -> str:
-    """With a value for each variable: what is known of it, or NULL, which fits any type; prepared ones stay open."""
+def _filled(text: str, query_mode: str, variables: Variables, given: Mapping[str, object]) -> str:
+    """With a value for each variable: what is known of it, or NULL, which fits any type; prepared ones stay open.
+
+    One that nothing sets stays, as pgbench leaves it, but with a blank: psql has variables of its own.
+    """
     if query_mode == "simple":
-        return VARIABLE.sub(lambda found: str(variables.get(found[1], "NULL")), statement)
-    numbers = iter(range(1, statement.count(":") + 1))
-    return VARIABLE.sub(lambda _: f"${next(numbers)}", statement)
+        return VARIABLE.sub(lambda found: _value(found[1], variables, given), text)
+    numbers = iter(range(1, text.count(":") + 1))
+    return VARIABLE.sub(lambda _: f"${next(numbers)}", text)
+
+
+def _value(name: str, variables: Variables, given: Mapping[str, object]) -> str:
+    return str(given.get(name, "NULL")) if variables.may_be_set(name) else f": {name}"
 
 
 def check_command(spec: RunSpec, parameters: Parameters) -> str:
@@ -94,19 +90,38 @@ def check_command(spec: RunSpec, parameters: Parameters) -> str:
     files = " ".join(f"-f {name}" for name in names)
     # A folder that is not there: with the scripts in order, pgbench fails for want of a server.
     parsed = f'PGHOST="$(pwd)/nowhere" {program(spec, "pgbench")} -n -t 1 {files} 2>&1'
-    parts = [f"said=$({parsed} | {_sentence('script', r'', *_conditions(parameters))} | head -n 1)"]
+    parts = [f"said=$({parsed} | {_sentence(parameters)} | head -n 1)"]
+    variables = Variables((script.text for script in parameters.scripts), parameters.variables or {})
+    if unset := next(_unset(parameters, variables), None):
+        parts.append(f'[ -n "$said" ] || said={shlex.quote(unset)}')
     if version_of(spec.tool_version) >= DESCRIBES_SINCE:
-        parts += [_described_command(spec, parameters, number) for number in range(len(names))]
+        parts += [_described_command(spec, parameters, variables, number) for number in range(len(names))]
     return "\n".join([*parts, '[ -z "$said" ] || { printf "%s\\n" "$said" >&2; false; }', ""])
 
 
-def _described_command(spec: RunSpec, parameters: Parameters, number: int) -> str:
-    text = described(parameters.scripts[number].text, parameters.query_mode, parameters.variables or {})
+def _unset(parameters: Parameters, variables: Variables) -> Iterator[str]:
+    """A sentence for each variable that nothing sets where pgbench needs it.
+
+    In a simple query such a name is only left as it is, which the server may take; in the other modes it becomes NULL.
+    """
+    for number, script in enumerate(parameters.scripts, start=1):
+        found = [*variables.unset_in(meta_commands(script.text))]
+        found += variables.unset_in(statements(script.text)) if parameters.query_mode != "simple" else []
+        yield from (
+            f'Script {number}, line {line}: error: nothing sets the variable "{name}"' for line, name in sorted(found)
+        )
+
+
+def _described_command(spec: RunSpec, parameters: Parameters, variables: Variables, number: int) -> str:
+    script, given = parameters.scripts[number], parameters.variables or {}
+    text, table = described(script.text, parameters.query_mode, variables, given)
     run = f"{program(spec, 'psql')} -X -q -A -t -w -v VERBOSITY=verbose -f described_{number}.sql 2>&1 > /dev/null"
+    told = f"awk -v script={number + 1} -v table=lines_{number} {shlex.quote(LOCATED_AWK)}"
     return f"""\
 printf '%s' {shlex.quote(text)} > described_{number}.sql
-[ -n "$said" ] || said=$({run} | {_sentence("described", "ERROR:  42601: ")} | head -n 1)
-rm -f described_{number}.sql"""
+printf '%s' {shlex.quote(table)} > lines_{number}
+[ -n "$said" ] || said=$({run} | {told})
+rm -f described_{number}.sql lines_{number}"""
 
 
 def _conditions(parameters: Parameters) -> Iterator[str]:
@@ -118,25 +133,9 @@ def _conditions(parameters: Parameters) -> Iterator[str]:
         yield rf"s/{said}/Script {number}, {where}: error: \2/p"
 
 
-def unbalanced_line(text: str) -> int | None:
-    """The first line with an \\elif, \\else or \\endif that fits no \\if, or of the last \\if without its \\endif."""
-    open_ifs: list[tuple[int, bool]] = []  # line, and whether its \\else has been
-    for at, found in enumerate(map(CONDITION.match, text.split("\n")), start=1):
-        word = found[1].lower() if found else ""
-        if word == "if":
-            open_ifs.append((at, False))
-        elif word and (not open_ifs or (word != "endif" and open_ifs[-1][1])):
-            return at
-        elif word == "endif":
-            open_ifs.pop()
-        elif word == "else":
-            open_ifs[-1] = (open_ifs[-1][0], True)
-    return open_ifs[-1][0] if open_ifs else None
-
-
-def _sentence(file: str, kind: str, *more: str) -> str:
-    """sed that makes 'Script 2, line 7: ...' of a message about a line; script_0 is the first one."""
-    numbers = "".join(f"s/^Script {n},/Script {n + 1},/;" for n in reversed(range(10)))
-    found = rf"s/^.*{file}_\([0-9]*\)\.sql:\([0-9]*\): {kind}\(.*\)$/Script \1, line \2: error: \3/p"
-    expressions = " ".join(f"-e {shlex.quote(one)}" for one in (found, *more))
+def _sentence(parameters: Parameters) -> str:
+    """sed that makes 'Script 2, line 7: ...' of pgbench's message about a line; script_0 is the first one."""
+    numbers = "".join(f"s/^Script {n},/Script {n + 1},/;" for n in reversed(range(len(parameters.scripts))))
+    found = r"s/^.*script_\([0-9]*\)\.sql:\([0-9]*\): \(.*\)$/Script \1, line \2: error: \3/p"
+    expressions = " ".join(f"-e {shlex.quote(one)}" for one in (found, *_conditions(parameters)))
     return f"sed -n {expressions} | sed {shlex.quote(numbers)}"

@@ -21,10 +21,22 @@ from runners.tools.pgbench_parameters import (
     init_digest,
     version_of,
 )
-from runners.tools.shell import program, psql, verified
+from runners.tools.shell import SCRIPT_REFUSED, program, psql, verified
 
 KEPT_LOG_CAP_BYTES = 1024 * 1024
 INIT_MARK = "BenchHub init "
+# psql tells the line after the error; where the server knows of none, it tells something else or nothing.
+INIT_AWK = r"""
+message != "" {
+    where = /^LINE [0-9]+: / ? ", line " ($2 + 0) : ""
+    print "Init script" where ": error: " message
+    message = ""
+    if (where != "") next
+}
+/^ERROR:  / { message = substr($0, 9); next }
+{ print }
+END { if (message != "") print "Init script: error: " message }
+"""
 TABLES = ("pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history")
 # Before 9.6 the built-in scripts have a switch each, and the default has none.
 OLD_SWITCHES = {"select-only": ["-S"], "simple-update": ["-N"], "tpcb-like": []}
@@ -68,22 +80,27 @@ def load_command(spec: RunSpec) -> str:
             f"--partition-method={parameters.partition_method}",
         ]
     mark = f"COMMENT ON TABLE pgbench_branches IS '{INIT_MARK}{init_digest(parameters)}'"
-    inits = [psql(spec, statements) for statements in (parameters.init, mark)] if parameters.init else []
+    inits = [_init(spec, parameters.init), psql(spec, mark)] if parameters.init else []
     # One statement per psql: VACUUM runs in no transaction, and old psql keeps only the last of several -c.
     vacuums = [psql(spec, f"VACUUM ANALYZE {table}") for table in TABLES]
     return " &&\n".join([" ".join(words), *inits, *vacuums]) + "\n"
 
 
+def _init(spec: RunSpec, statements: str) -> str:
+    told = f"awk {shlex.quote(INIT_AWK)} init.err >&2"
+    return f"{{ {psql(spec, statements)} 2> init.err; rc=$?; {told}; rm -f init.err; (exit $rc); }}"
+
+
 def verify_command(spec: RunSpec) -> str:
     """Return the command that exits 0 if the data set is as asked for, 1 if not, 2 if nobody can tell.
 
-    Custom scripts are checked too: 1 as well where one cannot be read.
+    Custom scripts are checked too: 3 where one cannot be read.
     """
     parameters = check(spec)
     checked = f"""\
 if [ "$rc" -eq 0 ]; then
 {_write_scripts(parameters)}{{
-{check_command(spec, parameters)}}} || rc=1
+{check_command(spec, parameters)}}} || rc={SCRIPT_REFUSED}
 fi
 """
     return verified(spec, "pgbench", FOUND_QUERY, _expected(parameters), checked if parameters.scripts else "")

@@ -10,6 +10,11 @@ from runners.contract import RunSpec
 # What `verified` says where a load would help.
 OTHER_DATA_SET, NO_DATA_SET = "The data set is not the one asked for", "There is no {} data set"
 
+# A check's exit code where the data set is right, but a custom script cannot be read.
+SCRIPT_REFUSED = 3
+# A word of sh, for after a check that failed.
+CHECK_FAILED = f'"The check of the $([ $? -eq {SCRIPT_REFUSED} ] && echo scripts || echo data set) failed."'
+
 
 def tells_of_no_data_set(reason: str) -> bool:
     """Whether a reason is that of a check that found another data set, or none."""

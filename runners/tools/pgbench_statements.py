@@ -1,0 +1,116 @@
+"""Custom scripts of pgbench taken apart: statements, commands, and the variables that they set and use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+META_COMMAND = re.compile(r"[ \t\r\f\v]*\\(?:\\[ \t]*\r?\n|[^\n])*")
+CONDITION = re.compile(r"[ \t]*\\[ \t]*(if|elif|else|endif)\b", re.IGNORECASE)
+BLANK = re.compile(r"\s+|--[^\n]*|/\*.*?\*/", re.DOTALL)
+# pgbench takes the other comments for a statement, which does nothing.
+NO_COMMAND = re.compile(r"(?:\s|--[^\n]*)*")
+# What ends a statement, and what may hold a semicolon that does not.
+PIECE = re.compile(
+    r"(?P<blank>--[^\n]*|/\*.*?\*/)"
+    r"|(?P<end>;|\\(?:;|(?:gset|aset)\b[^\n]*))"
+    r"|(?P<text>[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|.)",
+    re.DOTALL,
+)
+VARIABLE = re.compile(r"(?<!:):([A-Za-z_][A-Za-z0-9_]*)")
+CONTINUED = re.compile(r"\\[ \t]*\r?\n")
+# By commands, and by the columns of a result, whose names begin with a prefix or with nothing more.
+SET = re.compile(r"\\[ \t\r\f\v]*set(?:random)?[ \t\r\f\v]+(\w+)", re.IGNORECASE)
+SET_FROM_RESULT = re.compile(r"\\(?:gset|aset)\b[ \t]*(\w*)")
+SET_BY_PGBENCH = ("scale", "client_id", "random_seed", "default_seed")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Its text begins on the line `line` of the script, counted from 1, and keeps the script's lines."""
+
+    line: int
+    text: str
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Those of a script; commands of pgbench and comments are left out."""
+    for at, end, is_meta in _parts(text):
+        if not is_meta:
+            yield Statement(_line(text, at), _without_comments(text, at, end))
+
+
+def meta_commands(text: str) -> Iterator[Statement]:
+    """The commands of pgbench that stand on lines of their own."""
+    for at, end, is_meta in _parts(text):
+        if is_meta:
+            yield Statement(_line(text, at), text[at:end])
+
+
+def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
+    """(where it begins, where the next one may begin, whether it is a command of pgbench)"""
+    at = 0
+    while at < len(text):
+        if blank := BLANK.match(text, at):
+            at = blank.end()
+            continue
+        is_meta = text[at] == "\\" and not text[:at].rpartition("\n")[2].strip()
+        found = META_COMMAND.match(text, at) if is_meta else None
+        end = found.end() if found else _end(text, at)
+        yield at, end, is_meta
+        at = end
+
+
+def _end(text: str, at: int) -> int:
+    return next((piece.end() for piece in PIECE.finditer(text, at) if piece["end"]), len(text))
+
+
+def _without_comments(text: str, at: int, end: int) -> str:
+    """A blank and the ends of lines stay of them; what ends a statement is no part of it."""
+    pieces = [piece for piece in PIECE.finditer(text, at, end) if not piece["end"]]
+    return "".join(" " + "\n" * piece[0].count("\n") if piece["blank"] else piece[0] for piece in pieces).strip()
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def has_commands(text: str) -> bool:
+    """Whether pgbench finds anything to do in it."""
+    return NO_COMMAND.fullmatch(text) is None
+
+
+def unbalanced_line(text: str) -> int | None:
+    """The first line with an \\elif, \\else or \\endif that fits no \\if, or of the last \\if without its \\endif."""
+    open_ifs: list[tuple[int, bool]] = []  # line, and whether its \\else has been
+    for at, found in enumerate(map(CONDITION.match, text.split("\n")), start=1):
+        word = found[1].lower() if found else ""
+        if word == "if":
+            open_ifs.append((at, False))
+        elif word and (not open_ifs or (word != "endif" and open_ifs[-1][1])):
+            return at
+        elif word == "endif":
+            open_ifs.pop()
+        elif word == "else":
+            open_ifs[-1] = (open_ifs[-1][0], True)
+    return open_ifs[-1][0] if open_ifs else None
+
+
+class Variables:
+    """What scripts that run together may set; which of them does it first, nobody can tell beforehand."""
+
+    def __init__(self, texts: Iterable[str], given: Mapping[str, object]) -> None:
+        whole = [CONTINUED.sub(" ", text) for text in texts]
+        self.names = {*SET_BY_PGBENCH, *given, *(found[1] for text in whole for found in SET.finditer(text))}
+        self.prefixes = tuple({found[1] for text in whole for found in SET_FROM_RESULT.finditer(text)})
+
+    def may_be_set(self, name: str) -> bool:
+        return name in self.names or name.startswith(self.prefixes)
+
+    def unset_in(self, parts: Iterable[Statement]) -> Iterator[tuple[int, str]]:
+        """(line, name) of the variables there that nothing sets."""
+        for part in parts:
+            for found in VARIABLE.finditer(part.text):
+                if not self.may_be_set(found[1]):
+                    yield part.line + part.text.count("\n", 0, found.start()), found[1]
