@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from .levels import spell
 SHORT_S = 30
 RESERVED_CONNECTIONS = 3
 CHECKPOINT_CYCLES = 2
+# A percentile needs 10 response times above it. Of a fast load 1,000 to 2,000 transactions a second are logged.
+NEEDED_FOR_P90, NEEDED_FOR_P99 = 100, 1_000
+LOGGED_PER_S = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,7 @@ class Planned:
 
     `threads` are those at each of the `levels`. `size`: of the data set, in the workload's own words. `branches`: rows
     that every transaction of a script contends for (the scale of pgbench's TPC-B), None where there is no such.
-    `writes`: whether transactions write.
+    `writes`: whether transactions write. `rarest_share`: of the rarest type that has response times of its own.
     """
 
     instance: str
@@ -43,6 +47,7 @@ class Planned:
     has_warmup_run: bool = False
     drops_caches: bool = False
     warmup_s: int = 0
+    rarest_share: float = 1.0
 
 
 def too_many_connections(of: Planned) -> str:
@@ -120,6 +125,19 @@ def short(of: Planned) -> str:
     return f"Runs shorter than {SHORT_S} s mostly show caches and checkpoints in passing, not a steady rate."
 
 
+def few_response_times(of: Planned) -> str:
+    """Of a level's repeats together, as their histograms are merged."""
+    logged = LOGGED_PER_S * of.rarest_share * of.duration_s * of.repeats
+    if logged >= NEEDED_FOR_P99:
+        return ""
+    which, needed = ("90th", NEEDED_FOR_P90) if logged < NEEDED_FOR_P90 else ("99th", NEEDED_FOR_P99)
+    enough_s = math.ceil(needed / (logged / of.duration_s))
+    return (
+        f"The rarest type of transaction, {100 * of.rarest_share:.2g}% of all, will have some {logged:,.0f} response "
+        f"times at a level: too few for a {which} percentile of its own. Runs of {enough_s:,} s would have enough."
+    )
+
+
 def without_spread(of: Planned) -> str:
     if of.repeats > 1:
         return ""
@@ -153,6 +171,7 @@ ODDITIES: tuple[Callable[[Planned], str], ...] = (
     beyond_disk,
     short_of_checkpoints,
     short,
+    few_response_times,
     without_spread,
     on_one_machine,
     warmed_for_nothing,
@@ -165,4 +184,4 @@ def oddities(of: Planned) -> Iterator[str]:
 
 
 def _gb(size_bytes: int) -> str:
-    return f"{size_bytes / 2**30:,.1f} GiB"
+    return f"{size_bytes / 2**30:,.1f} GiB" if size_bytes < 2**40 else f"{size_bytes / 2**40:,.1f} TiB"

@@ -32,10 +32,19 @@ def test_a_sound_plan_is_not_odd():
         (oddities.uneven_threads, {"threads": (1, 3, 96)}, "At 8, 97 clients the threads do not divide"),
         (oddities.beyond_memory, {"memory_bytes": 16 * GIB - 1}, "16.0 GiB, more than the 16.0 GiB of memory of big"),
         (oddities.beyond_disk, {"free_bytes": 15 * GIB}, "but only 15.0 GiB are free in /data of big"),
+        (oddities.beyond_disk, {"data_set_bytes": 3 * 2**40}, "takes about 3.0 TiB, but only 500.0 GiB are free"),
         # Two cycles of 5 minutes are 600 s.
         (oddities.short_of_checkpoints, {"duration_s": 599}, "shorter than two checkpoint cycles (600 s)"),
         (oddities.short_of_checkpoints, {"checkpoint_timeout_s": 1800}, "checkpoint cycles (3,600 s)"),
         (oddities.short, {"duration_s": 29}, "Runs shorter than 30 s"),
+        # 1,000 logged a second x 0.01 x 5 s x 3 repeats are 150 of 1,000; of 1 s 30 of 100.
+        (
+            oddities.few_response_times,
+            {"rarest_share": 0.01, "duration_s": 5},
+            "1% of all, will have some 150 response times at a level: too few for a 99th percentile of its own. "
+            "Runs of 34 s would have enough.",
+        ),
+        (oddities.few_response_times, {"rarest_share": 0.01, "duration_s": 1}, "90th percentile of its own. Runs of 4"),
         (oddities.without_spread, {"repeats": 1}, "A single run at each level shows no spread"),
         (oddities.on_one_machine, {"driver": "big"}, "share one machine (big)"),
         (oddities.warmed_for_nothing, {"has_warmup_run": True, "is_loaded_each_time": True}, "data set is loaded anew"),

@@ -114,6 +114,7 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         has_warmup_run=bool(part.warmup_run_s),
         drops_caches=part.drop_caches,
         warmup_s=part.warmup_s,
+        rarest_share=tool.rarest_share(parameters),
     )
 
 

@@ -71,6 +71,10 @@ class Pgbench:
     def tps_guess(self, parameters: Mapping[str, Any]) -> float:
         return TPS_GUESS.get(str(parameters.get("script")), TPS_GUESS["select-only"])
 
+    def rarest_share(self, parameters: Mapping[str, Any]) -> float:
+        weights = [script.get("weight", 1) for script in parameters.get("scripts", ())] or [1]
+        return float(min(weights) / sum(weights))
+
     def load_command(self, spec: RunSpec) -> str:
         return pgbench_command.load_command(spec)
 

@@ -119,6 +119,10 @@ class Sysbench:
     def tps_guess(self, parameters: Mapping[str, Any]) -> float:
         return TPS_GUESS[read(parameters).script]
 
+    def rarest_share(self, parameters: Mapping[str, Any]) -> float:
+        del parameters
+        return 1.0
+
     def load_command(self, spec: RunSpec) -> str:
         parameters = read(spec.parameters)
         vacuums = [psql(spec, f"VACUUM ANALYZE {table}") for table in _tables(parameters)]

@@ -119,6 +119,9 @@ class Tatp:
         del parameters
         return TPS_GUESS
 
+    def rarest_share(self, parameters: Mapping[str, Any]) -> float:
+        return tatp_expected.rarest_share(read(parameters))
+
     def load_command(self, spec: RunSpec) -> str:
         return tatp_command.load_command(spec)
 

@@ -105,6 +105,13 @@ def keys_of(parameters: Parameters) -> Keys:
     return keys(parameters.subscribers, parameters.or_mask if parameters.keys == NON_UNIFORM else 0)
 
 
+def rarest_share(parameters: Parameters) -> float:
+    """About how rare, of all transactions, those of the rarest type are whose response times count."""
+    nominal = {"UPDATE_SUBSCRIBER_DATA": HAS_TYPE, **dict.fromkeys(TRANSACTIONS[-2:], HAS_TYPE / 2)}
+    weights = zip(TRANSACTIONS, parameters.weighed, strict=True)
+    return min(weight * nominal.get(name, 1.0) for name, weight in weights if weight) / sum(parameters.weighed)
+
+
 def destination_share(survival: Floats, longest: int) -> Floats:
     """Share of GET_NEW_DESTINATION that finds something, by the probability e^-x that nothing was deleted or put.
 

@@ -25,6 +25,11 @@ def test_a_fresh_population_gives_a_new_destination_in_14_8_percent() -> None:
     assert by_hand == pytest.approx(0.148, abs=0.0005)
 
 
+def test_the_rarest_type_is_an_insert_or_delete_that_succeeds_or_whatever_a_mix_has_least_of() -> None:
+    assert tatp_expected.rarest_share(read({"subscribers": 1_000, "mix": "80/20"})) == pytest.approx(0.02 * 0.3125)
+    assert tatp_expected.rarest_share(read({"subscribers": 1_000, "mix": "R100"})) == pytest.approx(0.12)
+
+
 def test_a_population_that_was_replaced_gives_20_4_percent_whatever_its_rule() -> None:
     """Each place is taken with 1/2 and covers (24 - end) / 24 of the ends: with m places 1 - (1 - x)^m, x = j / 48."""
     covered = [sum(1 - (1 - j / 48) ** m for j in range(24)) / 24 for m in (1, 2, 3)]

@@ -25,6 +25,12 @@ def test_only_pgbench_takes_a_rate() -> None:
     assert [name for name, tool in tools.TOOLS.items() if tool.takes_rate] == ["pgbench"]
 
 
+def test_the_rarest_of_several_scripts_has_the_least_weight() -> None:
+    scripts = [{"text": "SELECT 1;", "weight": 9}, {"text": "SELECT 2;"}]
+    assert tools.get("pgbench").rarest_share({"script": "custom", "scripts": scripts}) == 0.1
+    assert tools.get("pgbench").rarest_share({"script": "tpcb-like"}) == 1
+
+
 def test_an_unknown_tool_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(ValueError, match="no load generator named 'sysbnch'; choose one of: pgbench, sysbench, tatp"):
         tools.get("sysbnch")
