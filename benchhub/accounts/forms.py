@@ -99,11 +99,17 @@ class UserForm(CatalogForm):
         if is_given and cleaned.get("role") not in (None, Role.ADMINISTRATOR):
             self.add_error("may_write_scripts", ONLY_WITH_THE_ROLE)
         if self.instance.pk == self.editor.pk:
-            if cleaned.get("role") not in (None, Role.ADMINISTRATOR):
-                self.add_error("role", "You cannot take this role from yourself: let another administrator do it.")
-            if cleaned.get("is_active") is False:
-                self.add_error("is_active", "You cannot lock yourself out: let another administrator do it.")
+            self._refuse_to_oneself(cleaned, is_given=bool(is_given))
         return cleaned
+
+    def _refuse_to_oneself(self, cleaned: dict[str, Any], *, is_given: bool) -> None:
+        if cleaned.get("role") not in (None, Role.ADMINISTRATOR):
+            self.add_error("role", "You cannot take this role from yourself: let another administrator do it.")
+        if cleaned.get("is_active") is False:
+            self.add_error("is_active", "You cannot lock yourself out: let another administrator do it.")
+        if is_given and not self.initial["may_write_scripts"]:
+            why = "You cannot give yourself this right: let another administrator do it."
+            self.add_error("may_write_scripts", why)
 
     def save(self, commit: bool = True) -> Any:  # noqa: ARG002  # a ModelForm's signature
         user, values = self.instance, self.cleaned_data

@@ -120,6 +120,17 @@ def test_the_right_to_write_scripts_survives_a_lock_and_is_refused_to_who_edits_
     assert rights.role(get_user_model().objects.get(pk=rosa.pk)) == Role.ADMINISTRATOR
 
 
+def test_nobody_gives_themselves_the_right_to_write_scripts_but_who_has_it_keeps_it(admin):
+    ada = get_user_model().objects.get(username="ada")
+    address, form = reverse("user-edit", args=[ada.pk]), {"username": "ada", "role": "3", "is_active": "on"}
+    answer = admin.post(address, {**form, "may_write_scripts": "on"})
+    assert "You cannot give yourself this right: let another administrator do it." in said(answer)
+    assert not get_user_model().objects.get(pk=ada.pk).has_perm("catalog.write_scripts")
+    rights.let_write_scripts(ada, True)
+    assert admin.post(address, {**form, "may_write_scripts": "on"}).status_code == 302
+    assert get_user_model().objects.get(pk=ada.pk).has_perm("catalog.write_scripts")
+
+
 def test_a_superuser_has_every_right_and_loses_them_with_the_role(admin):
     root = get_user_model().objects.create_superuser("root")
     address = reverse("user-edit", args=[root.pk])
