@@ -99,6 +99,25 @@ def test_custom_scripts_take_a_right_of_their_own_and_come_as_a_list(admin):
     assert [one["text"] for one in fewer.json()["parameters"]["scripts"]] == ["SELECT 1;"]
 
 
+def test_a_fault_of_a_script_is_told_at_its_place_in_the_list(admin):
+    call_command("write_scripts", "ada")
+    sent = {"kind": "scripts", "name": "mine"}
+
+    def faults(*texts):
+        scripts = {"scripts": [{"text": text} for text in texts]} if texts else {}
+        answer = admin.send("post", "workloads/", {**sent, **scripts})
+        assert answer.status_code == 422, answer.content
+        return [(one["pointer"], one["detail"]) for one in answer.json()["errors"]]
+
+    [(at, sentence)] = faults("SELECT 1;", "-- nothing")
+    assert at == "/scripts/1/text" and sentence.startswith("Script 2 has comments only")
+    assert faults("SELECT 1;", "-" * 100_001) == [
+        ("/scripts/1/text", "A script has 100,000 characters at most: shorten it."),
+    ]  # fmt: skip
+    assert [at for at, _ in faults()] == ["/scripts"]
+    assert not Workload.objects.exists()
+
+
 def test_a_workload_of_another_load_generator_has_fields_of_its_own(admin):
     answer = admin.send("post", "workloads/", {"kind": "tatp", "name": "phones", "subscribers": 1000})
     assert (answer.status_code, answer.json()["tool"]) == (201, "tatp"), answer.content

@@ -14,17 +14,19 @@ from rest_framework.response import Response
 
 from benchhub.catalog import forms_workloads, models
 from benchhub.catalog.forms_workloads import FORMS, ScriptsForm
+from runners.tools.pgbench_parameters import LONGEST_SCRIPT
 
 from . import json_forms, problems, serializers
 from .catalogue import BY_REVISION, Revised
 from .json_forms import Strict
 
 MOST_SCRIPTS = 30
+TOO_LONG = f"A script has {LONGEST_SCRIPT:,} characters at most: shorten it."
 Values = dict[str, Any]
 
 
 class Script(Strict):
-    text = drf.CharField(max_length=100_000, trim_whitespace=False)
+    text = drf.CharField(max_length=LONGEST_SCRIPT, trim_whitespace=False, error_messages={"max_length": TOO_LONG})
     weight = drf.IntegerField(min_value=1, max_value=1_000_000, required=False)
 
 
@@ -108,11 +110,23 @@ class Workloads(Revised):
         if wrong := sorted(set(sent) - allowed) + (["scripts"] if scripts and form is not ScriptsForm else []):
             detail = f"{form.title} has no such field: leave it out."
             raise problems.invalid({"pointer": f"/{name}", "detail": detail} for name in wrong)
-        return json_forms.saved(form({**shown, **json_forms.texts(sent)}, instance=row))
+        try:
+            return json_forms.saved(form({**shown, **json_forms.texts(sent)}, instance=row))
+        except problems.Problem as problem:
+            raise problems.invalid(_as_sent(one, scripts) for one in problem.errors) from problem
 
 
 def _is_slot(name: str) -> bool:
     return name.startswith(("script_", "weight_"))
+
+
+def _as_sent(error: Mapping[str, Any], scripts: list[Values] | None) -> Mapping[str, Any]:
+    """At its place in the list of scripts, instead of the slot of the form."""
+    name, _, number = str(error["pointer"]).lstrip("/").partition("_")
+    if not _is_slot(f"{name}_") or not number.isdecimal():
+        return error
+    place = f"/{int(number) - 1}/{'text' if name == 'script' else name}" if scripts else ""
+    return {**error, "pointer": f"/scripts{place}"}
 
 
 def _without_scripts(values: Values) -> Values:

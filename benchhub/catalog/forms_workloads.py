@@ -18,7 +18,8 @@ from runners.tools.pgbench_parameters import (
     HIGHEST_SCALE,
     QUERY_MODES,
     check_init,
-    check_text,
+    check_length,
+    check_new_text,
     check_variables,
 )
 from runners.tools.tatp_parameters import CUSTOM_MIX, TRANSACTIONS
@@ -141,6 +142,7 @@ class ScriptsForm(WorkloadForm):
     def clean_init(self) -> str:
         init: str = self.cleaned_data["init"]
         _accept(check_init, init)
+        _accept(partial(check_length, "The init script"), init)
         return init
 
     def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,14 +162,15 @@ class ScriptsForm(WorkloadForm):
 def _script_field(number: int) -> forms.CharField:
     widget = forms.Textarea(attrs={"rows": 6 if number == 1 else 2, "spellcheck": "false"})
     help_text = r"As pgbench reads it: \set, \if and SQL. \shell and \setshell are refused." if number == 1 else ""
-    return forms.CharField(
+    field = forms.CharField(
         required=number == 1,
         strip=False,
         widget=widget,
         label=f"Script {number}" if number == 1 else f"Script {number} (optional)",
         help_text=help_text,
-        validators=[partial(_accept, partial(check_text, number))],
     )
+    field.validators = [partial(_accept, partial(check_new_text, number))]  # Django's own would repeat what it says
+    return field
 
 
 def _accept(check: Callable[[Any], None], value: Any) -> None:

@@ -137,6 +137,30 @@ def test_a_script_that_runs_commands_on_the_driver_is_refused_and_kept_in_the_fo
     assert not Workload.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("-- nothing yet\r\n", "Script 2 has comments only, which pgbench refuses: write a statement, or nothing."),
+        ("SELECT 1;\0", "A custom script must be text, not empty and without NUL characters."),
+        ("SELECT 1;\r\n" * 10_001, "Script 2 has 100,010 characters: 100,000 at most, so shorten it."),
+    ],
+)
+def test_a_script_that_cannot_be_run_is_refused_with_one_sentence(author, text, sentence):
+    answer = author.post(add("scripts"), {**SCRIPTS, "script_2": text})
+    assert answer.context["form"].errors == {"script_2": [sentence]}
+    assert not Workload.objects.exists()
+    assertRedirects(
+        author.post(add("scripts"), {**SCRIPTS, "script_2": "SELECT 1;\r\n" * 10_000}), reverse("workloads")
+    )
+
+
+def test_an_init_script_has_the_limit_of_the_other_scripts(author):
+    answer = author.post(add("scripts"), {**SCRIPTS, "init": "-" * 100_001})
+    assert answer.context["form"].errors == {
+        "init": ["The init script has 100,001 characters: 100,000 at most, so shorten it."]
+    }
+
+
 def test_an_init_script_that_is_for_psql_is_refused(author):
     answer = author.post(add("scripts"), {**SCRIPTS, "init": "SELECT 1;\n\\! date"})
     [(field, [error])] = answer.context["form"].errors.items()

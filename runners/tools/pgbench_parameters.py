@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from runners.contract import RunSpec
+from runners.tools.pgbench_statements import CONTINUED, has_commands
 
 Version = tuple[int, ...]
 
@@ -21,11 +22,11 @@ PARTITION_METHODS = ("range", "hash")
 ACCOUNTS_PER_SCALE = 100_000
 # What -F and -s can carry in every version, and more than any published data set has.
 HIGHEST_SCALE = 2_000_000
+LONGEST_SCRIPT = 100_000
 
 # pgbench runs these on the driver's shell. It allows blanks and continued lines between backslash and name. What only
 # begins like them is refused as well: no version has another command of that beginning, and one might abbreviate.
 SHELL_COMMAND = re.compile(r"\\[ \t\r\f\v]*(?:set)?sh", re.IGNORECASE)
-CONTINUED = re.compile(r"\\[ \t]*\r?\n")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -171,6 +172,20 @@ def check_text(number: int, text: Any) -> None:
     if found := SHELL_COMMAND.search(CONTINUED.sub("", text)):
         where = f"Script {number}, line {_line_without_continuations(text, found.start())}"
         raise ValueError(f"{where}: \\shell and \\setshell run commands on the driver; take them out.")
+
+
+def check_new_text(number: int, text: str) -> None:
+    """Raise ValueError, with one sentence, for what nobody may write any more; what is there already stays readable."""
+    check_text(number, text)
+    if not has_commands(text):
+        raise ValueError(f"Script {number} has comments only, which pgbench refuses: write a statement, or nothing.")
+    check_length(f"Script {number}", text)
+
+
+def check_length(what: str, text: str) -> None:
+    """Raise ValueError, with one sentence, for a script that is too long. An end of a line is one character."""
+    if (length := len(text.replace("\r\n", "\n"))) > LONGEST_SCRIPT:
+        raise ValueError(f"{what} has {length:,} characters: {LONGEST_SCRIPT:,} at most, so shorten it.")
 
 
 def _line_without_continuations(text: str, at: int) -> int:
