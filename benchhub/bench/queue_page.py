@@ -68,7 +68,9 @@ def context(page: str | None) -> dict[str, Any]:
 
 def whole(now: datetime) -> dict[str, Any]:
     """All hosts at once, in `lanes`."""
-    active = list(_with_hosts(Run.objects.active()).select_related("watch").order_by("started_at", "pk"))
+    active = list(
+        _with_hosts(Run.objects.active()).select_related("experiment__workload", "watch").order_by("started_at", "pk")
+    )
     queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
     found = forecast(queued, _free_at(active, now), times(queued, now), now)
     return {

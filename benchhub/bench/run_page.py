@@ -64,8 +64,8 @@ class Percentiles:
 
 def run(pk: int) -> QuerySet[Run]:
     return Run.objects.filter(pk=pk).select_related(
-        "experiment", "delivery__by", "system__hardware", "system__build", "system__configuration", "system__driver",
-        "system__instance__host", "result__attempt", "found", "watch", "set_aside_by",
+        "experiment__workload", "delivery__by", "system__hardware", "system__build", "system__configuration",
+        "system__driver", "system__instance__host", "result__attempt", "found", "watch", "set_aside_by",
     )  # fmt: skip
 
 

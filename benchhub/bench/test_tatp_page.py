@@ -2,12 +2,13 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
-from benchhub.catalog.models import Hardware
+from benchhub.catalog.models import Hardware, Workload
 
 from . import testdata
-from .models import Result
+from .models import Result, Run, Watch
 from .mqth_steps import steps
 from .types_page import types
 
@@ -38,7 +39,8 @@ def run():
     hardware = Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10)
     system = testdata.make_system("18", testdata.make_host(), hardware)
     spec = {"tool": "tatp", "parameters": {"subscribers": 100_000}, "duration_s": 10, "log_sampling_rate": 1 / 60}
-    return testdata.make_run(testdata.make_experiment([system]), system, 4, 1, spec=spec)
+    workload = Workload.objects.create(name="tatp", tool="tatp", parameters=spec["parameters"])
+    return testdata.make_run(testdata.make_experiment([system], workload=workload), system, 4, 1, spec=spec)
 
 
 def shown(planner, run, **values):
@@ -94,3 +96,24 @@ def test_the_table_says_which_executions_are_estimates_and_how_its_bands_are_mad
     assertContains(page, "Executions with a ~ are estimates")
     assertContains(page, '<td data-label="Executions" class="n"><data value="968.0"', count=1)
     assertContains(page, "four standard deviations of chance")
+
+
+def under_way(run):
+    for state in ("reserved", "starting", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state, started_at=timezone.now())
+    Watch.objects.create(run=run, step="measuring", live_tps=6447.0)
+
+
+def test_while_it_runs_every_page_says_that_its_rate_counts_refused_writes(planner, run):
+    """Neither TPS nor MQTh: what is refused is known when the run has ended."""
+    under_way(run)
+    for page in ("/", "/queue/", f"/experiments/{run.experiment_id}/", f"/runs/{run.pk}/"):
+        response = planner.get(page)
+        assertContains(response, "6,447</data> transactions/s, refused writes included", count=1)
+        assertNotContains(response, "TPS")
+
+
+def test_the_rate_of_a_run_of_pgbench_is_one_of_tps(planner, run):
+    run = testdata.make_run(testdata.make_experiment([run.system]), run.system, 4, 1)
+    under_way(run)
+    assertContains(planner.get(f"/runs/{run.pk}/"), "6,447</data> TPS", count=1)

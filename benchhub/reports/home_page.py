@@ -57,7 +57,11 @@ def context() -> dict[str, Any]:
 
 
 def _active() -> QuerySet[Run]:
-    return Run.objects.active().select_related("experiment", "system__driver", "watch").order_by("started_at", "pk")
+    return (
+        Run.objects.active()
+        .select_related("experiment__workload", "system__driver", "watch")
+        .order_by("started_at", "pk")
+    )
 
 
 def _queued() -> QuerySet[Run]:

@@ -12,9 +12,12 @@ from django.utils.safestring import SafeString
 
 from benchhub.analysis.levels import spell
 from benchhub.analysis.spread import round_significant
+from benchhub.bench.models import Run
+from runners import tools
 
 register = template.Library()
 MISSING = format_html('<span class="missing" title="not known">{}</span>', "–")
+LIVE_UNITS = {"MQTh": "transactions/s, refused writes included"}
 SPELLED_OUT = 12
 SMALLEST_P = 0.0001
 BYTE_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -26,6 +29,13 @@ def figure(value: float | None, digits: int = 3) -> SafeString:
     if value is None:
         return MISSING
     return format_html('<data value="{}" title="{}">{}</data>', value, _exact(value), significant(value, digits))
+
+
+@register.filter
+def live_rate(run: Run) -> SafeString:
+    """The throughput of a run under way. A tool with a unit of its own counts by it only when the run has ended."""
+    unit = tools.get(run.experiment.workload.tool).unit
+    return format_html("{} {}", figure(run.watch.live_tps), LIVE_UNITS.get(unit, unit))
 
 
 @register.filter
