@@ -11,6 +11,7 @@ from .models import LatencyHistogram, Series
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 BUCKETS_PER_DOUBLING = 4
 FEW_VALUES = 60
+FEWEST_DRAWN = 30  # logged transactions of a histogram that stands beside others
 TIMES = ("ms", "us", "s")
 TICKS_MS = [step * 10**power for power in range(-3, 6) for step in (1, 2, 5)]
 
@@ -71,8 +72,9 @@ def _seconds(one: Series) -> list[float]:
 
 def latency_figure(histograms: Sequence[LatencyHistogram]) -> Figure:
     """Share of transactions by latency, in four buckets of equal ratio per doubling."""
+    undrawn = {histogram.name for histogram in too_few(histograms)}
     return {
-        "data": [_shares(i, histogram) for i, histogram in enumerate(histograms)],
+        "data": [_shares(i, one) for i, one in enumerate(histograms) if one.name not in undrawn],
         "layout": {
             "xaxis": {"title": {"text": "latency (ms)"}, "type": "log", "tickvals": TICKS_MS, "ticktext": TICK_TEXTS},
             "yaxis": {"title": {"text": "share of transactions (%)"}, "rangemode": "tozero"},
@@ -80,14 +82,20 @@ def latency_figure(histograms: Sequence[LatencyHistogram]) -> Figure:
     }
 
 
+def too_few(histograms: Sequence[LatencyHistogram]) -> list[LatencyHistogram]:
+    """Those that are not drawn beside others: of five transactions each would be a bar of 20%."""
+    return [one for one in histograms[1:] if sum(one.counts) < FEWEST_DRAWN]
+
+
 def _shares(number: int, histogram: LatencyHistogram) -> dict[str, Any]:
+    """The first is an area; several of these over each other could not be told apart."""
     buckets = buckets_of(histogram.lower_us, histogram.upper_us, histogram.counts)
     total = sum(buckets.values())
     first, last = min(buckets), max(buckets)
     return {
         "type": "scatter",
         "mode": "lines",
-        "fill": "tozeroy",
+        **({} if number else {"fill": "tozeroy"}),
         "name": script_title(histogram.name),
         "x": [_edge_us(bucket) / 1000 for bucket in range(first, last + 2)],
         "y": [round(100 * buckets.get(bucket, 0) / total, 4) for bucket in range(first, last + 2)],

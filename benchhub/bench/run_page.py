@@ -104,6 +104,8 @@ def context(of: Run) -> dict[str, Any]:
         "series": series_groups(series),
         "latency_figure": figures.latency_figure(histograms) if histograms else None,
         "percentiles": [percentiles(histogram) for histogram in histograms],
+        "undrawn": [(figures.script_title(one.name), sum(one.counts)) for one in figures.too_few(histograms)],
+        "fewest_drawn": figures.FEWEST_DRAWN,
         "differences": differences(found.differences) if found else [],
         "settings": setting_rows(found.settings) if found else [],
         "asked_settings": asked_settings(of, found.settings) if found else [],

@@ -1,6 +1,6 @@
 import pytest
 
-from .figures import buckets_of, latency_figure, series_figure, with_warmup
+from .figures import buckets_of, latency_figure, series_figure, too_few, with_warmup
 from .models import LatencyHistogram, Series
 
 
@@ -48,3 +48,18 @@ def test_a_warm_up_ends_where_the_measured_part_begins_and_is_called_so():
     assert (before["x"], before["y"]) == ([-1.0, -0.5, 0.0], [1.0, 2.0, 3.0])
     assert (before["name"], before["line"]["dash"]) == ("warm-up, not measured", "dot")
     assert after == measured["data"][0]
+
+
+def test_types_of_few_logged_transactions_are_not_drawn_beside_others():
+    found = [
+        LatencyHistogram(name=name, lower_us=[100], upper_us=[101], counts=[logged])
+        for name, logged in (("latency", 780), ("GET_ACCESS_DATA", 30), ("INSERT_CALL_FORWARDING", 5))
+    ]
+    drawn = latency_figure(found)["data"]
+    assert [trace["name"] for trace in drawn] == ["all", "GET_ACCESS_DATA"]
+    assert [trace.get("fill") for trace in drawn] == ["tozeroy", None]
+    assert [one.name for one in too_few(found)] == ["INSERT_CALL_FORWARDING"]
+
+
+def test_one_histogram_alone_is_drawn_however_few_it_has():
+    assert latency_figure([histogram([100], [101], [2])])["data"]

@@ -117,3 +117,11 @@ def test_the_rate_of_a_run_of_pgbench_is_one_of_tps(planner, run):
     run = testdata.make_run(testdata.make_experiment([run.system]), run.system, 4, 1)
     under_way(run)
     assertContains(planner.get(f"/runs/{run.pk}/"), "6,447</data> TPS", count=1)
+
+
+def test_types_with_too_few_logged_to_draw_are_named_beside_the_figure_with_their_number(planner, run):
+    for name, logged in (("latency", 780), ("GET_ACCESS_DATA", 271), ("INSERT_CALL_FORWARDING", 5)):
+        histogram(run, name, logged)
+    page = shown(planner, run, **RATES)
+    assertContains(page, "Not drawn, as fewer than 30 were logged: INSERT_CALL_FORWARDING (5). The table has them.")
+    assertContains(page, '<td class="line">INSERT_CALL_FORWARDING</td>', count=1)

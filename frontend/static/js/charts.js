@@ -5,6 +5,8 @@
   const SERIES_COLOURS = 7;
   const LABEL_PX = 30;
   const MARGINS_PX = 90;
+  const PHONE_PX = 450;
+  const FEW_NAMES = 4;
   const drawn = new Map();
   const asked = new URLSearchParams(location.search);
   const chosen = {};
@@ -86,14 +88,21 @@
     return Math.max(...traces.flatMap((trace) => trace.y || []).map((name) => String(name).split("<br>").length));
   }
 
+  // Bars that lie are as many as there are choices, each with a name of some lines: the figure grows with them. So it
+  // does on a phone with its legend, which has a line for each name there; others are as high as the style says.
+  function heightOf(figure, width) {
+    const bars = figure.layout.meta?.bars;
+    if (bars) return 7 + Math.max(3.7, 1.1 * mostLines(figure.data)) * bars + "rem";
+    const names = figure.data.filter((trace) => trace.showlegend !== false).length;
+    return width < PHONE_PX && names > FEW_NAMES ? 17 + 1.25 * names + "rem" : "";
+  }
+
   async function draw(chart, text) {
     const figure = JSON.parse(text);
     drawn.set(chart, text);
     chart.hidden = figure.data.length === 0;
     if (chart.hidden) return;
-    // Bars that lie are as many as there are choices, each with a name of some lines: the figure grows with them.
-    const bars = figure.layout.meta?.bars;
-    if (bars) chart.style.height = 7 + Math.max(3.7, 1.1 * mostLines(figure.data)) * bars + "rem";
+    chart.style.height = heightOf(figure, chart.clientWidth);
     const colour = theme();
     const traces = figure.data.map((trace) => coloured(trace, colour));
     // Nothing leaves for another host: plotly's own button would upload the chart.
