@@ -243,22 +243,23 @@ class Draft:
 
     @property
     def has_matrix(self) -> bool:
-        return self._has("more_workloads", "scales", "rates")
+        return self._has("more_workloads", "scales", "rates", "latency_limit_ms")
 
     @property
     def has_preparation(self) -> bool:
-        return self._has("loading", "settle_s", "warmup_run_s", "restart", "drop_caches", "canary")
+        is_wrong = bool(self.plan["warmup_run_clients"].errors)  # its default of 1 is like what people type
+        return is_wrong or self._has("loading", "settle_s", "warmup_run_s", "restart", "drop_caches", "canary")
 
     @property
     def has_order(self) -> bool:
-        return self._has("order", "kept_only", "left_out")
+        return self._has("order", "order_seed", "kept_only", "left_out")
 
     @property
     def has_growth(self) -> bool:
         return self._has("grows", "most_runs", "precision_percent", "ceiling_ms")
 
     def _has(self, *names: str) -> bool:
-        """Whether any of these fields holds more than its default: then it is not folded away."""
+        """Whether any of these fields holds more than its default, or is wrong: then it is not folded away."""
         usual = {None, "", "0", "False", "[]", *map(str, forms_design.DEFAULTS.values())} - {"1"}
         return any(str(self.plan[name].value() or "") not in usual or self.plan[name].errors for name in names)
 
