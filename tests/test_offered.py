@@ -11,7 +11,9 @@ from benchhub.accounts import policy
 from benchhub.accounts.host_rights import Hosts
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testdata import make_user
-from benchhub.bench import testdata
+from benchhub.bench import presets, testdata
+from runners.tools import pgbench_presets
+from runners.tools.pgbench_parameters import scripts_digest
 from tests.test_pages_axe import PAGES
 
 pytestmark = pytest.mark.django_db
@@ -100,6 +102,11 @@ def test_only_runners_start_from_a_published_method(client):
     assert client.post(reverse("presets"), {"preset": "report-b"}).status_code == 403
     client.force_login(make_user("rosa", Role.RUNNER))
     assert client.post(reverse("presets"), {"preset": "report-b"}).status_code == 302
+
+
+def test_the_workload_of_report_b_is_the_same_whichever_way_it_is_started_from():
+    [planned] = [one for _, one in presets.REPORT_B.workloads if one["script"] == "custom"]
+    assert scripts_digest(planned) == scripts_digest(pgbench_presets.PRESETS["report-b"]["parameters"])
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,14 @@ class Configuration(Shown):
 
 
 class Workload(Shown):
+    scripts_digest = serializers.CharField(
+        read_only=True,
+        help_text="SHA-256 of the custom scripts with their weights, variables and init script; empty without scripts.",
+    )
+
     class Meta:
         model = models.Workload
-        fields = (*REVISED, "tool", "parameters", "remark")
+        fields = (*REVISED, "tool", "parameters", "scripts_digest", "remark")
 
 
 class LicenceModel(Shown):

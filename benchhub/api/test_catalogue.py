@@ -95,6 +95,9 @@ def test_custom_scripts_take_a_right_of_their_own_and_come_as_a_list(admin):
     stored = Workload.objects.get().parameters["scripts"]
     assert [(one["text"], one["weight"]) for one in stored[:2]] == [("SELECT 1;", 3), ("SELECT 2;", 1)]
     assert len(stored) == 7
+    assert answer.json()["scripts_digest"] == Workload.objects.get().scripts_digest
+    same = admin.send("post", f"workloads/{answer.json()['id']}/revise/", {"scripts": scripts})
+    assert (same.status_code, same.json(), Workload.objects.count()) == (200, answer.json(), 1)
     fewer = admin.send("post", f"workloads/{answer.json()['id']}/revise/", {"scripts": scripts[:1]})
     assert [one["text"] for one in fewer.json()["parameters"]["scripts"]] == ["SELECT 1;"]
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 from django import forms
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as drf
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -85,6 +86,15 @@ class Workloads(Revised):
         sent = json_forms.checked(self.takes, request.data)
         form = FORMS[sent.pop("kind", "pgbench")]
         return self.added(self._saved(form, None, sent))
+
+    @extend_schema(
+        request=WorkloadRequest(partial=True), responses={201: serializers.Workload, 200: serializers.Workload}
+    )
+    @action(detail=True, methods=["post"])
+    def revise(self, request: Request, pk: str) -> Response:
+        """Where nothing is changed there is no new revision: then the answer is 200 with the row as it is."""
+        answer = super().revise(request, pk)
+        return Response(answer.data) if str(answer.data["id"]) == pk else answer
 
     def changed_values(self, row: models.Workload, request: Request) -> Values:
         return json_forms.checked(self.takes, request.data, partial=True)

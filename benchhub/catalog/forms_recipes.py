@@ -15,13 +15,14 @@ OS_EXAMPLE = "vm.swappiness = 1"
 class SettingsField(forms.CharField):
     """Lines `name = value`, kept as a mapping."""
 
-    def __init__(self, example: str, **kwargs: Any) -> None:
+    def __init__(self, example: str, *, keep_case: bool = False, **kwargs: Any) -> None:
+        self.keep_case = keep_case
         widget = forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "placeholder": example})
         super().__init__(required=False, widget=widget, **kwargs)
 
     def clean(self, value: Any) -> dict[str, str]:
         try:
-            return read_settings(super().clean(value))
+            return read_settings(super().clean(value), keep_case=self.keep_case)
         except ValueError as error:
             raise forms.ValidationError(str(error)) from error
 

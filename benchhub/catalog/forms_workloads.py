@@ -80,6 +80,12 @@ class WorkloadForm(RevisedForm):
                 self.add_error(self.refused_at, str(error))
         return cleaned
 
+    def save(self, commit: bool = True) -> Any:
+        """A revision in which nothing differs is none: the row stays as it is."""
+        asked = self.changes()
+        same = Workload.objects.filter(pk=self.instance.pk, **asked).first() if self.instance.pk else None
+        return same or super().save(commit)
+
     @property
     def together(self) -> set[str]:
         """The fields without which nothing can be said of the parameters as a whole."""
@@ -106,7 +112,10 @@ class ScriptsForm(WorkloadForm):
     query_mode = forms.ChoiceField(choices=[(name, name) for name in QUERY_MODES], help_text=MODE_HELP)
     scale = forms.IntegerField(min_value=1, max_value=HIGHEST_SCALE, initial=10, help_text=SCALE_HELP)
     variables = SettingsField(
-        "cutoff = 10000", label="Variables", help_text="A line each, name = value: pgbench's option -D."
+        "cutoff = 10000",
+        keep_case=True,
+        label="Variables",
+        help_text="A line each, name = value: pgbench's option -D.",
     )
     init = forms.CharField(
         required=False,

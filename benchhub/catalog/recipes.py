@@ -118,8 +118,16 @@ def _require_right_to_write(request: HttpRequest, form_class: type[WorkloadForm]
 def _form(
     request: HttpRequest, form: ConfigurationForm | WorkloadForm, back: str, back_title: str, **shown: Any
 ) -> HttpResponse:
+    before = form.instance.pk
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        messages.success(request, f"{saved} is saved.")
+        _say_saved(request, saved, is_as_before=saved.pk == before)
         return redirect(back)
     crumb = {"address": reverse(back), "title": back_title}
     return render(request, "catalog/recipe_form.html", {"form": form, "crumb": crumb, **shown})
+
+
+def _say_saved(request: HttpRequest, saved: Configuration | Workload, is_as_before: bool) -> None:
+    if is_as_before:
+        messages.info(request, f"Nothing was changed, so there is no new revision: {saved} stays as it is.")
+    else:
+        messages.success(request, f"{saved} is saved.")

@@ -10,13 +10,17 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _VALUE = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[^'#][^#]*)")
 
 
-def read_settings(text: str) -> dict[str, str]:
-    """{name: value} of lines `name = value`; # begins a comment. ValueError names every line that is wrong."""
+def read_settings(text: str, *, keep_case: bool = False) -> dict[str, str]:
+    """{name: value} of lines `name = value`; # begins a comment. ValueError names every line that is wrong.
+
+    A name is in small letters, which PostgreSQL takes for the same, unless its case is kept.
+    """
     found: dict[str, str] = {}
     wrong: list[str] = []
     for number, line in _lines(text):
         try:
-            name, value = _setting(line)
+            typed, value = _setting(line)
+            name = typed if keep_case else typed.lower()
             if name in found:
                 raise ValueError(f"{name} is set a second time.")
             found[name] = value
@@ -44,7 +48,7 @@ def _setting(line: str) -> tuple[str, str]:
         raise ValueError(f"write name = value, not '{line}'.")
     if not _NAME.fullmatch(name):
         raise ValueError(f"'{name}' is no name of a setting; use letters, digits, underscores and dots.")
-    return name.lower(), _value(name, rest)
+    return name, _value(name, rest)
 
 
 def _value(name: str, text: str) -> str:

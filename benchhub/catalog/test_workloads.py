@@ -85,14 +85,14 @@ def test_all_that_is_wrong_with_a_workload_is_said_at_once(author):
 
 
 def test_custom_scripts_keep_their_weights_variables_and_digest(author):
-    typed = {**SCRIPTS, "script_3": "SELECT :cutoff;", "variables": "cutoff = 7\nname = x", "init": "SELECT 1;\r\n"}
+    typed = {**SCRIPTS, "script_3": "SELECT :cutoff;", "variables": "cutoff = 7\nName = x", "init": "SELECT 1;\r\n"}
     assertRedirects(author.post(add("scripts"), typed), reverse("workloads"))
     made = Workload.objects.get()
     assert made.parameters["scripts"] == [
         {"text": SCRIPT.replace("\r\n", "\n"), "weight": 3},
         {"text": "SELECT :cutoff;", "weight": 1},
     ]
-    assert (made.parameters["variables"], made.parameters["init"]) == ({"cutoff": 7, "name": "x"}, "SELECT 1;")
+    assert (made.parameters["variables"], made.parameters["init"]) == ({"cutoff": 7, "Name": "x"}, "SELECT 1;")
     assert "init" in tools.get("pgbench").data_set(made.parameters)
     assert len(made.scripts_digest) == 64
     assertContains(author.get(reverse("workloads")), made.scripts_digest)
@@ -125,6 +125,18 @@ def test_a_revision_has_a_digest_of_its_own_and_leaves_the_old_one(author):
     assert second.revision == 2 and second.scripts_digest != first.scripts_digest
     first.refresh_from_db()
     assert first.parameters["scripts"][0]["text"] == SCRIPT.replace("\r\n", "\n")
+
+
+def test_a_revision_with_nothing_changed_is_none_and_the_page_says_so(author):
+    for kind, typed in (("scripts", {**SCRIPTS, "variables": "Cutoff = 7", "init": "SELECT 1;"}), ("tatp", TATP)):
+        author.post(add(kind), typed, follow=True)
+        [made] = Workload.objects.filter(tool=typed["tool"])
+        page = reverse("workload-revise", args=[made.pk])
+        answer = author.post(page, typed, follow=True)
+        assertContains(answer, "Nothing was changed, so there is no new revision")
+        assertNotContains(answer, "is saved")
+        assert Workload.objects.get(tool=typed["tool"]).retired_at is None
+        assertContains(author.post(page, {**typed, "remark": "why"}, follow=True), "(revision 2) is saved")
 
 
 @pytest.mark.parametrize("text", ["\\shell date", "\\set x 1\n\\setsh y date", "\\ \\\r\nshell date", "\\sh date"])

@@ -8,8 +8,7 @@ from typing import Any
 
 REPORT_B = r"""\set naccounts 100000 * :scale
 \set aid random(1, :naccounts - 10000)
-SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :aid + 10000;
-"""
+SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :aid + 10000;"""
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
