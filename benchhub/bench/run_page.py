@@ -23,6 +23,7 @@ from .models import Attempt, Evidence, LatencyHistogram, Result, Run, Series
 from .states import State
 
 COMMAND_FILE = "command.sh"
+NO_AMOUNTS = ("port", "seed")  # numbers that name something: no separators
 WARMUP = "warmup_"  # so a load generator's parser begins the name of the throughput in the warm-up
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 
@@ -101,7 +102,8 @@ def context(of: Run) -> dict[str, Any]:
         "spec": spec_facts(of.spec),
         "scripts": scripts(parameters := of.spec.get("parameters") or {}),
         "scripts_digest": scripts_digest(parameters),
-        "series": series_groups(series),
+        "series": series_groups([one for one in series if not is_zero(one)]),
+        "zeros": [in_words(figures.named(one.metric, one.unit)) for one in series if is_zero(one)],
         "latency_figure": figures.latency_figure(histograms) if histograms else None,
         "percentiles": [percentiles(histogram) for histogram in histograms],
         "undrawn": [(figures.script_title(one.name), sum(one.counts)) for one in figures.too_few(histograms)],
@@ -238,7 +240,10 @@ def scripts(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _asked(name: str, value: Any) -> Fact:
     fact = as_fact(name, value)
-    return fact if isinstance(value, bool | None) else Fact(fact.name, f"{fact.value} {fact.unit}".strip())
+    if isinstance(value, bool | None):
+        return fact
+    shown = f"{fact.value:,}" if isinstance(fact.value, int) and name not in NO_AMOUNTS else fact.value
+    return Fact(fact.name, f"{shown} {fact.unit}".strip())
 
 
 def setting_rows(settings: Mapping[str, Any]) -> list[Fact]:
@@ -287,6 +292,11 @@ def series_groups(series: Sequence[Series]) -> list[SeriesGroup]:
     grouped = enumerate(groupby(keyed, key=_grid), start=1)
     groups = [_series_group(f"series-figure-{i}", unit, list(group)) for i, ((unit, *_), group) in grouped]
     return [_with_warmup(group, warmups) for group in groups]
+
+
+def is_zero(one: Series) -> bool:
+    """Whether a line along the axis is all there is to draw, as where nothing failed."""
+    return not one.metric.startswith(WARMUP) and all(value == 0 for value in one.values)
 
 
 def _with_warmup(group: SeriesGroup, warmups: Sequence[Series]) -> SeriesGroup:

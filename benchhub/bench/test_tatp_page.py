@@ -8,7 +8,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from benchhub.catalog.models import Hardware, Workload
 
 from . import testdata
-from .models import Result, Run, Watch
+from .models import Result, Run, Series, Watch
 from .mqth_steps import steps
 from .types_page import types
 
@@ -38,7 +38,12 @@ def histogram(run, name, logged):
 def run():
     hardware = Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10)
     system = testdata.make_system("18", testdata.make_host(), hardware)
-    spec = {"tool": "tatp", "parameters": {"subscribers": 100_000}, "duration_s": 10, "log_sampling_rate": 1 / 60}
+    spec = {
+        "tool": "tatp",
+        "parameters": {"subscribers": 100_000, "seed": 12345},
+        "duration_s": 10,
+        "log_sampling_rate": 1 / 60,
+    }
     workload = Workload.objects.create(name="tatp", tool="tatp", parameters=spec["parameters"])
     return testdata.make_run(testdata.make_experiment([system], workload=workload), system, 4, 1, spec=spec)
 
@@ -125,3 +130,21 @@ def test_types_with_too_few_logged_to_draw_are_named_beside_the_figure_with_thei
     page = shown(planner, run, **RATES)
     assertContains(page, "Not drawn, as fewer than 30 were logged: INSERT_CALL_FORWARDING (5). The table has them.")
     assertContains(page, '<td class="line">INSERT_CALL_FORWARDING</td>', count=1)
+
+
+def test_how_it_was_run_writes_amounts_with_separators_and_gives_the_weights_the_whole_width(planner, run):
+    page = planner.get(reverse("run", args=[run.pk]))
+    assertContains(page, "<dt>subscribers</dt><dd>100,000</dd>")
+    assertContains(page, "<dt>seed</dt><dd>12345</dd>")
+    assertContains(page, '<div class="wide"><dt>weights</dt>', count=1)
+    assertContains(page, "<div><dt>mix</dt>", count=1)
+
+
+def test_what_was_0_in_every_second_is_said_and_not_drawn(planner, run):
+    shown(planner, run, **RATES)
+    for metric, values in (("failed", [0.0, 0.0]), ("skipped", [0.0, 2.0]), ("retried", [None, None])):
+        Series.objects.create(run=run, metric=metric, unit="x", start_epoch_s=1.0, step_s=1.0, values=values)
+    page = planner.get(reverse("run", args=[run.pk]))
+    assertContains(page, "0 in every second, and so not drawn: failed.")
+    assertContains(page, "Retried, skipped over time")
+    assertNotContains(page, "Failed, ")
