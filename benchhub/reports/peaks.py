@@ -9,6 +9,8 @@ from benchhub.analysis.curve import Curve
 from benchhub.analysis.peak import Levels, PeakRatio, SelectedPeak
 from benchhub.analysis.ratio import Claim
 
+from .templatetags.shown import significant
+
 EDGES = {
     "": "",
     "only": "only one level was run, so that this need not be a peak",
@@ -24,7 +26,8 @@ def claim(one: Curve, baseline: Curve, name: str, baseline_name: str) -> Claim |
     """
     if why_withheld(one, baseline):
         return None
-    return of_levels(peak.of_curve(one), peak.of_curve(baseline), name, baseline_name, "at their peaks")
+    run = peak.of_curve(one), peak.of_curve(baseline)
+    return of_levels(*run, name, baseline_name, "at their peaks", one.unit)
 
 
 def why_withheld(one: Curve, baseline: Curve) -> str:
@@ -37,7 +40,8 @@ def under_ceiling(one: Curve, baseline: Curve, ceiling_ms: float, name: str, bas
     """How the best levels compare of those that kept an average latency; None where repeats are too few for that."""
     kept = [peak.under_ceiling(of, ceiling_ms) for of in (one, baseline)]
     where = f"with an average latency of at most {ceiling_ms:g} ms"
-    return of_levels(kept[0], kept[1], name, baseline_name, where, run=(peak.of_curve(one), peak.of_curve(baseline)))
+    run = peak.of_curve(one), peak.of_curve(baseline)
+    return of_levels(kept[0], kept[1], name, baseline_name, where, one.unit, run=run)
 
 
 def of_levels(
@@ -46,6 +50,7 @@ def of_levels(
     name: str,
     baseline_name: str,
     where: str,
+    unit: str,
     *,
     run: tuple[Levels, Levels] | None = None,
 ) -> Claim | None:
@@ -60,7 +65,16 @@ def of_levels(
     else:
         best, others = place_of_kept(ours, one, run[0]), place_of_kept(theirs, baseline, run[1])
         places = f"{name} is best {best}, {baseline_name} {others}"
-    return Claim(found.found, f"{found.rest}, {repeats} repeats. {places}.")
+    return Claim(found.found, f"{found.rest}, {repeats} repeats. {_compared(ours, theirs, unit)} {places}.")
+
+
+def _compared(one: SelectedPeak, baseline: SelectedPeak, unit: str) -> str:
+    """Which numbers: they need not be the medians that a table calls best."""
+    values = " with ".join(significant(of.value, 3) for of in (one, baseline))
+    said = f"That compares {values} {unit}, geometric means of the repeats"
+    if len({*one.chosen}) == len({*baseline.chosen}) == 1:
+        return f"{said}."
+    return f"{said}, each at the level that the other repeats choose: the best median of several is too high by chance."
 
 
 def _ratio_claim(of: PeakRatio, name: str, baseline_name: str, where: str) -> Claim:

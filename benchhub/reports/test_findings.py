@@ -196,8 +196,21 @@ def test_the_peaks_are_said_in_plain_words(reader, repeated, systems):
     assertContains(
         reader.get(both(repeated, systems)),
         "At their peaks PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16, between 1.10 and 1.14, 5 repeats. "
+        "That compares 1,120 with 1,000 TPS, geometric means of the repeats. "
         "PostgreSQL 18 peaks at 8 clients, PostgreSQL 16 at 8 clients.",
     )
+
+
+def test_peaks_that_repeats_choose_differently_are_said_with_the_numbers_that_are_compared():
+    """Without its third repeat 16 is best at 1 client, where that gives 2,560; without the others at 4, as 18 is.
+
+    18: (6,820 x 6,900 x 6,100) ** (1/3) = 6,597; 16: (6,980 x 7,300 x 2,560) ** (1/3) = 5,071.
+    """
+    newer = {1: (3016.0, 2990.0, 5200.0), 4: (6820.0, 6900.0, 6100.0)}
+    older = {1: (7421.0, 7580.0, 2560.0), 4: (6980.0, 7300.0, 4600.0)}
+    said = str(peaks.of_levels(newer, older, "18", "16", "at their peaks", "MQTh"))
+    assert said.startswith("At their peaks 18 and 16 are not distinguishable: 1.30x, ")
+    assert "That compares 6,600 with 5,070 MQTh, geometric means of the repeats, each at the level that the" in said
 
 
 def test_the_best_level_under_a_ceiling_is_not_called_the_highest_that_was_run():
