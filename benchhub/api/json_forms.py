@@ -35,9 +35,13 @@ def serializer_of(form: Any, name: str, *, usual: Container[str] = (), **more: A
     return type(name, (Strict,), {**known, **more, "__module__": __name__})
 
 
+def help_of(field: forms.Field) -> str:
+    return field.json_help if isinstance(field, SettingsField) else str(field.help_text)
+
+
 def json_field(field: forms.Field, is_usual: bool = False) -> serializers.Field:
     is_required = field.required and field.initial is None and not is_usual
-    said: dict[str, Any] = {"required": is_required, "help_text": str(field.help_text) or None}
+    said: dict[str, Any] = {"required": is_required, "help_text": help_of(field) or None}
     if isinstance(field, SettingsField):
         return serializers.DictField(child=serializers.CharField(allow_blank=True), **said)
     if isinstance(field, forms.ModelMultipleChoiceField):
@@ -56,7 +60,12 @@ def _plain(field: forms.Field, said: dict[str, Any]) -> serializers.Field:
     if isinstance(field, forms.DecimalField):
         return serializers.DecimalField(max_digits=field.max_digits, decimal_places=field.decimal_places, **said)
     if isinstance(field, forms.IntegerField):
-        return serializers.IntegerField(min_value=field.min_value, max_value=field.max_value, **said)
+        words = {
+            code: field.error_messages[code] for code in ("min_value", "max_value") if code in field.error_messages
+        }
+        return serializers.IntegerField(
+            min_value=field.min_value, max_value=field.max_value, error_messages=words, **said
+        )
     if isinstance(field, forms.DateField):
         return serializers.DateField(**said)
     if isinstance(field, forms.TimeField):

@@ -40,7 +40,7 @@ PROBLEM = {
         422,
         "Nothing was stored, because of 1 fault.",
         "/api/v1/workloads/",
-        [{"pointer": "/scale", "detail": "Ensure this value is greater than or equal to 1."}],
+        [{"pointer": "/scale", "detail": "At least 1 for the scale."}],
     ),
 }
 IDEMPOTENCY = {

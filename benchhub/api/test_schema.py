@@ -81,3 +81,4 @@ def test_a_field_of_several_kinds_of_workloads_says_which_values_are_whose(schem
     described = schema["components"]["schemas"]["WorkloadRequest"]["properties"]
     assert described["scale"]["description"].startswith("Of pgbench and scripts: 100,000 accounts each")
     assert described["seed"]["description"].startswith("Of tatp: ")
+    assert described["variables"]["description"] == "Of scripts: Each name with its value: pgbench's option -D."

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.catalog import forms_workloads, models
+from benchhub.catalog.forms_recipes import SettingsField
 from benchhub.catalog.forms_workloads import FORMS, ScriptsForm
 from runners.tools.pgbench_parameters import LONGEST_SCRIPT
 
@@ -43,7 +44,8 @@ def _of_all_kinds(name: str) -> forms.Field:
     field: Any = deepcopy(next(iter(of_kinds.values())))
     if isinstance(field, forms.ChoiceField):
         field.choices = dict(one for its in of_kinds.values() for one in _choices(its)).items()
-    field.help_text = _help(of_kinds) if name not in ("name", "remark") else ""
+    said = "json_help" if isinstance(field, SettingsField) else "help_text"
+    setattr(field, said, _help(of_kinds) if name not in ("name", "remark") else "")
     return cast(forms.Field, field)
 
 
@@ -53,7 +55,7 @@ def _help(of_kinds: Mapping[str, forms.Field]) -> str:
     kinds_by_words: dict[str, list[str]] = {}
     for kind, field in of_kinds.items():
         values = f"{offered[kind]}. " if len(set(offered.values())) > 1 else ""
-        kinds_by_words.setdefault(f"{values}{field.help_text}", []).append(kind)
+        kinds_by_words.setdefault(f"{values}{json_forms.help_of(field)}", []).append(kind)
     said = ((" and ".join(kinds), words.strip()) for words, kinds in kinds_by_words.items())
     return " ".join(f"Of {kinds}: {words}" if words else f"Of {kinds}." for kinds, words in said)
 

@@ -13,10 +13,10 @@ OS_EXAMPLE = "vm.swappiness = 1"
 
 
 class SettingsField(forms.CharField):
-    """Lines `name = value`, kept as a mapping."""
+    """Lines `name = value`, kept as a mapping; `json_help` is its help where it is an object."""
 
-    def __init__(self, example: str, *, keep_case: bool = False, **kwargs: Any) -> None:
-        self.keep_case = keep_case
+    def __init__(self, example: str, *, keep_case: bool = False, json_help: str, **kwargs: Any) -> None:
+        self.keep_case, self.json_help = keep_case, json_help
         widget = forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "placeholder": example})
         super().__init__(required=False, widget=widget, **kwargs)
 
@@ -38,9 +38,13 @@ class ConfigurationForm(RevisedForm):
         EXAMPLE,
         label="Server settings",
         help_text="A line each, name = value, as in postgresql.conf; # begins a comment.",
+        json_help="Each name with its value, as in postgresql.conf.",
     )
     os_settings = SettingsField(
-        OS_EXAMPLE, label="Settings of the operating system", help_text="A line each, as in sysctl.conf."
+        OS_EXAMPLE,
+        label="Settings of the operating system",
+        help_text="A line each, as in sysctl.conf.",
+        json_help="Each name with its value, as in sysctl.conf.",
     )
     followers = ((Instance, "configuration"),)
 

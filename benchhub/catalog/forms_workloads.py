@@ -22,7 +22,7 @@ from runners.tools.pgbench_parameters import (
     check_new_text,
     check_variables,
 )
-from runners.tools.tatp_parameters import CUSTOM_MIX, TRANSACTIONS
+from runners.tools.tatp_parameters import CUSTOM_MIX, HIGHEST_WEIGHT, TRANSACTIONS
 
 from .forms import RevisedForm, offer
 from .forms_recipes import SettingsField
@@ -34,9 +34,18 @@ SCALE_HELP = (
 )
 MODE_HELP = "How statements are sent; prepared saves planning."
 FEWEST_SLOTS = 4
+SEVEN_WEIGHTS = f"Write {len(TRANSACTIONS)} whole numbers, one for each transaction"
+LONGEST_SHOWN = 24
 # What is wrong with these says nothing of the parameters, which are looked at all the same.
 BESIDE_THE_PARAMETERS = {"name", "remark"}
-WHOLE_NUMBER, WEIGHT = re.compile(r"-?\d{1,18}"), re.compile(r"\d{1,9}")
+WHOLE_NUMBER, WEIGHT = re.compile(r"-?\d{1,18}"), re.compile(r"[0-9]{1,9}")
+
+
+def _count(unit: str, lowest: int, highest: int | None = None, **options: Any) -> forms.IntegerField:
+    """A whole number that says with its unit what it may be at least and at most."""
+    said = {"min_value": f"At least {lowest:,} {unit}."}
+    said |= {"max_value": f"At most {highest:,} {unit}."} if highest is not None else {}
+    return forms.IntegerField(min_value=lowest, max_value=highest, error_messages=said, **options)
 
 
 class WorkloadForm(RevisedForm):
@@ -99,7 +108,7 @@ class BuiltinForm(WorkloadForm):
         help_text="select-only reads one account; simple-update and tpcb-like write in each transaction.",
     )
     query_mode = forms.ChoiceField(choices=[(name, name) for name in QUERY_MODES], help_text=MODE_HELP)
-    scale = forms.IntegerField(min_value=1, max_value=HIGHEST_SCALE, initial=10, help_text=SCALE_HELP)
+    scale = _count("for the scale", 1, HIGHEST_SCALE, initial=10, help_text=SCALE_HELP)
 
     def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         return {**self.instance.parameters, **{name: cleaned[name] for name in ("script", "query_mode", "scale")}}
@@ -110,12 +119,13 @@ class ScriptsForm(WorkloadForm):
 
     kind, title, tool_name, refused_at = "scripts", "pgbench with custom scripts", "pgbench", "script_1"
     query_mode = forms.ChoiceField(choices=[(name, name) for name in QUERY_MODES], help_text=MODE_HELP)
-    scale = forms.IntegerField(min_value=1, max_value=HIGHEST_SCALE, initial=10, help_text=SCALE_HELP)
+    scale = _count("for the scale", 1, HIGHEST_SCALE, initial=10, help_text=SCALE_HELP)
     variables = SettingsField(
         "cutoff = 10000",
         keep_case=True,
         label="Variables",
         help_text="A line each, name = value: pgbench's option -D.",
+        json_help="Each name with its value: pgbench's option -D.",
     )
     init = forms.CharField(
         required=False,
@@ -130,8 +140,8 @@ class ScriptsForm(WorkloadForm):
         self.slots = range(1, max(FEWEST_SLOTS, len(self.instance.parameters.get("scripts", ())) + 1) + 1)
         for number in self.slots:
             self.fields[f"script_{number}"] = _script_field(number)
-            self.fields[f"weight_{number}"] = forms.IntegerField(
-                min_value=1, initial=1, required=False, label=f"Weight of script {number}"
+            self.fields[f"weight_{number}"] = _count(
+                "for the weight", 1, initial=1, required=False, label=f"Weight of script {number}"
             )
         own = [name for number in self.slots for name in (f"script_{number}", f"weight_{number}")]
         self.order_fields(["name", *own, "variables", "init", "query_mode", "scale", "remark"])
@@ -193,6 +203,10 @@ def _numbers(variables: Mapping[str, str]) -> dict[str, int | str]:
     return {name: int(text) if WHOLE_NUMBER.fullmatch(text) else text for name, text in variables.items()}
 
 
+def _is_weight(word: str) -> bool:
+    return WEIGHT.fullmatch(word) is not None and int(word) <= HIGHEST_WEIGHT
+
+
 class WeightsField(forms.CharField):
     """Seven whole numbers, kept as a mapping by transaction."""
 
@@ -200,8 +214,13 @@ class WeightsField(forms.CharField):
         words = super().clean(value).replace(",", " ").split()
         if not words:
             return {}
-        if len(words) != len(TRANSACTIONS) or not all(WEIGHT.fullmatch(word) for word in words):
-            raise forms.ValidationError(f"Write {len(TRANSACTIONS)} whole numbers, one for each transaction.")
+        if wrong := next((word for word in words if not _is_weight(word)), None):
+            shown = wrong if len(wrong) <= LONGEST_SHOWN else f"{wrong[:LONGEST_SHOWN]}…"
+            raise forms.ValidationError(f"A weight is a whole number from 0 to {HIGHEST_WEIGHT:,}, not {shown}.")
+        if len(words) != len(TRANSACTIONS):
+            raise forms.ValidationError(f"{SEVEN_WEIGHTS}; there are {len(words)}.")
+        if not any(map(int, words)):
+            raise forms.ValidationError("A mix needs at least one transaction with a weight above 0.")
         return {name: int(word) for name, word in zip(TRANSACTIONS, words, strict=True) if int(word)}
 
     def prepare_value(self, value: Any) -> Any:
@@ -210,9 +229,10 @@ class WeightsField(forms.CharField):
 
 class TatpForm(WorkloadForm):
     kind, title, tool_name, refused_at = "tatp", "TATP", "tatp", "weights"
-    subscribers = forms.IntegerField(
-        min_value=tatp_parameters.FEWEST_SUBSCRIBERS,
-        max_value=tatp_parameters.MOST_SUBSCRIBERS,
+    subscribers = _count(
+        "subscribers",
+        tatp_parameters.FEWEST_SUBSCRIBERS,
+        tatp_parameters.MOST_SUBSCRIBERS,
         initial=100_000,
         help_text="100,000 are 90 MB with indexes; 1,000,000 are the definition's usual size, 0.9 GB.",
     )
@@ -236,9 +256,10 @@ class TatpForm(WorkloadForm):
         ],
         label="Call forwardings last",
     )
-    seed = forms.IntegerField(
-        min_value=0,
-        max_value=tatp_parameters.HIGHEST_SEED,
+    seed = _count(
+        "for the seed",
+        0,
+        tatp_parameters.HIGHEST_SEED,
         initial=1,
         help_text="The same seed makes the same rows, on any server.",
     )
@@ -249,11 +270,13 @@ class TatpForm(WorkloadForm):
         return {"mix", "weights"}
 
     def to_parameters(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        if cleaned["mix"] == CUSTOM_MIX and not cleaned["weights"]:
+            raise ValueError(f"A custom mix needs its weights. {SEVEN_WEIGHTS}.")
         defaults = {name: field.default for name, field in tatp_parameters.FIELDS.items()}
         asked = {name: cleaned.get(name, defaults[name]) for name in tatp_parameters.FIELDS if name != "weights"}
         shown = ("subscribers", "mix")
         found = {name: value for name, value in asked.items() if name in shown or value != defaults[name]}
-        return found | ({"weights": cleaned["weights"]} if cleaned["weights"] or asked["mix"] == CUSTOM_MIX else {})
+        return found | ({"weights": cleaned["weights"]} if cleaned["weights"] else {})
 
 
 class SysbenchForm(WorkloadForm):
@@ -262,10 +285,11 @@ class SysbenchForm(WorkloadForm):
         choices=[(name, name) for name in sysbench.SCRIPTS],
         help_text="oltp_read_write sends 14 reads and 4 writes in each transaction; oltp_point_select one read by key.",
     )
-    tables = forms.IntegerField(min_value=1, max_value=sysbench.MOST_TABLES, initial=4)
-    table_size = forms.IntegerField(
-        min_value=1,
-        max_value=sysbench.MOST_ROWS,
+    tables = _count("tables", 1, sysbench.MOST_TABLES, initial=4)
+    table_size = _count(
+        "rows",
+        1,
+        sysbench.MOST_ROWS,
         initial=50_000,
         label="Rows of each table",
         help_text="About 220 bytes.",

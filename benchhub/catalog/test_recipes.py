@@ -95,8 +95,8 @@ def test_a_revision_that_is_refused_keeps_what_was_typed(engineer):
 @pytest.mark.parametrize(
     ("typed", "field", "sentence"),
     [
-        ({"scale": "0"}, "scale", "greater than or equal to 1"),
-        ({"scale": "2000001"}, "scale", "less than or equal to 2000000"),
+        ({"scale": "0"}, "scale", "At least 1 for the scale."),
+        ({"scale": "2000001"}, "scale", "At most 2,000,000 for the scale."),
         ({"scale": "1.5"}, "scale", "whole number"),
         ({"script": "custom"}, "script", "valid choice"),
         ({"query_mode": "fast"}, "query_mode", "valid choice"),

@@ -53,10 +53,17 @@ def test_a_custom_mix_is_seven_numbers(author):
 @pytest.mark.parametrize(
     ("typed", "field", "sentence"),
     [
-        ({"subscribers": "5"}, "subscribers", "greater than or equal to 1000"),
-        ({"mix": "custom"}, "weights", "at least one transaction with a weight above 0"),
-        ({"weights": "1 2 3"}, "weights", "Write 7 whole numbers"),
-        ({"weights": f"{'9' * 5000} 0 0 0 0 0 0"}, "weights", "Write 7 whole numbers"),
+        ({"subscribers": "5"}, "subscribers", "At least 1,000 subscribers."),
+        ({"subscribers": "900000000"}, "subscribers", "At most 100,000,000 subscribers."),
+        (
+            {"mix": "custom"},
+            "weights",
+            "A custom mix needs its weights. Write 7 whole numbers, one for each transaction.",
+        ),
+        ({"mix": "custom", "weights": "0 0 0 0 0 0 0"}, "weights", "at least one transaction with a weight above 0"),
+        ({"weights": "1 2 3"}, "weights", "Write 7 whole numbers, one for each transaction; there are 3."),
+        ({"weights": "-5 0 0 0 0 0 1"}, "weights", "A weight is a whole number from 0 to 10,000, not -5."),
+        ({"weights": f"{'9' * 5000} 0 0 0 0 0 0"}, "weights", f"from 0 to 10,000, not {'9' * 24}…."),
         ({"weights": "1 0 0 0 0 0 0"}, "weights", 'Weights go with the mix "custom"'),
         ({"mix": "99/1"}, "mix", "valid choice"),
     ],
