@@ -11,6 +11,7 @@ from django.urls import reverse
 from benchhub.analysis.digest import labels
 from benchhub.bench import growth_page
 from benchhub.bench.models import Experiment, Run, System
+from benchhub.bench.states import State
 
 from . import curves, figures, latencies, notes, protocol_words, queries, runs_list, sweeps, verdicts
 from .models import Tag
@@ -57,9 +58,14 @@ def _section(group: curves.Group, runs: Sequence[Run], prices: Table) -> dict[st
         "latency": figures.latency_figure(group.curves),
         "kinds": curves.kinds(group.curves),
         "aside": sum(len(of.aside) for of in group.curves),
+        "all_failed": all(run.state in (State.FAILED, State.LOST) for run in _measured(group, runs)),
         "notes": notes.notes(group, runs),
         "prices": prices,
     }
+
+
+def _measured(group: curves.Group, runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.kind == Run.Kind.MEASURE and run.protocol_id == group.protocol_digest]
 
 
 def _added(shown: Experiment, runs: Sequence[Run]) -> int:
