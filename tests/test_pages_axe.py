@@ -85,6 +85,7 @@ PAGES = {
     "configuration-revise": "configuration",
     "configuration-retire": "idle configuration",
     "workloads": None,
+    "workload": "workload",
     "workload-add": None,
     "workload-revise": "workload",
     "workload-retire": "workload",

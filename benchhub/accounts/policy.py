@@ -13,7 +13,7 @@ VIEWERS = frozenset({
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle",
     "run-series", "run-latency", "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
-    "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads",
+    "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
     "account", "password-change", "token-add", "token-revoke", "logout",
 })  # fmt: skip
 # Whose experiments and runs they may touch is asked of their hosts in bench/permits.py.

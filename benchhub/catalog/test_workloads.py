@@ -5,11 +5,13 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from conftest import is_too_wide, sign_in
 from runners import tools
 
 from .models import Workload
 
 pytestmark = pytest.mark.django_db
+PAGE_QUERIES = 7
 TATP = {"name": "tatp", "tool": "tatp", "subscribers": "200000", "mix": "80/20", "keys": "non-uniform"}
 TATP |= {"population": "definition", "seed": "1"}
 SCRIPT = "\\set aid random(1, 100000 * :scale)\r\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\r\n"
@@ -232,3 +234,58 @@ def test_a_workload_of_sysbench_is_its_script_on_its_tables(author):
     made = Workload.objects.get()
     assert tools.get("sysbench").data_set(made.parameters) == {"tool": "sysbench", "tables": 2, "table_size": 1000}
     assertContains(author.get(reverse("workloads")), "2 x 1,000 rows")
+
+
+def test_each_revision_of_a_workload_can_be_read_without_the_right_to_change_it(
+    client, author, django_assert_num_queries
+):
+    author.post(add("scripts"), {**SCRIPTS, "variables": "cutoff = 7", "init": "SELECT 1 AS first;"})
+    [first] = Workload.objects.all()
+    author.post(reverse("workload-revise", args=[first.pk]), {**SCRIPTS, "script_1": "SELECT '<b>';"})
+    second = Workload.objects.current().get()
+    client.force_login(get_user_model().objects.create_user("vera"))
+    pages = {row: reverse("workload", args=[row.pk]) for row in (first, second)}
+    assertContains(client.get(reverse("workloads")), f'<a href="{pages[second]}">own</a>')
+    with django_assert_num_queries(PAGE_QUERIES):
+        old = client.get(pages[first])
+    for told in ("cutoff = 7", "Script 1, weight 3", "WHERE aid = :aid;", "SELECT 1 AS first;", "revision 1, replaced"):
+        assertContains(old, told)
+    assertContains(old, f'<dd class="hash">{first.scripts_digest}</dd>')
+    assertContains(old, f'Other revisions: <a href="{pages[second]}">2</a>.')
+    new = client.get(pages[second])
+    assertContains(new, "SELECT &#x27;&lt;b&gt;&#x27;;")
+    assertNotContains(new, reverse("workload-revise", args=[second.pk]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "told"),
+    [
+        ("tatp", TATP, "GET_SUBSCRIBER_DATA = 35, GET_NEW_DESTINATION = 10"),
+        (
+            "pgbench",
+            {"name": "r", "tool": "pgbench", "script": "select-only", "query_mode": "simple", "scale": "5"},
+            "5",
+        ),
+    ],
+)
+def test_the_page_of_a_workload_tells_its_parameters_in_full(author, kind, typed, told):
+    author.post(add(kind), typed)
+    page = author.get(reverse("workload", args=[Workload.objects.get().pk]))
+    assertContains(page, f"<dd>{told}")
+    assertContains(page, "Revise")
+    assertNotContains(page, "Other revisions")
+    assertNotContains(page, "SHA-256")
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_the_page_of_a_workload_fits_a_telephone(page):
+    sign_in(page)
+    script = {"text": "SELECT " + "abalance, " * 40 + "x" * 200 + ";", "weight": 2}
+    made = Workload.objects.create(
+        name="own " * 20, tool="pgbench", parameters={"script": "custom", "scale": 1, "scripts": [script]}
+    )
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(reverse("workload", args=[made.pk]))
+    assert page.get_by_role("region", name="Script 1").inner_text().startswith("SELECT abalance")
+    assert not is_too_wide(page)

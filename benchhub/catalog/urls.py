@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import hosts, instances, licences, priced, rates, recipes, retiring, sheets
+from . import hosts, instances, licences, priced, rates, recipes, retiring, sheets, workload_page
 
 urlpatterns = [
     path("hosts/", hosts.hosts, name="hosts"),
@@ -36,6 +36,7 @@ urlpatterns = [
     path("configurations/<int:pk>/revise", recipes.configuration_revise, name="configuration-revise"),
     path("workloads/", recipes.workloads, name="workloads"),
     path("workloads/add", recipes.workload_add, name="workload-add"),
+    path("workloads/<int:pk>/", workload_page.workload, name="workload"),
     path("workloads/<int:pk>/revise", recipes.workload_revise, name="workload-revise"),
 ]
 
