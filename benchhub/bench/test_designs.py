@@ -264,18 +264,6 @@ def test_caches_are_dropped_where_a_probe_found_that_the_account_may(planner, fi
     assert run.spec["drop_caches"] and run.protocol.form["drop_caches"]
 
 
-def test_a_load_generator_that_a_probe_did_not_find_on_the_driver_is_refused_before_it_is_queued(planner, filled, host):
-    workload = Workload.objects.create(name="sb", tool="sysbench", parameters={"script": "oltp_point_select"})
-    form = {**filled, "workload": str(workload.pk), "queue": "1"}
-    Host.objects.filter(pk=host.pk).update(facts={**host.facts, "tools": {"psql": "/usr/bin/psql"}})
-    assertContains(planner.post(NEW, form), "sysbench is not installed on box, as its last probe found. Install it")
-    assert not Experiment.objects.exists()
-    found = {"psql": "/usr/bin/psql", "sysbench": "/usr/bin/sysbench"}
-    Host.objects.filter(pk=host.pk).update(facts={**host.facts, "tools": found})
-    planner.post(NEW, form)
-    assert Experiment.objects.get().workload == workload
-
-
 def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_and_the_same_again(planner, filled):
     seeds = [planner.get(NEW).context["draft"].plan["order_seed"].value() for _ in range(3)]
     assert len(set(seeds)) > 1

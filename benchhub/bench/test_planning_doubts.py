@@ -1,10 +1,12 @@
-"""What is odd about a plan by what its load generator says of itself, and by what several systems share."""
+"""What is odd about a plan by what its load generator says of itself, or cannot be, and what several systems share."""
 
 import pytest
+from pytest_django.asserts import assertContains
 
 from benchhub.catalog.models import Instance, Workload
 
-from .test_planning import form_of, host, instances, look
+from .models import Experiment
+from .test_planning import NEW, form_of, host, instances, look
 
 __all__ = ["host", "instances"]
 
@@ -64,3 +66,18 @@ def test_data_sets_that_only_together_fill_a_disk_are_odd(host, instances, free_
     host.save()
     said = odd(instances, "pgbench", TPCB)
     assert ("take about 3.1 GiB together, but only 3.0 GiB are free in /data of box" in said) == is_odd
+
+
+def test_a_load_generator_that_a_probe_did_not_find_on_the_driver_is_refused_before_it_is_queued(
+    planner, host, instances
+):
+    workload = Workload.objects.create(name="sb", tool="sysbench", parameters={"script": "oltp_point_select"})
+    form = {**form_of(workload, *instances), "queue": "1"}
+    host.facts |= {"tools": {"psql": "/usr/bin/psql"}}
+    host.save()
+    assertContains(planner.post(NEW, form), "sysbench is not installed on box, as its last probe found. Install it")
+    assert not Experiment.objects.exists()
+    host.facts["tools"]["sysbench"] = "/usr/bin/sysbench"
+    host.save()
+    planner.post(NEW, form)
+    assert Experiment.objects.get().workload == workload
