@@ -46,6 +46,7 @@ configuration-revise: POST configurations/{id}/revise/
 configuration-retire: POST configurations/{id}/retire/
 configuration-show-again: POST configurations/{id}/show-again/
 workloads: GET workloads/
+workload: GET workloads/{id}/
 workload-add: POST workloads/
 workload-revise: POST workloads/{id}/revise/
 workload-retire: POST workloads/{id}/retire/
