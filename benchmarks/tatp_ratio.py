@@ -128,7 +128,7 @@ class Sides:
     def tidy(self, clients: int) -> None:
         for database in self.databases.values():
             self.bench.tidy(database)
-            self.bench.bare(clients, WARM_S, untold(), [database])  # what the first load after a vacuum does
+            self.bench.output_of(clients, WARM_S, untold(), [database])  # what the first load after a vacuum does
 
     def started(self, clients: int, order: random.Random) -> dict[str, Callable[[], Load]]:
         """In an order that is drawn, as the first may be slower than others, but that a run's scripts come from it."""
