@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from .latencies import SAMPLES_ABOVE
 from .levels import spell
 
 SHORT_S = 30
 RESERVED_CONNECTIONS = 3
 CHECKPOINT_CYCLES = 2
-# A percentile needs 10 response times above it. Of a fast load 1,000 to 2,000 transactions a second are logged.
-NEEDED_FOR_P90, NEEDED_FOR_P99 = 100, 1_000
-LOGGED_PER_S = 1_000
+NEEDED_FOR_P90, NEEDED_FOR_P99 = 10 * SAMPLES_ABOVE, 100 * SAMPLES_ABOVE
+LOGGED_PER_S = 1_000  # of a fast load whose speed is known; at most twice as many are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,9 @@ def few_response_times(of: Planned) -> str:
     which, needed = ("90th", NEEDED_FOR_P90) if logged < NEEDED_FOR_P90 else ("99th", NEEDED_FOR_P99)
     enough_s = math.ceil(needed / (logged / of.duration_s))
     return (
-        f"The rarest type of transaction, {100 * of.rarest_share:.2g}% of all, will have some {logged:,.0f} response "
-        f"times at a level: too few for a {which} percentile of its own. Runs of {enough_s:,} s would have enough."
+        f"Where {LOGGED_PER_S:,} transactions a second are logged, as of a fast load, the rarest type, "
+        f"{100 * of.rarest_share:.2g}% of all, has some {logged:,.0f} response times at a level: too few for a {which} "
+        f"percentile of its own. Runs of {enough_s:,} s would have enough; a system's first load is logged less."
     )
 
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 ABBREVIATIONS = {"cpu": "CPU", "io": "IO", "mqth": "MQTh", "os": "OS", "tps": "TPS", "wal": "WAL"}
-LONG = 48  # characters: more than a column has room for on two lines
 UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
 
 
@@ -17,11 +16,6 @@ class Fact:
     name: str
     value: Any
     unit: str = ""
-
-    @property
-    def is_long(self) -> bool:
-        """Whether it takes the whole width: names must not break within a word, nor leave holes beside them."""
-        return isinstance(self.value, str) and len(self.value) > LONG
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchhub.catalog.models import Workload
+from runners.tools import pgbench_presets
 
 from . import forms_design
 from .models import Experiment
@@ -37,10 +38,6 @@ class Preset:
     systems: int = 1
     remark: str = field(default="")
 
-
-RANGE_COUNT = r"""\set naccounts 100000 * :scale
-\set aid random(1, :naccounts - 10000)
-SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :aid + 10000;"""
 
 REPORT_A = Preset(
     name="report-a",
@@ -116,7 +113,7 @@ REPORT_B = Preset(
                 "script": "custom",
                 "query_mode": "simple",
                 "scale": 1000,
-                "scripts": [{"text": RANGE_COUNT, "weight": 1}],
+                "scripts": [{"text": pgbench_presets.REPORT_B, "weight": 1}],
             },
         ),
     ],

@@ -34,7 +34,7 @@ def _told(row: Workload) -> Iterator[tuple[str, str]]:
     """(name, value) of the parameters, with what was left to its default where that decides."""
     for name, value in tools.get(row.tool).in_full(row.parameters).items():
         if name not in ELSEWHERE and value not in (None, "", {}):
-            yield name.replace("_", " "), _words(value)
+            yield name.replace("_", " "), str(value) if name == "seed" else _words(value)
 
 
 def _words(value: Any) -> str:

@@ -37,6 +37,10 @@ class Tool(Protocol):
         """
 
     @property
+    def live_unit(self) -> str:
+        """The unit of what a look at a run under way finds, where that is not yet the throughput."""
+
+    @property
     def parser(self) -> str:
         """Name and version of the parser, such as "pgbench/1": stored with every result that it made."""
 

@@ -40,7 +40,7 @@ class Pgbench:
     name = "pgbench"
     program = "pgbench"
     on_path = ()
-    unit = "TPS"
+    unit = live_unit = "TPS"
     parser = PARSER
     takes_rate = True
 

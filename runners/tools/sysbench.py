@@ -84,7 +84,7 @@ class Sysbench:
     name = "sysbench"
     program = "sysbench"
     on_path = ("sysbench",)
-    unit = "TPS"
+    unit = live_unit = "TPS"
     parser = PARSER
     takes_rate = False
 

@@ -91,6 +91,7 @@ class Tatp:
     program = "pgbench"
     on_path = ()
     unit = "MQTh"
+    live_unit = "transactions/s, refused writes included"
     parser = PARSER
     takes_rate = False
 

@@ -17,8 +17,8 @@ from runners import tools
 
 register = template.Library()
 MISSING = format_html('<span class="missing" title="not known">{}</span>', "–")
-LIVE_UNITS = {"MQTh": "transactions/s, refused writes included"}
 SPELLED_OUT = 12
+LONG = 48  # characters: more than a column of facts has room for on two lines
 SMALLEST_P = 0.0001
 BYTE_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -33,9 +33,14 @@ def figure(value: float | None, digits: int = 3) -> SafeString:
 
 @register.filter
 def live_rate(run: Run) -> SafeString:
-    """The throughput of a run under way. A tool with a unit of its own counts by it only when the run has ended."""
-    unit = tools.get(run.experiment.workload.tool).unit
-    return format_html("{} {}", figure(run.watch.live_tps), LIVE_UNITS.get(unit, unit))
+    """The throughput of a run under way."""
+    return format_html("{} {}", figure(run.watch.live_tps), tools.get(run.experiment.workload.tool).live_unit)
+
+
+@register.filter
+def is_long(fact: Any) -> bool:
+    """Whether it takes the whole width: names must not break within a word, nor leave holes beside them."""
+    return isinstance(fact, str) and len(fact) > LONG
 
 
 @register.filter
