@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import permutations
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchhub.embedded import proc
 from benchmarks.overhead import interval
@@ -29,6 +30,7 @@ from benchmarks.tatp_bench import Tatp, untold
 
 LOWEST_RATIO = 0.98
 OURS, SAME, BARE = "BenchHub", "plain, same scripts", "plain, scripts that tell nothing"
+SIDES = (OURS, SAME, BARE)
 COPIES = {SAME: "same", BARE: "bare"}
 # Of all sides together, which share the time; what the pgbench of a run alone is given, and what it is given to log.
 SLICED_S = 45
@@ -47,11 +49,17 @@ AS_IN_A_RUN = """\
 WARM_S = 1
 
 
+class Given(NamedTuple):
+    """The words of a run's pgbench, but for how long it works and what it logs, and its scripts by name."""
+
+    words: list[str]
+    scripts: dict[str, str]
+
+
 def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
     bench.load()
     with _databases(bench):
-        bench.measured(max(options.levels), options.duration)  # how much is logged depends on what was seen before
-        found = _rounds(Sides(bench), options)
+        found = _rounds(Sides(bench, options.levels), options)
     low = _compared(found, SAME, options)
     _compared(found, BARE, options)
     print(f"{options.rounds} rounds (limit: from {LOWEST_RATIO}, over all levels, beside {SAME})")
@@ -78,16 +86,24 @@ def _databases(bench: Tatp) -> Iterator[None]:
 def _rounds(sides: Sides, options: argparse.Namespace) -> dict[int, list[dict[str, float]]]:
     """TPS of all sides, by level and round."""
     order = random.Random(options.seed)
+    starts = _orders(order)
     found: dict[int, list[dict[str, float]]] = {level: [] for level in options.levels}
     for number in range(options.rounds):
         sides.swap()
         for level, rates in found.items():
             sides.tidy(level)
-            rates.append(throughputs(sides.started(level, order), SLICED_S, order))
+            rates.append(throughputs(sides.started(level, next(starts)), SLICED_S, order))
         for side in COPIES:
             told = ", ".join(f"{level}: {rates[-1][OURS] / rates[-1][side]:.3f}" for level, rates in found.items())
             print(f"round {number + 1}/{options.rounds}, beside {side}: {told}", flush=True)
     return found
+
+
+def _orders(order: random.Random) -> Iterator[tuple[str, ...]]:
+    """In which the loads are started: each order as often as any other, as the first load was seen to be slower."""
+    every = list(permutations(SIDES))
+    while True:
+        yield from order.sample(every, len(every))
 
 
 def _compared(found: Mapping[int, list[dict[str, float]]], side: str, options: argparse.Namespace) -> float:
@@ -110,14 +126,37 @@ def _begun(word: str, has_ended: Callable[[], bool]) -> int:
     return pid
 
 
+def _given(pid: int) -> Given:
+    given = "\0".join(proc.command_line(pid))
+    # pgbench has taken the values of variables apart from their names, within its own arguments.
+    given = re.sub(r"-D\0(\w+)\0", r"-D\0\1=", re.sub(r"-T\0\d+\0", "", given))
+    words = [word for word in given.split("\0") if word and not word.startswith(LOGGING)]
+    scripts = Path(f"/proc/{pid}/cwd").glob("script_*.sql")
+    return Given(words, {script.name: script.read_text() for script in scripts})
+
+
 class Sides:
     """What starts a run of BenchHub and plain pgbenches, each on a database of its own."""
 
-    def __init__(self, bench: Tatp) -> None:
+    def __init__(self, bench: Tatp, levels: Sequence[int]) -> None:
         self.bench = bench
         self.databases = {OURS: bench.instance["database"], **COPIES}
         self.pool = ThreadPoolExecutor(1)
-        self.pid_of_run = 0
+        self.given: dict[int, Given] = {}
+        self._learn(levels)
+
+    def _learn(self, levels: Sequence[int]) -> None:
+        """What runs give pgbench, so that a plain one may start before its run.
+
+        Again until it stays the same: how much is logged depends on the best that was seen before.
+        """
+        before: dict[int, Given] | None = None
+        while before != self.given:
+            before = dict(self.given)
+            for level in levels:
+                run = self.pool.submit(self.bench.measured, level, self.bench.duration_s)
+                self.given[level] = _given(_begun(WORD_OF_A_RUN, run.done))
+                run.result()
 
     def swap(self) -> None:
         """Let each side have the next one's database: where one lies in memory may be the faster place."""
@@ -130,11 +169,8 @@ class Sides:
             self.bench.tidy(database)
             self.bench.output_of(clients, WARM_S, untold(), [database])  # what the first load after a vacuum does
 
-    def started(self, clients: int, order: random.Random) -> dict[str, Callable[[], Load]]:
-        """In an order that is drawn, as the first may be slower than others, but that a run's scripts come from it."""
+    def started(self, clients: int, names: Sequence[str]) -> dict[str, Callable[[], Load]]:
         sides = {OURS: self._run, SAME: self._same, BARE: self._bare}
-        names = order.sample([OURS, BARE], 2)
-        names.insert(order.randint(names.index(OURS) + 1, 2), SAME)
         return {name: partial(sides[name], clients) for name in names}
 
     def _run(self, clients: int) -> Load:
@@ -145,20 +181,20 @@ class Sides:
         def summary() -> str:
             return str(Evidence.objects.get(attempt__run=run.result(), name="out.log").text)
 
-        self.pid_of_run = _begun(WORD_OF_A_RUN, run.done)
-        return Load(self.pid_of_run, summary, partial(self._backends, OURS))
+        pid = _begun(WORD_OF_A_RUN, run.done)
+        if _given(pid) != self.given[clients]:
+            sys.exit("This run gave its pgbench other words or scripts than the first one of as many clients.")
+        return Load(pid, summary, partial(self._backends, OURS))
 
     def _same(self, clients: int) -> Load:
-        """What the run was given, and its scripts as they lie in its folder, but nothing to log."""
-        del clients
+        """What a run is given, and its scripts, but nothing to log."""
+        given = self.given[clients]
         folder = self.bench.folder / "same"
         folder.mkdir(exist_ok=True)
-        for script in Path(f"/proc/{self.pid_of_run}/cwd").glob("script_*.sql"):
-            (folder / script.name).write_text(script.read_text())
-        # pgbench has taken the values of variables apart from their names, within its own arguments.
-        given = re.sub(r"-D\0(\w+)\0", r"-D\0\1=", "\0".join(proc.command_line(self.pid_of_run))).split("\0")
-        words = [word for word in given if word and not word.startswith(LOGGING)]
-        return self._plain(SAME, [f"{folder}/{word}" if word.startswith("script_") else word for word in words])
+        for name, text in given.scripts.items():
+            (folder / name).write_text(text)
+        program, *words = (f"{folder}/{word}" if word.startswith("script_") else word for word in given.words)
+        return self._plain(SAME, [program, "-T", str(SLICED_S), *words])
 
     def _bare(self, clients: int) -> Load:
         return self._plain(BARE, self.bench.words(clients, SLICED_S, untold(), self.bench.folder))
