@@ -121,7 +121,7 @@ def _head(spec: RunSpec) -> str:
     }
     lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
     lines.append(f'PATH={shlex.quote(spec.bin_directory)}:"$PATH"')
-    title = f"# {spec.tool} {spec.tool_version}: {spec.kind}, as asked for in spec.json"
+    title = f"# {spec.tool}, client programs {spec.tool_version}: {spec.kind}, as asked for in spec.json"
     return "\n".join(["#!/bin/sh", title, f"unset {UNSET}", *lines, HELPERS])
 
 

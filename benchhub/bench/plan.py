@@ -150,12 +150,16 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
         drop_caches=experiment.drop_caches,
         restart_directory=instance.data_directory if experiment.restart else "",
         restart_bin_directory=instance.bin_directory if experiment.restart else "",
-        log_sampling_rate=choose_sampling_rate(
-            expected_tps(system, experiment.workload, clients), experiment.duration_s
-        ),
+        log_sampling_rate=_sampling_rate(experiment, system, clients),
     )
     tools.get(spec.tool).check(spec)
     return spec
+
+
+def _sampling_rate(experiment: Experiment, system: System, clients: int) -> float:
+    if not tools.get(experiment.workload.tool).samples_log:
+        return 1.0
+    return choose_sampling_rate(expected_tps(system, experiment.workload, clients), experiment.duration_s)
 
 
 def expected_tps(system: System, workload: Workload, clients: int) -> float:

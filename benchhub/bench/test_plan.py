@@ -127,6 +127,12 @@ def sampled(systems, level, workload):
     return run, plan.spec_of(run).log_sampling_rate
 
 
+def test_what_keeps_no_log_leaves_no_share_of_it_out(systems):
+    parameters = {"script": "oltp_point_select", "tables": 1, "table_size": 1_000}
+    workload = Workload.objects.create(name="points", tool="sysbench", parameters=parameters)
+    assert sampled(systems, 8, workload)[1] == 1.0
+
+
 def test_logs_are_sampled_by_what_a_system_has_shown_with_the_workload(systems):
     reads, writes = (
         Workload.objects.create(

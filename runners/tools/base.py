@@ -45,6 +45,10 @@ class Tool(Protocol):
         """Name and version of the parser, such as "pgbench/1": stored with every result that it made."""
 
     @property
+    def samples_log(self) -> bool:
+        """Whether it keeps a log of which a share may be left out; one that only counts has every transaction."""
+
+    @property
     def takes_rate(self) -> bool:
         """Whether it can offer transactions at a rate: parameters "rate_tps" and "latency_limit_ms"."""
 

@@ -43,6 +43,7 @@ class Pgbench:
     unit = live_unit = "TPS"
     parser = PARSER
     takes_rate = True
+    samples_log = True
 
     def client(self, tool_version: str) -> str:
         return f"{self.program} {tool_version}"

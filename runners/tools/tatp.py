@@ -94,6 +94,7 @@ class Tatp:
     live_unit = "transactions/s, refused writes included"
     parser = PARSER
     takes_rate = False
+    samples_log = True
 
     def client(self, tool_version: str) -> str:
         return f"{self.program} {tool_version}"

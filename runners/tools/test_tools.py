@@ -25,6 +25,10 @@ def test_only_pgbench_takes_a_rate() -> None:
     assert [name for name, tool in tools.TOOLS.items() if tool.takes_rate] == ["pgbench"]
 
 
+def test_only_what_keeps_a_log_can_leave_a_share_of_it_out() -> None:
+    assert {name for name, tool in tools.TOOLS.items() if tool.samples_log} == {"pgbench", "tatp"}
+
+
 def test_the_rarest_of_several_scripts_has_the_least_weight() -> None:
     scripts = [{"text": "SELECT 1;", "weight": 9}, {"text": "SELECT 2;"}]
     assert tools.get("pgbench").rarest_share({"script": "custom", "scripts": scripts}) == 0.1

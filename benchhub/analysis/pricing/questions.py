@@ -16,6 +16,7 @@ from .money import (
     PricingError,
     Rounding,
     UnlikeCurrenciesError,
+    number,
     rounded_quotient,
     years,
 )
@@ -72,7 +73,7 @@ class PerMillion:
             digits(self.quotient),
             term=years(term),
             percent=self.utilisation_percent,
-            throughput=self.quote.throughput.value,
+            throughput=number(self.quote.throughput.value),
             transactions=round(self.transactions),
             total=Amount(self.quote.total, self.quote.currency),
             unit=unit,
