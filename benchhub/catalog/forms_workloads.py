@@ -132,8 +132,8 @@ class ScriptsForm(WorkloadForm):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         label="Init script",
-        help_text="SQL for psql, run after each load of pgbench's own tables. Begin with DROP TABLE IF EXISTS of what "
-        "it creates: a second load finds that there.",
+        help_text="SQL for psql, run after each load of pgbench's own tables; it belongs to the data set. Begin with "
+        "DROP TABLE IF EXISTS of what it creates: a second load finds that there.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

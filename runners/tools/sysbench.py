@@ -17,7 +17,7 @@ from runners.tools.histogram import percentile_us
 from runners.tools.pgbench_output import text_of
 from runners.tools.shell import psql, verified
 
-PARSER = "sysbench/2"
+PARSER = "sysbench/3"
 SCRIPTS = ("oltp_read_write", "oltp_point_select")
 DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto", "zipfian")
 MOST_TABLES, MOST_ROWS = 1_000, 1_000_000_000
