@@ -40,7 +40,7 @@ from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, Tatp, untold
 from benchmarks.tatp_logs import parse
 from benchmarks.tatp_ratio import ratio
 from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import MISSED, READS_SEEN, SQL, Script, scripts
+from runners.tools.tatp_scripts import MISSED, READS_SEEN, SQL, WRITES_EVERY, Script, scripts
 
 MOST_LOAD_S = 300  # of a million subscribers
 CLIENTS = 4  # of variants
@@ -87,7 +87,7 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
 
 
 def costs(bench: Tatp, options: argparse.Namespace) -> bool:
-    told, sent = scripts(PARAMETERS, FAST_EVERY, by_moment=True), untold()
+    told, sent = scripts(PARAMETERS, FAST_EVERY, WRITES_EVERY, by_moment=True), untold()
 
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
         return partial(bench.bare, options.levels[0], options.duration, sent, words)

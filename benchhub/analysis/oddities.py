@@ -134,9 +134,9 @@ def few_response_times(of: Planned) -> str:
     enough_s = math.ceil(needed / (logged / of.duration_s))
     return (
         f"Where {LOGGED_PER_S:,} transactions a second are logged, as of a fast load, the rarest type, "
-        f"{100 * of.rarest_share:.2g}% of all, has some {logged:,.0f} response times at a level: too few for a {which} "
-        f"percentile of its own. Runs of {enough_s:,} s would have enough; the first runs of a workload on a system are "
-        "logged less."
+        f"{100 * of.rarest_share:.2g}% of them, has some {logged:,.0f} response times at a level: too few for a "
+        f"{which} percentile of its own. Runs of {enough_s:,} s would have enough; the first runs of a workload on a "
+        "system are logged less."
     )
 
 

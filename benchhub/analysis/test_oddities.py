@@ -41,7 +41,7 @@ def test_a_sound_plan_is_not_odd():
         (
             oddities.few_response_times,
             {"rarest_share": 0.01, "duration_s": 5},
-            "1% of all, has some 150 response times at a level: too few for a 99th percentile of its own. "
+            "1% of them, has some 150 response times at a level: too few for a 99th percentile of its own. "
             "Runs of 34 s would have enough; the first runs of",
         ),
         (oddities.few_response_times, {"rarest_share": 0.01, "duration_s": 1}, "90th percentile of its own. Runs of 4"),

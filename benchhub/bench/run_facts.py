@@ -46,7 +46,7 @@ def _busy(cpu: Mapping[str, float]) -> float | None:
 
 
 def _thread_busy(run: Run, deltas: Mapping[str, Any]) -> float | None:
-    """What works beside the load generator counts too: of TATP a look at its log every few seconds."""
+    """What works beside the load generator counts too: of TATP a look at its log now and then."""
     elapsed_s, threads = deltas.get("elapsed_s"), min(run.threads, run.clients)
     if not elapsed_s or "load_cpu_s" not in deltas or threads < 1:
         return None

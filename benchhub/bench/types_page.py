@@ -14,7 +14,7 @@ from runners.tools.tatp_parameters import TRANSACTIONS
 from .models import LatencyHistogram
 
 PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
-# Each of these says itself how it ended, so that no log is needed to count them.
+# Each of these, or one in so many, says itself how it ended, so that no log is needed to count them.
 COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
 NORMAL_95 = 1.96
 
@@ -23,7 +23,7 @@ NORMAL_95 = 1.96
 class Type:
     """One type; shares in percent, None where nothing is known. `histogram` is of what counts alone.
 
-    `is_estimate`: its executions are the share of a sampled log.
+    `counted`: how many of its executions were, where they are an estimate by these.
     """
 
     name: str
@@ -32,15 +32,18 @@ class Type:
     lowest: float | None
     highest: float | None
     histogram: LatencyHistogram | None
-    is_estimate: bool = False
+    counted: float | None = None
+
+    @property
+    def is_estimate(self) -> bool:
+        return self.counted is not None
 
     @property
     def executions_known(self) -> float:
-        """An estimate to the digit that the transactions logged of this type leave known, with 95%."""
-        logged = sum(self.histogram.counts) if self.histogram else 0
-        if not self.is_estimate or not self.executions:
+        """An estimate to the digit that what was counted of this type leaves known, with 95%."""
+        if self.counted is None or not self.executions:
             return self.executions
-        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, logged))
+        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, self.counted))
         return float(round(self.executions, -math.floor(math.log10(off))))
 
     @property
@@ -55,15 +58,28 @@ def is_per_type(measure: str) -> bool:
 
 
 def types(
-    measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], *, is_sampled: bool = False
+    measures: Mapping[str, Any],
+    histograms: Sequence[LatencyHistogram],
+    *,
+    is_sampled: bool = False,
+    told_every: int = 1,
 ) -> list[Type]:
-    """In the order of the most executed; none for a load generator that does not tell types apart."""
+    """In the order of the most executed; none for a load generator that does not tell types apart.
+
+    `is_sampled`: not all were logged; `told_every`: of how many writes that may be refused one told how it ended.
+    """
     of_name = {histogram.name.lower(): histogram for histogram in histograms}
     keys = [name.removeprefix(EXECUTIONS) for name in measures if name.startswith(EXECUTIONS)]
 
     def value(what: str, key: str) -> float | None:
         found = measures.get(what + key)
         return None if found is None else float(found["value"])
+
+    def counted(key: str) -> float | None:
+        if key.upper() in COUNTED:
+            return None if told_every == 1 else (value(EXECUTIONS, key) or 0.0) / told_every
+        logged = of_name.get(key)
+        return (sum(logged.counts) if logged else 0) if is_sampled else None
 
     rows = [
         Type(
@@ -73,7 +89,7 @@ def types(
             lowest=value(SUCCESS_LOW, key),
             highest=value(SUCCESS_HIGH, key),
             histogram=of_name.get(key),
-            is_estimate=is_sampled and key.upper() not in COUNTED,
+            counted=counted(key),
         )
         for key in keys
     ]

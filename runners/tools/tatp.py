@@ -34,6 +34,7 @@ from runners.tools.tatp_parameters import (
     in_full,
     read,
 )
+from runners.tools.tatp_scripts import WRITES_EVERY
 
 DESTINATION, ACCESS = 1, 2
 # Names of measures, before that of a type of transaction in small letters.
@@ -65,14 +66,15 @@ class Second:
 
     @property
     def refused(self) -> int:
-        return sum(self.told.refused)
+        """An estimate where not all writes told how they ended."""
+        return sum(self.told.refused) * self.told.writes_every
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
     """One type of transaction in the measured part: executions, how many succeeded; None where nothing tells.
 
-    `seen`: on how many executions the share rests.
+    `seen`: on how many executions the share rests, whether they were told or looked at.
     """
 
     executions: float
@@ -122,7 +124,7 @@ class Tatp:
         return TPS_GUESS
 
     def rarest_share(self, parameters: Mapping[str, Any]) -> float:
-        return tatp_expected.rarest_share(read(parameters))
+        return tatp_expected.rarest_share(read(parameters), WRITES_EVERY)
 
     def load_command(self, spec: RunSpec) -> str:
         return tatp_command.load_command(spec)
@@ -221,7 +223,7 @@ def _succeeded(
     spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second], states: tuple[State, State]
 ) -> RunResult:
     reduction, remarks = tatp_latencies.read_log(spec, outputs)
-    histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate)
+    histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate, measured[0].told.writes_every)
     counts = count(measured, reduction)
     seen, shares = ({name: getattr(one, part) for name, one in counts.items()} for part in ("seen", "share"))
     bands = tatp_expected.bands(read(spec.parameters), *states, seen)
@@ -250,6 +252,7 @@ def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, 
         "mqth": Measure((ended - refused) / taken_s, "MQTh"),
         "ended_transactions": Measure(float(round(ended)), "transactions"),
         "refused_transactions": Measure(float(refused), "transactions"),
+        "refused_told": Measure(float(sum(sum(second.told.refused) for second in measured)), "transactions"),
         "measured_s": Measure(taken_s, "s"),
         **_strict(ended - refused, taken_s, counts),
     }
@@ -272,13 +275,13 @@ def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, 
     """
     found: dict[str, Count] = {}
     logged = tatp_latencies.logged_shares(reduction)
-    ended = sum(second.transactions for second in measured)
+    ended, every = sum(second.transactions for second in measured), measured[0].told.writes_every
     for number, name in enumerate(TRANSACTIONS):
         executions = logged[number] * ended if number in logged else None
         if number in ACCEPTING:
             at = ACCEPTING.index(number)
             refused, done = (sum(c[at] for c in each) for each in _told_writes(measured))
-            found[name] = Count(refused + done, done, refused + done)
+            found[name] = Count((refused + done) * every, done * every, refused + done)
         elif number in (DESTINATION, ACCESS):
             found[name] = _told_reads(measured, "destination" if number == DESTINATION else "access", executions)
         elif executions:
@@ -371,12 +374,16 @@ def _forwarding_doubts(parameters: Parameters, states: tuple[State, State]) -> l
 
 
 def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
-    rate, every = spec.log_sampling_rate, measured[0].told.every
+    rate, every, writes_every = spec.log_sampling_rate, measured[0].told.every, measured[0].told.writes_every
     logged = "Response times, and how often reads and updates of locations ran, are from 1 of"
     looked_at = (
         f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."
     )
-    return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [looked_at] * (every > 1)
+    told = (
+        f"Of the writes that may be refused 1 of {writes_every} told whether it was: it stands for as many in "
+        "throughput and in the response times of all types; those of its own type are from these alone."
+    )
+    return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [looked_at] * (every > 1) + [told] * (writes_every > 1)
 
 
 def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:

@@ -14,12 +14,13 @@ from runners.tools import tatp_population as population
 from runners.tools.shell import program, psql, verified
 from runners.tools.tatp_log import BY_MOMENT, BY_NUMBER, REDUCE_AWK, SPAN_AWK, SPLIT_AWK
 from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
-from runners.tools.tatp_scripts import COUNTER, MISSED, READS_SEEN, TOLD_EVERY, scripts
+from runners.tools.tatp_scripts import COUNTER, MISSED, READS_SEEN, TOLD_EVERY, WRITES_EVERY, Script, scripts
 
 PART_SUBSCRIBERS = 20_000
 MOST_SESSIONS = 8
 KEPT_LOG_CAP_BYTES = 1024 * 1024
-LIVE_EVERY_S = 5
+# To the first look at a running load; then twice as long each time, up to at least the second.
+LIVE_FIRST_S, LIVE_EVERY_S = 3, 20
 
 # Waits for the processes in $pids and empties it; fails as the last that failed.
 ALL_ENDED = """\
@@ -154,7 +155,7 @@ def verify_command(spec: RunSpec) -> str:
 def measure_command(spec: RunSpec) -> str:
     """Return the command that runs the load for warm-up and measured part together; its exit code is pgbench's.
 
-    What pgbench says goes to a file, for outcomes are told there too; every few seconds the caller's stderr gets
+    What pgbench says goes to a file, for outcomes are told there too; now and then the caller's stderr gets
     about how many transactions a second there were, by the numbers of those that each thread's log ends with. It leaves
     summary, started_epoch and log/pgbench_log.*.
     """
@@ -180,11 +181,11 @@ def live(clients: int) -> str:
     return f"""\
 live() {{
     trap 'kill $pause; exit' TERM
-    seconds=0
+    seconds=0 pause_s={LIVE_FIRST_S}
     while :; do
-        sleep {LIVE_EVERY_S} & pause=$!
+        sleep "$pause_s" & pause=$!
         wait "$pause"
-        seconds=$((seconds + {LIVE_EVERY_S})) ended=0 threads=0 is_first=1
+        seconds=$((seconds + pause_s)) ended=0 threads=0 is_first=1
         while read -r client number others; do
             if [ "$client" = '==>' ]; then
                 is_first=1
@@ -194,6 +195,7 @@ live() {{
         done <<END_OF_LINES
 $(tail -n 2 log/* 2> /dev/null)
 END_OF_LINES
+        [ "$pause_s" -ge {LIVE_EVERY_S} ] || pause_s=$((2 * pause_s))
         [ "$threads" -eq 0 ] ||
             echo "progress: $seconds s, about $((ended * {clients} / threads / seconds)) tps" >&2
     done
@@ -207,7 +209,7 @@ def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
     words += ["-T", str(seconds), "-l", "--log-prefix=log/pgbench_log"]
     words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
     words += ["-D", f"{READS_SEEN}=0", "-D", '"$counted=0"']
-    for number, script in enumerate(scripts(parameters, reads_every(spec))):
+    for number, script in enumerate(_sent(spec, parameters, by_moment=False)):
         words += ["-f", f"script_{number}.sql@{script.weight}"]
     return words
 
@@ -233,14 +235,22 @@ fi &&
 
 
 def _written(spec: RunSpec, parameters: Parameters, *, by_moment: bool) -> str:
-    made = scripts(parameters, reads_every(spec), by_moment=by_moment)
-    texts = [shlex.quote(script.text) for script in made]
+    texts = [shlex.quote(script.text) for script in _sent(spec, parameters, by_moment=by_moment)]
     return "".join(f"printf '%s' {text} > script_{number}.sql &&\n" for number, text in enumerate(texts))
 
 
+def _sent(spec: RunSpec, parameters: Parameters, *, by_moment: bool) -> tuple[Script, ...]:
+    return scripts(parameters, reads_every(spec), writes_every(spec), by_moment=by_moment)
+
+
 def reads_every(spec: RunSpec) -> int:
-    """Of how many reads one looks whether there was a row: as many as there are transactions to a line of the log."""
-    return min(TOLD_EVERY, round(1 / spec.log_sampling_rate))
+    """Of how many reads one looks whether there was a row: of twice as many as there are to a line of the log."""
+    return 1 if spec.log_sampling_rate >= 1 else min(TOLD_EVERY, round(2 / spec.log_sampling_rate))
+
+
+def writes_every(spec: RunSpec) -> int:
+    """Of how many writes that may be refused one tells how it ended."""
+    return min(WRITES_EVERY, round(1 / spec.log_sampling_rate))
 
 
 def reduce_command(spec: RunSpec) -> str:
@@ -252,7 +262,8 @@ def reduce_command(spec: RunSpec) -> str:
     parameters = check(spec)
     split = f'awk -v marks="$marks" -v reads=reads {shlex.quote(SPLIT_AWK)}'
     reduce = f'awk -v marks="$marks" -v clients={spec.clients} -v threads={spec.threads} -v warmup={spec.warmup_s}'
-    reduce += f" -v every={reads_every(spec)} -v progress=progress.part -v told=told.part"
+    reduce += f" -v every={reads_every(spec)} -v writes_every={writes_every(spec)}"
+    reduce += " -v progress=progress.part -v told=told.part"
     return f"""\
 {_state(spec, parameters)} > {AFTER_FILE}
 mv {MESSAGES_FILE} said
@@ -283,7 +294,7 @@ def throughput_command(spec: RunSpec) -> str:
     """Return the command that prints MQTh by the tool's rule, as the parser reads it from the reduced files."""
     return f"""\
 awk -v from={spec.warmup_s - 0.5} '
-FNR == NR {{ refused[FNR] = $2 + $4 + $6; next }}
+FNR == NR {{ refused[FNR] = ($2 + $4 + $6) * (NF > 12 ? $13 : 1); next }}
 /^progress: / {{
     took = $2 - before; before = $2; n++
     if (before - took > from) {{ seconds += took; ended += $4 * took; lost += refused[n] }}

@@ -13,7 +13,7 @@ from runners.contract import Doubt, Histogram, Measure, Outputs, RunSpec
 from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_read
 from runners.tools.histogram import merge, percentile_us
 from runners.tools.pgbench_log import Reduction
-from runners.tools.tatp_log import ACCEPTING, BY_MOMENT, BY_NUMBER, REFUSED, is_sample
+from runners.tools.tatp_log import ACCEPTING, BY_MOMENT, BY_NUMBER, NOT_TOLD, REFUSED, is_sample
 from runners.tools.tatp_parameters import TRANSACTIONS
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
@@ -43,24 +43,34 @@ def _text(outputs: Outputs) -> str:
     return pgbench_output.text_of(outputs.files[tatp_command.LATENCY_FILE])
 
 
-def histograms_of(reduction: Reduction | None, sampling_rate: float) -> tuple[Histogram, ...]:
-    """ "latency" of all that count, then one by the name of each transaction."""
+def histograms_of(reduction: Reduction | None, sampling_rate: float, writes_every: int = 1) -> tuple[Histogram, ...]:
+    """ "latency" of all that count, then one by the name of each transaction.
+
+    In the first each write that told how it ended stands for `writes_every`, so that types have their shares.
+    """
     if reduction is None or not reduction.scripts:
         return ()
+    known = [script for script in sorted(reduction.scripts) if script < len(TRANSACTIONS)]
+    every = {script: writes_every if script in ACCEPTING else 1 for script in known}
     each = [
-        replace(pgbench_log.script_histogram(reduction, script, sampling_rate), name=TRANSACTIONS[script])
-        for script in sorted(reduction.scripts)
-        if script < len(TRANSACTIONS)
+        replace(pgbench_log.script_histogram(reduction, script, sampling_rate / of), name=TRANSACTIONS[script])
+        for script, of in every.items()
     ]
-    return (merge("latency", each), *each)
+    whole = merge("latency", [_standing_for(of, one) for of, one in zip(every.values(), each, strict=True)])
+    return (whole, *each)
+
+
+def _standing_for(others: int, one: Histogram) -> Histogram:
+    counts = tuple(others * count for count in one.counts)
+    return replace(one, counts=counts, sum_us=others * one.sum_us, sampling_rate=others * one.sampling_rate)
 
 
 def measures_of(histograms: Sequence[Histogram]) -> dict[str, Measure]:
     if not histograms:
         return {}
-    whole = histograms[0]
+    whole, *each = histograms
     measures = {
-        "logged_transactions": Measure(float(whole.total), "transactions"),
+        "logged_transactions": Measure(float(sum(one.total for one in each)), "transactions"),
         "latency_average_ms": Measure(whole.sum_us / whole.total / 1000, "ms"),
     }
     for name, share in PERCENTILES.items():
@@ -70,19 +80,20 @@ def measures_of(histograms: Sequence[Histogram]) -> dict[str, Measure]:
 
 
 def logged_shares(reduction: Reduction | None) -> dict[int, float]:
-    """Share of the log's lines by script, with those that were refused; empty without a log."""
+    """Share of the log's lines by script, with those that were refused or not told; empty without a log."""
     if reduction is None or not reduction.transactions:
         return {}
-    lines = logged_lines(reduction)
+    lines = _logged_lines(reduction, REFUSED, NOT_TOLD)
     return {script: number / lines.total() for script, number in lines.items()}
 
 
-def logged_lines(reduction: Reduction) -> Counter[int]:
+def _logged_lines(reduction: Reduction, *kinds: str) -> Counter[int]:
+    """Lines by script: those that count, and those of these kinds."""
     lines: Counter[int] = Counter()
     for (script, _, _), number in reduction.bins.items():
         lines[script] += number
     for script in ACCEPTING:
-        lines[script] += reduction.kinds.get(f"{REFUSED}{script}", 0)
+        lines[script] += sum(reduction.kinds.get(f"{kind}{script}", 0) for kind in kinds)
     return lines
 
 
@@ -97,7 +108,7 @@ def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None]) -
 
 def _unfound(reduction: Reduction, shares: Mapping[str, float | None]) -> list[Doubt]:
     """Outcomes that are found at the wrong transactions of the log, as when a clock was set during the run."""
-    doubts, lines = [], logged_lines(reduction)
+    doubts, lines = [], _logged_lines(reduction, REFUSED)
     for number in ACCEPTING:
         share, logged = shares.get(name := TRANSACTIONS[number]), lines[number]
         done = logged - reduction.kinds.get(f"{REFUSED}{number}", 0)

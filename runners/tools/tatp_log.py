@@ -8,14 +8,15 @@ line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and wri
     reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
-writes that were refused, which stand there as kinds: "kind refused-5 117". It reads both files side by side and
+writes that were refused or did not tell, which stand there as kinds: "kind refused-5 117", "kind untold-5 1109". It
+reads both files side by side and
 keeps of the marks only those that the log has not reached. By moments, a write of the log succeeded if one of its
 client's successes lies within it, and was refused if not; a refusal's second is that of the client's success before it,
 and those after its last success are estimated. It also writes
 
     progress     a line for each second, as pgbench's -P would print it
     tatp.told    for each of them: its time, failed and succeeded writes of scripts 3, 5 and 6, then the reads, all in
-                 the last line, and k where one in k of them was looked at
+                 the last line, k where one in k of them was looked at, and likewise of the writes
 
 pgbench is not asked for its progress, for which its first thread would arm a timer with each wait for the server. A
 line of the log says instead how many transactions its client had ended by when, and between two lines of a sampled
@@ -29,12 +30,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runners.tools.pgbench_log import COUNT_AWK, COUNT_LINE_AWK
-from runners.tools.tatp_scripts import MOMENTS_PER_S, PERIOD_S
+from runners.tools.tatp_scripts import LOOKED_AT, MOMENTS_PER_S, PERIOD_S, UNTOLD
 
 ACCEPTING = (3, 5, 6)
-# Scripts of the reads that look whether there was a row, where the others do not, by the transaction that they are.
-LOOKED_AT = {7: 1, 8: 2}
-REFUSED = "refused-"
+# Kinds of lines of the log without a response time that counts, before the number of their script in TRANSACTIONS.
+REFUSED, NOT_TOLD = "refused-", "untold-"
 # Names of the file of marks, which say by what it finds transactions.
 BY_NUMBER, BY_MOMENT = "marks", "moments"
 
@@ -194,6 +194,7 @@ $1 $2 $6 !~ /[^0-9]/ && $1 + 0 < clients {
 moment < start + warmup { next }
 is_refused { kinds["refused-" $4]++; next }
 """
+    + "".join(f'$4 == {quiet} {{ kinds["{NOT_TOLD}{script}"]++; next }}\n' for quiet, script in UNTOLD.items())
     + "".join(f"$4 == {looked} {{ $4 = {script} }}\n" for looked, script in LOOKED_AT.items())
     + COUNT_LINE_AWK
     + """\
@@ -210,9 +211,9 @@ END {
         spread = squares_of[row] / n - mean * mean
         printf "progress: %.3f s, %.3f tps, lat %.3f ms stddev %.3f\\n", row - 1 + took, ended[row] / took, \
             mean / 1000, (spread > 0 ? sqrt(spread) : 0) / 1000 > progress
-        printf "%.3f %d %d %d %d %d %d %s %d\\n", row - 1 + took, told_of[row, "30"], told_of[row, "31"], \
+        printf "%.3f %d %d %d %d %d %d %s %d %d\\n", row - 1 + took, told_of[row, "30"], told_of[row, "31"], \
             told_of[row, "50"], told_of[row, "51"], told_of[row, "60"], told_of[row, "61"], \
-            row < rows ? "0 0 0 0" : reads, every > told
+            row < rows ? "0 0 0 0" : reads, every, writes_every > told
     }
     print "end 0 0 0 0 0 0 0 0 0 0" > told
 }
@@ -224,8 +225,8 @@ END {
 class Told:
     """What was told until the line of progress at `at_s`, since the one before: counts by script.
 
-    `refused` and `done` are of the writes of ACCEPTING, in that order. One in `every` reads was looked at, and
-    only these are counted here.
+    `refused` and `done` are of the writes of ACCEPTING, in that order. One in `every` reads was looked at, one in
+    `writes_every` writes told how it ended, and only these are counted here.
     """
 
     at_s: float
@@ -236,6 +237,7 @@ class Told:
     destination_asked: int
     destination_found: int
     every: int = 1
+    writes_every: int = 1
 
 
 def read_told(text: str) -> Iterator[Told]:

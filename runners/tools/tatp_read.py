@@ -16,9 +16,9 @@ from typing import IO, TYPE_CHECKING
 
 from runners.tools import histogram
 from runners.tools.pgbench_log import UNREADABLE, Reduction, ScriptTotals
-from runners.tools.tatp_log import ACCEPTING, LOOKED_AT, REFUSED
+from runners.tools.tatp_log import ACCEPTING, NOT_TOLD, REFUSED
 from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import MOMENTS_PER_S, PERIOD_S
+from runners.tools.tatp_scripts import LOOKED_AT, MOMENTS_PER_S, PERIOD_S, UNTOLD
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +31,7 @@ CHUNK_BYTES = 2 << 20
 COLUMNS, MARK_COLUMNS = 6, 4
 CLIENT, NUMBER, LATENCY, SCRIPT, EPOCH, AND_US = range(6)
 OUTCOME = 3
+BEYOND = max(UNTOLD) + 1  # the scripts that there are
 NEWLINE, SPACE, ZERO, NINE = b"\n 09"
 # Latencies below this are counted by their value at once; the few others one by one.
 DENSE_US = 1 << 16
@@ -65,7 +66,7 @@ def chunks(stream: IO[bytes] | GzipFile, size: int = CHUNK_BYTES) -> Iterator[by
 def reduce(
     log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0, *, by_moment: bool = False
 ) -> Reduction:
-    """Return the reduction of a log without what ended before that time, and without refused writes.
+    """Return the reduction of a log without what ended before that time, and without writes refused or not told.
 
     `log` and `marks` are chunks of whole lines; `by_moment`: the latter are moments. The times of the log are not kept.
     """
@@ -141,10 +142,11 @@ class _Counts:
         script, latency = table.column(SCRIPT), table.column(LATENCY)
         for looked, transaction in LOOKED_AT.items():
             script[script == looked] = transaction
-        is_known = script < len(TRANSACTIONS)
+        is_known = script < BEYOND
         self.kinds[UNREADABLE] += int(np.count_nonzero(~is_known))
         kept = is_known & (table.column(EPOCH) >= self.from_epoch_s) if self.from_epoch_s else is_known
         kept &= ~self._is_refused(table, script, kept)
+        kept &= ~self._is_untold(script, kept)
         script, latency = script[kept], latency[kept]
         is_dense = latency < DENSE_US
         places = script[is_dense] * DENSE_US + latency[is_dense]
@@ -160,6 +162,14 @@ class _Counts:
         found[rows[self.refused(table, rows)]] = True
         for number in ACCEPTING:
             self.kinds[f"{REFUSED}{number}"] += int(np.count_nonzero(found & (script == number)))
+        return found
+
+    def _is_untold(self, script: Integers, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        import numpy as np
+
+        found: NDArray[np.bool_] = kept & (script >= len(TRANSACTIONS))
+        numbers = np.bincount(script[found], minlength=BEYOND)
+        self.kinds.update({f"{NOT_TOLD}{number}": int(numbers[quiet]) for quiet, number in UNTOLD.items()})
         return found
 
     def reduction(self) -> Reduction:

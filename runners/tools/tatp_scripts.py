@@ -2,8 +2,9 @@
 
 A script tells outcomes with debug(), which is pgbench's only way to print a value without the server or a shell. Of
 the three transactions with accepted failures each execution is told; of the two reads that may find nothing, only
-counts, every 64th or so. In a fast load most of these reads do not look whether a row came, which would take from the
-throughput: those that do are two scripts of their own. `tatp_log` reads both.
+counts, every 64th or so. In a fast load most of these reads do not look whether a row came, and most of these writes
+do not tell how they ended, which would take from the throughput: they are scripts of their own, beside those that do.
+`tatp_log` reads what is told.
 
 What is told is found in pgbench's log by its transaction: each script then counts its client's transactions in :nx, as
 the log does. Where server and driver share a clock, the server's time at a success finds it as well, nothing is
@@ -39,6 +40,11 @@ MOST_COUNTED = 10**4
 # What so many reads have found is told at once; also the most reads for each one that is looked at. Where fewer are
 # looked at they are told in smaller numbers, for what a client has not told by the end is lost.
 TOLD_EVERY, FEWEST_TOLD = 64, 16
+# Of a fast load one in so many writes that may be refused tells how it ended, and has a response time.
+WRITES_EVERY = 4
+# The scripts that follow those of TRANSACTIONS, by the transaction that they are: reads that look whether there was a
+# row, where the others do not, and writes that do not tell how they ended, where the others do.
+LOOKED_AT, UNTOLD = MappingProxyType({7: 1, 8: 2}), MappingProxyType({9: 3, 10: 5, 11: 6})
 
 BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:s_id::text, 15, '0')"
 
@@ -111,31 +117,38 @@ class Script(NamedTuple):
     weight: int
 
 
-def scripts(parameters: Parameters, reads_every: int = 1, *, by_moment: bool = False) -> tuple[Script, ...]:
+def scripts(
+    parameters: Parameters, reads_every: int = 1, writes_every: int = 1, *, by_moment: bool = False
+) -> tuple[Script, ...]:
     """Return the scripts in the order of TRANSACTIONS.
 
-    Where only one in `reads_every` of the reads that may find nothing is looked at, these follow: `tatp_log.LOOKED_AT`.
-    `by_moment`: marks have the moment in place of the transaction's number.
+    Where only one in `reads_every` of the reads that may find nothing is looked at, LOOKED_AT follow; where, besides,
+    only one in `writes_every` of the writes that may be refused tells how it ended, UNTOLD do. `by_moment`: marks have
+    the moment in place of the transaction's number.
     """
     script = partial(_script, parameters, by_moment)
-    plain, looked_at = [], []
-    for number, (name, weight) in enumerate(zip(TRANSACTIONS, parameters.weighed, strict=True)):
-        if name in READS and reads_every > 1:
-            plain.append(Script(script(number, name, 0), weight * (reads_every - 1)))
-            looked_at.append(Script(script(number, name, max(FEWEST_TOLD, TOLD_EVERY // reads_every)), weight))
-        else:
-            plain.append(Script(script(number, name, TOLD_EVERY), weight * reads_every))
-    return (*plain, *looked_at)
+    weights = [weight * reads_every * writes_every for weight in parameters.weighed]
+    sent = [Script(script(number, TOLD_EVERY), weight) for number, weight in enumerate(weights)]
+    for number in LOOKED_AT.values() if reads_every > 1 else ():
+        one, looked_at = weights[number] // reads_every, script(number, max(FEWEST_TOLD, TOLD_EVERY // reads_every))
+        sent[number] = Script(script(number, 0), weights[number] - one)
+        sent.append(Script(looked_at, one))
+    for number in UNTOLD.values() if reads_every > 1 < writes_every else ():
+        one = weights[number] // writes_every
+        sent[number] = sent[number]._replace(weight=one)
+        sent.append(Script(script(number, 0), weights[number] - one))
+    return tuple(sent)
 
 
-def _script(parameters: Parameters, by_moment: bool, number: int, name: str, told_every: int) -> str:
-    """What reads have found is told when so many of a kind were looked at; 0: this one does not look."""
+def _script(parameters: Parameters, by_moment: bool, number: int, told_every: int) -> str:
+    """What reads have found is told when so many of a kind were looked at; 0: this one tells nothing."""
+    name = TRANSACTIONS[number]
     counted = [] if by_moment else [f"\\set {COUNTER} :{COUNTER} + 1"]
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
     if name in READS and told_every:
         body = _read(SQL[name][0], *READS[name], told_every)
     elif name in WRITES:
-        body = _accepting(number, SQL[name], by_moment)
+        body = _accepting(number, SQL[name], by_moment, is_told=bool(told_every))
     else:
         body = [f"{statement};" for statement in SQL[name]]
     return "\n".join([*counted, *drawn, *body, ""])
@@ -162,12 +175,13 @@ def _read(statement: str, absent: str, asked: int, found: int, told_every: int) 
     ]
 
 
-def _accepting(number: int, statements: tuple[str, ...], by_moment: bool) -> list[str]:
+def _accepting(number: int, statements: tuple[str, ...], by_moment: bool, *, is_told: bool) -> list[str]:
     """A write whose last statement may do nothing, which rolls it back. A first one that is a SELECT gives :s_id."""
     first, *between, last = [f"{statement};" for statement in statements]
-    if by_moment:
+    if by_moment and is_told:
         last = last.replace("RETURNING 1", f"RETURNING {NOW_SQL}")
-    done, failed = _told_by_moment(number) if by_moment else _told_by_number(number)
+    tell = _told_by_moment if by_moment else _told_by_number
+    done, failed = tell(number) if is_told else ([], [])
     return [
         "\\set ok 0",
         "BEGIN;",

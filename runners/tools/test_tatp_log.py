@@ -70,7 +70,7 @@ def test_meanwhile_the_whole_lines_that_the_logs_end_with_tell_about_how_fast_it
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     """Of 4 clients those that were seen had ended 1,000 transactions each, after a second."""
-    monkeypatch.setattr(tatp_command, "LIVE_EVERY_S", 1)
+    monkeypatch.setattr(tatp_command, "LIVE_FIRST_S", 1)
     (tmp_path / "log").mkdir()
     for name in ("pgbench_log.7", "pgbench_log.7.1")[:threads]:
         (tmp_path / "log" / name).write_text("0 900 45 0 1700000000 12\n0 1000 45 0 1700000000 99\n0 1100 4")
@@ -79,8 +79,21 @@ def test_meanwhile_the_whole_lines_that_the_logs_end_with_tell_about_how_fast_it
     assert (tmp_path / "said").read_text() == "progress: 1 s, about 4000 tps\n"
 
 
+def test_later_looks_at_a_running_load_come_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After 1, 2 and 4 s more; a sleep that takes no time stands for them."""
+    monkeypatch.setattr(tatp_command, "LIVE_FIRST_S", 1)
+    monkeypatch.setattr(tatp_command, "LIVE_EVERY_S", 4)
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.7").write_text("0 1000 45 0 1700000000 99\n0 1100 4")
+    pauses = 'sleep() { echo "$1" >> pauses; [ "$(wc -l < pauses)" -lt 5 ] || kill $$; }\n'
+    subprocess.run(["sh", "-c", f"{pauses}{tatp_command.live(1)}live 2> said"], cwd=tmp_path, timeout=30)
+    assert (tmp_path / "pauses").read_text().split() == ["1", "2", "4", "4", "4"]
+    rates = [line.split()[1] for line in (tmp_path / "said").read_text().splitlines()]
+    assert rates[:4] == ["1", "3", "7", "11"]
+
+
 def test_meanwhile_nothing_is_said_of_logs_without_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tatp_command, "LIVE_EVERY_S", 1)
+    monkeypatch.setattr(tatp_command, "LIVE_FIRST_S", 1)
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.7").touch()
     ended = "live & teller=$!\nsleep 1.5\nkill $teller\n"
@@ -118,7 +131,8 @@ def test_without_a_summary_nothing_is_made_up() -> None:
 def awk(folder: Path, **values: object) -> str:
     """What REDUCE_AWK prints of the logs in `folder`; it leaves `progress` and `told` there."""
     given = {"marks": "marks", "clients": 1, "threads": 1, "start": 0, "warmup": 0, "rows": 1, "seconds": 1}
-    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1, "progress": "progress", "told": "told", **values}
+    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1, "writes_every": 1}
+    given |= {"progress": "progress", "told": "told", **values}
     options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
     logs = sorted(str(path.relative_to(folder)) for path in (folder / "log").iterdir())
     done = subprocess.run(["awk", *options, REDUCE_AWK, *logs], cwd=folder, capture_output=True, text=True, check=True)
@@ -148,12 +162,14 @@ def test_a_second_has_the_transactions_that_its_clients_had_ended_by_then(tmp_pa
     lines = ("0 10 100 0 1000 500000", "0 30 300 0 1001 500000", "0 50 200 0 1002 500000")
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
     (tmp_path / "marks").write_text("0 15 5 0\n0 20 6 1\n0 21 3 0\n0 55 3 1\n")
-    rates, told = seconds(tmp_path, start=1000, rows=3, seconds=3.5, transactions=60, reads="9 5 4 1", every=19)
+    rates, told = seconds(
+        tmp_path, start=1000, rows=3, seconds=3.5, transactions=60, reads="9 5 4 1", every=19, writes_every=4
+    )
     assert rates == [(1.0, 20.0), (2.0, 20.0), (3.5, 13.333)]  # 20 that remain, over the last 1.5 s
     assert told == [
-        Told(1.0, (0, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19),
-        Told(2.0, (1, 0, 0), (0, 0, 0), 0, 0, 0, 0, 19),
-        Told(3.5, (0, 0, 0), (1, 0, 0), 9, 5, 4, 1, 19),
+        Told(1.0, (0, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19, 4),
+        Told(2.0, (1, 0, 0), (0, 0, 0), 0, 0, 0, 0, 19, 4),
+        Told(3.5, (0, 0, 0), (1, 0, 0), 9, 5, 4, 1, 19, 4),
     ]
 
 
@@ -182,6 +198,18 @@ def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path)
     (tmp_path / "marks").write_text("")
     found = reduce(tmp_path, clients=1, threads=1, warmup_until=0)
     assert found == {"transactions": 4, "kinds": {}, "scripts": {1: 30, 2: 120}}
+
+
+def test_a_write_that_tells_nothing_is_in_no_response_time_and_counts_among_what_ended(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    lines = "0 10 100 0 1000 400000\n0 20 700 9 1000 500000\n0 30 800 10 1000 600000\n0 40 900 11 1000 900000\n"
+    (tmp_path / "log" / "pgbench_log.77").write_text(lines)
+    (tmp_path / "marks").write_text("")
+    found = reduce(tmp_path, clients=1, threads=1, warmup_until=1000)
+    kinds = {"untold-3": 1, "untold-5": 1, "untold-6": 1}
+    assert found == {"transactions": 1, "kinds": kinds, "scripts": {0: 100}}
+    rates, told = seconds(tmp_path, start=1000, transactions=42)
+    assert (rates, told[0].refused) == ([(1.0, 42.0)], (0, 0, 0))
 
 
 def test_the_warm_up_and_what_was_refused_are_in_no_response_time(tmp_path: Path) -> None:
@@ -310,7 +338,7 @@ def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
     for _ in range(lines):
         client = chance.randrange(4)
         number[client] += 1
-        script, outcome = chance.randrange(9), chance.randrange(2)
+        script, outcome = chance.randrange(12), chance.randrange(2)
         latency_us = chance.choice((60 if script in (3, 5, 6) else 0, 700, 1_023, 1_024, 65_535, 65_536, 10**7))
         time_us[client] += latency_us
         at_s, and_us = divmod(time_us[client], 10**6)
@@ -361,7 +389,7 @@ def test_a_line_with_a_number_that_is_too_long_to_be_one_is_left_out_alone() -> 
 
 
 def test_numpy_leaves_out_lines_that_are_none() -> None:
-    log = b"0 1 100 0 1 1\n0 2 100 0 1\nx\n0 3 200 4 1 1\n0 4 1 9 1 1\n\n0 5 300 0 1 1 7\n0  6 3 0 1\n"
+    log = b"0 1 100 0 1 1\n0 2 100 0 1\nx\n0 3 200 4 1 1\n0 4 1 12 1 1\n\n0 5 300 0 1 1 7\n0  6 3 0 1\n"
     found = tatp_read.reduce([log], [])
     assert {script: totals.sum_us for script, totals in found.scripts.items()} == {0: 100, 4: 200}
     assert found.kinds == {"unreadable": 6}

@@ -104,15 +104,21 @@ ELSEWHERE = "export PGOPTIONS='-c search_path=elsewhere,pg_catalog,public'\n"
 
 
 @pytest.mark.parametrize(("environment", "marked_by"), [("", "moments"), (ELSEWHERE, "marks")], ids=["near", "far"])
-def test_a_fast_load_looks_at_some_of_its_reads_and_finds_the_same_shares(
+def test_a_fast_load_tells_of_some_reads_and_writes_and_finds_the_same_shares(
     loaded: Cluster, tmp_path: Path, environment: str, marked_by: str
 ) -> None:
     ask(loaded, tmp_path, ELSEWHERE_SQL)
     spec = replace(spec_of(loaded), log_sampling_rate=0.1)
     assert run(loaded, tmp_path, TATP.verify_command(spec)).returncode == 0
+    before = rolled_back(loaded, tmp_path)
     done = run(loaded, tmp_path, environment + TATP.measure_command(spec))
+    refused = rolled_back(loaded, tmp_path) - before
     assert (tmp_path / "marked_by").read_text() == f"{marked_by}\n"
     outputs = reduced(loaded, tmp_path, spec, done)
+    told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()[:-1]]
+    found = sum(int(line[1]) + int(line[3]) + int(line[5]) for line in told)
+    assert {line[12] for line in told} == {"4"}
+    assert 4 * found == pytest.approx(refused, abs=5 * math.sqrt(3 * refused))
     assert outputs.files.keys().isdisjoint({"marked_by", "marks", "moments"})
     result = TATP.parse(spec, outputs)
     assert (result.outcome, result.doubts) == ("succeeded", ()), (result.reason, outputs.stderr)
@@ -126,6 +132,11 @@ def test_a_fast_load_looks_at_some_of_its_reads_and_finds_the_same_shares(
         assert found == pytest.approx(share, abs=5 * deviation)
     reads = logged["GET_ACCESS_DATA"], logged["GET_SUBSCRIBER_DATA"]  # 35 and 35 of 100
     assert reads[0] == pytest.approx(reads[1], abs=5 * math.sqrt(sum(reads)))
+
+
+def rolled_back(cluster: Cluster, folder: Path) -> int:
+    """Transactions so far, by the server's own count."""
+    return int(ask(cluster, folder, "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()"))
 
 
 def measured(cluster: Cluster, folder: Path, spec: RunSpec) -> Outputs:
