@@ -33,7 +33,7 @@ OURS, SAME, BARE = "BenchHub", "plain, same scripts", "plain, scripts that tell 
 SIDES = (OURS, SAME, BARE)
 COPIES = {SAME: "same", BARE: "bare"}
 # Of all sides together, which share the time; what the pgbench of a run alone is given, and what it is given to log.
-SLICED_S = 45
+SLICED_S = 60
 WORD_OF_A_RUN = "--log-prefix=log/pgbench_log"
 LOGGING = ("-l", WORD_OF_A_RUN, "--sampling-rate=")
 LOOK_EVERY_S = 0.005
@@ -175,6 +175,7 @@ class Sides:
     def _run(self, clients: int) -> Load:
         from benchhub.bench.models import Evidence
 
+        counted = self._counter(OURS)
         run = self.pool.submit(self.bench.measured, clients, SLICED_S)
 
         def summary() -> str:
@@ -183,7 +184,7 @@ class Sides:
         pid = _begun(WORD_OF_A_RUN, run.done)
         if _given(pid) != self.given[clients]:
             sys.exit("This run gave its pgbench other words or scripts than the first one of as many clients.")
-        return Load(pid, summary, partial(self._backends, OURS))
+        return Load(pid, summary, partial(self._backends, OURS), counted)
 
     def _same(self, clients: int) -> Load:
         """What a run is given, and its scripts, but nothing to log."""
@@ -202,11 +203,21 @@ class Sides:
         to_file = (self.bench.folder / f"said.{COPIES[side]}").open("wb")
         # Linux shares CPU time out by session (autogroup), and a run has one of its own.
         own: dict[str, Any] = {"start_new_session": True, "text": True}
+        counted = self._counter(side)
         own["env"] = {**os.environ, "PGDATABASE": self.databases[side]}
         with to_file as said:
             plain = subprocess.Popen(["sh", "-c", AS_IN_A_RUN, *words], stdout=subprocess.PIPE, stderr=said, **own)
         pid = _begun(words[-1], lambda: plain.poll() is not None)
-        return Load(pid, lambda: plain.communicate()[0], partial(self._backends, side))
+        return Load(pid, lambda: plain.communicate()[0], partial(self._backends, side), counted)
+
+    def _counter(self, side: str) -> Callable[[], int]:
+        """What counts the transactions in the side's database from now on."""
+        before = self._ended(side)
+        return lambda: self._ended(side) - before
+
+    def _ended(self, side: str) -> int:
+        sql = f"SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = '{self.databases[side]}'"
+        return int(self.bench.psql(sql, "postgres"))
 
     def _backends(self, side: str) -> list[int]:
         """The server's processes for the load of this side, which alone uses its database."""

@@ -78,7 +78,7 @@ def test_what_is_not_known_is_not_checked_and_named():
     found = of_run(RunFacts(clients=1, duration_s=5))
     assert found.reasons == ()
     assert found.unchecked == (
-        "steadiness (fewer than 20 values)",
+        "steadiness, which takes 20 values",
         "whether the load generator was the limit",
         "other work just before the load",
         "CPU time stolen by other guests",

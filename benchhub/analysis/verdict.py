@@ -210,7 +210,7 @@ def _slow_start(steady: Steadiness) -> bool:
 
 def _unchecked(facts: RunFacts) -> Iterator[str]:
     known = {
-        "steadiness (fewer than 20 values)": facts.steadiness,
+        "steadiness, which takes 20 values": facts.steadiness,
         "whether the load generator was the limit": _known(facts.thread_busy_share, facts.driver_busy_share),
         "other work just before the load": facts.busy_before or None,
         "CPU time stolen by other guests": facts.stolen_share,

@@ -258,7 +258,7 @@ def test_the_page_gives_one_verdict_with_its_reasons_and_what_was_not_checked(pl
     response = planner.get(page_of(run))
     assertContains(response, "Verdict: doubtful")
     assertContains(response, "The client may be the limit.", count=1)
-    assertContains(response, "Not checked, because it was not recorded: steadiness (fewer than 20 values);")
+    assertContains(response, "Not checked, because too little was recorded: steadiness, which takes 20 values;")
     assertNotContains(response, "How steady it was")
 
 

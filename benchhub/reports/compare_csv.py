@@ -98,7 +98,9 @@ def _price_row(row: Row, cell: PriceCell, table: Table) -> list[Any]:
 def _verdict(cell: PriceCell) -> str:
     if cell.verdict is None:
         return ""
-    return "lowest" if cell.verdict.is_lowest else f"not distinguishable from {', '.join(cell.verdict.unsure)}"
+    if cell.verdict.is_lowest or cell.verdict.is_of_single_runs:
+        return cell.verdict.unsure_words or "lowest"
+    return f"not distinguishable from {', '.join(cell.verdict.unsure)}"
 
 
 def systems(sides: Iterable[Side], chosen: Sequence[Chosen]) -> str:

@@ -120,12 +120,17 @@ def _check_weights(parameters: Parameters) -> None:
 
 
 def in_full(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return these parameters with the defaults of those left out, the weights of the mix and how keys are drawn."""
+    """Return these parameters in words, with the defaults of those left out, and how statements are sent."""
     checked = read(parameters)
-    drawn = f"{checked.keys}, A = {checked.or_mask:,}" if checked.keys == NON_UNIFORM else checked.keys
-    weights = dict(zip(TRANSACTIONS, checked.weighed, strict=True))
-    named = {name: getattr(checked, name) for name in FIELDS}
-    return {**named, "weights": weights, "keys": drawn}
+    drawn = f"{checked.keys}: ((random(0, {checked.or_mask:,}) | random(1, N)) % N) + 1 of N subscribers"
+    ends = f"{checked.population}: end 1 to {LONGEST_FORWARDING[checked.population]} hours after their start"
+    return {
+        **{name: getattr(checked, name) for name in FIELDS if name != "population"},
+        "call_forwardings": ends,
+        "weights": dict(zip(TRANSACTIONS, checked.weighed, strict=True)),
+        "keys": drawn if checked.keys == NON_UNIFORM else checked.keys,
+        "query_mode": "prepared",
+    }
 
 
 def check(spec: RunSpec) -> Parameters:

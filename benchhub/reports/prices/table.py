@@ -22,6 +22,7 @@ from .queries import Known
 from .terms import PEAK, WITHIN, Terms
 
 MOST_NAMED = 3
+SINGLE = "single runs show no spread, so nothing says how sure this is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,20 @@ class Verdict:
         return [label for label, found in self.against if not found.is_distinguishable]
 
     @property
+    def is_of_single_runs(self) -> bool:
+        return bool(self.unsure) and not any(found.has_spread or found.kind == WITHHELD for _, found in self.against)
+
+    @property
     def unsure_words(self) -> str:
+        """What there is to say where it is not the lowest for sure."""
         if not self.unsure:
             return ""
+        if self.is_of_single_runs:
+            return SINGLE
         later = [found for _, found in self.against if found.kind == WITHHELD]
-        return f"{_and(self.unsure)}{' (run one after the other: no verdict)' if later else ''}"
+        return (
+            f"not distinguishable from {_and(self.unsure)}{' (run one after the other: no verdict)' if later else ''}"
+        )
 
     @property
     def is_lowest(self) -> bool:
@@ -304,8 +314,9 @@ def _lead(of: Table) -> str:
     said = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {of.unit}"
     if verdict.is_lowest:
         return f"{said}."
-    why = " by so few repeats" if any(one.kind == RANGE for _, one in verdict.against) else ""
-    return f"{said}; not distinguishable from {verdict.unsure_words}{why}."
+    is_of_few = not verdict.is_of_single_runs and any(one.kind == RANGE for _, one in verdict.against)
+    why = " by so few repeats" if is_of_few else ""
+    return f"{said}; {verdict.unsure_words}{why}."
 
 
 def _and(names: Sequence[str]) -> str:

@@ -119,7 +119,7 @@ def _cell(cell: Cell, priced: Table) -> Node:
 def _said(cell: Cell, priced: Table) -> list[str]:
     said = [cell.spread_words]
     if cell.verdict and cell.verdict.unsure:
-        said.append(f"not distinguishable from {cell.verdict.unsure_words}")
+        said.append(cell.verdict.unsure_words)
     if cell.verdict and cell.verdict.probability_percent:
         said.append(f"the cheaper one with a probability of {cell.verdict.probability_percent}%")
     if cell.per_million is not None and cell.quote:
