@@ -4,7 +4,7 @@
                pgbenches with neither: one with the scripts of the same run, and one whose scripts send the same
                statements and tell nothing, so that it stands without all that BenchHub adds. As refused writes are the
                same share of all, these are the ratios of their MQTh. Limit of each: the lower end of its 95% interval
-               is at least 0.98; the second has missed it so far. All three share 45 s of one CPU, in slices
+               is at least 0.98; the second has missed it so far. All three share 60 s of one CPU, in slices
                of a fraction of a second (benchmarks/slices.py), each on a database of its own: copies of one
                population. With the load stops all else of the run on the target; BenchHub's servers do not, and
                burden all alike. The server does not wait for its disk here (fsync is off): such waits differ by more
@@ -52,7 +52,9 @@ def main() -> int:
     parts = {"ratio": ratio, "costs": costs, "shares": shares, "variants": variants, "load": load}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="part", help="all but costs and load, unless named")
-    parser.add_argument("--rounds", type=int, default=10, help="of ratio (220 s each), costs and variants")
+    parser.add_argument(
+        "--rounds", type=int, default=9, help="of ratio (5 minutes each; each 3 give every side every database)"
+    )
     parser.add_argument("--duration", type=int, default=5, help="seconds of load of a turn")
     parser.add_argument(
         "--levels", type=int, nargs="+", default=[1, 2, 4, 8], help="client levels of ratio; the first of costs"

@@ -11,16 +11,15 @@ from typing import Any
 
 from benchmarks.overhead import BenchHub
 from benchmarks.slices import summed_up
-from runners.tools.tatp_parameters import TRANSACTIONS, Parameters
+from runners.tools.tatp_parameters import Parameters
 from runners.tools.tatp_population import TABLES
-from runners.tools.tatp_scripts import COUNTER, Script, scripts
+from runners.tools.tatp_scripts import Script, scripts
 
 PARAMETERS = Parameters(subscribers=100_000)
 # What BenchHub passes where it expects 20,000 transactions a second.
 FAST_EVERY = 10
 SHORT_S = 1  # of the run after a load
 AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
-TELLING = (rf"\set {COUNTER} ", "debug(")
 
 
 class Tatp(BenchHub):
@@ -109,6 +108,4 @@ class Tatp(BenchHub):
 
 def untold() -> list[Script]:
     """The scripts without what tells outcomes: they send the same statements, and ask for no time."""
-    plain = scripts(PARAMETERS, FAST_EVERY)[: len(TRANSACTIONS)]
-    lines = [[line for line in script.text.splitlines() if not any(map(line.count, TELLING))] for script in plain]
-    return [Script("\n".join([*text, ""]), weight) for text, weight in zip(lines, PARAMETERS.weighed, strict=True)]
+    return list(scripts(PARAMETERS, 0, 0, by_moment=True))

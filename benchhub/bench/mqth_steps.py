@@ -9,7 +9,8 @@ from typing import Any
 from .models import Result
 
 ENDED, REFUSED, SECONDS = MADE_OF = ("ended_transactions", "refused_transactions", "measured_s")
-TOLD, EMPTY, STRICT = "refused_told", "empty_reads", "strict_mqth"
+TOLD, EMPTY, STRICT = "refused_and_told", "empty_reads", "strict_mqth"
+LOOKED_AT, LOGGED, READS = "reads_looked_at", "logged_transactions", ("get_new_destination", "get_access_data")
 NORMAL_95 = 1.96
 WHY_NOT_ALL = "pgbench counts the time from before its clients connect, and stops between transactions"
 
@@ -61,9 +62,24 @@ def _strict(found: Mapping[str, float], counted: str, seconds: str, is_estimate:
     if not found.keys() >= {EMPTY, STRICT}:
         return []
     empty = f"{found[EMPTY]:,.0f}"
-    said = f"About {empty} reads, by those that were looked at, found" if is_estimate else f"{empty} reads found"
+    said = (
+        f"About {empty}{_off_by(found)} reads, by those that were looked at, found"
+        if is_estimate
+        else f"{empty} reads found"
+    )
     rate = f"({counted} - {empty}) / {seconds} = {found[STRICT]:,.1f} MQTh"
     return [f"{said} nothing. The strict rate leaves them out too: {rate}."]
+
+
+def _off_by(found: Mapping[str, float]) -> str:
+    """Of empty reads with 95%: the share of empty ones is of those looked at, how many reads there were of the log."""
+    reads = sum(found.get(f"executions_{name}", 0) for name in READS)
+    looked_at, logged = (found.get(name, 0) for name in (LOOKED_AT, LOGGED))
+    if not reads or not looked_at or not logged:
+        return ""
+    lines, share = logged * reads / (found[ENDED] - found[REFUSED]), found[EMPTY] / reads
+    off = NORMAL_95 * reads * math.sqrt(share**2 / lines + max(0, share * (1 - share)) / looked_at)
+    return f" (± {off:,.0f})"
 
 
 def _seconds(seconds: str, asked_s: float | None) -> str:

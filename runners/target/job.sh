@@ -15,14 +15,15 @@ start_time() {
     echo "${20}"
 }
 
-# Uptime, because the clock of a target may jump. Ends by itself when the wrapper was killed.
+# Uptime, because the clock of a target may jump. Ends by itself when the wrapper was killed, which leaves it to
+# another parent. It shares a CPU with the load: a process is started for each beat, and no other.
 heartbeat() {
     pause=
     trap 'kill $pause; exit' TERM
-    while [ "$(start_time $$)" = "$wrapper_start" ]; do
+    while read -r stat < /proc/self/stat && set -- ${stat##*) } && [ "$2" -eq $$ ]; do
         read -r uptime _ < /proc/uptime
         echo "$uptime" >> hb
-        sleep 5 &
+        sleep 15 &
         pause=$!
         wait "$pause"
     done

@@ -222,8 +222,9 @@ def read_seconds(progress: str, told: str) -> list[Second]:
 def _succeeded(
     spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second], states: tuple[State, State]
 ) -> RunResult:
-    reduction, remarks = tatp_latencies.read_log(spec, outputs)
-    histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate, measured[0].told.writes_every)
+    writes_every = measured[0].told.writes_every
+    reduction, remarks = tatp_latencies.read_log(spec, outputs, writes_every)
+    histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate, writes_every)
     counts = count(measured, reduction)
     seen, shares = ({name: getattr(one, part) for name, one in counts.items()} for part in ("seen", "share"))
     bands = tatp_expected.bands(read(spec.parameters), *states, seen)
@@ -237,7 +238,7 @@ def _succeeded(
         doubts=(
             *_share_doubts(read(spec.parameters), counts, bands),
             *_state_doubts(spec, states),
-            *tatp_latencies.doubts_of(reduction, shares),
+            *tatp_latencies.doubts_of(reduction, shares, writes_every),
         ),
         remarks=(RULE, *remarks, *_sampling_remarks(spec, measured), WHOLE_RUN, _churn_remark(spec, states)),
     )
@@ -252,7 +253,7 @@ def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, 
         "mqth": Measure((ended - refused) / taken_s, "MQTh"),
         "ended_transactions": Measure(float(round(ended)), "transactions"),
         "refused_transactions": Measure(float(refused), "transactions"),
-        "refused_told": Measure(float(sum(sum(second.told.refused) for second in measured)), "transactions"),
+        "refused_and_told": Measure(float(sum(sum(second.told.refused) for second in measured)), "transactions"),
         "measured_s": Measure(taken_s, "s"),
         **_strict(ended - refused, taken_s, counts),
     }
@@ -265,7 +266,11 @@ def _strict(counted: float, taken_s: float, counts: Mapping[str, Count]) -> dict
     if len(empty) < len(reads):
         return {}
     strict = Measure((counted - sum(empty)) / taken_s, "MQTh")
-    return {"strict_mqth": strict, "empty_reads": Measure(float(round(sum(empty))), "transactions")}
+    return {
+        "strict_mqth": strict,
+        "empty_reads": Measure(float(round(sum(empty))), "transactions"),
+        "reads_looked_at": Measure(sum(one.seen for one in reads), "transactions"),
+    }
 
 
 def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, Count]:

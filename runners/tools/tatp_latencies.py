@@ -13,13 +13,13 @@ from runners.contract import Doubt, Histogram, Measure, Outputs, RunSpec
 from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_read
 from runners.tools.histogram import merge, percentile_us
 from runners.tools.pgbench_log import Reduction
-from runners.tools.tatp_log import ACCEPTING, BY_MOMENT, BY_NUMBER, NOT_TOLD, REFUSED, is_sample
+from runners.tools.tatp_log import ACCEPTING, BY_MOMENT, BY_NUMBER, REFUSED, is_sample
 from runners.tools.tatp_parameters import TRANSACTIONS
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 
 
-def read_log(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[str]]:
+def read_log(spec: RunSpec, outputs: Outputs, writes_every: int = 1) -> tuple[Reduction | None, list[str]]:
     """What awk made of the log on the driver, or else what can be read from the log that was kept."""
     try:
         return pgbench_log.read_reduction(_text(outputs)), []
@@ -31,7 +31,7 @@ def read_log(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[st
         names = ("log.gz", f"{BY_MOMENT if by_moment else BY_NUMBER}.gz")
         log, marks = (tatp_read.chunks(gzip.GzipFile(fileobj=io.BytesIO(outputs.files[name]))) for name in names)
         measured_from = int(outputs.files["started_epoch"]) + spec.warmup_s
-        found = tatp_read.reduce(log, marks, measured_from, by_moment=by_moment)
+        found = tatp_read.reduce(log, marks, measured_from, by_moment=by_moment, all_tell=writes_every == 1)
         return found, [f"Response times are from the kept log: {why}."]
     except (KeyError, ValueError, OSError, EOFError, zlib.error):
         return None, [f"No response times: {why}."]
@@ -83,36 +83,37 @@ def logged_shares(reduction: Reduction | None) -> dict[int, float]:
     """Share of the log's lines by script, with those that were refused or not told; empty without a log."""
     if reduction is None or not reduction.transactions:
         return {}
-    lines = _logged_lines(reduction, REFUSED, NOT_TOLD)
+    lines = logged_lines(reduction)
     return {script: number / lines.total() for script, number in lines.items()}
 
 
-def _logged_lines(reduction: Reduction, *kinds: str) -> Counter[int]:
-    """Lines by script: those that count, and those of these kinds."""
+def logged_lines(reduction: Reduction) -> Counter[int]:
     lines: Counter[int] = Counter()
     for (script, _, _), number in reduction.bins.items():
         lines[script] += number
     for script in ACCEPTING:
-        lines[script] += sum(reduction.kinds.get(f"{kind}{script}", 0) for kind in kinds)
+        lines[script] += reduction.kinds.get(f"{REFUSED}{script}", 0)
     return lines
 
 
-def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None]) -> list[Doubt]:
+def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None], writes_every: int = 1) -> list[Doubt]:
     """What speaks against a log: its lines, or outcomes in it other than the shares of success that were told."""
     if reduction is None:
         return []
     unreadable = reduction.kinds.get(pgbench_log.UNREADABLE, 0)
     text = f"{unreadable:,} of the log's {reduction.lines:,} lines cannot be read, so percentiles may be incomplete."
-    return [Doubt("log-unreadable", text)] * bool(unreadable) + _unfound(reduction, shares)
+    return [Doubt("log-unreadable", text)] * bool(unreadable) + _unfound(reduction, shares, writes_every)
 
 
-def _unfound(reduction: Reduction, shares: Mapping[str, float | None]) -> list[Doubt]:
+def _unfound(reduction: Reduction, shares: Mapping[str, float | None], writes_every: int) -> list[Doubt]:
     """Outcomes that are found at the wrong transactions of the log, as when a clock was set during the run."""
-    doubts, lines = [], _logged_lines(reduction, REFUSED)
+    doubts, lines = [], logged_lines(reduction)
     for number in ACCEPTING:
         share, logged = shares.get(name := TRANSACTIONS[number]), lines[number]
+        share = None if share is None else share / writes_every
         done = logged - reduction.kinds.get(f"{REFUSED}{number}", 0)
         if share is not None and not is_sample(done, logged, share):
-            text = f"{done:,} of the log's {logged:,} {name} seem to have succeeded, where {100 * share:.2f}% did."
+            told = "told that they had succeeded" if writes_every > 1 else "succeeded"
+            text = f"{done:,} of the log's {logged:,} {name} seem to have {told}, where {100 * share:.2f}% did."
             doubts.append(Doubt("log-outcomes", f"{text} The log's response times may include writes that failed."))
     return doubts

@@ -8,8 +8,8 @@ line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and wri
     reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
-writes that were refused or did not tell, which stand there as kinds: "kind refused-5 117", "kind untold-5 1109". It
-reads both files side by side and
+writes that were refused or did not tell how they ended, which stand there as kinds: "kind refused-5 117". It reads
+both files side by side and
 keeps of the marks only those that the log has not reached. By moments, a write of the log succeeded if one of its
 client's successes lies within it, and was refused if not; a refusal's second is that of the client's success before it,
 and those after its last success are estimated. It also writes
@@ -30,11 +30,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runners.tools.pgbench_log import COUNT_AWK, COUNT_LINE_AWK
-from runners.tools.tatp_scripts import LOOKED_AT, MOMENTS_PER_S, PERIOD_S, UNTOLD
+from runners.tools.tatp_scripts import MOMENTS_PER_S, PERIOD_S
 
 ACCEPTING = (3, 5, 6)
-# Kinds of lines of the log without a response time that counts, before the number of their script in TRANSACTIONS.
-REFUSED, NOT_TOLD = "refused-", "untold-"
+# Scripts of reads in logs of before all types had one script each, by the transaction that they are.
+LOOKED_AT = {7: 1, 8: 2}
+# The kind of a line of the log without a response time that counts, before the number of its script.
+REFUSED = "refused-"
 # Names of the file of marks, which say by what it finds transactions.
 BY_NUMBER, BY_MOMENT = "marks", "moments"
 
@@ -183,7 +185,10 @@ $1 $2 $6 !~ /[^0-9]/ && $1 + 0 < clients {
     read_marks($1, by_moment ? moment - start : $2 + 0)
     if ($4 == 3 || $4 == 5 || $4 == 6) {
         if (by_moment) is_refused = told_between($1, moment - start - $3 / 1000000, moment - start) !~ /1$/
-        else is_refused = told_between($1, $2 + 0, $2 + 0) ~ /0$/
+        else {
+            found = told_between($1, $2 + 0, $2 + 0)
+            is_refused = writes_every > 1 ? found !~ /1$/ : found ~ /0$/
+        }
     }
     reach($1, $2 + 0, moment)
     row = int(moment - start) + 1
@@ -194,7 +199,6 @@ $1 $2 $6 !~ /[^0-9]/ && $1 + 0 < clients {
 moment < start + warmup { next }
 is_refused { kinds["refused-" $4]++; next }
 """
-    + "".join(f'$4 == {quiet} {{ kinds["{NOT_TOLD}{script}"]++; next }}\n' for quiet, script in UNTOLD.items())
     + "".join(f"$4 == {looked} {{ $4 = {script} }}\n" for looked, script in LOOKED_AT.items())
     + COUNT_LINE_AWK
     + """\

@@ -16,9 +16,9 @@ from typing import IO, TYPE_CHECKING
 
 from runners.tools import histogram
 from runners.tools.pgbench_log import UNREADABLE, Reduction, ScriptTotals
-from runners.tools.tatp_log import ACCEPTING, NOT_TOLD, REFUSED
+from runners.tools.tatp_log import ACCEPTING, LOOKED_AT, REFUSED
 from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import LOOKED_AT, MOMENTS_PER_S, PERIOD_S, UNTOLD
+from runners.tools.tatp_scripts import MOMENTS_PER_S, PERIOD_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,6 @@ CHUNK_BYTES = 2 << 20
 COLUMNS, MARK_COLUMNS = 6, 4
 CLIENT, NUMBER, LATENCY, SCRIPT, EPOCH, AND_US = range(6)
 OUTCOME = 3
-BEYOND = max(UNTOLD) + 1  # the scripts that there are
 NEWLINE, SPACE, ZERO, NINE = b"\n 09"
 # Latencies below this are counted by their value at once; the few others one by one.
 DENSE_US = 1 << 16
@@ -64,13 +63,22 @@ def chunks(stream: IO[bytes] | GzipFile, size: int = CHUNK_BYTES) -> Iterator[by
 
 
 def reduce(
-    log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0, *, by_moment: bool = False
+    log: Iterable[bytes],
+    marks: Iterable[bytes],
+    from_epoch_s: int = 0,
+    *,
+    by_moment: bool = False,
+    all_tell: bool = True,
 ) -> Reduction:
     """Return the reduction of a log without what ended before that time, and without writes refused or not told.
 
-    `log` and `marks` are chunks of whole lines; `by_moment`: the latter are moments. The times of the log are not kept.
+    `log` and `marks` are chunks of whole lines; `by_moment`: the latter are moments; `all_tell`: of every write. The
+    times of the log are not kept.
     """
-    refused = partial(_by_moment, _keys(marks, 1)) if by_moment else partial(_by_number, _keys(marks, 0))
+    if by_moment:
+        refused = partial(_by_moment, _keys(marks, 1))
+    else:
+        refused = partial(_by_number, _keys(marks, 0)) if all_tell else partial(_but_by_number, _keys(marks, 1))
     counts = _Counts(refused, from_epoch_s)
     for chunk in log:
         counts.add(chunk)
@@ -93,10 +101,15 @@ def _key(client: Integers, place: Integers) -> Integers:
     return (client << NUMBER_BITS) | place
 
 
-def _by_number(refused: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
-    """Which of these rows of a log are refused: those whose number is."""
+def _by_number(known: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
+    """Which of these rows of a log have a known number: where those of refusals are, which were refused."""
     keys = _key(table.column(CLIENT, rows), table.column(NUMBER, rows))
-    return _between(refused, keys, keys)
+    return _between(known, keys, keys)
+
+
+def _but_by_number(done: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
+    """All but those whose number is that of a success."""
+    return ~_by_number(done, table, rows)
 
 
 def _by_moment(done: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
@@ -142,11 +155,10 @@ class _Counts:
         script, latency = table.column(SCRIPT), table.column(LATENCY)
         for looked, transaction in LOOKED_AT.items():
             script[script == looked] = transaction
-        is_known = script < BEYOND
+        is_known = script < len(TRANSACTIONS)
         self.kinds[UNREADABLE] += int(np.count_nonzero(~is_known))
         kept = is_known & (table.column(EPOCH) >= self.from_epoch_s) if self.from_epoch_s else is_known
         kept &= ~self._is_refused(table, script, kept)
-        kept &= ~self._is_untold(script, kept)
         script, latency = script[kept], latency[kept]
         is_dense = latency < DENSE_US
         places = script[is_dense] * DENSE_US + latency[is_dense]
@@ -162,14 +174,6 @@ class _Counts:
         found[rows[self.refused(table, rows)]] = True
         for number in ACCEPTING:
             self.kinds[f"{REFUSED}{number}"] += int(np.count_nonzero(found & (script == number)))
-        return found
-
-    def _is_untold(self, script: Integers, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        import numpy as np
-
-        found: NDArray[np.bool_] = kept & (script >= len(TRANSACTIONS))
-        numbers = np.bincount(script[found], minlength=BEYOND)
-        self.kinds.update({f"{NOT_TOLD}{number}": int(numbers[quiet]) for quiet, number in UNTOLD.items()})
         return found
 
     def reduction(self) -> Reduction:

@@ -3,8 +3,9 @@
 A script tells outcomes with debug(), which is pgbench's only way to print a value without the server or a shell. Of
 the three transactions with accepted failures each execution is told; of the two reads that may find nothing, only
 counts, every 64th or so. In a fast load most of these reads do not look whether a row came, and most of these writes
-do not tell how they ended, which would take from the throughput: they are scripts of their own, beside those that do.
-`tatp_log` reads what is told.
+do not tell how they ended, which would take from the throughput. Each draws whether it does: as scripts of their own
+they would prepare each statement twice, and the server would find those of the rarer ones in no cache. `tatp_log` reads
+what is told.
 
 What is told is found in pgbench's log by its transaction: each script then counts its client's transactions in :nx, as
 the log does. Where server and driver share a clock, the server's time at a success finds it as well, nothing is
@@ -27,6 +28,8 @@ MARK_CLIENT, MARK_TRANSACTION = 100, 10_000_000
 # marks of their own, and the moment of a success: 1 and the units of 10 us since 1970, without whole periods.
 MARK_FAILED, MARK_MOMENT = {3: 10_000_000, 5: 100_000_000, 6: 1_000_000_000}, 10_000_000_000
 MOST_FAILED = 9
+# What a success that tells returns, where the moment does not tell it.
+TELLS = 2
 # Variables that begin at 0: one of the first two, and that of counts.
 COUNTER, MISSED, READS_SEEN = "nx", "missed", "reads"
 MOMENTS_PER_S, PERIOD_S = 10**5, 9_000
@@ -40,6 +43,8 @@ MOST_COUNTED = 10**4
 # What so many reads have found is told at once; also the most reads for each one that is looked at. Where fewer are
 # looked at they are told in smaller numbers, for what a client has not told by the end is lost.
 TOLD_EVERY, FEWEST_TOLD = 64, 16
+# Of a fast load one in so many writes that may be refused tells how it ended, and has a response time.
+WRITES_EVERY = 4
 # Of a fast load one in so many writes that may be refused tells how it ended, and has a response time.
 WRITES_EVERY = 4
 # The scripts that follow those of TRANSACTIONS, by the transaction that they are: reads that look whether there was a
@@ -122,33 +127,21 @@ def scripts(
 ) -> tuple[Script, ...]:
     """Return the scripts in the order of TRANSACTIONS.
 
-    Where only one in `reads_every` of the reads that may find nothing is looked at, LOOKED_AT follow; where, besides,
-    only one in `writes_every` of the writes that may be refused tells how it ended, UNTOLD do. `by_moment`: marks have
-    the moment in place of the transaction's number.
+    One in `reads_every` of the reads that may find nothing is looked at, and one in `writes_every` of the writes that
+    may be refused tells how it ended; 0: none. `by_moment`: marks have the moment in place of the transaction's number.
     """
-    script = partial(_script, parameters, by_moment)
-    weights = [weight * reads_every * writes_every for weight in parameters.weighed]
-    sent = [Script(script(number, TOLD_EVERY), weight) for number, weight in enumerate(weights)]
-    for number in LOOKED_AT.values() if reads_every > 1 else ():
-        one, looked_at = weights[number] // reads_every, script(number, max(FEWEST_TOLD, TOLD_EVERY // reads_every))
-        sent[number] = Script(script(number, 0), weights[number] - one)
-        sent.append(Script(looked_at, one))
-    for number in UNTOLD.values() if reads_every > 1 < writes_every else ():
-        one = weights[number] // writes_every
-        sent[number] = sent[number]._replace(weight=one)
-        sent.append(Script(script(number, 0), weights[number] - one))
-    return tuple(sent)
+    script = partial(_script, parameters, reads_every, writes_every, by_moment)
+    return tuple(Script(script(number), weight) for number, weight in enumerate(parameters.weighed))
 
 
-def _script(parameters: Parameters, by_moment: bool, number: int, told_every: int) -> str:
-    """What reads have found is told when so many of a kind were looked at; 0: this one tells nothing."""
+def _script(parameters: Parameters, reads_every: int, writes_every: int, by_moment: bool, number: int) -> str:
     name = TRANSACTIONS[number]
     counted = [] if by_moment else [f"\\set {COUNTER} :{COUNTER} + 1"]
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
-    if name in READS and told_every:
-        body = _read(SQL[name][0], *READS[name], told_every)
+    if name in READS:
+        body = _read(SQL[name][0], *READS[name], reads_every)
     elif name in WRITES:
-        body = _accepting(number, SQL[name], by_moment, is_told=bool(told_every))
+        body = _accepting(number, SQL[name], writes_every, by_moment)
     else:
         body = [f"{statement};" for statement in SQL[name]]
     return "\n".join([*counted, *drawn, *body, ""])
@@ -163,9 +156,13 @@ def _expression(parameters: Parameters, variable: str) -> str:
     return f"random(1, {n})"
 
 
-def _read(statement: str, absent: str, asked: int, found: int, told_every: int) -> list[str]:
+def _read(statement: str, absent: str, asked: int, found: int, every: int) -> list[str]:
     """A read that may find nothing: `absent` is a column, which is -1 only then."""
-    return [
+    plain = [f"{statement};"]
+    if not every:
+        return plain
+    told_every = max(FEWEST_TOLD, TOLD_EVERY // every)
+    looking = [
         f"\\set {absent} -1",
         f"{statement} \\aset",
         f"\\set {READS_SEEN} :{READS_SEEN} + case when :{absent} < 0 then {asked} else {asked + found} end",
@@ -173,22 +170,30 @@ def _read(statement: str, absent: str, asked: int, found: int, told_every: int) 
         f"\\set {READS_SEEN} 0 * debug(:{READS_SEEN} * 10 + {COUNTS})",
         "\\endif",
     ]
+    return looking if every == 1 else [f"\\if random(1, {every}) = 1", *looking, "\\else", *plain, "\\endif"]
 
 
-def _accepting(number: int, statements: tuple[str, ...], by_moment: bool, *, is_told: bool) -> list[str]:
-    """A write whose last statement may do nothing, which rolls it back. A first one that is a SELECT gives :s_id."""
-    first, *between, last = [f"{statement};" for statement in statements]
-    if by_moment and is_told:
-        last = last.replace("RETURNING 1", f"RETURNING {NOW_SQL}")
-    tell = _told_by_moment if by_moment else _told_by_number
-    done, failed = tell(number) if is_told else ([], [])
+def _accepting(number: int, statements: tuple[str, ...], every: int, by_moment: bool) -> list[str]:
+    """A write whose last statement may do nothing, which rolls it back. A first one that is a SELECT gives :s_id.
+
+    :ok begins at 0 where it tells and below where not; it becomes 1 by a success, and more by one that tells, unless
+    all do.
+    """
+    first, *between, last = statements
+    plain = [f"{last} \\aset"]
+    telling = [f"{last.replace('RETURNING 1', f'RETURNING {NOW_SQL if by_moment else TELLS}')} \\aset"]
+    done, failed = _told_by_moment(number) if by_moment else _told_by_number(number)
+    if every > 1:
+        telling = ["\\if :ok = 0", *telling, "\\else", *plain, "\\endif"]
+        done, failed = ["\\if :ok > 1", *done, "\\endif"], ["\\if :ok = 0", *failed, "\\endif"]
     return [
-        "\\set ok 0",
+        f"\\set ok random({1 - every}, 0)" if every > 1 else "\\set ok 0",
         "BEGIN;",
-        first.replace(";", " \\gset") if first.startswith("SELECT") else first,
-        *between,
-        last.replace(";", " \\aset"),
-        *("\\if :ok", "COMMIT;", *done, "\\else", "ROLLBACK;", *failed, "\\endif"),
+        f"{first} \\gset" if first.startswith("SELECT") else f"{first};",
+        *(f"{statement};" for statement in between),
+        *(telling if every else plain),
+        *("\\if :ok > 0", "COMMIT;", *(done if every else ()), "\\else", "ROLLBACK;", *(failed if every else ())),
+        "\\endif",
     ]
 
 

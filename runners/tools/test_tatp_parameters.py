@@ -8,7 +8,7 @@ import pytest
 from runners import tools
 from runners.contract import Endpoint, RunSpec
 from runners.tools.tatp_parameters import MIXES, TRANSACTIONS, check, read
-from runners.tools.tatp_scripts import LOOKED_AT, UNTOLD, scripts
+from runners.tools.tatp_scripts import scripts
 
 TATP = tools.get("tatp")
 SPEC = RunSpec(
@@ -27,28 +27,25 @@ def test_a_custom_mix_weighs_what_it_names_and_nothing_else() -> None:
     assert read({"mix": "custom", "weights": weights}).weighed == (0, 0, 1, 0, 3, 0, 0)
 
 
-@pytest.mark.parametrize(("reads_every", "writes_every"), [(1, 1), (10, 1), (20, 4)])
-def test_however_few_tell_each_type_keeps_its_weight(reads_every: int, writes_every: int) -> None:
-    made = scripts(read({}), reads_every, writes_every)
-    weights = {number: script.weight for number, script in enumerate(made)}
-    of_type = [weights[number] for number in range(len(TRANSACTIONS))]
-    for number, of in {**LOOKED_AT, **UNTOLD}.items():
-        of_type[of] += weights.get(number, 0)
-    assert of_type == [weight * reads_every * writes_every for weight in MIXES["80/20"]]
-    assert all(weights.get(number, of_type[of]) * reads_every == of_type[of] for number, of in LOOKED_AT.items()) or (
-        reads_every == 1
-    )
-    assert all(weights[of] * writes_every == of_type[of] for of in UNTOLD.values())
+@pytest.mark.parametrize("by_moment", [False, True])
+def test_however_few_tell_each_type_has_its_weight_and_sends_the_same(*, by_moment: bool) -> None:
+    quiet, all_tell, few = (scripts(read({}), *every, by_moment=by_moment) for every in ((0, 0), (1, 1), (20, 4)))
+    assert [script.weight for script in few] == [script.weight for script in quiet] == [*MIXES["80/20"]]
+    for number in range(len(TRANSACTIONS)):
+        assert sent(quiet[number].text) == sent(all_tell[number].text)
+        assert set(sent(few[number].text)) == set(sent(quiet[number].text))
+
+
+def sent(script: str) -> list[str]:
+    """Statements but for what a success returns, and for what pgbench does with the answer."""
+    lines = [line for line in script.splitlines() if line[0] != "\\"]
+    return [line.split(" RETURNING")[0].removesuffix(" \\aset").removesuffix(";") for line in lines]
 
 
 @pytest.mark.parametrize("by_moment", [False, True])
-def test_a_write_that_does_not_tell_sends_the_same_and_says_nothing(*, by_moment: bool) -> None:
-    made = scripts(read({}), 20, 4, by_moment=by_moment)
-    for number, of in UNTOLD.items():
-        assert "debug(" in made[of].text
-        assert not any(word in made[number].text for word in ("debug(", "clock_timestamp", "missed"))
-        sent = [[line for line in made[n].text.splitlines() if line[0] != "\\"] for n in (number, of)]
-        assert [line.split(" RETURNING")[0] for line in sent[0]] == [line.split(" RETURNING")[0] for line in sent[1]]
+def test_where_nobody_tells_nothing_is_told_and_nobody_asks_for_the_time(*, by_moment: bool) -> None:
+    text = "".join(script.text for script in scripts(read({}), 0, 0, by_moment=by_moment))
+    assert not any(word in text for word in ("debug(", "clock_timestamp", "missed", "reads"))
 
 
 @pytest.mark.parametrize(
