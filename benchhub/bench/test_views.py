@@ -162,7 +162,7 @@ def test_custom_scripts_are_shown_as_they_are_read_with_their_weights_and_digest
 def test_of_a_run_of_tatp_its_page_says_how_keys_are_drawn_and_the_weights_of_its_mix(planner, queued):
     asked = {"subscribers": 2_000_000, "mix": "W100"}
     response = planner.get(page_of(like(queued, {"tool": "tatp", "parameters": asked})))
-    assertContains(response, "non-uniform, A = 1,048,575")
+    assertContains(response, "non-uniform, A = 1,048,575: ((random(0, A) | random(1, N)) % N) + 1 of N subscribers")
     assertContains(response, "UPDATE_SUBSCRIBER_DATA 8, UPDATE_LOCATION 76")
     sysbench = {"tool": "sysbench", "tool_version": "16.9", "parameters": {"script": "oltp_point_select"}}
     response = planner.get(page_of(like(queued, sysbench)))

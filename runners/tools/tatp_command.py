@@ -19,6 +19,8 @@ from runners.tools.tatp_scripts import COUNTER, MISSED, READS_SEEN, TOLD_EVERY, 
 PART_SUBSCRIBERS = 20_000
 MOST_SESSIONS = 8
 KEPT_LOG_CAP_BYTES = 1024 * 1024
+# Writes that may be refused and succeed, of 2,000 transactions: as many as are logged in a second of a fast load.
+DONE_PER_S = 50
 # To the first look at a running load; then twice as long each time, up to at least the second.
 LIVE_FIRST_S, LIVE_EVERY_S = 3, 20
 
@@ -249,8 +251,12 @@ def reads_every(spec: RunSpec) -> int:
 
 
 def writes_every(spec: RunSpec) -> int:
-    """Of how many writes that may be refused one tells how it ended."""
-    return min(WRITES_EVERY, round(1 / spec.log_sampling_rate))
+    """Of how many writes that may be refused one tells how it ended.
+
+    By moment failures are told with the next success, so that each client should have about one a second.
+    """
+    lines = round(1 / spec.log_sampling_rate)
+    return max(1, min(WRITES_EVERY, lines, DONE_PER_S * lines // spec.clients))
 
 
 def reduce_command(spec: RunSpec) -> str:

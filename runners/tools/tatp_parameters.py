@@ -122,7 +122,7 @@ def _check_weights(parameters: Parameters) -> None:
 def in_full(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return these parameters in words, with the defaults of those left out, and how statements are sent."""
     checked = read(parameters)
-    drawn = f"{checked.keys}: ((random(0, {checked.or_mask:,}) | random(1, N)) % N) + 1 of N subscribers"
+    drawn = f"{checked.keys}, A = {checked.or_mask:,}: ((random(0, A) | random(1, N)) % N) + 1 of N subscribers"
     ends = f"{checked.population}: end 1 to {LONGEST_FORWARDING[checked.population]} hours after their start"
     return {
         **{name: getattr(checked, name) for name in FIELDS if name != "population"},

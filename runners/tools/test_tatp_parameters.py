@@ -7,6 +7,7 @@ import pytest
 
 from runners import tools
 from runners.contract import Endpoint, RunSpec
+from runners.tools.tatp_command import writes_every
 from runners.tools.tatp_parameters import MIXES, TRANSACTIONS, check, read
 from runners.tools.tatp_scripts import scripts
 
@@ -34,6 +35,14 @@ def test_however_few_tell_each_type_has_its_weight_and_sends_the_same(*, by_mome
     for number in range(len(TRANSACTIONS)):
         assert sent(quiet[number].text) == sent(all_tell[number].text)
         assert set(sent(few[number].text)) == set(sent(quiet[number].text))
+
+
+@pytest.mark.parametrize(
+    ("clients", "rate", "every"), [(8, 1.0, 1), (8, 1 / 3, 3), (8, 1 / 10, 4), (128, 1 / 10, 3), (2_000, 1 / 10, 1)]
+)
+def test_fewer_writes_tell_where_clients_have_enough_of_them(clients: int, rate: float, every: int) -> None:
+    """20,000 transactions a second have 500 such successes: of 128 clients each has one a second if one in 3 tells."""
+    assert writes_every(replace(SPEC, clients=clients, log_sampling_rate=rate)) == every
 
 
 def sent(script: str) -> list[str]:
