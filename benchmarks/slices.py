@@ -143,13 +143,13 @@ def _share_out(
     for name, start in starts.items():
         loads[name] = start()
         for _ in range(LOOKS):
-            time.sleep(WARM_UP_S / LOOKS)  # it connects and works meanwhile: new sessions are then found
+            time.sleep(WARM_UP_S / LOOKS)  # the warm-up itself; sessions that it opened meanwhile are then found
             loads[name].look()
             loads[name].keep_to({cpu})
         loads[name].stop()
     if len({len(load.tasks) for load in loads.values()}) > 1:
         sys.exit("The loads differ in their number of tasks, each of which takes time to stop and wake.")
-    time.sleep(TOLD_AFTER_S)
+    time.sleep(TOLD_AFTER_S)  # nothing shows that an idle process of the server has handed over its counts
     for load in loads.values():
         load.begin_to_count()
     ends_s = [load.begun_s + duration_s for load in loads.values()]

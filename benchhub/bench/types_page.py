@@ -12,11 +12,11 @@ from runners.tools.tatp_log import ACCEPTING
 from runners.tools.tatp_parameters import TRANSACTIONS
 
 from .models import LatencyHistogram
+from .mqth_steps import NORMAL_95
 
 PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
 # Each of these, or one in so many, says itself how it ended, so that no log is needed to count them.
 COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
-NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,6 @@ MOST_COUNTED = 10**4
 TOLD_EVERY, FEWEST_TOLD = 64, 16
 # Of a fast load one in so many writes that may be refused tells how it ended, and has a response time.
 WRITES_EVERY = 4
-# Of a fast load one in so many writes that may be refused tells how it ended, and has a response time.
-WRITES_EVERY = 4
-# The scripts that follow those of TRANSACTIONS, by the transaction that they are: reads that look whether there was a
-# row, where the others do not, and writes that do not tell how they ended, where the others do.
-LOOKED_AT, UNTOLD = MappingProxyType({7: 1, 8: 2}), MappingProxyType({9: 3, 10: 5, 11: 6})
 
 BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:s_id::text, 15, '0')"
 
