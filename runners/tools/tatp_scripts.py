@@ -4,8 +4,7 @@ A script tells outcomes with debug(), which is pgbench's only way to print a val
 the three transactions with accepted failures each execution is told; of the two reads that may find nothing, only
 counts, every 64th or so. In a fast load most of these reads do not look whether a row came, and most of these writes
 do not tell how they ended, which would take from the throughput. Each draws whether it does: as scripts of their own
-they would prepare each statement twice, and the server would find those of the rarer ones in no cache. `tatp_log` reads
-what is told.
+they would prepare each statement twice. `tatp_log` reads what is told.
 
 What is told is found in pgbench's log by its transaction: each script then counts its client's transactions in :nx, as
 the log does. Where server and driver share a clock, the server's time at a success finds it as well, nothing is
