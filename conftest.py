@@ -108,7 +108,8 @@ def sign_in(page: Any) -> None:
 
 
 def is_too_wide(page: Any) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+    """Whether the page, of which there must be a body, is wider than its window."""
+    return bool(page.locator("body").evaluate("body => body.parentElement.scrollWidth > innerWidth"))
 
 
 @dataclass(frozen=True)

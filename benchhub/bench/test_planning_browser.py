@@ -29,6 +29,7 @@ def catalogue(page):
 def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     sign_in(page)
     page.get_by_role("link", name="Plan an experiment").first.click()
+    page.wait_for_url("/experiments/new*")
     assert not page.get_by_text("Choose one.").count()
     stands_out = "button => getComputedStyle(button).fontWeight === '600'"
     queue, show = (page.get_by_role("button", name=name, exact=True) for name in ("Queue", "Show the plan"))

@@ -3,6 +3,8 @@
 import pytest
 from django.contrib.auth import get_user_model
 
+from conftest import is_too_wide
+
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CHARTS = {"postgrespure-s822l": 3, "postgresql-on-power8": 2, "postgresql-on-ibm-z": 1, "soliddb-tatp-max5": 2}
 
@@ -19,10 +21,6 @@ def page(chromium, live_server, client):
     yield tab
     context.close()
     assert complaints == []
-
-
-def is_too_wide(page):
-    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
 @pytest.mark.parametrize("slug", CHARTS)
