@@ -39,13 +39,14 @@ from benchmarks.overhead import interval, servers
 from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, Tatp, untold
 from benchmarks.tatp_logs import parse
 from benchmarks.tatp_ratio import ratio
+from runners.tools.tatp_command import READS_PER_LINE
 from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import MISSED, READS_SEEN, SQL, WRITES_EVERY, Script, scripts
+from runners.tools.tatp_scripts import SQL, VARIABLES_READY, Script, scripts
 
 MOST_LOAD_S = 300  # of a million subscribers
 CLIENTS = 4  # of variants
 LOGGED = ("-l", "--log-prefix={folder}/log", f"--sampling-rate={1 / FAST_EVERY}")
-READY = ("-D", f"{READS_SEEN}=0", "-D", f"{MISSED}=0")
+READY = [word for name in VARIABLES_READY for word in ("-D", f"{name}=0")]
 
 
 def main() -> int:
@@ -89,7 +90,7 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
 
 
 def costs(bench: Tatp, options: argparse.Namespace) -> bool:
-    told, sent = scripts(PARAMETERS, FAST_EVERY, WRITES_EVERY, by_moment=True), untold()
+    told, sent = scripts(PARAMETERS, READS_PER_LINE * FAST_EVERY), untold()
 
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
         return partial(bench.bare, options.levels[0], options.duration, sent, words)

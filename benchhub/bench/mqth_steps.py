@@ -9,7 +9,7 @@ from typing import Any
 from .models import Result
 
 ENDED, REFUSED, SECONDS = MADE_OF = ("ended_transactions", "refused_transactions", "measured_s")
-TOLD, EMPTY, STRICT = "refused_and_told", "empty_reads", "strict_mqth"
+EMPTY, STRICT = "empty_reads", "strict_mqth"
 LOOKED_AT, LOGGED, READS = "reads_looked_at", "logged_transactions", ("get_new_destination", "get_access_data")
 NORMAL_95 = 1.96
 WHY_NOT_ALL = "pgbench counts the time from before its clients connect, and stops between transactions"
@@ -22,30 +22,13 @@ def steps(of: Result, asked: Mapping[str, Any]) -> list[str]:
         return []
     seconds = f"{found[SECONDS]:,.3f} s"
     counted = f"{found[ENDED]:,.0f} - {found[REFUSED]:,.0f}"
-    refused = _refused(found, told_every(of.measures))
     return [
-        f"In the measured part {found[ENDED]:,.0f} transactions ended; {refused} do not count.",
+        f"In the measured part {found[ENDED]:,.0f} transactions ended; {found[REFUSED]:,.0f} of them, writes "
+        "that were refused, do not count.",
         f"({counted}) / {seconds} = {of.throughput:,.1f} MQTh.",
         *_strict(found, counted, seconds, is_sampled(asked)),
         _seconds(seconds, asked.get("duration_s")),
     ]
-
-
-def told_every(measures: Mapping[str, Any]) -> int:
-    """Of how many writes that may be refused one told whether it was."""
-    refused, told = (float(measures.get(name, {}).get("value", 0)) for name in (REFUSED, TOLD))
-    return round(refused / told) if told else 1
-
-
-def _refused(found: Mapping[str, float], every: int) -> str:
-    """Those told are as a draw of one in k from those refused; off by so many with 95%."""
-    if every == 1:
-        return f"{found[REFUSED]:,.0f} of them, writes that were refused,"
-    off = NORMAL_95 * math.sqrt(found[TOLD] * every * (every - 1))
-    return (
-        f"about {found[REFUSED]:,.0f} (± {off:,.0f}) of them, writes that were refused, by the {found[TOLD]:,.0f} that "
-        f"told so, one of {every},"
-    )
 
 
 def is_sampled(asked: Mapping[str, Any]) -> bool:

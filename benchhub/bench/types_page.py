@@ -15,7 +15,7 @@ from .models import LatencyHistogram
 from .mqth_steps import NORMAL_95
 
 PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
-# Each of these, or one in so many, says itself how it ended, so that no log is needed to count them.
+# Each of these says itself how it ended, so that no log is needed to count them.
 COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
 
 
@@ -23,7 +23,7 @@ COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
 class Type:
     """One type; shares in percent, None where nothing is known. `histogram` is of what counts alone.
 
-    `counted`: how many of its executions were, where they are an estimate by these.
+    `logged`: how many of its executions were, where they are an estimate by these.
     """
 
     name: str
@@ -32,18 +32,18 @@ class Type:
     lowest: float | None
     highest: float | None
     histogram: LatencyHistogram | None
-    counted: float | None = None
+    logged: float | None = None
 
     @property
     def is_estimate(self) -> bool:
-        return self.counted is not None
+        return self.logged is not None
 
     @property
     def executions_known(self) -> float:
-        """An estimate to the digit that what was counted of this type leaves known, with 95%."""
-        if self.counted is None or not self.executions:
+        """An estimate to the digit that the transactions logged of this type leave known, with 95%."""
+        if self.logged is None or not self.executions:
             return self.executions
-        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, self.counted))
+        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, self.logged))
         return float(round(self.executions, -math.floor(math.log10(off))))
 
     @property
@@ -62,11 +62,10 @@ def types(
     histograms: Sequence[LatencyHistogram],
     *,
     is_sampled: bool = False,
-    told_every: int = 1,
 ) -> list[Type]:
     """In the order of the most executed; none for a load generator that does not tell types apart.
 
-    `is_sampled`: not all were logged; `told_every`: of how many writes that may be refused one told how it ended.
+    `is_sampled`: not all were logged.
     """
     of_name = {histogram.name.lower(): histogram for histogram in histograms}
     keys = [name.removeprefix(EXECUTIONS) for name in measures if name.startswith(EXECUTIONS)]
@@ -75,11 +74,10 @@ def types(
         found = measures.get(what + key)
         return None if found is None else float(found["value"])
 
-    def counted(key: str) -> float | None:
-        if key.upper() in COUNTED:
-            return None if told_every == 1 else (value(EXECUTIONS, key) or 0.0) / told_every
-        logged = of_name.get(key)
-        return (sum(logged.counts) if logged else 0) if is_sampled else None
+    def logged(key: str) -> float | None:
+        if not is_sampled or key.upper() in COUNTED:
+            return None
+        return sum(of_name[key].counts) if key in of_name else 0
 
     rows = [
         Type(
@@ -89,7 +87,7 @@ def types(
             lowest=value(SUCCESS_LOW, key),
             highest=value(SUCCESS_HIGH, key),
             histogram=of_name.get(key),
-            counted=counted(key),
+            logged=logged(key),
         )
         for key in keys
     ]

@@ -34,7 +34,6 @@ from runners.tools.tatp_parameters import (
     in_full,
     read,
 )
-from runners.tools.tatp_scripts import WRITES_EVERY
 
 DESTINATION, ACCESS = 1, 2
 # Names of measures, before that of a type of transaction in small letters.
@@ -66,8 +65,7 @@ class Second:
 
     @property
     def refused(self) -> int:
-        """An estimate where not all writes told how they ended."""
-        return sum(self.told.refused) * self.told.writes_every
+        return sum(self.told.refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ class Tatp:
         return TPS_GUESS
 
     def rarest_share(self, parameters: Mapping[str, Any]) -> float:
-        return tatp_expected.rarest_share(read(parameters), WRITES_EVERY)
+        return tatp_expected.rarest_share(read(parameters))
 
     def load_command(self, spec: RunSpec) -> str:
         return tatp_command.load_command(spec)
@@ -222,9 +220,8 @@ def read_seconds(progress: str, told: str) -> list[Second]:
 def _succeeded(
     spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second], states: tuple[State, State]
 ) -> RunResult:
-    writes_every = measured[0].told.writes_every
-    reduction, remarks = tatp_latencies.read_log(spec, outputs, writes_every)
-    histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate, writes_every)
+    reduction, remarks = tatp_latencies.read_log(spec, outputs)
+    histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate)
     counts = count(measured, reduction)
     seen, shares = ({name: getattr(one, part) for name, one in counts.items()} for part in ("seen", "share"))
     bands = tatp_expected.bands(read(spec.parameters), *states, seen)
@@ -238,7 +235,7 @@ def _succeeded(
         doubts=(
             *_share_doubts(read(spec.parameters), counts, bands),
             *_state_doubts(spec, states),
-            *tatp_latencies.doubts_of(reduction, shares, writes_every),
+            *tatp_latencies.doubts_of(reduction, shares),
         ),
         remarks=(RULE, *remarks, *_sampling_remarks(spec, measured), WHOLE_RUN, _churn_remark(spec, states)),
     )
@@ -253,7 +250,6 @@ def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, 
         "mqth": Measure((ended - refused) / taken_s, "MQTh"),
         "ended_transactions": Measure(float(round(ended)), "transactions"),
         "refused_transactions": Measure(float(refused), "transactions"),
-        "refused_and_told": Measure(float(sum(sum(second.told.refused) for second in measured)), "transactions"),
         "measured_s": Measure(taken_s, "s"),
         **_strict(ended - refused, taken_s, counts),
     }
@@ -280,13 +276,13 @@ def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, 
     """
     found: dict[str, Count] = {}
     logged = tatp_latencies.logged_shares(reduction)
-    ended, every = sum(second.transactions for second in measured), measured[0].told.writes_every
+    ended = sum(second.transactions for second in measured)
     for number, name in enumerate(TRANSACTIONS):
         executions = logged[number] * ended if number in logged else None
         if number in ACCEPTING:
             at = ACCEPTING.index(number)
             refused, done = (sum(c[at] for c in each) for each in _told_writes(measured))
-            found[name] = Count((refused + done) * every, done * every, refused + done)
+            found[name] = Count(refused + done, done, refused + done)
         elif number in (DESTINATION, ACCESS):
             found[name] = _told_reads(measured, "destination" if number == DESTINATION else "access", executions)
         elif executions:
@@ -379,16 +375,12 @@ def _forwarding_doubts(parameters: Parameters, states: tuple[State, State]) -> l
 
 
 def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
-    rate, every, writes_every = spec.log_sampling_rate, measured[0].told.every, measured[0].told.writes_every
+    rate, every = spec.log_sampling_rate, measured[0].told.every
     logged = "Response times, and how often reads and updates of locations ran, are from 1 of"
     looked_at = (
         f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."
     )
-    told = (
-        f"Of the writes that may be refused 1 of {writes_every} told whether it was: it stands for as many in "
-        "throughput and in the response times of all types; those of its own type are from these alone."
-    )
-    return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [looked_at] * (every > 1) + [told] * (writes_every > 1)
+    return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [looked_at] * (every > 1)
 
 
 def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:

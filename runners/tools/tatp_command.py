@@ -12,15 +12,15 @@ from collections.abc import Iterable
 from runners.contract import RunSpec
 from runners.tools import tatp_population as population
 from runners.tools.shell import program, psql, verified
-from runners.tools.tatp_log import BY_MOMENT, BY_NUMBER, REDUCE_AWK, SPAN_AWK, SPLIT_AWK
+from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK
 from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
-from runners.tools.tatp_scripts import COUNTER, MISSED, READS_SEEN, TOLD_EVERY, WRITES_EVERY, Script, scripts
+from runners.tools.tatp_scripts import TOLD_EVERY, VARIABLES_READY, Script, scripts
 
 PART_SUBSCRIBERS = 20_000
 MOST_SESSIONS = 8
 KEPT_LOG_CAP_BYTES = 1024 * 1024
-# Writes that may be refused and succeed, of 2,000 transactions: as many as are logged in a second of a fast load.
-DONE_PER_S = 50
+# In a sampled log: transactions to each one that is logged, times this, to each read that is looked at.
+READS_PER_LINE = 4
 # To the first look at a running load; then twice as long each time, up to at least the second.
 LIVE_FIRST_S, LIVE_EVERY_S = 3, 20
 
@@ -33,22 +33,7 @@ all_ended() { rc=0; for pid in $pids; do wait "$pid" || rc=$?; done; pids=; retu
 DISTRIBUTIONS_FILE = "tatp.distributions"
 BEFORE_FILE, AFTER_FILE = "tatp.before", "tatp.after"
 MESSAGES_FILE, PROGRESS_FILE, TOLD_FILE, LATENCY_FILE = "tatp.messages", "tatp.progress", "tatp.told", "tatp.latency"
-# The name of the file of marks, which says by what they find transactions.
-MARKS_FILE = "marked_by"
-
-# The server shares the driver's clock if its process for this connection is one of the driver's own: its title, which
-# /proc shows, ends in the port of the connection's other end. Behind a tunnel, or in a container, it is not.
-SEES_BACKEND = """\
-sees_backend() {{
-[ "$({psql} -f - 2> /dev/null <<'END_OF_SQL'
-SELECT pg_backend_pid() AS pid, coalesce('(' || inet_client_port() || ')', '[local]') AS seen_from \\gset
-\\setenv BACKEND :pid
-\\setenv SEEN_FROM :seen_from
-\\! grep -c -a -F "$SEEN_FROM" "/proc/$BACKEND/cmdline" 2> /dev/null
-END_OF_SQL
-)" = 1 ]
-}}
-"""
+MARKS_FILE = "marks"
 
 
 def load_command(spec: RunSpec) -> str:
@@ -210,53 +195,25 @@ def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
     words = [program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
     words += ["-T", str(seconds), "-l", "--log-prefix=log/pgbench_log"]
     words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
-    words += ["-D", f"{READS_SEEN}=0", "-D", '"$counted=0"']
-    for number, script in enumerate(_sent(spec, parameters, by_moment=False)):
+    words += [word for name in VARIABLES_READY for word in ("-D", f"{name}=0")]
+    for number, script in enumerate(_sent(spec, parameters)):
         words += ["-f", f"script_{number}.sql@{script.weight}"]
     return words
 
 
 def _scripts_ready(spec: RunSpec, parameters: Parameters) -> str:
-    """Return lines that end in &&: a script that a full disk cut short must not be run.
-
-    Where every transaction is logged nothing needs to be saved, and outcomes are found by number.
-    """
-    by_number = (
-        f"{_written(spec, parameters, by_moment=False)}counted={COUNTER} && echo {BY_NUMBER} > {MARKS_FILE} &&\n"
-    )
-    if spec.log_sampling_rate >= 1:
-        return by_number
-    return f"""\
-{SEES_BACKEND.format(psql=psql(spec))}if sees_backend; then
-{_written(spec, parameters, by_moment=True)}counted={MISSED} &&
-echo {BY_MOMENT} > {MARKS_FILE}
-else
-{by_number}:
-fi &&
-"""
-
-
-def _written(spec: RunSpec, parameters: Parameters, *, by_moment: bool) -> str:
-    texts = [shlex.quote(script.text) for script in _sent(spec, parameters, by_moment=by_moment)]
+    """Return lines that end in &&: a script that a full disk cut short must not be run."""
+    texts = [shlex.quote(script.text) for script in _sent(spec, parameters)]
     return "".join(f"printf '%s' {text} > script_{number}.sql &&\n" for number, text in enumerate(texts))
 
 
-def _sent(spec: RunSpec, parameters: Parameters, *, by_moment: bool) -> tuple[Script, ...]:
-    return scripts(parameters, reads_every(spec), writes_every(spec), by_moment=by_moment)
+def _sent(spec: RunSpec, parameters: Parameters) -> tuple[Script, ...]:
+    return scripts(parameters, reads_every(spec))
 
 
 def reads_every(spec: RunSpec) -> int:
-    """Of how many reads one looks whether there was a row: of twice as many as there are to a line of the log."""
-    return 1 if spec.log_sampling_rate >= 1 else min(TOLD_EVERY, round(2 / spec.log_sampling_rate))
-
-
-def writes_every(spec: RunSpec) -> int:
-    """Of how many writes that may be refused one tells how it ended.
-
-    By moment failures are told with the next success, so that each client should have about one a second.
-    """
-    lines = round(1 / spec.log_sampling_rate)
-    return max(1, min(WRITES_EVERY, lines, DONE_PER_S * lines // spec.clients))
+    """Of how many reads one looks whether there was a row."""
+    return 1 if spec.log_sampling_rate >= 1 else min(TOLD_EVERY, round(READS_PER_LINE / spec.log_sampling_rate))
 
 
 def reduce_command(spec: RunSpec) -> str:
@@ -266,14 +223,12 @@ def reduce_command(spec: RunSpec) -> str:
     are none), tatp.after, and log.gz (or log.dropped, the bytes that were too many to keep).
     """
     parameters = check(spec)
-    split = f'awk -v marks="$marks" -v reads=reads {shlex.quote(SPLIT_AWK)}'
-    reduce = f'awk -v marks="$marks" -v clients={spec.clients} -v threads={spec.threads} -v warmup={spec.warmup_s}'
-    reduce += f" -v every={reads_every(spec)} -v writes_every={writes_every(spec)}"
-    reduce += " -v progress=progress.part -v told=told.part"
+    split = f"awk -v marks={MARKS_FILE} -v reads=reads {shlex.quote(SPLIT_AWK)}"
+    reduce = f"awk -v marks={MARKS_FILE} -v clients={spec.clients} -v threads={spec.threads} -v warmup={spec.warmup_s}"
+    reduce += f" -v every={reads_every(spec)} -v progress=progress.part -v told=told.part"
     return f"""\
 {_state(spec, parameters)} > {AFTER_FILE}
 mv {MESSAGES_FILE} said
-marks=$(cat {MARKS_FILE})
 {split} said > {MESSAGES_FILE} 2> tatp.error
 tail -n 20 {MESSAGES_FILE} >&2
 logs=$(ls log/pgbench_log.* 2> /dev/null)
@@ -285,14 +240,15 @@ if [ -n "$logs" ]; then
         mv progress.part {PROGRESS_FILE}
         mv told.part {TOLD_FILE}
     fi
-    bytes=$(($(cat $logs "$marks" | wc -c)))
-    if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat $logs | gzip > log.gz || ! gzip -c "$marks" > "$marks.gz"; then
-        rm -f log.gz "$marks.gz"
+    bytes=$(($(cat $logs {MARKS_FILE} | wc -c)))
+    if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat $logs | gzip > log.gz ||
+        ! gzip -c {MARKS_FILE} > {MARKS_FILE}.gz; then
+        rm -f log.gz {MARKS_FILE}.gz
         echo "$bytes" > log.dropped
     fi
 fi
 [ -s tatp.error ] || rm -f tatp.error
-rm -rf log "$marks" {MARKS_FILE} reads said summary latency.part progress.part told.part
+rm -rf log {MARKS_FILE} reads said summary latency.part progress.part told.part
 """
 
 
@@ -300,7 +256,7 @@ def throughput_command(spec: RunSpec) -> str:
     """Return the command that prints MQTh by the tool's rule, as the parser reads it from the reduced files."""
     return f"""\
 awk -v from={spec.warmup_s - 0.5} '
-FNR == NR {{ refused[FNR] = ($2 + $4 + $6) * (NF > 12 ? $13 : 1); next }}
+FNR == NR {{ refused[FNR] = $2 + $4 + $6; next }}
 /^progress: / {{
     took = $2 - before; before = $2; n++
     if (before - took > from) {{ seconds += took; ended += $4 * took; lost += refused[n] }}

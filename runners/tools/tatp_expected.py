@@ -105,13 +105,9 @@ def keys_of(parameters: Parameters) -> Keys:
     return keys(parameters.subscribers, parameters.or_mask if parameters.keys == NON_UNIFORM else 0)
 
 
-def rarest_share(parameters: Parameters, writes_every: int = 1) -> float:
-    """About how rare, of all transactions, those of the rarest type are whose response times count.
-
-    One in `writes_every` writes that may be refused tells that it was not.
-    """
+def rarest_share(parameters: Parameters) -> float:
+    """About how rare, of all transactions, those of the rarest type are whose response times count."""
     nominal = {"UPDATE_SUBSCRIBER_DATA": HAS_TYPE, **dict.fromkeys(TRANSACTIONS[-2:], HAS_TYPE / 2)}
-    nominal = {name: share / writes_every for name, share in nominal.items()}
     weights = zip(TRANSACTIONS, parameters.weighed, strict=True)
     return min(weight * nominal.get(name, 1.0) for name, weight in weights if weight) / sum(parameters.weighed)
 

@@ -13,13 +13,13 @@ from runners.contract import Doubt, Histogram, Measure, Outputs, RunSpec
 from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_read
 from runners.tools.histogram import merge, percentile_us
 from runners.tools.pgbench_log import Reduction
-from runners.tools.tatp_log import ACCEPTING, BY_MOMENT, BY_NUMBER, REFUSED, is_sample
+from runners.tools.tatp_log import ACCEPTING, REFUSED, is_sample
 from runners.tools.tatp_parameters import TRANSACTIONS
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 
 
-def read_log(spec: RunSpec, outputs: Outputs, writes_every: int = 1) -> tuple[Reduction | None, list[str]]:
+def read_log(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[str]]:
     """What awk made of the log on the driver, or else what can be read from the log that was kept."""
     try:
         return pgbench_log.read_reduction(_text(outputs)), []
@@ -27,12 +27,10 @@ def read_log(spec: RunSpec, outputs: Outputs, writes_every: int = 1) -> tuple[Re
         said = pgbench_output.text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
         why = f"the log could not be reduced on the driver ({said[-1][:200] if said else error})"
     try:
-        by_moment = f"{BY_MOMENT}.gz" in outputs.files
-        names = ("log.gz", f"{BY_MOMENT if by_moment else BY_NUMBER}.gz")
+        names = ("log.gz", f"{tatp_command.MARKS_FILE}.gz")
         log, marks = (tatp_read.chunks(gzip.GzipFile(fileobj=io.BytesIO(outputs.files[name]))) for name in names)
         measured_from = int(outputs.files["started_epoch"]) + spec.warmup_s
-        found = tatp_read.reduce(log, marks, measured_from, by_moment=by_moment, all_tell=writes_every == 1)
-        return found, [f"Response times are from the kept log: {why}."]
+        return tatp_read.reduce(log, marks, measured_from), [f"Response times are from the kept log: {why}."]
     except (KeyError, ValueError, OSError, EOFError, zlib.error):
         return None, [f"No response times: {why}."]
 
@@ -43,26 +41,16 @@ def _text(outputs: Outputs) -> str:
     return pgbench_output.text_of(outputs.files[tatp_command.LATENCY_FILE])
 
 
-def histograms_of(reduction: Reduction | None, sampling_rate: float, writes_every: int = 1) -> tuple[Histogram, ...]:
-    """ "latency" of all that count, then one by the name of each transaction.
-
-    In the first each write that told how it ended stands for `writes_every`, so that types have their shares.
-    """
+def histograms_of(reduction: Reduction | None, sampling_rate: float) -> tuple[Histogram, ...]:
+    """ "latency" of all that count, then one by the name of each transaction."""
     if reduction is None or not reduction.scripts:
         return ()
     known = [script for script in sorted(reduction.scripts) if script < len(TRANSACTIONS)]
-    every = {script: writes_every if script in ACCEPTING else 1 for script in known}
     each = [
-        replace(pgbench_log.script_histogram(reduction, script, sampling_rate / of), name=TRANSACTIONS[script])
-        for script, of in every.items()
+        replace(pgbench_log.script_histogram(reduction, script, sampling_rate), name=TRANSACTIONS[script])
+        for script in known
     ]
-    whole = merge("latency", [_standing_for(of, one) for of, one in zip(every.values(), each, strict=True)])
-    return (whole, *each)
-
-
-def _standing_for(others: int, one: Histogram) -> Histogram:
-    counts = tuple(others * count for count in one.counts)
-    return replace(one, counts=counts, sum_us=others * one.sum_us, sampling_rate=others * one.sampling_rate)
+    return (merge("latency", each), *each)
 
 
 def measures_of(histograms: Sequence[Histogram]) -> dict[str, Measure]:
@@ -80,7 +68,7 @@ def measures_of(histograms: Sequence[Histogram]) -> dict[str, Measure]:
 
 
 def logged_shares(reduction: Reduction | None) -> dict[int, float]:
-    """Share of the log's lines by script, with those that were refused or not told; empty without a log."""
+    """Share of the log's lines by script, with those that were refused; empty without a log."""
     if reduction is None or not reduction.transactions:
         return {}
     lines = logged_lines(reduction)
@@ -96,24 +84,22 @@ def logged_lines(reduction: Reduction) -> Counter[int]:
     return lines
 
 
-def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None], writes_every: int = 1) -> list[Doubt]:
+def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None]) -> list[Doubt]:
     """What speaks against a log: its lines, or outcomes in it other than the shares of success that were told."""
     if reduction is None:
         return []
     unreadable = reduction.kinds.get(pgbench_log.UNREADABLE, 0)
     text = f"{unreadable:,} of the log's {reduction.lines:,} lines cannot be read, so percentiles may be incomplete."
-    return [Doubt("log-unreadable", text)] * bool(unreadable) + _unfound(reduction, shares, writes_every)
+    return [Doubt("log-unreadable", text)] * bool(unreadable) + _unfound(reduction, shares)
 
 
-def _unfound(reduction: Reduction, shares: Mapping[str, float | None], writes_every: int) -> list[Doubt]:
-    """Outcomes that are found at the wrong transactions of the log, as when a clock was set during the run."""
+def _unfound(reduction: Reduction, shares: Mapping[str, float | None]) -> list[Doubt]:
+    """Outcomes that are found at the wrong transactions of the log, as where a pgbench numbered them otherwise."""
     doubts, lines = [], logged_lines(reduction)
     for number in ACCEPTING:
         share, logged = shares.get(name := TRANSACTIONS[number]), lines[number]
-        share = None if share is None else share / writes_every
         done = logged - reduction.kinds.get(f"{REFUSED}{number}", 0)
         if share is not None and not is_sample(done, logged, share):
-            told = "told that they had succeeded" if writes_every > 1 else "succeeded"
-            text = f"{done:,} of the log's {logged:,} {name} seem to have {told}, where {100 * share:.2f}% did."
+            text = f"{done:,} of the log's {logged:,} {name} seem to have succeeded, where {100 * share:.2f}% did."
             doubts.append(Doubt("log-outcomes", f"{text} The log's response times may include writes that failed."))
     return doubts

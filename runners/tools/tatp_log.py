@@ -3,20 +3,19 @@
 pgbench's threads write to stderr at the same time, each piece in one go: what was told can stand within another
 line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and writes
 
-    marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1
-    moments      the same with the server's moment of a success in place of the transaction; of a refusal it is 0
+    marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1,
+                 and is 0 of those that were refused, which stand before their client's next success
     reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
-writes that were refused or did not tell how they ended, which stand there as kinds: "kind refused-5 117". It reads
-both files side by side and
-keeps of the marks only those that the log has not reached. By moments, a write of the log succeeded if one of its
-client's successes lies within it, and was refused if not; a refusal's second is that of the client's success before it,
-and those after its last success are estimated. It also writes
+writes that were refused, which stand there as kinds: "kind refused-5 117". It reads both files side by side and
+keeps of the marks only those that the log has not reached. A write of the log was refused if no success has its number.
+Where not each transaction was logged, a refusal's second is that of the client's success before it, and those after its
+last success are estimated. It also writes
 
     progress     a line for each second, as pgbench's -P would print it
     tatp.told    for each of them: its time, failed and succeeded writes of scripts 3, 5 and 6, then the reads, all in
-                 the last line, k where one in k of them was looked at, and likewise of the writes
+                 the last line, and k where one in k of them was looked at
 
 pgbench is not asked for its progress, for which its first thread would arm a timer with each wait for the server. A
 line of the log says instead how many transactions its client had ended by when, and between two lines of a sampled
@@ -30,15 +29,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runners.tools.pgbench_log import COUNT_AWK, COUNT_LINE_AWK
-from runners.tools.tatp_scripts import MOMENTS_PER_S, PERIOD_S
 
 ACCEPTING = (3, 5, 6)
 # Scripts of reads in logs of before all types had one script each, by the transaction that they are.
 LOOKED_AT = {7: 1, 8: 2}
 # The kind of a line of the log without a response time that counts, before the number of its script.
 REFUSED = "refused-"
-# Names of the file of marks, which say by what it finds transactions.
-BY_NUMBER, BY_MOMENT = "marks", "moments"
 
 # Marks have more digits than binary64, in which awk computes: they are taken apart as text.
 SPLIT_AWK = """\
@@ -51,20 +47,16 @@ function counts(value, size) {
 function failed(client, script, number) {
     while (number-- > 0) print client, 0, script, 0 > marks
 }
-function tell(value,    size, client) {
+function tell(value,    size, kind, client) {
     value = "00000000000000000" value
     size = length(value)
-    if (substr(value, size) == "2") { counts(value, size); return }
-    client = substr(value, size - 6, 5) + 0
-    place = substr(value, 1, size - 7)
-    if (marks ~ /moments$/) {
-        failed(client, 3, substr(value, size - 7, 1))
-        failed(client, 5, substr(value, size - 8, 1))
-        failed(client, 6, substr(value, size - 9, 1))
-        if (substr(value, size) == "0") return
-        place = substr(value, 1, size - 10)
-    }
-    printf "%d %.0f %s %s\\n", client, place, substr(value, size - 1, 1), substr(value, size) > marks
+    kind = substr(value, size)
+    if (kind == 2) { counts(value, size); return }
+    client = substr(value, size - 5, 5) + 0
+    failed(client, 3, substr(value, size - 6, 1))
+    failed(client, 5, substr(value, size - 7, 1))
+    failed(client, 6, substr(value, size - 8, 1))
+    if (kind != 4) printf "%d %.0f %d 1\\n", client, substr(value, 1, size - 9), kind > marks
 }
 BEGIN { printf "" > marks }
 {
@@ -98,51 +90,50 @@ END {
 """
 
 # The log is sampled, so a client's share of a second ends between two of its lines; `rows` seconds from `start` on.
+# Where each transaction was logged, which is where each read was looked at, it tells itself when writes were refused.
 REDUCE_AWK = (
-    f"""\
-BEGIN {{
-    by_moment = marks ~ /{BY_MOMENT}$/
-    period = {PERIOD_S}
-    begun = start - int(start / period) * period
-}}
-# Seconds from `start` on, which itself is known to milliseconds only. It is less than a period after its client's last.
-function moment_of(told, last,    at) {{
-    at = (told - 1) / {MOMENTS_PER_S} - begun
-    return at < last - 1 ? at + period * int((last - 1 - at) / period + 1) : at
-}}
-"""
     """\
-function read_marks(client, until,    line, part, who, last) {
+function read_marks(client, until,    line, part, who) {
     while (known[client] + 0 < until && (getline line < marks) > 0) {
         split(line, part, " ")
         who = part[1]
         if (who < lowest || who >= beyond) continue
-        if (part[2] > 0) known[who] = by_moment ? moment_of(part[2], known[who] + 0) : part[2] + 0
-        last = length_of[who]++
-        place[who, last] = known[who] == "" ? -1 : known[who]
-        outcome[who, last] = part[3] part[4]
+        if (part[4]) add(who, known[who] = part[2] + 0, part[3])
+        else {
+            if (reached[who] + 0 == length_of[who] + 0) add(who, known[who] + 0, "")
+            failures[who, length_of[who] - 1, part[3]]++
+        }
     }
 }
-# The outcome of the first mark from `low` on, if it is at `high` at most.
-function told_between(client, low, high,    at) {
+# A success, or a place for the failures after one that the log has reached.
+function add(client, number, script) {
+    place[client, length_of[client] + 0] = number
+    success[client, length_of[client]++ + 0] = script
+}
+function has_succeeded(client, number,    at) {
     at = seen[client] > reached[client] ? seen[client] : reached[client] + 0
-    while (at < length_of[client] && place[client, at] < low) at++
+    while (at < length_of[client] && place[client, at] < number) at++
     seen[client] = at
-    return at < length_of[client] && place[client, at] <= high ? outcome[client, at] : ""
+    return at < length_of[client] && place[client, at] == number && success[client, at] != ""
 }
 function settle(client, row, number, until,    at) {
     if (number > counted[client]) { ended[row] += number - counted[client]; counted[client] = number }
     for (at = reached[client] + 0; at < length_of[client] && place[client, at] <= until; at++) {
-        told_of[row, outcome[client, at]]++
-        delete outcome[client, at]; delete place[client, at]
+        told_of[row, success[client, at] "1"]++
+        settle_failures(client, row, at, 3); settle_failures(client, row, at, 5); settle_failures(client, row, at, 6)
+        delete success[client, at]; delete place[client, at]
     }
     reached[client] = at
+}
+function settle_failures(client, row, at, script) {
+    if (every > 1) told_of[row, script "0"] += failures[client, at, script]
+    delete failures[client, at, script]
 }
 function reach(client, number, at,    edge, since, then) {
     since = client in time ? time[client] : start
     while (over[client] + 1 < rows && (edge = start + over[client] + 1) < at) {
         then = int(before[client] + (number - before[client]) * (edge - since) / (at - since))
-        settle(client, ++over[client], then, by_moment ? edge - start : then)
+        settle(client, ++over[client], then, then)
     }
     before[client] = number
     time[client] = at
@@ -160,7 +151,8 @@ function end_thread(    client) {
     read_marks("none", 1)
     for (client in length_of) settle(client, rows, 0, 2 ^ 53)
     close(marks)
-    split("", known); split("", place); split("", length_of); split("", reached); split("", seen); split("", outcome)
+    split("", known); split("", length_of); split("", reached); split("", seen)
+    split("", place); split("", success); split("", failures)
 }
 # Failures that no success of their client followed were not told: for each client as many as between two successes.
 function add_untold(    row, script, done, failed) {
@@ -182,18 +174,13 @@ FNR == 1 {
 { is_refused = 0 }
 $1 $2 $6 !~ /[^0-9]/ && $1 + 0 < clients {
     moment = $5 + $6 / 1000000
-    read_marks($1, by_moment ? moment - start : $2 + 0)
-    if ($4 == 3 || $4 == 5 || $4 == 6) {
-        if (by_moment) is_refused = told_between($1, moment - start - $3 / 1000000, moment - start) !~ /1$/
-        else {
-            found = told_between($1, $2 + 0, $2 + 0)
-            is_refused = writes_every > 1 ? found !~ /1$/ : found ~ /0$/
-        }
-    }
+    read_marks($1, $2 + 0)
+    if ($4 == 3 || $4 == 5 || $4 == 6) is_refused = !has_succeeded($1, $2 + 0)
     reach($1, $2 + 0, moment)
     row = int(moment - start) + 1
     if (row < 1) row = 1
     if (row > rows) row = rows
+    if (is_refused && every == 1) told_of[row, $4 "0"]++
     if ($3 ~ /^[0-9]+$/) { lines_of[row]++; us_of[row] += $3; squares_of[row] += $3 * $3 }
 }
 moment < start + warmup { next }
@@ -205,7 +192,7 @@ is_refused { kinds["refused-" $4]++; next }
 END {
     if (NR) end_thread()
     for (thread = 0; thread < threads; thread++) if (!(thread in is_read)) { begin_thread(thread); end_thread() }
-    if (by_moment) add_untold()
+    if (every > 1) add_untold()
     for (row = 1; row < rows; row++) before_last += ended[row]
     ended[rows] = transactions - before_last
     for (row = 1; row <= rows; row++) {
@@ -215,11 +202,11 @@ END {
         spread = squares_of[row] / n - mean * mean
         printf "progress: %.3f s, %.3f tps, lat %.3f ms stddev %.3f\\n", row - 1 + took, ended[row] / took, \
             mean / 1000, (spread > 0 ? sqrt(spread) : 0) / 1000 > progress
-        printf "%.3f %d %d %d %d %d %d %s %d %d\\n", row - 1 + took, told_of[row, "30"], told_of[row, "31"], \
+        printf "%.3f %d %d %d %d %d %d %s %d\\n", row - 1 + took, told_of[row, "30"], told_of[row, "31"], \
             told_of[row, "50"], told_of[row, "51"], told_of[row, "60"], told_of[row, "61"], \
-            row < rows ? "0 0 0 0" : reads, every, writes_every > told
+            row < rows ? "0 0 0 0" : reads, every > told
     }
-    print "end 0 0 0 0 0 0 0 0 0 0" > told
+    print "end 0 0 0 0 0 0 0 0 0" > told
 }
 """
 )
@@ -229,8 +216,8 @@ END {
 class Told:
     """What was told until the line of progress at `at_s`, since the one before: counts by script.
 
-    `refused` and `done` are of the writes of ACCEPTING, in that order. One in `every` reads was looked at, one in
-    `writes_every` writes told how it ended, and only these are counted here.
+    `refused` and `done` are of the writes of ACCEPTING, in that order. One in `every` reads was looked at, and only
+    these are counted here.
     """
 
     at_s: float
@@ -241,7 +228,6 @@ class Told:
     destination_asked: int
     destination_found: int
     every: int = 1
-    writes_every: int = 1
 
 
 def read_told(text: str) -> Iterator[Told]:
@@ -252,6 +238,8 @@ def read_told(text: str) -> Iterator[Told]:
     for line in lines[:-1]:
         at_s, *counts = line.split()
         f3, d3, f5, d5, f6, d6, *reads = (int(count) for count in counts)
+        if len(reads) not in (4, 5):
+            raise ValueError(f"What was told of the outcomes has {len(reads)} counts of reads.")
         yield Told(float(at_s), (f3, f5, f6), (d3, d5, d6), *reads)
 
 

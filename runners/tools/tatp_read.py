@@ -1,16 +1,15 @@
 """The reduction of `REDUCE_AWK` in numpy, for logs that are at hand: millions of lines a second on one core.
 
 A log is read in chunks of whole lines. Numbers are put together column by column: the last digits of all lines, then
-those before them. Memory holds one chunk, 8 bytes for each refused write, and the counts.
+those before them. Memory holds one chunk, 8 bytes for each write that succeeded, and the counts.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from gzip import GzipFile
 from typing import IO, TYPE_CHECKING
 
@@ -18,7 +17,6 @@ from runners.tools import histogram
 from runners.tools.pgbench_log import UNREADABLE, Reduction, ScriptTotals
 from runners.tools.tatp_log import ACCEPTING, LOOKED_AT, REFUSED
 from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import MOMENTS_PER_S, PERIOD_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,9 +41,8 @@ JOINS = (
     (100 << 16 | 1, 16, 0x0000FFFF0000FFFF),
     (10_000 << 32 | 1, 32, 0x00000000FFFFFFFF),
 )
-# Room for a transaction's number, or its moment, beside its client's in one integer.
+# Room for a transaction's number beside its client's in one integer.
 NUMBER_BITS = 40
-MOMENT_US, PERIOD = 10**6 // MOMENTS_PER_S, MOMENTS_PER_S * PERIOD_S
 
 
 def chunks(stream: IO[bytes] | GzipFile, size: int = CHUNK_BYTES) -> Iterator[bytes]:
@@ -62,75 +59,45 @@ def chunks(stream: IO[bytes] | GzipFile, size: int = CHUNK_BYTES) -> Iterator[by
         yield rest
 
 
-def reduce(
-    log: Iterable[bytes],
-    marks: Iterable[bytes],
-    from_epoch_s: int = 0,
-    *,
-    by_moment: bool = False,
-    all_tell: bool = True,
-) -> Reduction:
-    """Return the reduction of a log without what ended before that time, and without writes refused or not told.
+def reduce(log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0) -> Reduction:
+    """Return the reduction of a log without what ended before that time, and without writes that were refused.
 
-    `log` and `marks` are chunks of whole lines; `by_moment`: the latter are moments; `all_tell`: of every write. The
-    times of the log are not kept.
+    `log` and `marks` are chunks of whole lines. The times of the log are not kept.
     """
-    if by_moment:
-        refused = partial(_by_moment, _keys(marks, 1))
-    else:
-        refused = partial(_by_number, _keys(marks, 0)) if all_tell else partial(_but_by_number, _keys(marks, 1))
-    counts = _Counts(refused, from_epoch_s)
+    counts = _Counts(_successes(marks), from_epoch_s)
     for chunk in log:
         counts.add(chunk)
     return counts.reduction()
 
 
-def _keys(marks: Iterable[bytes], outcome: int) -> Integers:
-    """Those with this outcome among lines "client transaction script outcome", in rising order, and one above all."""
+def _successes(marks: Iterable[bytes]) -> Integers:
+    """The keys of those among lines "client transaction script outcome", in rising order, and one above all."""
     import numpy as np
 
     found = [np.array([np.iinfo(np.int64).max])]
     for chunk in marks:
         if table := _Table.of(chunk, MARK_COLUMNS):
-            rows = np.flatnonzero(table.column(OUTCOME) == outcome)
+            rows = np.flatnonzero(table.column(OUTCOME) == 1)
             found.append(_key(table.column(CLIENT, rows), table.column(NUMBER, rows)))
     return np.sort(np.concatenate(found))
 
 
-def _key(client: Integers, place: Integers) -> Integers:
-    return (client << NUMBER_BITS) | place
+def _key(client: Integers, number: Integers) -> Integers:
+    return (client << NUMBER_BITS) | number
 
 
-def _by_number(known: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
-    """Which of these rows of a log have a known number: where those of refusals are, which were refused."""
-    keys = _key(table.column(CLIENT, rows), table.column(NUMBER, rows))
-    return _between(known, keys, keys)
-
-
-def _but_by_number(done: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
-    """All but those whose number is that of a success."""
-    return ~_by_number(done, table, rows)
-
-
-def _by_moment(done: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
-    """Those that no success lies within. Moments begin anew every period: a write at its end counts as refused."""
-    end_us = table.column(EPOCH, rows) * 10**6 + table.column(AND_US, rows)
-    first, last = (us // MOMENT_US % PERIOD + 1 for us in (end_us - table.column(LATENCY, rows), end_us))
-    client = table.column(CLIENT, rows)
-    return ~_between(done, _key(client, first), _key(client, last))
-
-
-def _between(known: Integers, low: Integers, high: Integers) -> NDArray[np.bool_]:
-    """Where one of the known ones, which rise, is from `low` to `high`."""
+def _has_succeeded(successes: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
+    """Which of these rows of a log have the key of a success."""
     import numpy as np
 
-    found: NDArray[np.bool_] = known[np.searchsorted(known, low)] <= high
+    keys = _key(table.column(CLIENT, rows), table.column(NUMBER, rows))
+    found: NDArray[np.bool_] = successes[np.searchsorted(successes, keys)] == keys
     return found
 
 
 @dataclass
 class _Counts:
-    refused: Callable[[_Table, Integers], NDArray[np.bool_]]
+    successes: Integers
     from_epoch_s: int
     lines: int = 0
     dense: Integers | None = None
@@ -171,7 +138,7 @@ class _Counts:
 
         found = np.zeros(table.lines, np.bool_)
         rows = np.flatnonzero(((script == 3) | (script == 5) | (script == 6)) & kept)
-        found[rows[self.refused(table, rows)]] = True
+        found[rows[~_has_succeeded(self.successes, table, rows)]] = True
         for number in ACCEPTING:
             self.kinds[f"{REFUSED}{number}"] += int(np.count_nonzero(found & (script == number)))
         return found

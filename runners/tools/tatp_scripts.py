@@ -1,14 +1,10 @@
 """The seven transactions: their SQL, and the pgbench scripts that send it.
 
-A script tells outcomes with debug(), which is pgbench's only way to print a value without the server or a shell. Of
-the three transactions with accepted failures each execution is told; of the two reads that may find nothing, only
-counts, every 64th or so. In a fast load most of these reads do not look whether a row came, and most of these writes
-do not tell how they ended, which would take from the throughput. Each draws whether it does: as scripts of their own
-they would prepare each statement twice. `tatp_log` reads what is told.
-
-What is told is found in pgbench's log by its transaction: each script then counts its client's transactions in :nx, as
-the log does. Where server and driver share a clock, the server's time at a success finds it as well, nothing is
-counted, and failures are told with the next success, so that fewer marks are printed.
+A script tells outcomes with debug(), which is pgbench's only way to print a value without the server or a shell, and
+prints as little as it can, for that takes from the throughput. Of the three transactions with accepted failures each
+success is told, with the number that the transaction has in pgbench's log, which each script counts for that; the
+failures before it are told with it, by their counts. Of the two reads that may find nothing only counts are told, every
+64th or so; in a fast load most of them do not look whether a row came. `tatp_log` reads what is told.
 """
 
 from __future__ import annotations
@@ -21,20 +17,12 @@ from typing import NamedTuple
 from runners.tools.tatp_parameters import NON_UNIFORM, TRANSACTIONS, Parameters
 from runners.tools.tatp_population import SUBSCRIBER_COLUMNS
 
-# Decimal digits of a mark, from the right: outcome (0 failed, 1 succeeded), script, client (5), transaction.
-MARK_CLIENT, MARK_TRANSACTION = 100, 10_000_000
-# By moment these follow the client: how many of each script failed since the client's mark before (3), which have no
-# marks of their own, and the moment of a success: 1 and the units of 10 us since 1970, without whole periods.
-MARK_FAILED, MARK_MOMENT = {3: 10_000_000, 5: 100_000_000, 6: 1_000_000_000}, 10_000_000_000
-MOST_FAILED = 9
-# What a success that tells returns, where the moment does not tell it.
-TELLS = 2
-# Variables that begin at 0: one of the first two, and that of counts.
-COUNTER, MISSED, READS_SEEN = "nx", "missed", "reads"
-MOMENTS_PER_S, PERIOD_S = 10**5, 9_000
-# The server looks each of a statement's functions up anew whenever it begins, so that pgbench does the rest.
-NOW_SQL = "date_part('epoch', clock_timestamp())"
-NOW = f"(int(:ok * {MOMENTS_PER_S}) % {MOMENTS_PER_S * PERIOD_S} + 1)"
+# Decimal digits of a mark, from the right: the script of a success, or 4; the client (5); how many of each script
+# failed since the client's mark before (3); the transaction. A 4 tells of failures alone, for which there was no room.
+MARK_CLIENT, MARK_FAILED, MARK_TRANSACTION = 10, {3: 1_000_000, 5: 10_000_000, 6: 100_000_000}, 1_000_000_000
+FAILURES_ALONE, MOST_FAILED = 4, 9
+# Variables that begin at 0: the transaction's number, failures that are not told yet, and counts of reads.
+COUNTER, MISSED, READS_SEEN = VARIABLES_READY = "nx", "missed", "reads"
 # Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
@@ -42,8 +30,6 @@ MOST_COUNTED = 10**4
 # What so many reads have found is told at once; also the most reads for each one that is looked at. Where fewer are
 # looked at they are told in smaller numbers, for what a client has not told by the end is lost.
 TOLD_EVERY, FEWEST_TOLD = 64, 16
-# Of a fast load one in so many writes that may be refused tells how it ended, and has a response time.
-WRITES_EVERY = 4
 
 BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:s_id::text, 15, '0')"
 
@@ -116,29 +102,25 @@ class Script(NamedTuple):
     weight: int
 
 
-def scripts(
-    parameters: Parameters, reads_every: int = 1, writes_every: int = 1, *, by_moment: bool = False
-) -> tuple[Script, ...]:
+def scripts(parameters: Parameters, reads_every: int = 1) -> tuple[Script, ...]:
     """Return the scripts in the order of TRANSACTIONS.
 
-    One in `reads_every` of the reads that may find nothing is looked at, and one in `writes_every` of the writes that
-    may be refused tells how it ended; 0: none. `by_moment`: marks have the moment in place of the transaction's number.
+    One in `reads_every` of the reads that may find nothing is looked at; 0: none.
     """
-    script = partial(_script, parameters, reads_every, writes_every, by_moment)
+    script = partial(_script, parameters, reads_every)
     return tuple(Script(script(number), weight) for number, weight in enumerate(parameters.weighed))
 
 
-def _script(parameters: Parameters, reads_every: int, writes_every: int, by_moment: bool, number: int) -> str:
+def _script(parameters: Parameters, reads_every: int, number: int) -> str:
     name = TRANSACTIONS[number]
-    counted = [] if by_moment else [f"\\set {COUNTER} :{COUNTER} + 1"]
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
     if name in READS:
         body = _read(SQL[name][0], *READS[name], reads_every)
     elif name in WRITES:
-        body = _accepting(number, SQL[name], writes_every, by_moment)
+        body = _accepting(number, SQL[name])
     else:
         body = [f"{statement};" for statement in SQL[name]]
-    return "\n".join([*counted, *drawn, *body, ""])
+    return "\n".join([f"\\set {COUNTER} :{COUNTER} + 1", *drawn, *body, ""])
 
 
 def _expression(parameters: Parameters, variable: str) -> str:
@@ -167,49 +149,31 @@ def _read(statement: str, absent: str, asked: int, found: int, every: int) -> li
     return looking if every == 1 else [f"\\if random(1, {every}) = 1", *looking, "\\else", *plain, "\\endif"]
 
 
-def _accepting(number: int, statements: tuple[str, ...], every: int, by_moment: bool) -> list[str]:
-    """A write whose last statement may do nothing, which rolls it back. A first one that is a SELECT gives :s_id.
-
-    :ok begins at 0 where it tells and below where not; it becomes 1 by a success, and more by one that tells, unless
-    all do.
-    """
+def _accepting(number: int, statements: tuple[str, ...]) -> list[str]:
+    """A write whose last statement may do nothing, which rolls it back. A first one that is a SELECT gives :s_id."""
     first, *between, last = statements
-    plain = [f"{last} \\aset"]
-    telling = [f"{last.replace('RETURNING 1', f'RETURNING {NOW_SQL if by_moment else TELLS}')} \\aset"]
-    done, failed = _told_by_moment(number) if by_moment else _told_by_number(number)
-    if every > 1:
-        telling = ["\\if :ok = 0", *telling, "\\else", *plain, "\\endif"]
-        done, failed = ["\\if :ok > 1", *done, "\\endif"], ["\\if :ok = 0", *failed, "\\endif"]
     return [
-        f"\\set ok random({1 - every}, 0)" if every > 1 else "\\set ok 0",
+        "\\set ok 0",
         "BEGIN;",
         f"{first} \\gset" if first.startswith("SELECT") else f"{first};",
         *(f"{statement};" for statement in between),
-        *(telling if every else plain),
-        *("\\if :ok > 0", "COMMIT;", *(done if every else ()), "\\else", "ROLLBACK;", *(failed if every else ())),
+        f"{last} \\aset",
+        *("\\if :ok", "COMMIT;", _told(number, f":{COUNTER} * {MARK_TRANSACTION} + ")),
+        *("\\else", "ROLLBACK;", *_counted(MARK_FAILED[number]), "\\endif"),
+    ]
+
+
+def _counted(one: int) -> list[str]:
+    return [
+        f"\\set {MISSED} :{MISSED} + {one}",
+        f"\\if :{MISSED} / {one} % {MOST_FAILED + 1} = {MOST_FAILED}",
+        _told(FAILURES_ALONE),
         "\\endif",
     ]
 
 
-def _told_by_number(number: int) -> list[list[str]]:
-    """What tells a success, and what tells a failure."""
-    mark = f":{COUNTER} * {MARK_TRANSACTION} + :client_id * {MARK_CLIENT}"
-    return [[f"\\set ok debug({mark} + {10 * number + outcome})"] for outcome in (1, 0)]
-
-
-def _told_by_moment(number: int) -> list[list[str]]:
-    """Failures are counted, and told with the next success of any script, or where there is no room for more."""
-    done, failed = (f":{MISSED} + :client_id * {MARK_CLIENT} + {10 * number + outcome}" for outcome in (1, 0))
-    one = MARK_FAILED[number]
-    is_full = f"\\if :{MISSED} / {one} % {MOST_FAILED + 1} = {MOST_FAILED}"
-    return [
-        [_told_and_forgotten(f"{NOW} * {MARK_MOMENT} + {done}")],
-        [f"\\set {MISSED} :{MISSED} + {one}", is_full, _told_and_forgotten(failed), "\\endif"],
-    ]
-
-
-def _told_and_forgotten(mark: str) -> str:
-    return f"\\set {MISSED} 0 * debug({mark})"
+def _told(what: int, transaction: str = "") -> str:
+    return f"\\set {MISSED} 0 * debug({transaction}:{MISSED} + :client_id * {MARK_CLIENT} + {what})"
 
 
 # By read that may find nothing: a column of its rows, and what one asked and one found add to :reads.

@@ -73,16 +73,6 @@ def test_whoever_has_no_benchhub_gets_the_same_mqth_by_awk(tmp_path: Path) -> No
     assert said.startswith(f"MQTh = {values(parsed())['mqth']:.1f} (in 6.0 s 123539 transactions ended, of which 4303 ")
 
 
-def test_by_awk_too_a_write_that_told_stands_for_those_that_did_not(tmp_path: Path) -> None:
-    told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10 4\n")
-    (tmp_path / "tatp.told").write_text(told)
-    (tmp_path / "tatp.progress").write_bytes(recorded().files["tatp.messages"])
-    command = ["sh", "-c", TATP.throughput_command(SPEC)]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert said.startswith(f"MQTh = {values(parsed(tatp_told=told.encode()))['mqth']:.1f} ")
-    assert f"of which {4 * 4303} were writes that were refused" in said
-
-
 def test_the_strict_rate_leaves_out_reads_that_found_nothing() -> None:
     """How many there were is their share of the log's lines, which is within 2% of those that were told, all here."""
     asked = 6225 + 5997 + 8075 + 7357 + 9134 + 6156 + 1796 + 1679 + 2452 + 2077 + 2613 + 1813
@@ -99,35 +89,6 @@ def test_reads_that_were_not_all_looked_at_have_the_share_of_those_that_were() -
     assert values(sampled) == values(whole)  # executions by the log, and shares: the same either way
     said = "Whether a read found a row was looked at in 1 of 10, warm-up and all; the strict rate rests on that."
     assert said in sampled.remarks and said not in whole.remarks
-
-
-def test_writes_that_did_not_all_tell_are_as_many_as_those_that_did_stand_for() -> None:
-    """The recorded lines, as if one write in four had told them."""
-    told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10 4\n")
-    sampled, whole = parsed(tatp_told=told.encode()), parsed()
-    found, before = values(sampled), values(whole)
-    assert found["refused_and_told"] == before["refused_and_told"] == before["refused_transactions"]
-    assert found["refused_transactions"] == 4 * before["refused_transactions"]
-    ended = before["ended_transactions"]
-    assert found["mqth"] == pytest.approx((ended - 4 * before["refused_transactions"]) / 6, rel=1e-5)
-    key = "update_subscriber_data"
-    assert found[f"executions_{key}"] == 4 * before[f"executions_{key}"]
-    assert found[f"success_{key}"] == before[f"success_{key}"]
-    assert "Of the writes that may be refused 1 of 4 told whether it was" in " ".join(sampled.remarks)
-
-
-def test_in_response_times_of_all_types_a_write_that_told_stands_for_those_that_did_not() -> None:
-    told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10 4\n")
-    sampled, whole = parsed(tatp_told=told.encode()), parsed()
-    totals = {one.name: one.total for one in whole.histograms}
-    writes = totals["UPDATE_SUBSCRIBER_DATA"] + totals["INSERT_CALL_FORWARDING"] + totals["DELETE_CALL_FORWARDING"]
-    assert sampled.histograms[0].total == totals["latency"] + 3 * writes
-    assert values(sampled)["logged_transactions"] == totals["latency"]
-    rates = {one.name: one.sampling_rate for one in sampled.histograms}
-    assert rates["UPDATE_SUBSCRIBER_DATA"] == rates["latency"] / 4 == rates["GET_ACCESS_DATA"] / 4
-    assert {one.name: one.total for one in sampled.histograms[1:]} == {
-        k: v for k, v in totals.items() if k != "latency"
-    }
 
 
 def test_without_a_log_each_read_that_was_looked_at_stands_for_as_many_as_were_not() -> None:
@@ -299,16 +260,6 @@ def test_a_log_that_was_kept_is_read_where_awk_could_not() -> None:
         ("INSERT_CALL_FORWARDING", 200),
     ]
     assert any("from the kept log" in remark and "no memory" in remark for remark in result.remarks)
-
-
-def test_a_kept_log_with_moments_is_read_by_them() -> None:
-    """A success 0.1 ms before the end of the first insert, and none within the second."""
-    outputs = recorded(tatp_latency=b"", tatp_error=b"awk: no memory\n")
-    log = b"0 3 200 5 1795278655 500000\n0 4 800 5 1795278655 600000\n"
-    moment = (1_795_278_655 * 10**5 + 49_990) % (9_000 * 10**5) + 1
-    kept = {"log.gz": gzip.compress(log), "moments.gz": gzip.compress(f"0 {moment} 5 1\n0 0 5 0\n".encode())}
-    result = TATP.parse(SPEC, replace(outputs, files={**outputs.files, **kept}))
-    assert [(one.name, one.sum_us) for one in result.histograms] == [("latency", 200), ("INSERT_CALL_FORWARDING", 200)]
 
 
 def test_outcomes_that_are_found_at_other_transactions_than_theirs_are_a_doubt() -> None:

@@ -6,63 +6,51 @@ import io
 import random
 import re
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from runners.tools import tatp_command, tatp_read
-from runners.tools.pgbench_log import Reduction, read_reduction
+from runners.tools.pgbench_log import read_reduction
 from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, is_sample, read_told
 
 
-def split(folder: Path, text: str, marks: str = "marks") -> tuple[str, str, str]:
+def split(folder: Path, text: str) -> tuple[str, str, str]:
     """(messages, marks, reads)"""
     (folder / "said").write_text(text)
-    command = ["awk", "-v", f"marks={marks}", "-v", "reads=reads", SPLIT_AWK, "said"]
+    command = ["awk", "-v", "marks=marks", "-v", "reads=reads", SPLIT_AWK, "said"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    return done.stdout, (folder / marks).read_text(), (folder / "reads").read_text()
+    return done.stdout, (folder / "marks").read_text(), (folder / "reads").read_text()
 
 
-def test_an_outcome_is_told_with_client_transaction_and_script(tmp_path: Path) -> None:
+def test_a_success_is_told_with_client_and_transaction_and_with_the_failures_before_it(tmp_path: Path) -> None:
     text = (
-        "debug(script=5,command=15): int 1200000350\n"  # transaction 120, client 3, script 5, refused
-        "debug(script=6,command=9): int 1210000361\n"  # transaction 121, client 3, script 6, done
+        "debug(script=5,command=15): int 120000000035\n"  # transaction 120, client 3, script 5; nothing failed before
+        "debug(script=6,command=9): int 121120000016\n"  # client 1; before: of script 6 one failed, of 5 two
+        "debug(script=3,command=18): int 190000024\n"  # client 2: no room for more than nine of script 5
         "debug(script=2,command=6): int 300020001000012\n"  # 30 asked, 20 found; 10 destinations asked, 1 found
         "pgbench: warning: what is said beside it stays\n"
-        "debug(script=8,command=6): int 40003000000002\n"  # 4 asked, 3 found
-        "debug(script=3,command=9): int 99999999999999931\n"
+        "debug(script=1,command=6): int 40003000000002\n"  # 4 asked, 3 found
+        "debug(script=3,command=9): int 9222999999999993\n"
     )
     messages, marks, reads = split(tmp_path, text)
-    assert marks == "3 120 5 0\n3 121 6 1\n99999 9999999999 3 1\n"
+    ninefold = "2 0 5 0\n" * 9 + "2 0 6 0\n"
+    most = "99999 0 3 0\n" * 9 + "99999 0 5 0\n" * 9 + "99999 0 6 0\n" * 9 + "99999 9222999 3 1\n"
+    assert marks == f"3 120 5 1\n1 0 5 0\n1 0 5 0\n1 0 6 0\n1 121 6 1\n{ninefold}{most}"
     assert reads == "34 23 10 1\n"
     assert messages == "pgbench: warning: what is said beside it stays\n"
-
-
-def test_by_moment_a_success_is_told_with_the_failures_before_it(tmp_path: Path) -> None:
-    text = (
-        "debug(script=3,command=15): int 9000000000000000731\n"  # the last moment of a period, client 7, script 3
-        "debug(script=5,command=18): int 422100000000051\n"  # moment 42,210, client 0, script 5; nothing failed before
-        "debug(script=6,command=18): int 422111200000161\n"  # client 1; before: of script 6 one failed, of 5 two
-        "debug(script=3,command=18): int 1900000250\n"  # client 2: no room for more than nine of script 5
-        "debug(script=2,command=6): int 40003000000002\n"
-    )
-    _, marks, reads = split(tmp_path, text, "moments")
-    ninefold = "2 0 5 0\n" * 9 + "2 0 6 0\n"
-    assert marks == f"7 900000000 3 1\n0 42210 5 1\n1 0 5 0\n1 0 5 0\n1 0 6 0\n1 42211 6 1\n{ninefold}"
-    assert reads == "4 3 0 0\n"
 
 
 def test_what_threads_say_at_the_same_time_is_put_together_again(tmp_path: Path) -> None:
     """Each piece is written in one go, but a line is several pieces."""
     text = (
-        "debug(script=5,command=15): debug(script=5,command=15): int 50000051\nint 60000150\n"
-        "pgbench: warning: 1debug(script=3,command=9): , 2int 70000030\n\n"
-        "pgbench: error: debug(script=3,command=9): client 1 script 2 aborted\nint 80000030\n"
+        "debug(script=5,command=15): debug(script=5,command=15): int 5000000005\nint 6000000015\n"
+        "pgbench: warning: 1debug(script=3,command=9): , 2int 7000000003\n\n"
+        "pgbench: error: debug(script=3,command=9): client 1 script 2 aborted\nint 8000000003\n"
     )
     messages, marks, _ = split(tmp_path, text)
-    assert marks.splitlines() == ["0 5 5 1", "1 6 5 0", "0 7 3 0", "0 8 3 0"]
+    assert marks.splitlines() == ["0 5 5 1", "1 6 5 1", "0 7 3 1", "0 8 3 1"]
     assert messages == "pgbench: warning: 1, 2\npgbench: error: client 1 script 2 aborted\n"
 
 
@@ -106,6 +94,12 @@ def test_what_was_told_and_cut_off_is_not_read() -> None:
         list(read_told("1.0 0 0 0 0 0 0 0 0 0 0\n"))
 
 
+def test_what_was_told_in_other_columns_is_not_read() -> None:
+    for line in ("1.0 0 0 0 0 0 0 0 0 0", "1.0 0 0 0 0 0 0 0 0 0 0 1 4"):
+        with pytest.raises(ValueError, match="counts of reads"):
+            list(read_told(f"{line}\nend 0\n"))
+
+
 def spanned(summary: str, *last_lines: str) -> str:
     given = summary + "".join(f"{line}\n" for line in last_lines)
     return subprocess.run(["awk", SPAN_AWK], input=given, capture_output=True, text=True, check=True).stdout
@@ -131,7 +125,7 @@ def test_without_a_summary_nothing_is_made_up() -> None:
 def awk(folder: Path, **values: object) -> str:
     """What REDUCE_AWK prints of the logs in `folder`; it leaves `progress` and `told` there."""
     given = {"marks": "marks", "clients": 1, "threads": 1, "start": 0, "warmup": 0, "rows": 1, "seconds": 1}
-    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1, "writes_every": 1}
+    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1}
     given |= {"progress": "progress", "told": "told", **values}
     options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
     logs = sorted(str(path.relative_to(folder)) for path in (folder / "log").iterdir())
@@ -161,15 +155,13 @@ def test_a_second_has_the_transactions_that_its_clients_had_ended_by_then(tmp_pa
     (tmp_path / "log").mkdir()
     lines = ("0 10 100 0 1000 500000", "0 30 300 0 1001 500000", "0 50 200 0 1002 500000")
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "marks").write_text("0 15 5 0\n0 20 6 1\n0 21 3 0\n0 55 3 1\n")
-    rates, told = seconds(
-        tmp_path, start=1000, rows=3, seconds=3.5, transactions=60, reads="9 5 4 1", every=19, writes_every=4
-    )
+    (tmp_path / "marks").write_text("0 0 5 0\n0 20 6 1\n0 30 6 1\n0 0 3 0\n0 55 3 1\n")
+    rates, told = seconds(tmp_path, start=1000, rows=3, seconds=3.5, transactions=60, reads="9 5 4 1", every=19)
     assert rates == [(1.0, 20.0), (2.0, 20.0), (3.5, 13.333)]  # 20 that remain, over the last 1.5 s
     assert told == [
-        Told(1.0, (0, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19, 4),
-        Told(2.0, (1, 0, 0), (0, 0, 0), 0, 0, 0, 0, 19, 4),
-        Told(3.5, (0, 0, 0), (1, 0, 0), 9, 5, 4, 1, 19, 4),
+        Told(1.0, (0, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19),
+        Told(2.0, (1, 0, 0), (0, 0, 1), 0, 0, 0, 0, 19),
+        Told(3.5, (0, 0, 0), (1, 0, 0), 9, 5, 4, 1, 19),
     ]
 
 
@@ -177,10 +169,10 @@ def test_what_a_thread_told_counts_though_none_of_its_transactions_was_logged(tm
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 900000\n")
     (tmp_path / "log" / "pgbench_log.77.1").write_text("")
-    (tmp_path / "marks").write_text("1 3 5 0\n0 4 5 1\n1 5 6 1\n")
-    rates, told = seconds(tmp_path, clients=2, threads=2, start=1000, transactions=20)
+    (tmp_path / "marks").write_text("1 0 5 0\n0 4 5 1\n1 5 6 1\n")
+    rates, told = seconds(tmp_path, clients=2, threads=2, start=1000, transactions=20, every=40)
     assert rates == [(1.0, 20.0)]
-    assert (told[0].refused, told[0].done) == ((0, 1, 0), (0, 1, 1))
+    assert (told[0].refused, told[0].done) == ((0, 2, 0), (0, 1, 1))  # one is added for the time after the last
 
 
 def test_a_damaged_line_moves_no_second(tmp_path: Path) -> None:
@@ -200,18 +192,14 @@ def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path)
     assert found == {"transactions": 4, "kinds": {}, "scripts": {1: 30, 2: 120}}
 
 
-def test_where_not_all_tell_only_a_write_that_told_of_its_success_has_a_response_time(tmp_path: Path) -> None:
+def test_where_every_transaction_was_logged_the_log_tells_when_writes_were_refused(tmp_path: Path) -> None:
+    """Failures that no success of their client followed were never told: all of its writes without one are refused."""
     (tmp_path / "log").mkdir()
-    lines = b"0 10 100 0 1000 400000\n0 20 700 3 1000 500000\n0 30 800 5 1000 600000\n0 40 900 6 1000 900000\n"
-    (tmp_path / "log" / "pgbench_log.77").write_bytes(lines)
-    (tmp_path / "marks").write_text("0 20 3 1\n0 30 5 0\n")  # the third did not tell
-    by_awk = read_reduction(awk(tmp_path, start=1000, writes_every=4))
-    assert {script: totals.sum_us for script, totals in by_awk.scripts.items()} == {0: 100, 3: 700}
-    assert by_awk.kinds == {"refused-5": 1, "refused-6": 1}
-    by_numpy = tatp_read.reduce([lines], [(tmp_path / "marks").read_bytes()], all_tell=False)
-    assert (by_numpy.bins, by_numpy.kinds) == (by_awk.bins, by_awk.kinds)
-    rates, told = seconds(tmp_path, start=1000, transactions=42, writes_every=4)
-    assert (rates, told[0].refused, told[0].done) == ([(1.0, 42.0)], (0, 1, 0), (1, 0, 0))
+    lines = ("0 1 900 5 1000 300000", "0 2 700 3 1000 500000", "0 3 800 5 1001 600000", "0 4 900 6 1001 900000")
+    (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "marks").write_text("0 0 5 0\n0 2 3 1\n")
+    _, told = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=4)
+    assert [(one.refused, one.done) for one in told] == [((0, 1, 0), (1, 0, 0)), ((0, 1, 1), (0, 0, 0))]
 
 
 def test_the_warm_up_and_what_was_refused_are_in_no_response_time(tmp_path: Path) -> None:
@@ -223,7 +211,7 @@ def test_the_warm_up_and_what_was_refused_are_in_no_response_time(tmp_path: Path
         "0 5 800 5 1001 3\n"  # refused; transaction 4, refused as well, was not sampled
     )
     (tmp_path / "log" / "pgbench_log.77.1").write_text("1 3 300 6 1001 1\n1 5 50 6 1002 1\n")
-    (tmp_path / "marks").write_text("0 1 5 1\n1 3 6 0\n0 3 5 1\n0 4 5 0\n0 5 5 0\n1 5 6 1\n")
+    (tmp_path / "marks").write_text("0 1 5 1\n0 3 5 1\n1 0 6 0\n1 5 6 1\n")
     found = reduce(tmp_path, clients=2, threads=2, warmup_until=1001)
     assert found == {"transactions": 3, "kinds": {"refused-5": 1, "refused-6": 1}, "scripts": {0: 100, 5: 200, 6: 50}}
 
@@ -245,7 +233,7 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
         number[client] += 1
         script, outcome = chance.choice((0, 1, 2, 3, 4, 5, 6)), chance.choice((0, 1))
         if script in (3, 5, 6):
-            marks.append(f"{client} {number[client]} {script} {outcome}")
+            marks.append(f"{client} {number[client] if outcome else 0} {script} {outcome}")
         if chance.random() < 0.3:
             logs[dealt[client]].append(f"{client} {number[client]} 10 {script} 1001 0")
             is_refused = script in (3, 5, 6) and not outcome
@@ -259,43 +247,13 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
     assert sum(found["kinds"].values()) == refused > 100
 
 
-def moment(at_s: float) -> int:
-    """As the server tells it: units of 10 us without those of whole periods of 9,000 s, and 1."""
-    return round(at_s * 10**5) % (9_000 * 10**5) + 1
-
-
-def by_moments(folder: Path, log: Sequence[str], moments: Sequence[str], **values: object) -> tuple[Reduction, Told]:
-    """What one log of one thread is reduced to, and what was told in its only second."""
-    (folder / "log").mkdir()
-    (folder / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in log))
-    (folder / "moments").write_text("".join(f"{line}\n" for line in moments))
-    found = read_reduction(awk(folder, marks="moments", **values))
-    return found, next(read_told((folder / "told").read_text()))
-
-
-def test_by_moments_a_write_succeeded_if_a_success_of_its_client_lies_within_it(tmp_path: Path) -> None:
-    log = (
-        "0 10 2000 5 1000 500000",  # from 1000.498 to 1000.500: done
-        "0 40 2000 5 1000 600000",  # from 1000.598: one success before it, one after it, so it was refused
-        "0 41 2000 0 1000 700000",
-        "1 7 300 6 1000 800000",  # client 0's success within it is not client 1's
-    )
-    moments = (
-        *(f"0 {moment(1000.499)} 5 1", f"0 {moment(1000.5975)} 3 1", "0 0 5 0", f"0 {moment(1000.6025)} 6 1"),
-        *(f"0 {moment(1000.7999)} 6 1", "1 0 6 0"),
-    )
-    found, told = by_moments(tmp_path, log, moments, clients=2, start=1000, transactions=50)
-    assert {script: totals.sum_us for script, totals in found.scripts.items()} == {5: 2000, 0: 2000}
-    assert found.kinds == {"refused-5": 1, "refused-6": 1}
-    assert (told.refused, told.done) == ((0, 2, 2), (1, 1, 2))  # of each one was told, and 2 clients x 1/4 are added
-
-
 def test_a_refusal_is_of_the_second_of_its_client_s_success_before_it(tmp_path: Path) -> None:
+    """Transactions 10 and 30 at 0.5 and 2.5 s are 15 at 1 s, and 25 at 2 s."""
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 500000\n0 30 100 0 1002 500000\n")
-    moments = ("0 0 3 0", f"0 {moment(1000.9)} 5 1", "0 0 6 0", f"0 {moment(1001.1)} 5 1", "0 0 6 0", "0 0 3 0")
-    (tmp_path / "moments").write_text("".join(f"{line}\n" for line in moments))
-    _, told = seconds(tmp_path, marks="moments", start=1000, rows=3, seconds=3, transactions=40)
+    marks = ("0 0 3 0", "0 14 5 1", "0 0 6 0", "0 16 5 1", "0 0 6 0", "0 0 3 0")
+    (tmp_path / "marks").write_text("".join(f"{mark}\n" for mark in marks))
+    _, told = seconds(tmp_path, start=1000, rows=3, seconds=3, transactions=40, every=40)
     assert [(one.refused, one.done) for one in told] == [
         ((1, 0, 1), (0, 1, 0)),
         ((1, 0, 1), (0, 1, 0)),
@@ -303,27 +261,22 @@ def test_a_refusal_is_of_the_second_of_its_client_s_success_before_it(tmp_path: 
     ]
 
 
-def test_moments_that_begin_anew_during_a_run_go_on_from_the_last(tmp_path: Path) -> None:
-    """Periods end at 9,000 and 18,000 s."""
-    log = ("0 9 2000 5 8999 900000", "0 90 2000 5 17998 300000", "0 95 2000 5 18001 310000", "0 96 2000 5 18001 320000")
-    moments = tuple(f"0 {moment(at)} 5 1" for at in (8_999.899, 17_998.299, 18_001.309))
-    assert moments[2] == "0 130901 5 1"
-    found, told = by_moments(tmp_path, log, moments, start=8_999.5, transactions=95)
-    assert (found.transactions, found.kinds, told.done) == (3, {"refused-5": 1}, (0, 3, 0))
+def test_failures_that_are_told_after_the_log_has_reached_the_success_before_them_count(tmp_path: Path) -> None:
+    """The second's end settles the success; only the next line reads on, to failures of no success's place."""
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1001 100000\n0 30 100 0 1001 500000\n")
+    (tmp_path / "marks").write_text("0 10 5 1\n0 0 6 0\n0 0 6 0\n0 29 5 1\n")
+    _, told = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=40, every=40)
+    assert [(one.refused, one.done) for one in told] == [((0, 0, 0), (0, 0, 0)), ((0, 0, 2 + 1), (0, 2, 0))]
 
 
 def test_failures_after_the_last_success_are_as_many_as_between_two(tmp_path: Path) -> None:
     """Four of script 5 and one of script 6 with two successes are two and half a one between: 2 + 1 for one client."""
-    moments = (
-        "0 0 5 0",
-        "0 0 5 0",
-        "0 0 6 0",
-        f"0 {moment(1000.2)} 3 1",
-        "0 0 5 0",
-        "0 0 5 0",
-        f"0 {moment(1000.4)} 3 1",
-    )
-    _, told = by_moments(tmp_path, ("0 10 2000 0 1000 500000",), moments, start=1000, transactions=20)
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 10 2000 0 1000 500000\n")
+    marks = ("0 0 5 0", "0 0 5 0", "0 0 6 0", "0 4 3 1", "0 0 5 0", "0 0 5 0", "0 8 3 1")
+    (tmp_path / "marks").write_text("".join(f"{mark}\n" for mark in marks))
+    _, [told] = seconds(tmp_path, start=1000, transactions=20, every=40)
     assert (told.refused, told.done) == ((0, 4 + 2, 1 + 1), (2, 0, 0))
 
 
@@ -335,24 +288,21 @@ def test_a_share_of_the_log_is_held_against_what_was_told() -> None:
 
 
 def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
-    """A log of one thread with its marks and moments, in which latencies reach from 0 to 10 s."""
-    chance, number, time_us, log, marks, moments = random.Random(5), [0] * 4, [1_000_000_000] * 4, [], [], []
+    """A log of one thread with its marks, in which latencies reach from 0 to 10 s."""
+    chance, number, time_us, log, marks = random.Random(5), [0] * 4, [1_000_000_000] * 4, [], []
     for _ in range(lines):
         client = chance.randrange(4)
         number[client] += 1
         script, outcome = chance.randrange(9), chance.randrange(2)
-        latency_us = chance.choice((60 if script in (3, 5, 6) else 0, 700, 1_023, 1_024, 65_535, 65_536, 10**7))
+        latency_us = chance.choice((0, 700, 1_023, 1_024, 65_535, 65_536, 10**7))
         time_us[client] += latency_us
         at_s, and_us = divmod(time_us[client], 10**6)
         log.append(f"{client} {number[client]} {latency_us} {script} {at_s} {and_us}\n")
         if script in (3, 5, 6):
-            marks.append(f"{client} {number[client]} {script} {outcome}\n")
-            told = moment((time_us[client] - 30) / 10**6) if outcome else 0
-            moments.append(f"{client} {told} {script} {outcome}\n")
+            marks.append(f"{client} {number[client] if outcome else 0} {script} {outcome}\n")
     (folder / "log").mkdir()
     (folder / "log" / "pgbench_log.9").write_text("".join(log))
     (folder / "marks").write_text("".join(marks))
-    (folder / "moments").write_text("".join(moments))
     return "".join(log).encode(), "".join(marks).encode()
 
 
@@ -368,13 +318,12 @@ def test_numpy_reads_what_awk_reads(tmp_path: Path, from_epoch_s: int, chunk_byt
     assert sum(by_awk.kinds.values()) > 100
 
 
-def test_moments_find_what_numbers_find(tmp_path: Path) -> None:
-    log, marks = random_log(tmp_path, 4_000)
-    moments = (tmp_path / "moments").read_bytes()
-    by_number = tatp_read.reduce([log], [marks])
-    by_awk = read_reduction(awk(tmp_path, marks="moments", clients=4, start=1000))
-    assert (by_awk.bins, by_awk.kinds) == (by_number.bins, by_number.kinds)
-    assert tatp_read.reduce([log], [moments], by_moment=True) == by_number
+def test_a_load_whose_writes_all_fail_keeps_nothing_of_them_but_their_number(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 2000 100 6 1000 500000\n")
+    (tmp_path / "marks").write_text("0 0 6 0\n" * 2_000)
+    _, [told] = seconds(tmp_path, start=1000, transactions=2_000, every=40)
+    assert (told.refused, told.done) == ((0, 0, 2_000), (0, 0, 0))
 
 
 def test_numpy_reads_numbers_of_one_to_fifteen_digits() -> None:

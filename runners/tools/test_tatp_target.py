@@ -95,31 +95,17 @@ def test_a_run_counts_what_succeeds_and_stays_within_the_bands(loaded: Cluster, 
     assert grown == sum(int(line[4]) - int(line[6]) for line in told)
 
 
-# What makes the server say another port than that of the driver's connection, as behind a tunnel.
-ELSEWHERE_SQL = """
-CREATE SCHEMA IF NOT EXISTS elsewhere;
-CREATE OR REPLACE FUNCTION elsewhere.inet_client_port() RETURNS int LANGUAGE sql AS 'SELECT 1'
-"""
-ELSEWHERE = "export PGOPTIONS='-c search_path=elsewhere,pg_catalog,public'\n"
-
-
-@pytest.mark.parametrize(("environment", "marked_by"), [("", "moments"), (ELSEWHERE, "marks")], ids=["near", "far"])
-def test_a_fast_load_tells_of_some_reads_and_writes_and_finds_the_same_shares(
-    loaded: Cluster, tmp_path: Path, environment: str, marked_by: str
-) -> None:
-    ask(loaded, tmp_path, ELSEWHERE_SQL)
+def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Cluster, tmp_path: Path) -> None:
     spec = replace(spec_of(loaded), log_sampling_rate=0.1)
     assert run(loaded, tmp_path, TATP.verify_command(spec)).returncode == 0
     before = rolled_back(loaded, tmp_path)
-    done = run(loaded, tmp_path, environment + TATP.measure_command(spec))
+    done = run(loaded, tmp_path, TATP.measure_command(spec))
     refused = rolled_back(loaded, tmp_path) - before
-    assert (tmp_path / "marked_by").read_text() == f"{marked_by}\n"
     outputs = reduced(loaded, tmp_path, spec, done)
     told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()[:-1]]
     found = sum(int(line[1]) + int(line[3]) + int(line[5]) for line in told)
-    assert {line[12] for line in told} == {"4"}
-    assert 4 * found == pytest.approx(refused, abs=5 * math.sqrt(3 * refused))
-    assert outputs.files.keys().isdisjoint({"marked_by", "marks", "moments"})
+    assert found == pytest.approx(refused, abs=20 * spec.clients)  # those after a client's last success are estimated
+    assert "marks" not in outputs.files
     result = TATP.parse(spec, outputs)
     assert (result.outcome, result.doubts) == ("succeeded", ()), (result.reason, outputs.stderr)
     value = {name: measure.value for name, measure in result.measures.items()}
