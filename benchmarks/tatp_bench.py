@@ -19,7 +19,7 @@ from runners.tools.tatp_scripts import COUNTER, MISSED, Script, scripts
 PARAMETERS = Parameters(subscribers=100_000)
 # What BenchHub passes where it expects 20,000 transactions a second.
 FAST_EVERY = 10
-# In scripts of which no read is looked at: the count of transactions, and all that is done with that of failures.
+# The count of transactions, and all that is done with that of failures.
 TELLING = re.compile(rf"\\if :{MISSED} [\s\S]*?\\endif\n|\\set ({COUNTER}|{MISSED}) .*\n")
 SHORT_S = 1  # of the run after a load
 AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
@@ -111,4 +111,5 @@ class Tatp(BenchHub):
 
 def untold() -> list[Script]:
     """The scripts without what tells outcomes: they send the same statements, and count nothing."""
-    return [Script(TELLING.sub("", script.text), script.weight) for script in scripts(PARAMETERS, 0)]
+    plain = zip(scripts(PARAMETERS, FAST_EVERY), PARAMETERS.weighed, strict=False)
+    return [Script(TELLING.sub("", script.text), weight) for script, weight in plain]

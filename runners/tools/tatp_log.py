@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from runners.tools.pgbench_log import COUNT_AWK, COUNT_LINE_AWK
 
 ACCEPTING = (3, 5, 6)
-# Scripts of reads in logs of before all types had one script each, by the transaction that they are.
+# Where only some reads are looked at, the scripts of those that are, by the transaction that they are.
 LOOKED_AT = {7: 1, 8: 2}
 # The kind of a line of the log without a response time that counts, before the number of its script.
 REFUSED = "refused-"

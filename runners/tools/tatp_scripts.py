@@ -4,7 +4,8 @@ A script tells outcomes with debug(), which is pgbench's only way to print a val
 prints as little as it can, for that takes from the throughput. Of the three transactions with accepted failures each
 success is told, with the number that the transaction has in pgbench's log, which each script counts for that; the
 failures before it are told with it, by their counts. Of the two reads that may find nothing only counts are told, every
-64th or so; in a fast load most of them do not look whether a row came. `tatp_log` reads what is told.
+64th or so; in a fast load most of them do not look whether a row came, and those that do are scripts of their own.
+`tatp_log` reads what is told.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from runners.tools.tatp_population import SUBSCRIBER_COLUMNS
 # failed since the client's mark before (3); the transaction. A 4 tells of failures alone, for which there was no room.
 MARK_CLIENT, MARK_FAILED, MARK_TRANSACTION = 10, {3: 1_000_000, 5: 10_000_000, 6: 100_000_000}, 1_000_000_000
 FAILURES_ALONE, MOST_FAILED = 4, 9
-# Variables that begin at 0: the transaction's number, failures that are not told yet, and counts of reads.
-COUNTER, MISSED, READS_SEEN = VARIABLES_READY = "nx", "missed", "reads"
+# Variables that begin at 0: the transaction's number, failures that are not told yet, and counts of reads. pgbench
+# finds a variable among all names by halving: with these names the two that each script uses, the first of them and
+# s_id, come early.
+COUNTER, MISSED, READS_SEEN = VARIABLES_READY = "done", "failed", "a_reads"
 # Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
@@ -82,8 +85,7 @@ DRAWN: Mapping[str, str] = MappingProxyType(
         "numberx": "random(0, 999999999999999)",
     }
 )
-# pgbench finds a variable among all names by halving, so that each further name costs time. They are few, and s_id,
-# which all transactions use, is found early; where a subscriber is meant by number, it stands for the number too.
+# Each further name costs time, so they are few; where a subscriber is meant by number, s_id stands for the number too.
 VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "GET_SUBSCRIBER_DATA": ("s_id",),
@@ -105,17 +107,25 @@ class Script(NamedTuple):
 def scripts(parameters: Parameters, reads_every: int = 1) -> tuple[Script, ...]:
     """Return the scripts in the order of TRANSACTIONS.
 
-    One in `reads_every` of the reads that may find nothing is looked at; 0: none.
+    Where only one in `reads_every` of the reads that may find nothing is looked at, these follow: `tatp_log.LOOKED_AT`.
     """
-    script = partial(_script, parameters, reads_every)
-    return tuple(Script(script(number), weight) for number, weight in enumerate(parameters.weighed))
+    script = partial(_script, parameters)
+    plain, looked_at = [], []
+    for number, weight in enumerate(parameters.weighed):
+        if TRANSACTIONS[number] in READS and reads_every > 1:
+            plain.append(Script(script(number, 0), weight * (reads_every - 1)))
+            looked_at.append(Script(script(number, max(FEWEST_TOLD, TOLD_EVERY // reads_every)), weight))
+        else:
+            plain.append(Script(script(number, TOLD_EVERY), weight * reads_every))
+    return (*plain, *looked_at)
 
 
-def _script(parameters: Parameters, reads_every: int, number: int) -> str:
+def _script(parameters: Parameters, number: int, told_every: int) -> str:
+    """What reads have found is told when so many of a kind were looked at; 0: this one does not look."""
     name = TRANSACTIONS[number]
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
-    if name in READS:
-        body = _read(SQL[name][0], *READS[name], reads_every)
+    if name in READS and told_every:
+        body = _read(SQL[name][0], *READS[name], told_every)
     elif name in WRITES:
         body = _accepting(number, SQL[name])
     else:
@@ -132,13 +142,9 @@ def _expression(parameters: Parameters, variable: str) -> str:
     return f"random(1, {n})"
 
 
-def _read(statement: str, absent: str, asked: int, found: int, every: int) -> list[str]:
+def _read(statement: str, absent: str, asked: int, found: int, told_every: int) -> list[str]:
     """A read that may find nothing: `absent` is a column, which is -1 only then."""
-    plain = [f"{statement};"]
-    if not every:
-        return plain
-    told_every = max(FEWEST_TOLD, TOLD_EVERY // every)
-    looking = [
+    return [
         f"\\set {absent} -1",
         f"{statement} \\aset",
         f"\\set {READS_SEEN} :{READS_SEEN} + case when :{absent} < 0 then {asked} else {asked + found} end",
@@ -146,7 +152,6 @@ def _read(statement: str, absent: str, asked: int, found: int, every: int) -> li
         f"\\set {READS_SEEN} 0 * debug(:{READS_SEEN} * 10 + {COUNTS})",
         "\\endif",
     ]
-    return looking if every == 1 else [f"\\if random(1, {every}) = 1", *looking, "\\else", *plain, "\\endif"]
 
 
 def _accepting(number: int, statements: tuple[str, ...]) -> list[str]:
