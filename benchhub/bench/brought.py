@@ -241,11 +241,10 @@ def _other_sample(one: Brought, spec: RunSpec, result: RunResult) -> Fault | Non
 
     Only by a factor of two: a short run's log may begin up to a second before its measured part does.
     """
-    known = [result.measures.get(f"{kind}_transactions") for kind in ("ended", "refused")]
-    if not all(known) or not result.histograms:
+    known = [result.measures.get(f"{kind}_transactions") for kind in ("logged", "ended", "refused")]
+    if not all(known):
         return None
-    ended, refused = (round(measure.value) for measure in known if measure)
-    logged = result.histograms[0].total
+    logged, ended, refused = (round(measure.value) for measure in known if measure)
     expected = spec.log_sampling_rate * (ended - refused)
     if expected / 2 - FEW_LINES <= logged <= 2 * expected + FEW_LINES:
         return None

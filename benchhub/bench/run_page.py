@@ -121,8 +121,7 @@ def type_rows(
 ) -> list[tuple[types_page.Type, dict[str, Any]]]:
     """Each type with its percentiles by label, in milliseconds."""
     unknown = dict.fromkeys(_label(share) for share in SHARES)
-    is_sampled = mqth_steps.is_sampled(asked)
-    rows = types_page.types(of.measures, histograms, is_sampled=is_sampled)
+    rows = types_page.types(of.measures, histograms, is_sampled=mqth_steps.is_sampled(asked))
     return [(row, dict(percentiles(row.histogram).values) if row.histogram else unknown) for row in rows]
 
 

@@ -23,7 +23,7 @@ COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
 class Type:
     """One type; shares in percent, None where nothing is known. `histogram` is of what counts alone.
 
-    `logged`: how many of its executions were, where they are an estimate by these.
+    `is_estimate`: its executions are the share of a sampled log.
     """
 
     name: str
@@ -32,18 +32,15 @@ class Type:
     lowest: float | None
     highest: float | None
     histogram: LatencyHistogram | None
-    logged: float | None = None
-
-    @property
-    def is_estimate(self) -> bool:
-        return self.logged is not None
+    is_estimate: bool = False
 
     @property
     def executions_known(self) -> float:
         """An estimate to the digit that the transactions logged of this type leave known, with 95%."""
-        if self.logged is None or not self.executions:
+        logged = sum(self.histogram.counts) if self.histogram else 0
+        if not self.is_estimate or not self.executions:
             return self.executions
-        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, self.logged))
+        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, logged))
         return float(round(self.executions, -math.floor(math.log10(off))))
 
     @property
@@ -58,26 +55,15 @@ def is_per_type(measure: str) -> bool:
 
 
 def types(
-    measures: Mapping[str, Any],
-    histograms: Sequence[LatencyHistogram],
-    *,
-    is_sampled: bool = False,
+    measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], *, is_sampled: bool = False
 ) -> list[Type]:
-    """In the order of the most executed; none for a load generator that does not tell types apart.
-
-    `is_sampled`: not all were logged.
-    """
+    """In the order of the most executed; none for a load generator that does not tell types apart."""
     of_name = {histogram.name.lower(): histogram for histogram in histograms}
     keys = [name.removeprefix(EXECUTIONS) for name in measures if name.startswith(EXECUTIONS)]
 
     def value(what: str, key: str) -> float | None:
         found = measures.get(what + key)
         return None if found is None else float(found["value"])
-
-    def logged(key: str) -> float | None:
-        if not is_sampled or key.upper() in COUNTED:
-            return None
-        return sum(of_name[key].counts) if key in of_name else 0
 
     rows = [
         Type(
@@ -87,7 +73,7 @@ def types(
             lowest=value(SUCCESS_LOW, key),
             highest=value(SUCCESS_HIGH, key),
             histogram=of_name.get(key),
-            logged=logged(key),
+            is_estimate=is_sampled and key.upper() not in COUNTED,
         )
         for key in keys
     ]

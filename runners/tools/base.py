@@ -77,7 +77,7 @@ class Tool(Protocol):
         """Return a high guess of the transactions a second for each hardware thread: for the size of logs."""
 
     def rarest_share(self, parameters: Mapping[str, Any]) -> float:
-        """Return about how rare, of the log of a fast load, the rarest type is that has response times of its own."""
+        """Return about what share of transactions is of the rarest type that has response times of its own."""
 
     def load_command(self, spec: RunSpec) -> str:
         """Return the command that makes the data set, replacing an older one."""

@@ -72,7 +72,7 @@ class Second:
 class Count:
     """One type of transaction in the measured part: executions, how many succeeded; None where nothing tells.
 
-    `seen`: on how many executions the share rests, whether they were told or looked at.
+    `seen`: on how many executions the share rests.
     """
 
     executions: float

@@ -45,10 +45,10 @@ def histograms_of(reduction: Reduction | None, sampling_rate: float) -> tuple[Hi
     """ "latency" of all that count, then one by the name of each transaction."""
     if reduction is None or not reduction.scripts:
         return ()
-    known = [script for script in sorted(reduction.scripts) if script < len(TRANSACTIONS)]
     each = [
         replace(pgbench_log.script_histogram(reduction, script, sampling_rate), name=TRANSACTIONS[script])
-        for script in known
+        for script in sorted(reduction.scripts)
+        if script < len(TRANSACTIONS)
     ]
     return (merge("latency", each), *each)
 
@@ -56,9 +56,9 @@ def histograms_of(reduction: Reduction | None, sampling_rate: float) -> tuple[Hi
 def measures_of(histograms: Sequence[Histogram]) -> dict[str, Measure]:
     if not histograms:
         return {}
-    whole, *each = histograms
+    whole = histograms[0]
     measures = {
-        "logged_transactions": Measure(float(sum(one.total for one in each)), "transactions"),
+        "logged_transactions": Measure(float(whole.total), "transactions"),
         "latency_average_ms": Measure(whole.sum_us / whole.total / 1000, "ms"),
     }
     for name, share in PERCENTILES.items():
