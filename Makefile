@@ -75,7 +75,7 @@ bench-decide: venv
 bench-coverage: venv
 	@$(RUN) -m benchmarks.coverage $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS))
 
-# PARTS="ratio parse" runs only these; ROUNDS=40 repeats more often. PARTS=ratio takes 40 minutes with its 10 rounds.
+# PARTS="ratio parse" runs only these; ROUNDS=40 repeats more often. PARTS=ratio takes 50 minutes with its 9 rounds.
 bench-tatp: venv
 	@$(RUN) -m benchmarks.tatp $(PARTS) $(if $(ROUNDS),--rounds $(ROUNDS))
 

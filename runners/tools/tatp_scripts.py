@@ -181,7 +181,7 @@ def _told(what: int, transaction: str = "") -> str:
     return f"\\set {MISSED} 0 * debug({transaction}:{MISSED} + :client_id * {MARK_CLIENT} + {what})"
 
 
-# By read that may find nothing: a column of its rows, and what one asked and one found add to :reads.
+# By read that may find nothing: a column of its rows, and what one asked and one found add to :a_reads.
 READS: Mapping[str, tuple[str, int, int]] = MappingProxyType(
     {
         "GET_NEW_DESTINATION": ("numberx", DESTINATION_ASKED, DESTINATION_FOUND),
