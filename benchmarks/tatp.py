@@ -39,7 +39,7 @@ from benchmarks.overhead import interval, servers
 from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, Tatp, untold
 from benchmarks.tatp_logs import parse
 from benchmarks.tatp_ratio import ratio
-from runners.tools.tatp_command import READS_PER_LINE
+from runners.tools.tatp_command import LOOK_EVERY_LINES
 from runners.tools.tatp_parameters import TRANSACTIONS
 from runners.tools.tatp_scripts import SQL, VARIABLES_READY, Script, scripts
 
@@ -90,7 +90,7 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
 
 
 def costs(bench: Tatp, options: argparse.Namespace) -> bool:
-    told, sent = scripts(PARAMETERS, READS_PER_LINE * FAST_EVERY), untold()
+    told, sent = scripts(PARAMETERS, LOOK_EVERY_LINES * FAST_EVERY), untold()
 
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
         return partial(bench.bare, options.levels[0], options.duration, sent, words)

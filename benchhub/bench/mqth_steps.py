@@ -32,7 +32,7 @@ def steps(of: Result, asked: Mapping[str, Any]) -> list[str]:
 
 
 def is_sampled(asked: Mapping[str, Any]) -> bool:
-    """Whether not every transaction was logged, and as few reads looked at."""
+    """Whether not every transaction was logged, and fewer reads looked at."""
     return float(asked.get("log_sampling_rate") or 1) < 1
 
 

@@ -15,7 +15,7 @@ from .models import LatencyHistogram
 from .mqth_steps import NORMAL_95
 
 PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
-# Each of these says itself how it ended, so that no log is needed to count them.
+# Each of these says itself that it succeeded, or is counted among those that failed: no sampled log is needed.
 COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
 
 

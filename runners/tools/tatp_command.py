@@ -14,13 +14,13 @@ from runners.tools import tatp_population as population
 from runners.tools.shell import program, psql, verified
 from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK
 from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
-from runners.tools.tatp_scripts import TOLD_EVERY, VARIABLES_READY, Script, scripts
+from runners.tools.tatp_scripts import VARIABLES_READY, Script, scripts
 
 PART_SUBSCRIBERS = 20_000
 MOST_SESSIONS = 8
 KEPT_LOG_CAP_BYTES = 1024 * 1024
-# In a sampled log: transactions to each one that is logged, times this, to each read that is looked at.
-READS_PER_LINE = 4
+# To each read that is looked at where not all are: so many times the transactions to each line of the log, to the most.
+LOOK_EVERY_LINES, MOST_READS_TO_A_LOOK = 4, 64
 # To the first look at a running load; then twice as long each time, up to at least the second.
 LIVE_FIRST_S, LIVE_EVERY_S = 3, 20
 
@@ -213,7 +213,9 @@ def _sent(spec: RunSpec, parameters: Parameters) -> tuple[Script, ...]:
 
 def reads_every(spec: RunSpec) -> int:
     """Of how many reads one looks whether there was a row."""
-    return 1 if spec.log_sampling_rate >= 1 else min(TOLD_EVERY, round(READS_PER_LINE / spec.log_sampling_rate))
+    if spec.log_sampling_rate >= 1:
+        return 1
+    return min(MOST_READS_TO_A_LOOK, round(LOOK_EVERY_LINES / spec.log_sampling_rate))
 
 
 def reduce_command(spec: RunSpec) -> str:

@@ -3,15 +3,14 @@
 pgbench's threads write to stderr at the same time, each piece in one go: what was told can stand within another
 line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and writes
 
-    marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1,
-                 and is 0 of those that were refused, which stand before their client's next success
+    marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1.
+                 Those that were refused are told by their number alone: between two marks they are evenly spread
     reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
 writes that were refused, which stand there as kinds: "kind refused-5 117". It reads both files side by side and
 keeps of the marks only those that the log has not reached. A write of the log was refused if no success has its number.
-Where not each transaction was logged, a refusal's second is that of the client's success before it, and those after its
-last success are estimated. It also writes
+Where not each transaction was logged, the refusals after each client's last mark are estimated. It also writes
 
     progress     a line for each second, as pgbench's -P would print it
     tatp.told    for each of them: its time, failed and succeeded writes of scripts 3, 5 and 6, then the reads, all in
@@ -38,25 +37,30 @@ REFUSED = "refused-"
 
 # Marks have more digits than binary64, in which awk computes: they are taken apart as text.
 SPLIT_AWK = """\
+# With zeros before it a number is octal to some.
+function number(text) { sub(/^0+/, "", text); return text + 0 }
 function counts(value, size) {
-    found += substr(value, size - 4, 4)
-    asked += substr(value, size - 8, 4)
-    access_found += substr(value, size - 12, 4)
-    access_asked += substr(value, 1, size - 13)
+    found += number(substr(value, size - 4, 4))
+    asked += number(substr(value, size - 8, 4))
+    access_found += number(substr(value, size - 12, 4))
+    access_asked += number(substr(value, 1, size - 13))
 }
-function failed(client, script, number) {
-    while (number-- > 0) print client, 0, script, 0 > marks
+function failed(client, script, times) {
+    while (times-- > 0) { at += step; printf "%d %.0f %d 0\\n", client, int(at), script > marks }
 }
-function tell(value,    size, kind, client) {
+function tell(value,    size, kind, client, threes, fives, sixes, place) {
     value = "00000000000000000" value
     size = length(value)
     kind = substr(value, size)
     if (kind == 2) { counts(value, size); return }
-    client = substr(value, size - 5, 5) + 0
-    failed(client, 3, substr(value, size - 6, 1))
-    failed(client, 5, substr(value, size - 7, 1))
-    failed(client, 6, substr(value, size - 8, 1))
-    if (kind != 4) printf "%d %.0f %d 1\\n", client, substr(value, 1, size - 9), kind > marks
+    client = number(substr(value, size - 5, 5))
+    threes = substr(value, size - 6, 1); fives = substr(value, size - 7, 1); sixes = substr(value, size - 8, 1)
+    place = number(substr(value, 1, size - 9))
+    at = last[client] + 0
+    step = (place - at) / (threes + fives + sixes + 1)
+    failed(client, 3, threes); failed(client, 5, fives); failed(client, 6, sixes)
+    if (kind != 4) printf "%d %.0f %d 1\\n", client, place, kind > marks
+    last[client] = place
 }
 BEGIN { printf "" > marks }
 {
@@ -98,36 +102,23 @@ function read_marks(client, until,    line, part, who) {
         split(line, part, " ")
         who = part[1]
         if (who < lowest || who >= beyond) continue
-        if (part[4]) add(who, known[who] = part[2] + 0, part[3])
-        else {
-            if (reached[who] + 0 == length_of[who] + 0) add(who, known[who] + 0, "")
-            failures[who, length_of[who] - 1, part[3]]++
-        }
+        known[who] = place[who, length_of[who] + 0] = part[2] + 0
+        outcome[who, length_of[who]++ + 0] = part[3] part[4]
     }
-}
-# A success, or a place for the failures after one that the log has reached.
-function add(client, number, script) {
-    place[client, length_of[client] + 0] = number
-    success[client, length_of[client]++ + 0] = script
 }
 function has_succeeded(client, number,    at) {
     at = seen[client] > reached[client] ? seen[client] : reached[client] + 0
     while (at < length_of[client] && place[client, at] < number) at++
     seen[client] = at
-    return at < length_of[client] && place[client, at] == number && success[client, at] != ""
+    return at < length_of[client] && place[client, at] == number && outcome[client, at] ~ /1$/
 }
 function settle(client, row, number, until,    at) {
     if (number > counted[client]) { ended[row] += number - counted[client]; counted[client] = number }
     for (at = reached[client] + 0; at < length_of[client] && place[client, at] <= until; at++) {
-        told_of[row, success[client, at] "1"]++
-        settle_failures(client, row, at, 3); settle_failures(client, row, at, 5); settle_failures(client, row, at, 6)
-        delete success[client, at]; delete place[client, at]
+        if (every > 1 || outcome[client, at] ~ /1$/) told_of[row, outcome[client, at]]++
+        delete outcome[client, at]; delete place[client, at]
     }
     reached[client] = at
-}
-function settle_failures(client, row, at, script) {
-    if (every > 1) told_of[row, script "0"] += failures[client, at, script]
-    delete failures[client, at, script]
 }
 function reach(client, number, at,    edge, since, then) {
     since = client in time ? time[client] : start
@@ -149,19 +140,26 @@ function begin_thread(number,    thread) {
 }
 function end_thread(    client) {
     read_marks("none", 1)
-    for (client in length_of) settle(client, rows, 0, 2 ^ 53)
+    for (client in length_of) settle(client, rows, 0, 9007199254740992)
     close(marks)
     split("", known); split("", length_of); split("", reached); split("", seen)
-    split("", place); split("", success); split("", failures)
+    split("", place); split("", outcome)
 }
-# Failures that no success of their client followed were not told: for each client as many as between two successes.
-function add_untold(    row, script, done, failed) {
+# What no mark of its client followed was not told: as many as before a success, or half of what has a mark alone.
+function add_untold(    row, script, done, failed, each) {
     for (row = 1; row <= rows; row++) for (script = 3; script <= 6; script++) {
         done += told_of[row, script "1"]
         failed[script] += told_of[row, script "0"]
     }
-    if (!done) return
-    for (script in failed) told_of[rows, script "0"] += int(clients * failed[script] / done + 0.5)
+    for (script in failed) {
+        each = failed[script] < 4 * done ? failed[script] / done : failed[script] ? 4 : 0
+        told_of[rows, script "0"] += int(clients * each + 0.5)
+    }
+}
+function root(x,    found, n) {
+    found = x > 1 ? x : 1
+    for (n = 0; n < 50; n++) found = (found + x / found) / 2
+    return found
 }
 FNR == 1 {
     if (NR > 1) end_thread()
@@ -171,11 +169,11 @@ FNR == 1 {
 """
     + COUNT_AWK
     + """\
-{ is_refused = 0 }
-$1 $2 $6 !~ /[^0-9]/ && $1 + 0 < clients {
+$1 $2 $6 ~ /[^0-9]/ || $1 + 0 >= clients { kinds["unreadable"]++; next }
+{
     moment = $5 + $6 / 1000000
     read_marks($1, $2 + 0)
-    if ($4 == 3 || $4 == 5 || $4 == 6) is_refused = !has_succeeded($1, $2 + 0)
+    is_refused = ($4 == 3 || $4 == 5 || $4 == 6) && !has_succeeded($1, $2 + 0)
     reach($1, $2 + 0, moment)
     row = int(moment - start) + 1
     if (row < 1) row = 1
@@ -201,10 +199,10 @@ END {
         mean = us_of[row] / n
         spread = squares_of[row] / n - mean * mean
         printf "progress: %.3f s, %.3f tps, lat %.3f ms stddev %.3f\\n", row - 1 + took, ended[row] / took, \
-            mean / 1000, (spread > 0 ? sqrt(spread) : 0) / 1000 > progress
+            mean / 1000, root(spread > 0 ? spread : 0) / 1000 > progress
         printf "%.3f %d %d %d %d %d %d %s %d\\n", row - 1 + took, told_of[row, "30"], told_of[row, "31"], \
             told_of[row, "50"], told_of[row, "51"], told_of[row, "60"], told_of[row, "61"], \
-            row < rows ? "0 0 0 0" : reads, every > told
+            (row < rows ? "0 0 0 0" : reads), every > told
     }
     print "end 0 0 0 0 0 0 0 0 0" > told
 }
@@ -231,7 +229,7 @@ class Told:
 
 
 def read_told(text: str) -> Iterator[Told]:
-    """Yield what SPLIT_AWK wrote; what came after the last line of progress is left out. ValueError if cut off."""
+    """Yield what REDUCE_AWK wrote. ValueError if cut off."""
     lines = text.splitlines()
     if not lines or not lines[-1].startswith("end "):
         raise ValueError("What was told of the outcomes is cut off.")

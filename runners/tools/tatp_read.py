@@ -34,7 +34,9 @@ NEWLINE, SPACE, ZERO, NINE = b"\n 09"
 DENSE_US = 1 << 16
 # Of a number; its digits are read eight at a time, so that there is room for 16 before the first.
 MOST_DIGITS, ROOM = 15, 16
-LINE = re.compile(rb"(?:\d{1,%d} ){5}\d{1,%d}" % (MOST_DIGITS, MOST_DIGITS))
+LINES = {
+    n: re.compile(rb"(?:\d{1,%d} ){%d}\d{1,%d}" % (MOST_DIGITS, n - 1, MOST_DIGITS)) for n in (COLUMNS, MARK_COLUMNS)
+}
 # Each digit, pair and four of digits that is the first of two: times a factor, added to the second, moved to its place.
 JOINS = (
     (10 << 8 | 1, 8, 0x00FF00FF00FF00FF),
@@ -70,13 +72,17 @@ def reduce(log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0) 
     return counts.reduction()
 
 
+def _whole_lines(chunk: bytes, columns: int) -> bytes:
+    return b"".join(line + b"\n" for line in chunk.splitlines() if LINES[columns].fullmatch(line))
+
+
 def _successes(marks: Iterable[bytes]) -> Integers:
     """The keys of those among lines "client transaction script outcome", in rising order, and one above all."""
     import numpy as np
 
     found = [np.array([np.iinfo(np.int64).max])]
     for chunk in marks:
-        if table := _Table.of(chunk, MARK_COLUMNS):
+        if table := _Table.of(_whole_lines(chunk, MARK_COLUMNS), MARK_COLUMNS):
             rows = np.flatnonzero(table.column(OUTCOME) == 1)
             found.append(_key(table.column(CLIENT, rows), table.column(NUMBER, rows)))
     return np.sort(np.concatenate(found))
@@ -107,11 +113,11 @@ class _Counts:
     def add(self, chunk: bytes) -> None:
         table = _Table.of(chunk)
         if table is None:
-            given = chunk.splitlines()
-            whole = [line for line in given if LINE.fullmatch(line)]
-            self.kinds[UNREADABLE] += len(given) - len(whole)
-            self.lines += len(given) - len(whole)
-            table = _Table.of(b"".join(line + b"\n" for line in whole))
+            whole = _whole_lines(chunk, COLUMNS)
+            lost = len(chunk.splitlines()) - whole.count(b"\n")
+            self.kinds[UNREADABLE] += lost
+            self.lines += lost
+            table = _Table.of(whole)
         if table is not None and table.lines:
             self._count(table)
 

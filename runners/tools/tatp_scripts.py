@@ -4,7 +4,7 @@ A script tells outcomes with debug(), which is pgbench's only way to print a val
 prints as little as it can, for that takes from the throughput. Of the three transactions with accepted failures each
 success is told, with the number that the transaction has in pgbench's log, which each script counts for that; the
 failures before it are told with it, by their counts. Of the two reads that may find nothing only counts are told, every
-64th or so; in a fast load most of them do not look whether a row came, and those that do are scripts of their own.
+16th; in a fast load most of them do not look whether a row came, and those that do are scripts of their own.
 `tatp_log` reads what is told.
 """
 
@@ -19,7 +19,7 @@ from runners.tools.tatp_parameters import NON_UNIFORM, TRANSACTIONS, Parameters
 from runners.tools.tatp_population import SUBSCRIBER_COLUMNS
 
 # Decimal digits of a mark, from the right: the script of a success, or 4; the client (5); how many of each script
-# failed since the client's mark before (3); the transaction. A 4 tells of failures alone, for which there was no room.
+# failed since the client's mark before (3); the transaction. A 4 tells of failures alone, of which there were so many.
 MARK_CLIENT, MARK_FAILED, MARK_TRANSACTION = 10, {3: 1_000_000, 5: 10_000_000, 6: 100_000_000}, 1_000_000_000
 FAILURES_ALONE, MOST_FAILED = 4, 9
 # Variables that begin at 0: the transaction's number, failures that are not told yet, and counts of reads. pgbench
@@ -30,9 +30,8 @@ COUNTER, MISSED, READS_SEEN = VARIABLES_READY = "done", "failed", "a_reads"
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
 MOST_COUNTED = 10**4
-# What so many reads have found is told at once; also the most reads for each one that is looked at. Where fewer are
-# looked at they are told in smaller numbers, for what a client has not told by the end is lost.
-TOLD_EVERY, FEWEST_TOLD = 64, 16
+# What so many reads have found is told at once; what a client has not told by the end is lost.
+TOLD_EVERY = 16
 
 BY_NUMBER = "SELECT s_id FROM subscriber WHERE sub_nbr = lpad(:s_id::text, 15, '0')"
 
@@ -113,19 +112,19 @@ def scripts(parameters: Parameters, reads_every: int = 1) -> tuple[Script, ...]:
     plain, looked_at = [], []
     for number, weight in enumerate(parameters.weighed):
         if TRANSACTIONS[number] in READS and reads_every > 1:
-            plain.append(Script(script(number, 0), weight * (reads_every - 1)))
-            looked_at.append(Script(script(number, max(FEWEST_TOLD, TOLD_EVERY // reads_every)), weight))
+            plain.append(Script(script(number, looks=False), weight * (reads_every - 1)))
+            looked_at.append(Script(script(number, looks=True), weight))
         else:
-            plain.append(Script(script(number, TOLD_EVERY), weight * reads_every))
+            plain.append(Script(script(number, looks=True), weight * reads_every))
     return (*plain, *looked_at)
 
 
-def _script(parameters: Parameters, number: int, told_every: int) -> str:
-    """What reads have found is told when so many of a kind were looked at; 0: this one does not look."""
+def _script(parameters: Parameters, number: int, *, looks: bool) -> str:
+    """`looks`: whether a read that may find nothing looks if it has."""
     name = TRANSACTIONS[number]
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
-    if name in READS and told_every:
-        body = _read(SQL[name][0], *READS[name], told_every)
+    if name in READS and looks:
+        body = _read(SQL[name][0], *READS[name])
     elif name in WRITES:
         body = _accepting(number, SQL[name])
     else:
@@ -142,13 +141,13 @@ def _expression(parameters: Parameters, variable: str) -> str:
     return f"random(1, {n})"
 
 
-def _read(statement: str, absent: str, asked: int, found: int, told_every: int) -> list[str]:
+def _read(statement: str, absent: str, asked: int, found: int) -> list[str]:
     """A read that may find nothing: `absent` is a column, which is -1 only then."""
     return [
         f"\\set {absent} -1",
         f"{statement} \\aset",
         f"\\set {READS_SEEN} :{READS_SEEN} + case when :{absent} < 0 then {asked} else {asked + found} end",
-        f"\\if :{READS_SEEN} % {asked * MOST_COUNTED} >= {asked * told_every}",
+        f"\\if :{READS_SEEN} % {asked * MOST_COUNTED} >= {asked * TOLD_EVERY}",
         f"\\set {READS_SEEN} 0 * debug(:{READS_SEEN} * 10 + {COUNTS})",
         "\\endif",
     ]
@@ -163,7 +162,7 @@ def _accepting(number: int, statements: tuple[str, ...]) -> list[str]:
         f"{first} \\gset" if first.startswith("SELECT") else f"{first};",
         *(f"{statement};" for statement in between),
         f"{last} \\aset",
-        *("\\if :ok", "COMMIT;", _told(number, f":{COUNTER} * {MARK_TRANSACTION} + ")),
+        *("\\if :ok", "COMMIT;", _told(number)),
         *("\\else", "ROLLBACK;", *_counted(MARK_FAILED[number]), "\\endif"),
     ]
 
@@ -177,8 +176,9 @@ def _counted(one: int) -> list[str]:
     ]
 
 
-def _told(what: int, transaction: str = "") -> str:
-    return f"\\set {MISSED} 0 * debug({transaction}:{MISSED} + :client_id * {MARK_CLIENT} + {what})"
+def _told(what: int) -> str:
+    mark = f":{COUNTER} * {MARK_TRANSACTION} + :{MISSED} + :client_id * {MARK_CLIENT} + {what}"
+    return f"\\set {MISSED} 0 * debug({mark})"
 
 
 # By read that may find nothing: a column of its rows, and what one asked and one found add to :a_reads.

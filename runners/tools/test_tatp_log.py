@@ -6,6 +6,7 @@ import io
 import random
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,13 @@ import pytest
 from runners.tools import tatp_command, tatp_read
 from runners.tools.pgbench_log import read_reduction
 from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, is_sample, read_told
+from runners.tools.test_pgbench_log import AWKS
 
 
-def split(folder: Path, text: str) -> tuple[str, str, str]:
+def split(folder: Path, text: str, program: Sequence[str] = ("awk",)) -> tuple[str, str, str]:
     """(messages, marks, reads)"""
     (folder / "said").write_text(text)
-    command = ["awk", "-v", "marks=marks", "-v", "reads=reads", SPLIT_AWK, "said"]
+    command = [*program, "-v", "marks=marks", "-v", "reads=reads", SPLIT_AWK, "said"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout, (folder / "marks").read_text(), (folder / "reads").read_text()
@@ -28,18 +30,31 @@ def test_a_success_is_told_with_client_and_transaction_and_with_the_failures_bef
     text = (
         "debug(script=5,command=15): int 120000000035\n"  # transaction 120, client 3, script 5; nothing failed before
         "debug(script=6,command=9): int 121120000016\n"  # client 1; before: of script 6 one failed, of 5 two
-        "debug(script=3,command=18): int 190000024\n"  # client 2: no room for more than nine of script 5
+        "debug(script=5,command=18): int 31190000024\n"  # client 2: no success, but nine of script 5 failed
         "debug(script=2,command=6): int 300020001000012\n"  # 30 asked, 20 found; 10 destinations asked, 1 found
         "pgbench: warning: what is said beside it stays\n"
         "debug(script=1,command=6): int 40003000000002\n"  # 4 asked, 3 found
-        "debug(script=3,command=9): int 9222999999999993\n"
+        "debug(script=3,command=9): int 40000000023\n"  # client 2
     )
     messages, marks, reads = split(tmp_path, text)
-    ninefold = "2 0 5 0\n" * 9 + "2 0 6 0\n"
-    most = "99999 0 3 0\n" * 9 + "99999 0 5 0\n" * 9 + "99999 0 6 0\n" * 9 + "99999 9222999 3 1\n"
-    assert marks == f"3 120 5 1\n1 0 5 0\n1 0 5 0\n1 0 6 0\n1 121 6 1\n{ninefold}{most}"
+    # Evenly spread: from 0 to 121 there are three, at 30.25, 60.5 and 90.75; from 0 to 31 ten, 2.82 apart.
+    ninefold = "".join(f"2 {number} 5 0\n" for number in (2, 5, 8, 11, 14, 16, 19, 22, 25))
+    assert marks == f"3 120 5 1\n1 30 5 0\n1 60 5 0\n1 90 6 0\n1 121 6 1\n{ninefold}2 28 6 0\n2 40 3 1\n"
     assert reads == "34 23 10 1\n"
     assert messages == "pgbench: warning: what is said beside it stays\n"
+
+
+@pytest.mark.parametrize("program", AWKS, ids=" ".join)
+def test_every_awk_here_reads_the_largest_mark(tmp_path: Path, program: list[str]) -> None:
+    _, marks, reads = split(
+        tmp_path, "debug(script=3,command=9): int 9220000000999999993\ndebug(script=1,command=6): int 80012\n", program
+    )
+    *failed, done = marks.splitlines()
+    assert done == "99999 9220000000 3 1"
+    assert [line.split()[2] for line in failed] == ["3"] * 9 + ["5"] * 9 + ["6"] * 9
+    numbers = [int(line.split()[1]) for line in failed]
+    assert sorted(set(numbers)) == numbers and numbers[0] > 0 and numbers[-1] < 9_220_000_000
+    assert reads == "0 0 0 8001\n"
 
 
 def test_what_threads_say_at_the_same_time_is_put_together_again(tmp_path: Path) -> None:
@@ -122,14 +137,16 @@ def test_without_a_summary_nothing_is_made_up() -> None:
         spanned("", "0 3000 100 0 1003 100000")
 
 
-def awk(folder: Path, **values: object) -> str:
+def awk(folder: Path, program: Sequence[str] = ("awk",), **values: object) -> str:
     """What REDUCE_AWK prints of the logs in `folder`; it leaves `progress` and `told` there."""
     given = {"marks": "marks", "clients": 1, "threads": 1, "start": 0, "warmup": 0, "rows": 1, "seconds": 1}
     given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1}
     given |= {"progress": "progress", "told": "told", **values}
     options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
     logs = sorted(str(path.relative_to(folder)) for path in (folder / "log").iterdir())
-    done = subprocess.run(["awk", *options, REDUCE_AWK, *logs], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*program, *options, REDUCE_AWK, *logs], cwd=folder, capture_output=True, text=True, check=True
+    )
     assert done.stderr == ""
     return done.stdout
 
@@ -155,7 +172,7 @@ def test_a_second_has_the_transactions_that_its_clients_had_ended_by_then(tmp_pa
     (tmp_path / "log").mkdir()
     lines = ("0 10 100 0 1000 500000", "0 30 300 0 1001 500000", "0 50 200 0 1002 500000")
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "marks").write_text("0 0 5 0\n0 20 6 1\n0 30 6 1\n0 0 3 0\n0 55 3 1\n")
+    (tmp_path / "marks").write_text("0 15 5 0\n0 20 6 1\n0 25 3 0\n0 30 6 1\n0 55 3 1\n")
     rates, told = seconds(tmp_path, start=1000, rows=3, seconds=3.5, transactions=60, reads="9 5 4 1", every=19)
     assert rates == [(1.0, 20.0), (2.0, 20.0), (3.5, 13.333)]  # 20 that remain, over the last 1.5 s
     assert told == [
@@ -169,7 +186,7 @@ def test_what_a_thread_told_counts_though_none_of_its_transactions_was_logged(tm
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 900000\n")
     (tmp_path / "log" / "pgbench_log.77.1").write_text("")
-    (tmp_path / "marks").write_text("1 0 5 0\n0 4 5 1\n1 5 6 1\n")
+    (tmp_path / "marks").write_text("1 3 5 0\n0 4 5 1\n1 5 6 1\n")
     rates, told = seconds(tmp_path, clients=2, threads=2, start=1000, transactions=20, every=40)
     assert rates == [(1.0, 20.0)]
     assert (told[0].refused, told[0].done) == ((0, 2, 0), (0, 1, 1))  # one is added for the time after the last
@@ -182,6 +199,7 @@ def test_a_damaged_line_moves_no_second(tmp_path: Path) -> None:
     (tmp_path / "marks").write_text("")
     rates, _ = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=25)
     assert rates == [(1.0, 15.0), (2.0, 10.0)]
+    assert read_reduction(awk(tmp_path, start=1000)).kinds == {"unreadable": 2}
 
 
 def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path) -> None:
@@ -193,11 +211,11 @@ def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path)
 
 
 def test_where_every_transaction_was_logged_the_log_tells_when_writes_were_refused(tmp_path: Path) -> None:
-    """Failures that no success of their client followed were never told: all of its writes without one are refused."""
+    """Failures that no mark of their client followed were never told: all of its writes without one are refused."""
     (tmp_path / "log").mkdir()
     lines = ("0 1 900 5 1000 300000", "0 2 700 3 1000 500000", "0 3 800 5 1001 600000", "0 4 900 6 1001 900000")
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "marks").write_text("0 0 5 0\n0 2 3 1\n")
+    (tmp_path / "marks").write_text("0 1 5 0\n0 2 3 1\n")
     _, told = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=4)
     assert [(one.refused, one.done) for one in told] == [((0, 1, 0), (1, 0, 0)), ((0, 1, 1), (0, 0, 0))]
 
@@ -211,7 +229,7 @@ def test_the_warm_up_and_what_was_refused_are_in_no_response_time(tmp_path: Path
         "0 5 800 5 1001 3\n"  # refused; transaction 4, refused as well, was not sampled
     )
     (tmp_path / "log" / "pgbench_log.77.1").write_text("1 3 300 6 1001 1\n1 5 50 6 1002 1\n")
-    (tmp_path / "marks").write_text("0 1 5 1\n0 3 5 1\n1 0 6 0\n1 5 6 1\n")
+    (tmp_path / "marks").write_text("0 1 5 1\n0 3 5 1\n1 3 6 0\n1 5 6 1\n")
     found = reduce(tmp_path, clients=2, threads=2, warmup_until=1001)
     assert found == {"transactions": 3, "kinds": {"refused-5": 1, "refused-6": 1}, "scripts": {0: 100, 5: 200, 6: 50}}
 
@@ -233,7 +251,7 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
         number[client] += 1
         script, outcome = chance.choice((0, 1, 2, 3, 4, 5, 6)), chance.choice((0, 1))
         if script in (3, 5, 6):
-            marks.append(f"{client} {number[client] if outcome else 0} {script} {outcome}")
+            marks.append(f"{client} {number[client]} {script} {outcome}")
         if chance.random() < 0.3:
             logs[dealt[client]].append(f"{client} {number[client]} 10 {script} 1001 0")
             is_refused = script in (3, 5, 6) and not outcome
@@ -247,37 +265,36 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
     assert sum(found["kinds"].values()) == refused > 100
 
 
-def test_a_refusal_is_of_the_second_of_its_client_s_success_before_it(tmp_path: Path) -> None:
+def test_a_refusal_is_of_the_second_that_its_number_falls_in(tmp_path: Path) -> None:
     """Transactions 10 and 30 at 0.5 and 2.5 s are 15 at 1 s, and 25 at 2 s."""
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 500000\n0 30 100 0 1002 500000\n")
-    marks = ("0 0 3 0", "0 14 5 1", "0 0 6 0", "0 16 5 1", "0 0 6 0", "0 0 3 0")
-    (tmp_path / "marks").write_text("".join(f"{mark}\n" for mark in marks))
+    (tmp_path / "marks").write_text("0 5 3 0\n0 14 5 1\n0 15 6 0\n0 16 5 1\n0 20 6 0\n0 30 3 0\n0 31 3 1\n")
     _, told = seconds(tmp_path, start=1000, rows=3, seconds=3, transactions=40, every=40)
     assert [(one.refused, one.done) for one in told] == [
         ((1, 0, 1), (0, 1, 0)),
-        ((1, 0, 1), (0, 1, 0)),
-        ((1, 0, 1), (0, 0, 0)),  # none was told; these are added for the time after its last success
+        ((0, 0, 1), (0, 1, 0)),
+        ((1 + 1, 0, 1), (1, 0, 0)),  # two of each with three successes: one more of each, for the time after the last
     ]
 
 
-def test_failures_that_are_told_after_the_log_has_reached_the_success_before_them_count(tmp_path: Path) -> None:
-    """The second's end settles the success; only the next line reads on, to failures of no success's place."""
-    (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1001 100000\n0 30 100 0 1001 500000\n")
-    (tmp_path / "marks").write_text("0 10 5 1\n0 0 6 0\n0 0 6 0\n0 29 5 1\n")
-    _, told = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=40, every=40)
-    assert [(one.refused, one.done) for one in told] == [((0, 0, 0), (0, 0, 0)), ((0, 0, 2 + 1), (0, 2, 0))]
-
-
-def test_failures_after_the_last_success_are_as_many_as_between_two(tmp_path: Path) -> None:
+def test_failures_after_the_last_mark_are_as_many_as_between_two_successes(tmp_path: Path) -> None:
     """Four of script 5 and one of script 6 with two successes are two and half a one between: 2 + 1 for one client."""
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 2000 0 1000 500000\n")
-    marks = ("0 0 5 0", "0 0 5 0", "0 0 6 0", "0 4 3 1", "0 0 5 0", "0 0 5 0", "0 8 3 1")
+    marks = ("0 1 5 0", "0 2 5 0", "0 3 6 0", "0 4 3 1", "0 5 5 0", "0 6 5 0", "0 8 3 1")
     (tmp_path / "marks").write_text("".join(f"{mark}\n" for mark in marks))
     _, [told] = seconds(tmp_path, start=1000, transactions=20, every=40)
     assert (told.refused, told.done) == ((0, 4 + 2, 1 + 1), (2, 0, 0))
+
+
+def test_failures_without_a_success_are_told_by_nines_so_that_about_four_are_not(tmp_path: Path) -> None:
+    """Of one client there are 1,500 by the first second's end: 1,000 at 0.5 s and 2,000 at 1.5 s."""
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 1000 100 6 1000 500000\n0 2000 100 6 1001 500000\n")
+    (tmp_path / "marks").write_text("".join(f"0 {number} 6 0\n" for number in range(1, 2_001)))
+    _, told = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=2_000, every=40)
+    assert [(one.refused, one.done) for one in told] == [((0, 0, 1_500), (0, 0, 0)), ((0, 0, 500 + 4), (0, 0, 0))]
 
 
 def test_a_share_of_the_log_is_held_against_what_was_told() -> None:
@@ -299,7 +316,7 @@ def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
         at_s, and_us = divmod(time_us[client], 10**6)
         log.append(f"{client} {number[client]} {latency_us} {script} {at_s} {and_us}\n")
         if script in (3, 5, 6):
-            marks.append(f"{client} {number[client] if outcome else 0} {script} {outcome}\n")
+            marks.append(f"{client} {number[client]} {script} {outcome}\n")
     (folder / "log").mkdir()
     (folder / "log" / "pgbench_log.9").write_text("".join(log))
     (folder / "marks").write_text("".join(marks))
@@ -318,12 +335,19 @@ def test_numpy_reads_what_awk_reads(tmp_path: Path, from_epoch_s: int, chunk_byt
     assert sum(by_awk.kinds.values()) > 100
 
 
-def test_a_load_whose_writes_all_fail_keeps_nothing_of_them_but_their_number(tmp_path: Path) -> None:
-    (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "pgbench_log.77").write_text("0 2000 100 6 1000 500000\n")
-    (tmp_path / "marks").write_text("0 0 6 0\n" * 2_000)
-    _, [told] = seconds(tmp_path, start=1000, transactions=2_000, every=40)
-    assert (told.refused, told.done) == ((0, 0, 2_000), (0, 0, 0))
+@pytest.mark.parametrize("program", AWKS, ids=" ".join)
+def test_every_awk_here_reads_the_same(tmp_path: Path, program: list[str]) -> None:
+    random_log(tmp_path, 1_000)
+    first, *others = (
+        (sorted(awk(tmp_path, one, clients=4, start=1000, every=40).splitlines()), (tmp_path / "told").read_text())
+        for one in (("awk",), program)
+    )
+    assert others == [first]
+
+
+def test_numpy_leaves_out_only_the_marks_that_are_damaged() -> None:
+    log = b"0 1 100 5 1 1\n0 2 200 5 1 1\n0 3 300 5 1 1\n"
+    assert tatp_read.reduce([log], [b"0 1 5 1\n0 2 5 1 7\n0 3 5 1\n0 4"]).kinds == {"refused-5": 1}
 
 
 def test_numpy_reads_numbers_of_one_to_fifteen_digits() -> None:
