@@ -4,7 +4,7 @@ pgbench's threads write to stderr at the same time, each piece in one go: what w
 line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and writes
 
     marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1.
-                 Those that were refused are told by their number alone: between two marks they are evenly spread
+                 Of those that were refused it is told how many there were since the mark before: they are spread evenly
     reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
