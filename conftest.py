@@ -55,11 +55,6 @@ CHROMIUM_FLAGS = (
 )
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Tests of one file stay in one process, as they share what takes long to start."""
-    item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(CLONE).with_suffix(""))))
-
-
 @contextmanager
 def alone() -> Iterator[None]:
     """One process at a time: accounts and programs are made where they are missing."""
