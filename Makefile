@@ -33,8 +33,7 @@ test: venv-dev
 	@$(MAKE) check
 	@# There is no database yet, and the check needs none: only the warning about that is silenced.
 	$(RUN) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
-	@# Tests of one file share what takes long to start; those that take longest begin first.
-	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests runners benchhub
+	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 bench-overhead: venv
 	@$(RUN) -m benchmarks.overhead

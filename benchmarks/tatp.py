@@ -3,8 +3,8 @@
     ratio      throughput at 1, 2, 4 and 8 clients of BenchHub's runs, with log and telemetry, beside two plain
                pgbenches with neither: one with the scripts of the same run, and one whose scripts send the same
                statements and tell nothing. As refused writes are the same share of all, these are the ratios of their
-               MQTh. Limit of the first: the lower end of its 95% interval is at least 0.98. The second has none, as
-               without outcomes there is no MQTh: it says what log, telemetry and outcomes take together. All three
+               MQTh. Limit of each: the lower end of its 95% interval is at least 0.98; the second, which stands
+               without all that BenchHub adds, has missed it so far. All three
                share 60 s of one CPU, in slices of a fraction of a second (benchmarks/slices.py), each on a database of
                its own: copies of one population. With the load stops all else of the run on the target; BenchHub's
                servers do not, and burden all alike. The server does not wait for its disk here (fsync is off): such

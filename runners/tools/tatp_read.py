@@ -72,8 +72,11 @@ def reduce(log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0) 
     return counts.reduction()
 
 
-def _whole_lines(chunk: bytes, columns: int) -> bytes:
-    return b"".join(line + b"\n" for line in chunk.splitlines() if LINES[columns].fullmatch(line))
+def _tabled(chunk: bytes, columns: int) -> _Table | None:
+    """The lines of so many numbers; the others are left out, and looked for only where there are some."""
+    if table := _Table.of(chunk, columns):
+        return table
+    return _Table.of(b"".join(line + b"\n" for line in chunk.splitlines() if LINES[columns].fullmatch(line)), columns)
 
 
 def _successes(marks: Iterable[bytes]) -> Integers:
@@ -82,7 +85,7 @@ def _successes(marks: Iterable[bytes]) -> Integers:
 
     found = [np.array([np.iinfo(np.int64).max])]
     for chunk in marks:
-        if table := _Table.of(_whole_lines(chunk, MARK_COLUMNS), MARK_COLUMNS):
+        if table := _tabled(chunk, MARK_COLUMNS):
             rows = np.flatnonzero(table.column(OUTCOME) == 1)
             found.append(_key(table.column(CLIENT, rows), table.column(NUMBER, rows)))
     return np.sort(np.concatenate(found))
@@ -111,14 +114,11 @@ class _Counts:
     kinds: Counter[str] = field(default_factory=Counter)
 
     def add(self, chunk: bytes) -> None:
-        table = _Table.of(chunk)
-        if table is None:
-            whole = _whole_lines(chunk, COLUMNS)
-            lost = len(chunk.splitlines()) - whole.count(b"\n")
-            self.kinds[UNREADABLE] += lost
-            self.lines += lost
-            table = _Table.of(whole)
-        if table is not None and table.lines:
+        table = _tabled(chunk, COLUMNS)
+        lost = chunk.count(b"\n") + (not chunk.endswith(b"\n")) - (table.lines if table else 0)
+        self.kinds[UNREADABLE] += lost
+        self.lines += lost
+        if table:
             self._count(table)
 
     def _count(self, table: _Table) -> None:
