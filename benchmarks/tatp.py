@@ -41,7 +41,7 @@ from benchmarks.tatp_logs import parse
 from benchmarks.tatp_ratio import ratio
 from runners.tools.tatp_command import LOOK_EVERY_LINES
 from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import SQL, VARIABLES_READY, Script, scripts
+from runners.tools.tatp_scripts import MOST_TOLD_AT_ONCE, SQL, VARIABLES_READY, Script, scripts
 
 MOST_LOAD_S = 300  # of a million subscribers
 CLIENTS = 4  # of variants
@@ -90,7 +90,7 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
 
 
 def costs(bench: Tatp, options: argparse.Namespace) -> bool:
-    told, sent = scripts(PARAMETERS, LOOK_EVERY_LINES * FAST_EVERY), untold()
+    told, sent = scripts(PARAMETERS, LOOK_EVERY_LINES * FAST_EVERY, MOST_TOLD_AT_ONCE), untold()
 
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
         return partial(bench.bare, options.levels[0], options.duration, sent, words)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.tools.tatp import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW
-from runners.tools.tatp_log import ACCEPTING
-from runners.tools.tatp_parameters import TRANSACTIONS
+from runners.tools.tatp_parameters import ACCEPTING, TRANSACTIONS
 
 from .models import LatencyHistogram
 from .mqth_steps import NORMAL_95

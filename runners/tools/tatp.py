@@ -23,8 +23,9 @@ from runners.tools import (
 from runners.tools.pgbench_log import Reduction
 from runners.tools.tatp_expected import Band, State
 from runners.tools.tatp_loaded import PARSER, failed, parse_load
-from runners.tools.tatp_log import ACCEPTING, Told
+from runners.tools.tatp_log import Told
 from runners.tools.tatp_parameters import (
+    ACCEPTING,
     LONGEST_FORWARDING,
     NON_UNIFORM,
     TRANSACTIONS,

@@ -11,16 +11,19 @@ from collections.abc import Iterable
 
 from runners.contract import RunSpec
 from runners.tools import tatp_population as population
+from runners.tools.pgbench_log import FAST_LOAD_LINES_PER_S
 from runners.tools.shell import program, psql, verified
 from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK
-from runners.tools.tatp_parameters import LONGEST_FORWARDING, Parameters, check
-from runners.tools.tatp_scripts import VARIABLES_READY, Script, scripts
+from runners.tools.tatp_parameters import ACCEPTING, LONGEST_FORWARDING, Parameters, check
+from runners.tools.tatp_scripts import MOST_TOLD_AT_ONCE, VARIABLES_READY, Script, scripts
 
 PART_SUBSCRIBERS = 20_000
 MOST_SESSIONS = 8
 KEPT_LOG_CAP_BYTES = 1024 * 1024
 # To each read that is looked at where not all are: so many times the transactions to each line of the log, to the most.
-LOOK_EVERY_LINES, MOST_READS_TO_A_LOOK = 4, 64
+LOOK_EVERY_LINES, MOST_READS_TO_A_LOOK = 8, 64
+# So many writes each client must be expected to send, that what it holds back at the end is little.
+WRITES_TO_TELL_TOGETHER = 200
 # To the first look at a running load; then twice as long each time, up to at least the second.
 LIVE_FIRST_S, LIVE_EVERY_S = 3, 20
 
@@ -208,7 +211,7 @@ def _scripts_ready(spec: RunSpec, parameters: Parameters) -> str:
 
 
 def _sent(spec: RunSpec, parameters: Parameters) -> tuple[Script, ...]:
-    return scripts(parameters, reads_every(spec))
+    return scripts(parameters, reads_every(spec), told_at_once(spec, parameters))
 
 
 def reads_every(spec: RunSpec) -> int:
@@ -218,6 +221,16 @@ def reads_every(spec: RunSpec) -> int:
     return min(MOST_READS_TO_A_LOOK, round(LOOK_EVERY_LINES / spec.log_sampling_rate))
 
 
+def told_at_once(spec: RunSpec, parameters: Parameters) -> int:
+    """How many successes of writes a client tells together: in a fast load, where it has many to tell."""
+    if spec.log_sampling_rate >= 1:
+        return 1
+    weights = parameters.weighed
+    share = sum(weights[number] for number in ACCEPTING) / sum(weights)
+    ended = FAST_LOAD_LINES_PER_S / spec.log_sampling_rate * (spec.warmup_s + spec.duration_s)
+    return MOST_TOLD_AT_ONCE if share * ended >= WRITES_TO_TELL_TOGETHER * spec.clients else 1
+
+
 def reduce_command(spec: RunSpec) -> str:
     """Return the command that reduces the log and what was told, and looks at call_forwarding again.
 
@@ -225,8 +238,9 @@ def reduce_command(spec: RunSpec) -> str:
     are none), tatp.after, and log.gz (or log.dropped, the bytes that were too many to keep).
     """
     parameters = check(spec)
-    split = f"awk -v marks={MARKS_FILE} -v reads=reads {shlex.quote(SPLIT_AWK)}"
-    reduce = f"awk -v marks={MARKS_FILE} -v clients={spec.clients} -v threads={spec.threads} -v warmup={spec.warmup_s}"
+    both = f"awk -v marks={MARKS_FILE} -v clients={spec.clients} -v at_once={told_at_once(spec, parameters)}"
+    split = f"{both} -v reads=reads {shlex.quote(SPLIT_AWK)}"
+    reduce = f"{both} -v threads={spec.threads} -v warmup={spec.warmup_s}"
     reduce += f" -v every={reads_every(spec)} -v progress=progress.part -v told=told.part"
     return f"""\
 {_state(spec, parameters)} > {AFTER_FILE}

@@ -13,8 +13,8 @@ from runners.contract import Doubt, Histogram, Measure, Outputs, RunSpec
 from runners.tools import pgbench_log, pgbench_output, tatp_command, tatp_read
 from runners.tools.histogram import merge, percentile_us
 from runners.tools.pgbench_log import Reduction
-from runners.tools.tatp_log import ACCEPTING, REFUSED, is_sample
-from runners.tools.tatp_parameters import TRANSACTIONS
+from runners.tools.tatp_log import REFUSED, UNTOLD, is_sample
+from runners.tools.tatp_parameters import ACCEPTING, TRANSACTIONS
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 
@@ -80,7 +80,7 @@ def logged_lines(reduction: Reduction) -> Counter[int]:
     for (script, _, _), number in reduction.bins.items():
         lines[script] += number
     for script in ACCEPTING:
-        lines[script] += reduction.kinds.get(f"{REFUSED}{script}", 0)
+        lines[script] += reduction.kinds.get(f"{REFUSED}{script}", 0) + reduction.kinds.get(f"{UNTOLD}{script}", 0)
     return lines
 
 
@@ -98,6 +98,7 @@ def _unfound(reduction: Reduction, shares: Mapping[str, float | None]) -> list[D
     doubts, lines = [], logged_lines(reduction)
     for number in ACCEPTING:
         share, logged = shares.get(name := TRANSACTIONS[number]), lines[number]
+        logged -= reduction.kinds.get(f"{UNTOLD}{number}", 0)
         done = logged - reduction.kinds.get(f"{REFUSED}{number}", 0)
         if share is not None and not is_sample(done, logged, share):
             text = f"{done:,} of the log's {logged:,} {name} seem to have succeeded, where {100 * share:.2f}% did."

@@ -3,14 +3,16 @@
 pgbench's threads write to stderr at the same time, each piece in one go: what was told can stand within another
 line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and writes
 
-    marks        client, transaction, script, outcome of each write that may be refused; the transaction counts from 1.
-                 Of those that were refused it is told how many there were since the mark before: they are spread evenly
+    marks        client, transaction, script, 1 of each write that succeeded; the transaction counts from 1. Where
+                 successes are told together, at the end also client, transaction, 0, 0: what came later was not told
     reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
 `REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
 writes that were refused, which stand there as kinds: "kind refused-5 117". It reads both files side by side and
-keeps of the marks only those that the log has not reached. A write of the log was refused if no success has its number.
-Where not each transaction was logged, the refusals after each client's last mark are estimated. It also writes
+keeps of the marks only those that the log has not reached. A write of the log was refused if no success has its number;
+of those after the last that its client told nobody knows ("kind untold-5 2").
+Where each transaction was logged, the log itself tells how many writes were refused when. Else they are as many as
+pgbench says that ran, less those that succeeded: in each second, its share of what ran. It also writes
 
     progress     a line for each second, as pgbench's -P would print it
     tatp.told    for each of them: its time, failed and succeeded writes of scripts 3, 5 and 6, then the reads, all in
@@ -29,11 +31,10 @@ from dataclasses import dataclass
 
 from runners.tools.pgbench_log import COUNT_AWK, COUNT_LINE_AWK
 
-ACCEPTING = (3, 5, 6)
 # Where only some reads are looked at, the scripts of those that are, by the transaction that they are.
 LOOKED_AT = {7: 1, 8: 2}
-# The kind of a line of the log without a response time that counts, before the number of its script.
-REFUSED = "refused-"
+# The kinds of lines of the log without a response time that counts, before the number of their script.
+REFUSED, UNTOLD = "refused-", "untold-"
 
 # Marks have more digits than binary64, in which awk computes: they are taken apart as text.
 SPLIT_AWK = """\
@@ -45,22 +46,24 @@ function counts(value, size) {
     access_found += number(substr(value, size - 12, 4))
     access_asked += number(substr(value, 1, size - 13))
 }
-function failed(client, script, times) {
-    while (times-- > 0) { at += step; printf "%d %.0f %d 0\\n", client, int(at), script > marks }
+function succeeded(client, after, script) {
+    last[client] += after
+    printf "%d %.0f %d 1\\n", client, last[client], script > marks
 }
-function tell(value,    size, kind, client, threes, fives, sixes, place) {
+function together(client, told,    place, one) {
+    for (place = length(told) - 11; place < length(told); place += 3) {
+        one = number(substr(told, place, 3))
+        if (one) succeeded(client, int(one / 4), substr("356", one % 4, 1))
+    }
+}
+function tell(value,    size, kind, client, told) {
     value = "00000000000000000" value
     size = length(value)
     kind = substr(value, size)
     if (kind == 2) { counts(value, size); return }
     client = number(substr(value, size - 5, 5))
-    threes = substr(value, size - 6, 1); fives = substr(value, size - 7, 1); sixes = substr(value, size - 8, 1)
-    place = number(substr(value, 1, size - 9))
-    at = last[client] + 0
-    step = (place - at) / (threes + fives + sixes + 1)
-    failed(client, 3, threes); failed(client, 5, fives); failed(client, 6, sixes)
-    if (kind != 4) printf "%d %.0f %d 1\\n", client, place, kind > marks
-    last[client] = place
+    told = substr(value, 1, size - 6)
+    if (kind == 1) together(client, told); else succeeded(client, number(told), kind)
 }
 BEGIN { printf "" > marks }
 {
@@ -75,12 +78,15 @@ BEGIN { printf "" > marks }
 }
 END {
     if (rest != "") print rest
+    if (at_once > 1) for (client = 0; client < clients; client++) printf "%d %.0f 0 0\\n", client, last[client] > marks
     print access_asked + 0, access_found + 0, asked + 0, found + 0 > reads
 }
 """
 
 # From what pgbench summed up and the last line of each log: options of REDUCE_AWK.
 SPAN_AWK = """\
+/^SQL script [0-9]+: / { script = $3 - 1; next }
+/^ - [0-9]+ transactions / { ran[script] = $2; next }
 /^number of transactions actually processed: / { transactions = $6 + 0; next }
 /^tps = .*(without|excluding) / { tps = $3 + 0; next }
 /^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+/ { moment = $5 + $6 / 1000000; if (moment > last) last = moment }
@@ -88,8 +94,8 @@ END {
     if (!tps || !last) { print "pgbench ended without a summary, or without a line in its log" > "/dev/stderr"; exit 1 }
     seconds = transactions / tps
     rows = seconds < 1 ? 1 : int(seconds + 0.5)
-    printf "-v transactions=%.0f -v seconds=%.6f -v rows=%d -v start=%.6f\\n", transactions, seconds, rows, \\
-        last - seconds
+    printf "-v transactions=%.0f -v seconds=%.6f -v rows=%d -v start=%.6f -v ran=%.0f,%.0f,%.0f\\n", \\
+        transactions, seconds, rows, last - seconds, ran[3], ran[5], ran[6]
 }
 """
 
@@ -102,21 +108,22 @@ function read_marks(client, until,    line, part, who) {
         split(line, part, " ")
         who = part[1]
         if (who < lowest || who >= beyond) continue
+        if (part[3] == 0) { told_until[who] = part[2] + 0; continue }
         known[who] = place[who, length_of[who] + 0] = part[2] + 0
-        outcome[who, length_of[who]++ + 0] = part[3] part[4]
+        script_of[who, length_of[who]++ + 0] = part[3] + 0
     }
 }
 function has_succeeded(client, number,    at) {
     at = seen[client] > reached[client] ? seen[client] : reached[client] + 0
     while (at < length_of[client] && place[client, at] < number) at++
     seen[client] = at
-    return at < length_of[client] && place[client, at] == number && outcome[client, at] ~ /1$/
+    return at < length_of[client] && place[client, at] == number
 }
 function settle(client, row, number, until,    at) {
     if (number > counted[client]) { ended[row] += number - counted[client]; counted[client] = number }
     for (at = reached[client] + 0; at < length_of[client] && place[client, at] <= until; at++) {
-        if (every > 1 || outcome[client, at] ~ /1$/) told_of[row, outcome[client, at]]++
-        delete outcome[client, at]; delete place[client, at]
+        done[row, script_of[client, at]]++
+        delete script_of[client, at]; delete place[client, at]
     }
     reached[client] = at
 }
@@ -143,17 +150,22 @@ function end_thread(    client) {
     for (client in length_of) settle(client, rows, 0, 9007199254740992)
     close(marks)
     split("", known); split("", length_of); split("", reached); split("", seen)
-    split("", place); split("", outcome)
+    split("", place); split("", script_of); split("", told_until)
 }
-# What no mark of its client followed was not told: as many as before a success, or half of what has a mark alone.
-function add_untold(    row, script, done, failed, each) {
+# What a client holds back to tell it together is any number below that alike. At the end so many are added.
+function add_held(    row, script, all, of) {
     for (row = 1; row <= rows; row++) for (script = 3; script <= 6; script++) {
-        done += told_of[row, script "1"]
-        failed[script] += told_of[row, script "0"]
+        of[script] += done[row, script]
+        all += done[row, script]
     }
-    for (script in failed) {
-        each = failed[script] < 4 * done ? failed[script] / done : failed[script] ? 4 : 0
-        told_of[rows, script "0"] += int(clients * each + 0.5)
+    for (script in of) if (all) done[rows, script] += int(of[script] / all * clients * (at_once - 1) / 2 + 0.5)
+}
+function add_refused(script, ran,    row, until, was_done, was_refused, due) {
+    for (row = 1; row <= rows; row++) {
+        until += ended[row]
+        was_done += done[row, script]
+        due = int(ran * until / transactions - was_done - was_refused + 0.5)
+        if (due > 0) { refused[row, script] = due; was_refused += due }
     }
 }
 function root(x,    found, n) {
@@ -173,15 +185,18 @@ $1 $2 $6 ~ /[^0-9]/ || $1 + 0 >= clients { kinds["unreadable"]++; next }
 {
     moment = $5 + $6 / 1000000
     read_marks($1, $2 + 0)
-    is_refused = ($4 == 3 || $4 == 5 || $4 == 6) && !has_succeeded($1, $2 + 0)
+    is_write = $4 == 3 || $4 == 5 || $4 == 6
+    is_untold = is_write && $1 in told_until && $2 + 0 > told_until[$1]
+    is_refused = is_write && !is_untold && !has_succeeded($1, $2 + 0)
     reach($1, $2 + 0, moment)
     row = int(moment - start) + 1
     if (row < 1) row = 1
     if (row > rows) row = rows
-    if (is_refused && every == 1) told_of[row, $4 "0"]++
+    if (is_refused && every == 1) refused[row, $4]++
     if ($3 ~ /^[0-9]+$/) { lines_of[row]++; us_of[row] += $3; squares_of[row] += $3 * $3 }
 }
 moment < start + warmup { next }
+is_untold { kinds["untold-" $4]++; next }
 is_refused { kinds["refused-" $4]++; next }
 """
     + "".join(f"$4 == {looked} {{ $4 = {script} }}\n" for looked, script in LOOKED_AT.items())
@@ -190,9 +205,13 @@ is_refused { kinds["refused-" $4]++; next }
 END {
     if (NR) end_thread()
     for (thread = 0; thread < threads; thread++) if (!(thread in is_read)) { begin_thread(thread); end_thread() }
-    if (every > 1) add_untold()
     for (row = 1; row < rows; row++) before_last += ended[row]
     ended[rows] = transactions - before_last
+    if (every > 1) {
+        add_held()
+        split(ran, of, ",")
+        add_refused(3, of[1]); add_refused(5, of[2]); add_refused(6, of[3])
+    }
     for (row = 1; row <= rows; row++) {
         took = row < rows ? 1 : seconds - rows + 1
         n = lines_of[row] ? lines_of[row] : 1
@@ -200,8 +219,8 @@ END {
         spread = squares_of[row] / n - mean * mean
         printf "progress: %.3f s, %.3f tps, lat %.3f ms stddev %.3f\\n", row - 1 + took, ended[row] / took, \
             mean / 1000, root(spread > 0 ? spread : 0) / 1000 > progress
-        printf "%.3f %d %d %d %d %d %d %s %d\\n", row - 1 + took, told_of[row, "30"], told_of[row, "31"], \
-            told_of[row, "50"], told_of[row, "51"], told_of[row, "60"], told_of[row, "61"], \
+        printf "%.3f %d %d %d %d %d %d %s %d\\n", row - 1 + took, refused[row, 3], done[row, 3], \
+            refused[row, 5], done[row, 5], refused[row, 6], done[row, 6], \
             (row < rows ? "0 0 0 0" : reads), every > told
     }
     print "end 0 0 0 0 0 0 0 0 0" > told

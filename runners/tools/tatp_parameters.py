@@ -20,6 +20,8 @@ TRANSACTIONS = (
     "INSERT_CALL_FORWARDING",
     "DELETE_CALL_FORWARDING",
 )
+# Those that may be refused: accepted failures, rolled back.
+ACCEPTING = (3, 5, 6)
 Weights = tuple[int, int, int, int, int, int, int]
 MIXES: Mapping[str, Weights] = MappingProxyType(
     {

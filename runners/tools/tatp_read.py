@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from gzip import GzipFile
 from typing import IO, TYPE_CHECKING
 
 from runners.tools import histogram
 from runners.tools.pgbench_log import UNREADABLE, Reduction, ScriptTotals
-from runners.tools.tatp_log import ACCEPTING, LOOKED_AT, REFUSED
-from runners.tools.tatp_parameters import TRANSACTIONS
+from runners.tools.tatp_log import LOOKED_AT, REFUSED, UNTOLD
+from runners.tools.tatp_parameters import ACCEPTING, TRANSACTIONS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 2 << 20
 COLUMNS, MARK_COLUMNS = 6, 4
 CLIENT, NUMBER, LATENCY, SCRIPT, EPOCH, AND_US = range(6)
-OUTCOME = 3
+MARK_SCRIPT, OUTCOME = 2, 3
 NEWLINE, SPACE, ZERO, NINE = b"\n 09"
 # Latencies below this are counted by their value at once; the few others one by one.
 DENSE_US = 1 << 16
@@ -66,7 +66,7 @@ def reduce(log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0) 
 
     `log` and `marks` are chunks of whole lines. The times of the log are not kept.
     """
-    counts = _Counts(_successes(marks), from_epoch_s)
+    counts = _Counts(*_told(marks), from_epoch_s)
     for chunk in log:
         counts.add(chunk)
     return counts.reduction()
@@ -79,16 +79,23 @@ def _tabled(chunk: bytes, columns: int) -> _Table | None:
     return _Table.of(b"".join(line + b"\n" for line in chunk.splitlines() if LINES[columns].fullmatch(line)), columns)
 
 
-def _successes(marks: Iterable[bytes]) -> Integers:
-    """The keys of those among lines "client transaction script outcome", in rising order, and one above all."""
+def _told(marks: Iterable[bytes]) -> tuple[Integers, dict[int, int]]:
+    """Of lines "client transaction script outcome" the keys of successes, in rising order, and one above all.
+
+    And by client the transaction after which nothing was told, where a line says so.
+    """
     import numpy as np
 
     found = [np.array([np.iinfo(np.int64).max])]
+    told_until: dict[int, int] = {}
     for chunk in marks:
         if table := _tabled(chunk, MARK_COLUMNS):
             rows = np.flatnonzero(table.column(OUTCOME) == 1)
             found.append(_key(table.column(CLIENT, rows), table.column(NUMBER, rows)))
-    return np.sort(np.concatenate(found))
+            ends = np.flatnonzero(table.column(MARK_SCRIPT) == 0)
+            last = table.column(NUMBER, ends).tolist()
+            told_until |= zip(table.column(CLIENT, ends).tolist(), last, strict=True)
+    return np.sort(np.concatenate(found)), told_until
 
 
 def _key(client: Integers, number: Integers) -> Integers:
@@ -107,6 +114,7 @@ def _has_succeeded(successes: Integers, table: _Table, rows: Integers) -> NDArra
 @dataclass
 class _Counts:
     successes: Integers
+    told_until: Mapping[int, int]
     from_epoch_s: int
     lines: int = 0
     dense: Integers | None = None
@@ -131,7 +139,7 @@ class _Counts:
         is_known = script < len(TRANSACTIONS)
         self.kinds[UNREADABLE] += int(np.count_nonzero(~is_known))
         kept = is_known & (table.column(EPOCH) >= self.from_epoch_s) if self.from_epoch_s else is_known
-        kept &= ~self._is_refused(table, script, kept)
+        kept &= ~self._has_no_success(table, script, kept)
         script, latency = script[kept], latency[kept]
         is_dense = latency < DENSE_US
         places = script[is_dense] * DENSE_US + latency[is_dense]
@@ -139,15 +147,28 @@ class _Counts:
         self.dense = counted if self.dense is None else self.dense + counted
         self.slow.update(zip(script[~is_dense].tolist(), latency[~is_dense].tolist(), strict=True))
 
-    def _is_refused(self, table: _Table, script: Integers, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _has_no_success(self, table: _Table, script: Integers, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which lines are of writes without one: refused, or after the last that was told."""
         import numpy as np
 
-        found = np.zeros(table.lines, np.bool_)
+        found, is_untold = np.zeros(table.lines, np.bool_), np.zeros(table.lines, np.bool_)
         rows = np.flatnonzero(((script == 3) | (script == 5) | (script == 6)) & kept)
         found[rows[~_has_succeeded(self.successes, table, rows)]] = True
+        if self.told_until:
+            is_untold[rows] = self._is_untold(table.column(CLIENT, rows), table.column(NUMBER, rows))
         for number in ACCEPTING:
-            self.kinds[f"{REFUSED}{number}"] += int(np.count_nonzero(found & (script == number)))
+            self.kinds[f"{UNTOLD}{number}"] += int(np.count_nonzero(is_untold & (script == number)))
+            self.kinds[f"{REFUSED}{number}"] += int(np.count_nonzero(found & ~is_untold & (script == number)))
         return found
+
+    def _is_untold(self, client: Integers, number: Integers) -> NDArray[np.bool_]:
+        import numpy as np
+
+        until = np.full(int(client.max(initial=0)) + 1, np.iinfo(np.int64).max)
+        for told, last in self.told_until.items():
+            until[told : told + 1] = last
+        is_untold: NDArray[np.bool_] = number > until[client]
+        return is_untold
 
     def reduction(self) -> Reduction:
         bins: Counter[tuple[int, int, int]] = Counter()

@@ -2,10 +2,10 @@
 
 A script tells outcomes with debug(), which is pgbench's only way to print a value without the server or a shell, and
 prints as little as it can, for that takes from the throughput. Of the three transactions with accepted failures each
-success is told, with the number that the transaction has in pgbench's log, which each script counts for that; the
-failures before it are told with it, by their counts. Of the two reads that may find nothing only counts are told, every
-16th; in a fast load most of them do not look whether a row came, and those that do are scripts of their own.
-`tatp_log` reads what is told.
+success is told, by how many transactions its client has ended since the success before, which each script counts for
+that; in a fast load several are told at once. A failure costs nothing: there is none but where no success is told. Of
+the two reads that may find nothing only counts are told, every 16th; in a fast load most of them do not look whether a
+row came, and those that do are scripts of their own. `tatp_log` reads what is told.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from runners.tools.tatp_parameters import NON_UNIFORM, TRANSACTIONS, Parameters
+from runners.tools.tatp_parameters import ACCEPTING, NON_UNIFORM, TRANSACTIONS, Parameters
 from runners.tools.tatp_population import SUBSCRIBER_COLUMNS
 
-# Decimal digits of a mark, from the right: the script of a success, or 4; the client (5); how many of each script
-# failed since the client's mark before (3); the transaction. A 4 tells of failures alone, of which there were so many.
-MARK_CLIENT, MARK_FAILED, MARK_TRANSACTION = 10, {3: 1_000_000, 5: 10_000_000, 6: 100_000_000}, 1_000_000_000
-FAILURES_ALONE, MOST_FAILED = 4, 9
-# Variables that begin at 0: the transaction's number, failures that are not told yet, and counts of reads. pgbench
-# finds a variable among all names by halving: with these names the two that each script uses, the first of them and
-# s_id, come early.
-COUNTER, MISSED, READS_SEEN = VARIABLES_READY = "done", "failed", "a_reads"
+# Decimal digits of a mark, from the right: its kind, and the client (5). Kind 1 are successes in their order, three
+# digits each: four times the transactions since the one before, and its place in ACCEPTING from 1. Kind 3, 5 or 6,
+# which is the script, is one that came later than three digits can say: then the transactions since the one before.
+MARK_CLIENT, MARK_SUCCESSES, SUCCESSES = 10, 1_000_000, 1
+ONE_SUCCESS, PLACES, LONGEST_GAP = 1_000, 4, 249
+# What an integer of pgbench holds of them.
+MOST_TOLD_AT_ONCE = 4
+# Variables that begin at 0: the transactions since the last success, successes that are not told yet, and counts of
+# reads. pgbench finds a variable among all names by halving: with these names the two that each script uses, the first
+# of them and s_id, come early.
+COUNTER, HELD, READS_SEEN = VARIABLES_READY = "done", "held", "a_reads"
 # Of counts, from the right: a 2, then 4 digits each of: new destinations found, asked for; access data likewise.
 COUNTS = 2
 ACCESS_ASKED, ACCESS_FOUND, DESTINATION_ASKED, DESTINATION_FOUND = 10**12, 10**8, 10**4, 1
@@ -103,12 +106,13 @@ class Script(NamedTuple):
     weight: int
 
 
-def scripts(parameters: Parameters, reads_every: int = 1) -> tuple[Script, ...]:
+def scripts(parameters: Parameters, reads_every: int = 1, told_at_once: int = 1) -> tuple[Script, ...]:
     """Return the scripts in the order of TRANSACTIONS.
 
     Where only one in `reads_every` of the reads that may find nothing is looked at, these follow: `tatp_log.LOOKED_AT`.
+    A client tells `told_at_once` successes of its writes together, 1 to MOST_TOLD_AT_ONCE.
     """
-    script = partial(_script, parameters)
+    script = partial(_script, parameters, told_at_once)
     plain, looked_at = [], []
     for number, weight in enumerate(parameters.weighed):
         if TRANSACTIONS[number] in READS and reads_every > 1:
@@ -119,14 +123,14 @@ def scripts(parameters: Parameters, reads_every: int = 1) -> tuple[Script, ...]:
     return (*plain, *looked_at)
 
 
-def _script(parameters: Parameters, number: int, *, looks: bool) -> str:
+def _script(parameters: Parameters, told_at_once: int, number: int, *, looks: bool) -> str:
     """`looks`: whether a read that may find nothing looks if it has."""
     name = TRANSACTIONS[number]
     drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
     if name in READS and looks:
         body = _read(SQL[name][0], *READS[name])
     elif name in WRITES:
-        body = _accepting(number, SQL[name])
+        body = _accepting(number, told_at_once, SQL[name])
     else:
         body = [f"{statement};" for statement in SQL[name]]
     return "\n".join([f"\\set {COUNTER} :{COUNTER} + 1", *drawn, *body, ""])
@@ -143,17 +147,17 @@ def _expression(parameters: Parameters, variable: str) -> str:
 
 def _read(statement: str, absent: str, asked: int, found: int) -> list[str]:
     """A read that may find nothing: `absent` is a column, which is -1 only then."""
+    seen = f":{READS_SEEN} + case when :{absent} < 0 then {asked} else {asked + found} end"
+    has_room = f":{READS_SEEN} % {asked * MOST_COUNTED} < {asked * (TOLD_EVERY - 1)}"
+    told = f"0 * debug(({seen}) * 10 + {COUNTS})"
     return [
         f"\\set {absent} -1",
         f"{statement} \\aset",
-        f"\\set {READS_SEEN} :{READS_SEEN} + case when :{absent} < 0 then {asked} else {asked + found} end",
-        f"\\if :{READS_SEEN} % {asked * MOST_COUNTED} >= {asked * TOLD_EVERY}",
-        f"\\set {READS_SEEN} 0 * debug(:{READS_SEEN} * 10 + {COUNTS})",
-        "\\endif",
+        f"\\set {READS_SEEN} case when {has_room} then {seen} else {told} end",
     ]
 
 
-def _accepting(number: int, statements: tuple[str, ...]) -> list[str]:
+def _accepting(number: int, told_at_once: int, statements: tuple[str, ...]) -> list[str]:
     """A write whose last statement may do nothing, which rolls it back. A first one that is a SELECT gives :s_id."""
     first, *between, last = statements
     return [
@@ -162,23 +166,25 @@ def _accepting(number: int, statements: tuple[str, ...]) -> list[str]:
         f"{first} \\gset" if first.startswith("SELECT") else f"{first};",
         *(f"{statement};" for statement in between),
         f"{last} \\aset",
-        *("\\if :ok", "COMMIT;", _told(number)),
-        *("\\else", "ROLLBACK;", *_counted(MARK_FAILED[number]), "\\endif"),
+        *("\\if :ok", "COMMIT;", *_succeeded(number, told_at_once), "\\else", "ROLLBACK;", "\\endif"),
     ]
 
 
-def _counted(one: int) -> list[str]:
+def _succeeded(number: int, told_at_once: int) -> list[str]:
+    """Tell a success, or hold it where more are to be told with it."""
+    held = f":{HELD} * {ONE_SUCCESS} + :{COUNTER} * {PLACES} + {ACCEPTING.index(number) + 1}"
+    has_room = f":{HELD} < {ONE_SUCCESS ** (told_at_once - 2)}" if told_at_once > 1 else f":{HELD} < 0"
+    is_near = f":{COUNTER} <= {LONGEST_GAP}"
+    far = f"debug({_mark(f':{HELD}', SUCCESSES)}) + debug({_mark(f':{COUNTER}', number)})"
+    told = f"case when {is_near} then 0 * debug({_mark(held, SUCCESSES)}) else 0 * ({far}) end"
     return [
-        f"\\set {MISSED} :{MISSED} + {one}",
-        f"\\if :{MISSED} / {one} % {MOST_FAILED + 1} = {MOST_FAILED}",
-        _told(FAILURES_ALONE),
-        "\\endif",
+        f"\\set {HELD} case when {has_room} and {is_near} then {held} else {told} end",
+        f"\\set {COUNTER} 0",
     ]
 
 
-def _told(what: int) -> str:
-    mark = f":{COUNTER} * {MARK_TRANSACTION} + :{MISSED} + :client_id * {MARK_CLIENT} + {what}"
-    return f"\\set {MISSED} 0 * debug({mark})"
+def _mark(what: str, kind: int) -> str:
+    return f"({what}) * {MARK_SUCCESSES} + :client_id * {MARK_CLIENT} + {kind}"
 
 
 # By read that may find nothing: a column of its rows, and what one asked and one found add to :a_reads.
@@ -188,4 +194,4 @@ READS: Mapping[str, tuple[str, int, int]] = MappingProxyType(
         "GET_ACCESS_DATA": ("data1", ACCESS_ASKED, ACCESS_FOUND),
     }
 )
-WRITES = frozenset({"UPDATE_SUBSCRIBER_DATA", "INSERT_CALL_FORWARDING", "DELETE_CALL_FORWARDING"})
+WRITES = frozenset(TRANSACTIONS[number] for number in ACCEPTING)

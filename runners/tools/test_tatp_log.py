@@ -17,52 +17,64 @@ from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, is_sam
 from runners.tools.test_pgbench_log import AWKS
 
 
-def split(folder: Path, text: str, program: Sequence[str] = ("awk",)) -> tuple[str, str, str]:
+def split(folder: Path, text: str, program: Sequence[str] = ("awk",), **values: object) -> tuple[str, str, str]:
     """(messages, marks, reads)"""
     (folder / "said").write_text(text)
-    command = [*program, "-v", "marks=marks", "-v", "reads=reads", SPLIT_AWK, "said"]
+    given = {"marks": "marks", "reads": "reads", "clients": 4, "at_once": 1, **values}
+    options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
+    command = [*program, *options, SPLIT_AWK, "said"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout, (folder / "marks").read_text(), (folder / "reads").read_text()
 
 
-def test_a_success_is_told_with_client_and_transaction_and_with_the_failures_before_it(tmp_path: Path) -> None:
+def test_a_success_is_told_with_client_and_with_the_transactions_since_the_one_before(tmp_path: Path) -> None:
     text = (
-        "debug(script=5,command=15): int 120000000035\n"  # transaction 120, client 3, script 5; nothing failed before
-        "debug(script=6,command=9): int 121120000016\n"  # client 1; before: of script 6 one failed, of 5 two
-        "debug(script=5,command=18): int 31190000024\n"  # client 2: no success, but nine of script 5 failed
+        "debug(script=5,command=15): int 482000031\n"  # client 3, of script 5: its transaction 482 / 4 = 120
+        "debug(script=6,command=9): int 487000011\n"  # client 1, of script 6: 487 = 4 x 121 + 3
         "debug(script=2,command=6): int 300020001000012\n"  # 30 asked, 20 found; 10 destinations asked, 1 found
         "pgbench: warning: what is said beside it stays\n"
         "debug(script=1,command=6): int 40003000000002\n"  # 4 asked, 3 found
-        "debug(script=3,command=9): int 40000000023\n"  # client 2
+        "debug(script=3,command=9): int 5000031\n"  # client 3, of script 3: the next one
     )
     messages, marks, reads = split(tmp_path, text)
-    # Evenly spread: from 0 to 121 there are three, at 30.25, 60.5 and 90.75; from 0 to 31 ten, 2.82 apart.
-    ninefold = "".join(f"2 {number} 5 0\n" for number in (2, 5, 8, 11, 14, 16, 19, 22, 25))
-    assert marks == f"3 120 5 1\n1 30 5 0\n1 60 5 0\n1 90 6 0\n1 121 6 1\n{ninefold}2 28 6 0\n2 40 3 1\n"
+    assert marks == "3 120 5 1\n1 121 6 1\n3 121 3 1\n"
     assert reads == "34 23 10 1\n"
     assert messages == "pgbench: warning: what is said beside it stays\n"
 
 
-@pytest.mark.parametrize("program", AWKS, ids=" ".join)
-def test_every_awk_here_reads_the_largest_mark(tmp_path: Path, program: list[str]) -> None:
-    _, marks, reads = split(
-        tmp_path, "debug(script=3,command=9): int 9220000000999999993\ndebug(script=1,command=6): int 80012\n", program
+def test_successes_that_are_told_together_lie_as_far_apart_as_they_say(tmp_path: Path) -> None:
+    """Of client 2 four, 5, 249, 1 and 20 apart; then two, and 3,000 later a third, before which the two are told."""
+    four = f"{4 * 5 + 1:03}{4 * 249 + 3:03}{4 * 1 + 2:03}{4 * 20 + 1:03}"
+    two = f"{4 * 7 + 2:03}{4 * 30 + 2:03}"
+    text = (
+        f"debug(script=3,command=9): int {int(four)}000021\n"
+        "debug(script=6,command=9): int 1\n"  # client 0 held none before one that came late
+        "debug(script=6,command=9): int 1000000006\n"
+        f"debug(script=6,command=9): int {int(two)}000021\ndebug(script=6,command=9): int 3000000026\n"
     )
-    *failed, done = marks.splitlines()
-    assert done == "99999 9220000000 3 1"
-    assert [line.split()[2] for line in failed] == ["3"] * 9 + ["5"] * 9 + ["6"] * 9
-    numbers = [int(line.split()[1]) for line in failed]
-    assert sorted(set(numbers)) == numbers and numbers[0] > 0 and numbers[-1] < 9_220_000_000
+    _, marks, _ = split(tmp_path, text, clients=4, at_once=4)
+    done = "2 5 3 1\n2 254 6 1\n2 255 5 1\n2 275 3 1\n0 1000 6 1\n2 282 5 1\n2 312 5 1\n2 3312 6 1\n"
+    assert marks == done + "0 1000 0 0\n1 0 0 0\n2 3312 0 0\n3 0 0 0\n"
+
+
+@pytest.mark.parametrize("program", AWKS, ids=" ".join)
+def test_every_awk_here_reads_the_largest_marks(tmp_path: Path, program: list[str]) -> None:
+    text = "".join(
+        f"debug(script=3,command=9): int {mark}\n" for mark in ("999998997999999991", "9000000000999993", "80012")
+    )
+    _, marks, reads = split(tmp_path, text, program)
+    done = ("249 6", "498 5", "747 3", "996 6", "9000000996 3")
+    assert marks == "".join(f"99999 {one} 1\n" for one in done)
     assert reads == "0 0 0 8001\n"
 
 
 def test_what_threads_say_at_the_same_time_is_put_together_again(tmp_path: Path) -> None:
     """Each piece is written in one go, but a line is several pieces."""
     text = (
-        "debug(script=5,command=15): debug(script=5,command=15): int 5000000005\nint 6000000015\n"
-        "pgbench: warning: 1debug(script=3,command=9): , 2int 7000000003\n\n"
-        "pgbench: error: debug(script=3,command=9): client 1 script 2 aborted\nint 8000000003\n"
+        "debug(script=5,command=15): debug(script=5,command=15): int 22000001\nint 26000011\n"
+        "pgbench: warning: 1debug(script=3,command=9): , 2int 9000001\n\n"
+        "pgbench: error: debug(script=3,command=9): client 1 script 2 aborted\nint 5000001\n"
     )
     messages, marks, _ = split(tmp_path, text)
     assert marks.splitlines() == ["0 5 5 1", "1 6 5 1", "0 7 3 1", "0 8 3 1"]
@@ -123,7 +135,15 @@ def spanned(summary: str, *last_lines: str) -> str:
 def test_a_run_began_as_long_before_its_last_line_as_pgbench_says_it_took() -> None:
     summary = "number of transactions actually processed: 6000\ntps = 2000.000000 (without initial connection time)\n"
     found = spanned(summary, "0 3000 100 0 1003 100000", "1 2990 100 0 1003 250000")
-    assert found == "-v transactions=6000 -v seconds=3.000000 -v rows=3 -v start=1000.250000\n"
+    assert found == "-v transactions=6000 -v seconds=3.000000 -v rows=3 -v start=1000.250000 -v ran=0,0,0\n"
+
+
+def test_how_often_each_write_ran_is_from_the_summary() -> None:
+    summary = "number of transactions actually processed: 6000\ntps = 2000.000000 (without initial connection time)\n"
+    for number, ran in enumerate((1, 2, 3, 120, 5, 110, 130, 8, 9)):
+        summary += f"SQL script {number + 1}: script_{number}.sql\n - weight: 1 (targets 11.1% of total)\n"
+        summary += f" - {ran} transactions (11.1% of total, tps = 1.0)\n - latency average = 0.100 ms\n"
+    assert spanned(summary, "0 3000 100 0 1003 100000").endswith(" -v ran=120,110,130\n")
 
 
 def test_older_pgbench_says_how_long_it_took_without_connecting() -> None:
@@ -140,7 +160,7 @@ def test_without_a_summary_nothing_is_made_up() -> None:
 def awk(folder: Path, program: Sequence[str] = ("awk",), **values: object) -> str:
     """What REDUCE_AWK prints of the logs in `folder`; it leaves `progress` and `told` there."""
     given = {"marks": "marks", "clients": 1, "threads": 1, "start": 0, "warmup": 0, "rows": 1, "seconds": 1}
-    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1}
+    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1, "at_once": 1, "ran": "0,0,0"}
     given |= {"progress": "progress", "told": "told", **values}
     options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
     logs = sorted(str(path.relative_to(folder)) for path in (folder / "log").iterdir())
@@ -172,13 +192,16 @@ def test_a_second_has_the_transactions_that_its_clients_had_ended_by_then(tmp_pa
     (tmp_path / "log").mkdir()
     lines = ("0 10 100 0 1000 500000", "0 30 300 0 1001 500000", "0 50 200 0 1002 500000")
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "marks").write_text("0 15 5 0\n0 20 6 1\n0 25 3 0\n0 30 6 1\n0 55 3 1\n")
-    rates, told = seconds(tmp_path, start=1000, rows=3, seconds=3.5, transactions=60, reads="9 5 4 1", every=19)
+    (tmp_path / "marks").write_text("0 20 6 1\n0 30 6 1\n0 55 3 1\n")
+    given = {"start": 1000, "rows": 3, "seconds": 3.5, "transactions": 60, "reads": "9 5 4 1", "every": 19}
+    rates, told = seconds(
+        tmp_path, **given, ran="3,3,2"
+    )  # a third each of 20, so that of script 5 one each was refused
     assert rates == [(1.0, 20.0), (2.0, 20.0), (3.5, 13.333)]  # 20 that remain, over the last 1.5 s
     assert told == [
-        Told(1.0, (0, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19),
-        Told(2.0, (1, 0, 0), (0, 0, 1), 0, 0, 0, 0, 19),
-        Told(3.5, (0, 0, 0), (1, 0, 0), 9, 5, 4, 1, 19),
+        Told(1.0, (1, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19),
+        Told(2.0, (1, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19),
+        Told(3.5, (0, 1, 0), (1, 0, 0), 9, 5, 4, 1, 19),
     ]
 
 
@@ -186,10 +209,10 @@ def test_what_a_thread_told_counts_though_none_of_its_transactions_was_logged(tm
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 900000\n")
     (tmp_path / "log" / "pgbench_log.77.1").write_text("")
-    (tmp_path / "marks").write_text("1 3 5 0\n0 4 5 1\n1 5 6 1\n")
-    rates, told = seconds(tmp_path, clients=2, threads=2, start=1000, transactions=20, every=40)
+    (tmp_path / "marks").write_text("0 4 5 1\n1 5 6 1\n")
+    rates, told = seconds(tmp_path, clients=2, threads=2, start=1000, transactions=20, every=40, ran="0,3,1")
     assert rates == [(1.0, 20.0)]
-    assert (told[0].refused, told[0].done) == ((0, 2, 0), (0, 1, 1))  # one is added for the time after the last
+    assert (told[0].refused, told[0].done) == ((0, 2, 0), (0, 1, 1))
 
 
 def test_a_damaged_line_moves_no_second(tmp_path: Path) -> None:
@@ -211,11 +234,10 @@ def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path)
 
 
 def test_where_every_transaction_was_logged_the_log_tells_when_writes_were_refused(tmp_path: Path) -> None:
-    """Failures that no mark of their client followed were never told: all of its writes without one are refused."""
     (tmp_path / "log").mkdir()
     lines = ("0 1 900 5 1000 300000", "0 2 700 3 1000 500000", "0 3 800 5 1001 600000", "0 4 900 6 1001 900000")
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "marks").write_text("0 1 5 0\n0 2 3 1\n")
+    (tmp_path / "marks").write_text("0 2 3 1\n")
     _, told = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=4)
     assert [(one.refused, one.done) for one in told] == [((0, 1, 0), (1, 0, 0)), ((0, 1, 1), (0, 0, 0))]
 
@@ -229,7 +251,7 @@ def test_the_warm_up_and_what_was_refused_are_in_no_response_time(tmp_path: Path
         "0 5 800 5 1001 3\n"  # refused; transaction 4, refused as well, was not sampled
     )
     (tmp_path / "log" / "pgbench_log.77.1").write_text("1 3 300 6 1001 1\n1 5 50 6 1002 1\n")
-    (tmp_path / "marks").write_text("0 1 5 1\n0 3 5 1\n1 3 6 0\n1 5 6 1\n")
+    (tmp_path / "marks").write_text("0 1 5 1\n0 3 5 1\n1 5 6 1\n")
     found = reduce(tmp_path, clients=2, threads=2, warmup_until=1001)
     assert found == {"transactions": 3, "kinds": {"refused-5": 1, "refused-6": 1}, "scripts": {0: 100, 5: 200, 6: 50}}
 
@@ -250,8 +272,8 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
         client = chance.randrange(clients)
         number[client] += 1
         script, outcome = chance.choice((0, 1, 2, 3, 4, 5, 6)), chance.choice((0, 1))
-        if script in (3, 5, 6):
-            marks.append(f"{client} {number[client]} {script} {outcome}")
+        if script in (3, 5, 6) and outcome:
+            marks.append(f"{client} {number[client]} {script} 1")
         if chance.random() < 0.3:
             logs[dealt[client]].append(f"{client} {number[client]} 10 {script} 1001 0")
             is_refused = script in (3, 5, 6) and not outcome
@@ -265,36 +287,53 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
     assert sum(found["kinds"].values()) == refused > 100
 
 
-def test_a_refusal_is_of_the_second_that_its_number_falls_in(tmp_path: Path) -> None:
+def test_a_success_is_of_the_second_that_its_number_falls_in(tmp_path: Path) -> None:
     """Transactions 10 and 30 at 0.5 and 2.5 s are 15 at 1 s, and 25 at 2 s."""
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 500000\n0 30 100 0 1002 500000\n")
-    (tmp_path / "marks").write_text("0 5 3 0\n0 14 5 1\n0 15 6 0\n0 16 5 1\n0 20 6 0\n0 30 3 0\n0 31 3 1\n")
-    _, told = seconds(tmp_path, start=1000, rows=3, seconds=3, transactions=40, every=40)
+    (tmp_path / "marks").write_text("0 14 5 1\n0 15 3 1\n0 16 5 1\n0 31 3 1\n")
+    _, told = seconds(tmp_path, start=1000, rows=3, seconds=3, transactions=40, every=40, ran="2,2,0")
     assert [(one.refused, one.done) for one in told] == [
-        ((1, 0, 1), (0, 1, 0)),
-        ((0, 0, 1), (0, 1, 0)),
-        ((1 + 1, 0, 1), (1, 0, 0)),  # two of each with three successes: one more of each, for the time after the last
+        ((0, 0, 0), (1, 1, 0)),
+        ((0, 0, 0), (0, 1, 0)),
+        ((0, 0, 0), (1, 0, 0)),
     ]
 
 
-def test_failures_after_the_last_mark_are_as_many_as_between_two_successes(tmp_path: Path) -> None:
-    """Four of script 5 and one of script 6 with two successes are two and half a one between: 2 + 1 for one client."""
+def test_refusals_are_what_ran_less_what_succeeded_and_never_below_none(tmp_path: Path) -> None:
+    """Of 80 writes 20 should have run in the first of four equal seconds, where all 30 successes came: 10 early."""
     (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "pgbench_log.77").write_text("0 10 2000 0 1000 500000\n")
-    marks = ("0 1 5 0", "0 2 5 0", "0 3 6 0", "0 4 3 1", "0 5 5 0", "0 6 5 0", "0 8 3 1")
-    (tmp_path / "marks").write_text("".join(f"{mark}\n" for mark in marks))
-    _, [told] = seconds(tmp_path, start=1000, transactions=20, every=40)
-    assert (told.refused, told.done) == ((0, 4 + 2, 1 + 1), (2, 0, 0))
+    lines = (f"0 {1000 * n} 100 0 {1000 + n} 0\n" for n in range(1, 5))
+    (tmp_path / "log" / "pgbench_log.77").write_text("".join(lines))
+    (tmp_path / "marks").write_text("".join(f"0 {number} 6 1\n" for number in range(1, 31)))
+    _, told = seconds(tmp_path, start=1000, rows=4, seconds=4, transactions=4_000, every=40, ran="0,0,80")
+    assert [one.refused for one in told] == [(0, 0, 0), (0, 0, 10), (0, 0, 20), (0, 0, 20)]
+    assert [one.done for one in told] == [(0, 0, 30), (0, 0, 0), (0, 0, 0), (0, 0, 0)]
 
 
-def test_failures_without_a_success_are_told_by_nines_so_that_about_four_are_not(tmp_path: Path) -> None:
-    """Of one client there are 1,500 by the first second's end: 1,000 at 0.5 s and 2,000 at 1.5 s."""
+def test_what_clients_hold_back_at_the_end_is_as_much_as_they_hold_on_average(tmp_path: Path) -> None:
+    """Four at once, so 0, 1, 2 or 3 alike, by two clients: 3, of which two thirds are of script 6."""
     (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "pgbench_log.77").write_text("0 1000 100 6 1000 500000\n0 2000 100 6 1001 500000\n")
-    (tmp_path / "marks").write_text("".join(f"0 {number} 6 0\n" for number in range(1, 2_001)))
-    _, told = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=2_000, every=40)
-    assert [(one.refused, one.done) for one in told] == [((0, 0, 1_500), (0, 0, 0)), ((0, 0, 500 + 4), (0, 0, 0))]
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 900 100 0 1000 500000\n")
+    marks = "".join(f"{number % 2} {number} {6 if number % 3 else 5} 1\n" for number in range(1, 31))
+    (tmp_path / "marks").write_text(f"{marks}0 30 0 0\n1 29 0 0\n")
+    given = {"clients": 2, "start": 1000, "transactions": 2_000, "every": 40, "at_once": 4}
+    _, [told] = seconds(tmp_path, **given, ran="0,20,40")
+    assert told.done == (0, 10 + 1, 20 + 2)
+    assert told.refused == (0, 20 - 11, 40 - 22)
+
+
+def test_a_write_after_the_last_that_its_client_told_is_neither_done_nor_refused(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    lines = ("0 7 10 5", "0 8 20 5", "0 9 40 6", "0 10 80 0", "1 3 160 3")
+    (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line} 1000 1\n" for line in lines))
+    marks = "0 8 5 1\n0 8 0 0\n1 0 0 0\n"
+    (tmp_path / "marks").write_text(marks)
+    found = reduce(tmp_path, clients=2, threads=1, warmup_until=1000)
+    kinds = {"refused-5": 1, "untold-6": 1, "untold-3": 1}
+    assert found == {"transactions": 2, "kinds": kinds, "scripts": {0: 80, 5: 20}}
+    read = tatp_read.reduce([(tmp_path / "log" / "pgbench_log.77").read_bytes()], [marks.encode()])
+    assert (read.transactions, read.kinds) == (2, kinds)
 
 
 def test_a_share_of_the_log_is_held_against_what_was_told() -> None:
@@ -315,8 +354,11 @@ def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
         time_us[client] += latency_us
         at_s, and_us = divmod(time_us[client], 10**6)
         log.append(f"{client} {number[client]} {latency_us} {script} {at_s} {and_us}\n")
-        if script in (3, 5, 6):
-            marks.append(f"{client} {number[client]} {script} {outcome}\n")
+        if script in (3, 5, 6) and outcome:
+            marks.append(f"{client} {number[client]} {script} 1\n")
+    told_until = [last - 100 for last in number[:3]]
+    marks = [mark for mark in marks if (client := int(mark[0])) == 3 or int(mark.split()[1]) <= told_until[client]]
+    marks += [f"{client} {last} 0 0\n" for client, last in enumerate(told_until)]
     (folder / "log").mkdir()
     (folder / "log" / "pgbench_log.9").write_text("".join(log))
     (folder / "marks").write_text("".join(marks))

@@ -7,7 +7,7 @@ import pytest
 
 from runners import tools
 from runners.contract import Endpoint, RunSpec
-from runners.tools.tatp_command import reads_every
+from runners.tools.tatp_command import reads_every, told_at_once
 from runners.tools.tatp_log import LOOKED_AT
 from runners.tools.tatp_parameters import MIXES, TRANSACTIONS, check, read
 from runners.tools.tatp_scripts import scripts
@@ -41,9 +41,24 @@ def test_however_few_reads_are_looked_at_each_type_has_its_weight_and_sends_the_
     assert all(sent(one.text) == sent(other.text) for one, other in zip(whole, few, strict=False))
 
 
-@pytest.mark.parametrize(("rate", "every"), [(1.0, 1), (0.5, 8), (1 / 10, 40), (1 / 40, 64)])
+@pytest.mark.parametrize(("rate", "every"), [(1.0, 1), (0.5, 16), (1 / 4, 32), (1 / 10, 64)])
 def test_fewer_reads_are_looked_at_than_are_logged(rate: float, every: int) -> None:
     assert reads_every(replace(SPEC, log_sampling_rate=rate)) == every
+
+
+@pytest.mark.parametrize(
+    ("rate", "clients", "mix", "at_once"),
+    [
+        (1.0, 1, "80/20", 1),  # a slow load has the time to tell each
+        (0.1, 8, "80/20", 4),
+        (0.1, 360, "80/20", 4),  # 20,000 a second for 60 s, of which 6% are writes: 200 by each client
+        (0.1, 361, "80/20", 1),
+        (0.1, 1, "R100", 1),
+    ],
+)
+def test_clients_tell_successes_together_where_each_has_many(rate: float, clients: int, mix: str, at_once: int) -> None:
+    spec = replace(SPEC, log_sampling_rate=rate, clients=clients)
+    assert told_at_once(spec, read({"mix": mix})) == at_once
 
 
 def sent(script: str) -> list[str]:

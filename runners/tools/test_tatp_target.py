@@ -104,7 +104,9 @@ def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Clust
     outputs = reduced(loaded, tmp_path, spec, done)
     told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()[:-1]]
     found = sum(int(line[1]) + int(line[3]) + int(line[5]) for line in told)
-    assert found == pytest.approx(refused, abs=20 * spec.clients)  # those after a client's last success are estimated
+    assert found == pytest.approx(
+        refused, abs=5 * spec.clients + 30
+    )  # those held back are estimated, and what threads count at once is lost
     assert "marks" not in outputs.files
     result = TATP.parse(spec, outputs)
     assert (result.outcome, result.doubts) == ("succeeded", ()), (result.reason, outputs.stderr)
