@@ -3,12 +3,12 @@
     ratio      throughput at 1, 2, 4 and 8 clients of BenchHub's runs, with log and telemetry, beside two plain
                pgbenches with neither: one with the scripts of the same run, and one whose scripts send the same
                statements and tell nothing. As refused writes are the same share of all, these are the ratios of their
-               MQTh. Limit of each: the lower end of its 95% interval is at least 0.98; the second, which stands
-               without all that BenchHub adds, has missed it so far. All three
-               share 60 s of one CPU, in slices of a fraction of a second (benchmarks/slices.py), each on a database of
-               its own: copies of one population. With the load stops all else of the run on the target; BenchHub's
-               servers do not, and burden all alike. The server does not wait for its disk here (fsync is off): such
-               waits differ by more than what is looked for, and would hide a part of it.
+               MQTh. Limit of each: the lower end of its 95% interval is at least 0.98. All three share 60 s of one
+               CPU, in slices of a fraction of a second (benchmarks/slices.py), each on a database of its own: copies
+               of one population. With the load stops all else of the run on the target; BenchHub's servers do not,
+               and burden all alike. The server does not wait for its disk here (fsync is off): such waits differ by
+               more than what is looked for, and would hide a part of it.
+    telling    what it costs to tell outcomes, by type of transaction: both forms of each script in one pgbench.
     costs      which of these costs what: a bare pgbench that sends the same statements with each by itself, and
                pgbench's progress, which BenchHub does without; at the first of the levels. TPS, and pgbench's CPU time.
     shares     a minute on 4 clients: each transaction's share of success in its band.
@@ -21,7 +21,7 @@
 
 Turns during which the hypervisor took CPU time are taken again (benchmarks/machine.py). Checkpoints and autovacuum come
 when they like, so the server here has none during turns, and is vacuumed before each.
-Without names all are run but costs and load. Each prints its numbers; exit code 1 where a limit is missed.
+Without names all are run but telling, costs and load. Each prints its numbers; exit code 1 where a limit is missed.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from math import log
 
 from benchmarks.machine import undisturbed
 from benchmarks.overhead import interval, servers
-from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, Tatp, untold
+from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, READY, Tatp, untold
 from benchmarks.tatp_logs import parse
 from benchmarks.tatp_ratio import ratio
+from benchmarks.tatp_telling import telling
 from runners.tools.tatp_command import LOOK_EVERY_LINES
 from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import MOST_TOLD_AT_ONCE, SQL, VARIABLES_READY, Script, scripts
+from runners.tools.tatp_scripts import MOST_TOLD_AT_ONCE, SQL, Script, scripts
 
 MOST_LOAD_S = 300  # of a million subscribers
 CLIENTS = 4  # of variants
 LOGGED = ("-l", "--log-prefix={folder}/log", f"--sampling-rate={1 / FAST_EVERY}")
-READY = [word for name in VARIABLES_READY for word in ("-D", f"{name}=0")]
 
 
 def main() -> int:
-    parts = {"ratio": ratio, "costs": costs, "shares": shares, "variants": variants, "load": load}
+    parts = {"ratio": ratio, "telling": telling, "costs": costs, "shares": shares, "variants": variants, "load": load}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="part", help="all but costs and load, unless named")
+    parser.add_argument("parts", nargs="*", metavar="part", help="all but telling, costs and load, unless named")
     parser.add_argument(
         "--rounds", type=int, default=9, help="of ratio (5 minutes each; each 3 give every side every database)"
     )

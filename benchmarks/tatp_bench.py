@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ from benchmarks.overhead import BenchHub
 from benchmarks.slices import summed_up
 from runners.tools.tatp_parameters import Parameters
 from runners.tools.tatp_population import TABLES
-from runners.tools.tatp_scripts import COUNTER, HELD, Script, scripts
+from runners.tools.tatp_scripts import COUNTER, HELD, VARIABLES_READY, Script, scripts
 
 PARAMETERS = Parameters(subscribers=100_000)
 # What BenchHub passes where it expects 20,000 transactions a second.
 FAST_EVERY = 10
 # The count of transactions, and the successes.
 TELLING = re.compile(rf"\\set ({COUNTER}|{HELD}) .*\n")
+READY = [word for name in VARIABLES_READY for word in ("-D", f"{name}=0")]
 SHORT_S = 1  # of the run after a load
 AT_ITS_OWN_TIME = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "8GB"}
 
@@ -77,6 +79,17 @@ class Tatp(BenchHub):
             duration_s=duration_s,
         )
         return self.carried_out(experiment, is_load_due=is_load_due)
+
+    @contextmanager
+    def without_waits(self) -> Iterator[None]:
+        """The server does not wait for its disk meanwhile."""
+        self.psql("ALTER SYSTEM SET fsync = off")
+        self.psql("SELECT pg_reload_conf()")
+        try:
+            yield
+        finally:
+            self.psql("ALTER SYSTEM RESET fsync")
+            self.psql("SELECT pg_reload_conf()")
 
     def bare(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> float:
         """TPS of a bare pgbench, with those that failed: no log, nothing told, unless by the options and scripts."""

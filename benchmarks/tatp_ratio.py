@@ -58,7 +58,7 @@ class Given(NamedTuple):
 
 def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
     bench.load()
-    with _databases(bench):
+    with _databases(bench), bench.without_waits():
         found = _rounds(Sides(bench, options.levels), options)
     lows = [_compared(found, side, options) for side in COPIES]
     print(f"{options.rounds} rounds (limit: from {LOWEST_RATIO}, over all levels, beside each)")
@@ -67,19 +67,15 @@ def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
 
 @contextmanager
 def _databases(bench: Tatp) -> Iterator[None]:
-    """Others beside BenchHub's, the same to the byte; the server does not wait for its disk meanwhile."""
+    """Others beside BenchHub's, the same to the byte."""
     template = bench.instance["database"]
     for name in COPIES.values():
         bench.psql(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY', "postgres")
-    bench.psql("ALTER SYSTEM SET fsync = off")
-    bench.psql("SELECT pg_reload_conf()")
     try:
         yield
     finally:
         for name in COPIES.values():
             bench.psql(f'DROP DATABASE "{name}" WITH (FORCE)')
-        bench.psql("ALTER SYSTEM RESET fsync")
-        bench.psql("SELECT pg_reload_conf()")
 
 
 def _rounds(sides: Sides, options: argparse.Namespace) -> dict[int, list[dict[str, float]]]:

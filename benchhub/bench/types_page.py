@@ -14,7 +14,7 @@ from .models import LatencyHistogram
 from .mqth_steps import NORMAL_95
 
 PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
-# Each of these says itself that it succeeded, or is counted among those that failed: no sampled log is needed.
+# Each of these says itself that it succeeded, and pgbench how often it ran: no sampled log is needed.
 COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
 
 

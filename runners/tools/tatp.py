@@ -51,6 +51,10 @@ UNACCEPTED = (
     "server's default_transaction_isolation."
 )
 FAILED = re.compile(r"^number of failed transactions: (\d+) ", re.MULTILINE)
+RAN = (
+    "How many writes were refused is how often pgbench says that they ran, less the successes that were told; of what "
+    "ran, the warm-up had its share of all transactions."
+)
 WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
 
 
@@ -381,7 +385,7 @@ def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
     looked_at = (
         f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."
     )
-    return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [looked_at] * (every > 1)
+    return [f"{logged} {1 / rate:.4g}.", RAN] * (rate < 1) + [looked_at] * (every > 1)
 
 
 def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:

@@ -138,7 +138,7 @@ class _Counts:
             script[script == looked] = transaction
         is_known = script < len(TRANSACTIONS)
         self.kinds[UNREADABLE] += int(np.count_nonzero(~is_known))
-        kept = is_known & (table.column(EPOCH) >= self.from_epoch_s) if self.from_epoch_s else is_known
+        kept = is_known & table.is_from(self.from_epoch_s) if self.from_epoch_s else is_known
         kept &= ~self._has_no_success(table, script, kept)
         script, latency = script[kept], latency[kept]
         is_dense = latency < DENSE_US
@@ -215,6 +215,7 @@ class _Table:
 
         # The eight bytes before each place of the chunk; those before its beginning are never a number's.
         room = b"0" * ROOM + chunk
+        self.bytes = np.frombuffer(room, np.uint8)
         self.before = np.ndarray((len(room) - 7,), "<u8", room, strides=(1,))
         self.ends, self.columns = ends, columns
         self.lines = len(ends) // columns
@@ -238,15 +239,28 @@ class _Table:
         """The numbers of one column, of these rows or of all."""
         import numpy as np
 
-        ends, last = self.ends[place :: self.columns], self.columns - 1
-        before = self.ends[place - 1 :: self.columns] if place else np.append(-1, self.ends[last : -1 : self.columns])
-        if rows is not None:
-            ends, before = ends[rows], before[rows]
-        sizes = ends - before - 1
+        ends, sizes = self._numbers(place, rows)
+        if sizes.max(initial=0) == 1:
+            return (self.bytes[ends + (ROOM - 1)] & 0x0F).astype(np.int64)
         values = self._digits(ends, sizes)
         if sizes.max(initial=0) > 8:
             values += 10**8 * self._digits(ends - 8, np.maximum(sizes - 8, 0))
         return values
+
+    def is_from(self, epoch_s: int) -> NDArray[np.bool_]:
+        """Which lines are of this second or later. The last eight digits tell, which come again after three years."""
+        found: NDArray[np.bool_] = (self._digits(*self._numbers(EPOCH)) - epoch_s) % 10**8 < 10**8 // 2
+        return found
+
+    def _numbers(self, place: int, rows: Integers | None = None) -> tuple[Integers, Integers]:
+        """Where the numbers of a column end, and how many digits they have."""
+        import numpy as np
+
+        ends, last = self.ends[place :: self.columns], self.columns - 1
+        before = self.ends[place - 1 :: self.columns] if place else np.append(-1, self.ends[last : -1 : self.columns])
+        if rows is not None:
+            ends, before = ends[rows], before[rows]
+        return ends, ends - before - 1
 
     def _digits(self, ends: Integers, sizes: Integers) -> Integers:
         """The last eight digits at most before these places, put together by twos, fours and eights."""

@@ -1,0 +1,104 @@
+"""What it costs to tell outcomes, by type of transaction. Part of benchmarks/tatp.py.
+
+One pgbench with one client runs each script in two forms, as a fast load is sent it and without what tells, on one CPU
+with its server: both forms then find the same machine, which differs from one run to the next by more than what is
+looked for. As some work of one transaction is done within the next, its time is from the end of the one before it to
+the end of the one after it: in that the forms differ by what the one costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import statistics
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, READY, Tatp, untold
+from runners.tools.tatp_command import MOST_READS_TO_A_LOOK
+from runners.tools.tatp_log import LOOKED_AT
+from runners.tools.tatp_parameters import TRANSACTIONS
+from runners.tools.tatp_scripts import MOST_TOLD_AT_ONCE, Script, scripts
+
+RUN_S, SERIES = 30, 6
+# Of the times, the longest: waits of the machine.
+LEFT_OUT = 0.01
+
+
+class Mean(NamedTuple):
+    us: float
+    error_us: float
+
+
+def telling(bench: Tatp, options: argparse.Namespace) -> bool:
+    """Print it by script, and for a transaction of the default mix with 95%; there is no limit."""
+    bench.load()
+    told = scripts(PARAMETERS, MOST_READS_TO_A_LOOK, MOST_TOLD_AT_ONCE)
+    bare = [Script(script.text, script.weight * MOST_READS_TO_A_LOOK) for script in untold()]
+    with _one_cpu(bench), bench.without_waits():
+        times = _times(bench, [*told, *bare], random.Random(options.seed))
+    means = {number: _mean(sorted(values)) for number, values in times.items()}
+    plain_us = _printed([script.weight for script in told], means)
+    print(f"A transaction that tells nothing takes {plain_us:.1f} us. Not in this is the log, 1 line for {FAST_EVERY}.")
+    return True
+
+
+def _printed(weights: Sequence[int], means: Mapping[int, Mean]) -> float:
+    cost_us = variance = plain_us = 0.0
+    for number, weight in enumerate(weights):
+        name, share = LOOKED_AT.get(number, number), weight / sum(weights)
+        told, bare = means[number], means[len(weights) + name]
+        more_us, error_us = told.us - bare.us, math.hypot(told.error_us, bare.error_us)
+        looks = " that looks" if number in LOOKED_AT else ""
+        print(f"{TRANSACTIONS[name] + looks:32} {100 * share:6.2f}% of all: {more_us:+6.2f} us (± {2 * error_us:.2f})")
+        cost_us, variance = cost_us + share * more_us, variance + (share * error_us) ** 2
+        plain_us += share * bare.us / 2  # each time is that of two transactions
+    off = 2 * math.sqrt(variance)
+    print(f"all: {cost_us:+.3f} us (± {off:.3f}), {100 * cost_us / plain_us:.2f}% (± {100 * off / plain_us:.2f})")
+    return plain_us
+
+
+def _mean(values: Sequence[float]) -> Mean:
+    kept = values[: math.ceil(len(values) * (1 - LEFT_OUT))]
+    return Mean(statistics.fmean(kept), statistics.stdev(kept) / math.sqrt(len(kept)))
+
+
+def _times(bench: Tatp, sent: Sequence[Script], order: random.Random) -> dict[int, list[float]]:
+    """By place in `sent`, microseconds. Scripts come in another order each time, as one that comes late is slower."""
+    found: dict[int, list[float]] = {number: [] for number in range(len(sent))}
+    for series in range(SERIES):
+        bench.tidy()
+        places = order.sample(range(len(sent)), len(sent))
+        for script, us in _neighbours(bench, [sent[place] for place in places]):
+            found[places[script]].append(us)
+        print(f"series {series + 1}/{SERIES}", flush=True)
+    return found
+
+
+def _neighbours(bench: Tatp, sent: Sequence[Script]) -> Iterator[tuple[int, float]]:
+    words = [*bench.words(1, RUN_S, sent, bench.folder), *READY, "-l", f"--log-prefix={bench.folder}/log"]
+    with (bench.folder / "said").open("wb") as said:
+        subprocess.run(words, stdout=subprocess.DEVNULL, stderr=said, check=True)
+    [path] = bench.folder.glob("log.*")
+    rows = [line.split() for line in path.read_text().splitlines()]
+    path.unlink()
+    ended_us = [int(row[4]) * 10**6 + int(row[5]) for row in rows]
+    for place in range(1, len(rows) - 1):
+        yield int(rows[place][3]), ended_us[place + 1] - ended_us[place - 1]
+
+
+@contextmanager
+def _one_cpu(bench: Tatp) -> Iterator[None]:
+    """For this process, those that it starts, and the sessions that the server starts."""
+    server, all_cpus = int(bench.psql("SELECT pg_read_file('postmaster.pid')").split()[0]), os.sched_getaffinity(0)
+    for process in (0, server):
+        os.sched_setaffinity(process, {min(all_cpus)})
+    try:
+        yield
+    finally:
+        for process in (0, server):
+            os.sched_setaffinity(process, all_cpus)
