@@ -40,7 +40,7 @@ from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, READY, Tatp, untold
 from benchmarks.tatp_logs import parse
 from benchmarks.tatp_ratio import ratio
 from benchmarks.tatp_telling import telling
-from runners.tools.tatp_command import LOOK_EVERY_LINES
+from runners.tools.tatp_command import MOST_READS_TO_A_LOOK
 from runners.tools.tatp_parameters import TRANSACTIONS
 from runners.tools.tatp_scripts import MOST_TOLD_AT_ONCE, SQL, Script, scripts
 
@@ -90,7 +90,7 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
 
 
 def costs(bench: Tatp, options: argparse.Namespace) -> bool:
-    told, sent = scripts(PARAMETERS, LOOK_EVERY_LINES * FAST_EVERY, MOST_TOLD_AT_ONCE), untold()
+    told, sent = scripts(PARAMETERS, MOST_READS_TO_A_LOOK, MOST_TOLD_AT_ONCE), untold()
 
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
         return partial(bench.bare, options.levels[0], options.duration, sent, words)

@@ -43,14 +43,16 @@ def parse(weights: Sequence[int], seed: int) -> bool:
 
 
 def made_log(weights: Sequence[int], lines: int, seed: int) -> tuple[bytes, bytes]:
-    chance, log_lines, marks = random.Random(seed), [], []
+    chance, log_lines, marks, told_until = random.Random(seed), [], [], dict[int, int]()
     chosen = chance.choices(range(7), weights, k=lines)
     for place, script in enumerate(chosen):
         client, number = place % 8, place // 8 + 1
         latency_us = int(chance.lognormvariate(5, 1))
         log_lines.append(f"{client} {number} {latency_us} {script} {1_700_000_000 + place // 30_000} {place % 10**6}\n")
-        if script in (3, 5, 6):
-            marks.append(f"{client} {number} {script} {chance.randrange(2)}\n")
+        if script in (3, 5, 6) and chance.randrange(2):
+            marks.append(f"{client} {number} {script} 1\n")
+            told_until[client] = number
+    marks += [f"{client} {number} 0 0\n" for client, number in told_until.items()]
     return "".join(log_lines).encode(), "".join(marks).encode()
 
 
@@ -70,8 +72,8 @@ def awk_read(log_text: bytes, marks: bytes) -> float:
         folder = Path(name)
         (folder / "pgbench_log.1").write_bytes(log_text)
         (folder / "marks").write_bytes(marks)
-        values = "marks=marks clients=8 threads=1 start=1700000000 warmup=0 every=1 progress=progress told=told reads="
-        values += f" transactions={PARSED_LINES} seconds=34 rows=34"
+        values = "marks=marks clients=8 threads=1 start=1700000000 warmup=0 every=64 progress=progress told=told reads="
+        values += f" transactions={PARSED_LINES} seconds=34 rows=34 at_once=4 ran=20000,20000,20000"
         words = ["awk", *(word for value in values.split() for word in ("-v", value)), REDUCE_AWK]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([*words, "pgbench_log.1"], cwd=folder, capture_output=True, check=True)

@@ -12,7 +12,9 @@ ENDED, REFUSED, SECONDS = MADE_OF = ("ended_transactions", "refused_transactions
 EMPTY, STRICT = "empty_reads", "strict_mqth"
 LOOKED_AT, LOGGED, READS = "reads_looked_at", "logged_transactions", ("get_new_destination", "get_access_data")
 NORMAL_95 = 1.96
-WHERE_FROM = " (as often as pgbench says that they ran, less the successes that they told)"
+WHERE_FROM = (
+    " (as often as pgbench says that they ran, less the successes that they told; of both the warm-up had its share)"
+)
 WHY_NOT_ALL = "pgbench counts the time from before its clients connect, and stops between transactions"
 
 

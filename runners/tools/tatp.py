@@ -227,7 +227,7 @@ def _succeeded(
 ) -> RunResult:
     reduction, remarks = tatp_latencies.read_log(spec, outputs)
     histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate)
-    counts = count(measured, reduction)
+    counts = count(measured, reduction, seconds)
     seen, shares = ({name: getattr(one, part) for name, one in counts.items()} for part in ("seen", "share"))
     bands = tatp_expected.bands(read(spec.parameters), *states, seen)
     return RunResult(
@@ -242,7 +242,14 @@ def _succeeded(
             *_state_doubts(spec, states),
             *tatp_latencies.doubts_of(reduction, shares),
         ),
-        remarks=(RULE, *remarks, *_sampling_remarks(spec, measured), WHOLE_RUN, _churn_remark(spec, states)),
+        remarks=(
+            RULE,
+            *remarks,
+            *tatp_latencies.untold(reduction),
+            *_sampling_remarks(spec, measured),
+            WHOLE_RUN,
+            _churn_remark(spec, states),
+        ),
     )
 
 
@@ -274,10 +281,14 @@ def _strict(counted: float, taken_s: float, counts: Mapping[str, Count]) -> dict
     }
 
 
-def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, Count]:
+def count(
+    measured: Sequence[Second], reduction: Reduction | None, seconds: Sequence[Second] | None = None
+) -> dict[str, Count]:
     """Executions and successes by type: writes as told, reads by their share of the log's lines.
 
-    GET_SUBSCRIBER_DATA and UPDATE_LOCATION succeed wherever there is the subscriber, which the run's states tell.
+    Where not each transaction was logged, the share of writes that succeeded is that of all `seconds`, warm-up and all:
+    only over these is it known how often they ran. GET_SUBSCRIBER_DATA and UPDATE_LOCATION succeed wherever there is
+    the subscriber, which the run's states tell.
     """
     found: dict[str, Count] = {}
     logged = tatp_latencies.logged_shares(reduction)
@@ -285,9 +296,7 @@ def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, 
     for number, name in enumerate(TRANSACTIONS):
         executions = logged[number] * ended if number in logged else None
         if number in ACCEPTING:
-            at = ACCEPTING.index(number)
-            refused, done = (sum(c[at] for c in each) for each in _told_writes(measured))
-            found[name] = Count(refused + done, done, refused + done)
+            found[name] = _told_write(measured, seconds or measured, ACCEPTING.index(number))
         elif number in (DESTINATION, ACCESS):
             found[name] = _told_reads(measured, "destination" if number == DESTINATION else "access", executions)
         elif executions:
@@ -295,8 +304,12 @@ def count(measured: Sequence[Second], reduction: Reduction | None) -> dict[str, 
     return {name: one for name, one in found.items() if one.executions}
 
 
-def _told_writes(measured: Sequence[Second]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
-    return [second.told.refused for second in measured], [second.told.done for second in measured]
+def _told_write(measured: Sequence[Second], seconds: Sequence[Second], at: int) -> Count:
+    looked_at = seconds if measured[0].told.every > 1 else measured
+    executions = sum(second.told.refused[at] + second.told.done[at] for second in measured)
+    seen = sum(second.told.refused[at] + second.told.done[at] for second in looked_at)
+    done = sum(second.told.done[at] for second in looked_at)
+    return Count(executions, executions * done / seen if seen else None, seen)
 
 
 def _told_reads(measured: Sequence[Second], what: str, executions: float | None) -> Count:

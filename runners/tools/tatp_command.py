@@ -24,6 +24,8 @@ KEPT_LOG_CAP_BYTES = 1024 * 1024
 LOOK_EVERY_LINES, MOST_READS_TO_A_LOOK = 8, 64
 # So many writes each client must be expected to send, that what it holds back at the end is little.
 WRITES_TO_TELL_TOGETHER = 200
+# Rarer ones lie too far apart for it, and cost little.
+LEAST_SHARE_TOLD_TOGETHER = 0.03
 # To the first look at a running load; then twice as long each time, up to at least the second.
 LIVE_FIRST_S, LIVE_EVERY_S = 3, 20
 
@@ -227,6 +229,8 @@ def told_at_once(spec: RunSpec, parameters: Parameters) -> int:
         return 1
     weights = parameters.weighed
     share = sum(weights[number] for number in ACCEPTING) / sum(weights)
+    if share < LEAST_SHARE_TOLD_TOGETHER:
+        return 1
     ended = FAST_LOAD_LINES_PER_S / spec.log_sampling_rate * (spec.warmup_s + spec.duration_s)
     return MOST_TOLD_AT_ONCE if share * ended >= WRITES_TO_TELL_TOGETHER * spec.clients else 1
 

@@ -1,4 +1,4 @@
-"""Response times of TATP: its log as reduced on the driver, or as kept, without the warm-up and refusals."""
+"""Response times of TATP: its log as reduced on the driver, or as kept, without warm-up, refusals and the untold."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def measures_of(histograms: Sequence[Histogram]) -> dict[str, Measure]:
 
 
 def logged_shares(reduction: Reduction | None) -> dict[int, float]:
-    """Share of the log's lines by script, with those that were refused; empty without a log."""
+    """Share of the log's lines by script, with those that were refused or untold; empty without a log."""
     if reduction is None or not reduction.transactions:
         return {}
     lines = logged_lines(reduction)
@@ -82,6 +82,13 @@ def logged_lines(reduction: Reduction) -> Counter[int]:
     for script in ACCEPTING:
         lines[script] += reduction.kinds.get(f"{REFUSED}{script}", 0) + reduction.kinds.get(f"{UNTOLD}{script}", 0)
     return lines
+
+
+def untold(reduction: Reduction | None) -> list[str]:
+    """A remark where writes of the log ended after the last success that their client told."""
+    number = sum(reduction.kinds.get(f"{UNTOLD}{script}", 0) for script in ACCEPTING) if reduction else 0
+    said = "of the log ended after the last success that their client told, so they are in no response time."
+    return [f"{number:,} writes {said}"] * bool(number)
 
 
 def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None]) -> list[Doubt]:

@@ -9,7 +9,7 @@ from runners.contract import Outputs, RunResult, RunSpec
 from runners.tools import pgbench_output, tatp_command, tatp_population
 from runners.tools.tatp_parameters import Parameters, read
 
-PARSER = "tatp/4"
+PARSER = "tatp/5"
 LIKELY_BY_CHANCE = 1e-6
 # A distribution that has each row of its table once.
 COUNTED_BY = {

@@ -85,13 +85,16 @@ END {
 
 # From what pgbench summed up and the last line of each log: options of REDUCE_AWK.
 SPAN_AWK = """\
-/^SQL script [0-9]+: / { script = $3 - 1; next }
+/^SQL script [0-9]+: / { script = $3 - 1; scripts++; next }
 /^ - [0-9]+ transactions / { ran[script] = $2; next }
 /^number of transactions actually processed: / { transactions = $6 + 0; next }
 /^tps = .*(without|excluding) / { tps = $3 + 0; next }
 /^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+/ { moment = $5 + $6 / 1000000; if (moment > last) last = moment }
 END {
-    if (!tps || !last) { print "pgbench ended without a summary, or without a line in its log" > "/dev/stderr"; exit 1 }
+    if (!tps || !last || !scripts) {
+        print "pgbench ended without a summary of each script, or without a line in its log" > "/dev/stderr"
+        exit 1
+    }
     seconds = transactions / tps
     rows = seconds < 1 ? 1 : int(seconds + 0.5)
     printf "-v transactions=%.0f -v seconds=%.6f -v rows=%d -v start=%.6f -v ran=%.0f,%.0f,%.0f\\n", \\
@@ -152,13 +155,30 @@ function end_thread(    client) {
     split("", known); split("", length_of); split("", reached); split("", seen)
     split("", place); split("", script_of); split("", told_until)
 }
-# What a client holds back to tell it together is any number below that alike. At the end so many are added.
-function add_held(    row, script, all, of) {
+# Of a number of successes that is Poisson's, what is left over when they are told together.
+function left_over(mean,    n, weight, sum, held) {
+    if (mean > 50) return (at_once - 1) / 2
+    weight = 1
+    for (n = 0; n < 200; n++) { sum += weight; held += weight * (n % at_once); weight *= mean / (n + 1) }
+    return held / sum
+}
+# What clients held back that told so many on average; as long as they had few, that is less than they hold later.
+function held_back(told,    low, high, mean, n) {
+    low = told; high = told + at_once
+    for (n = 0; n < 40; n++) {
+        mean = (low + high) / 2
+        if (mean - left_over(mean) < told) low = mean; else high = mean
+    }
+    return left_over(mean)
+}
+function add_held(    row, script, all, of, each) {
     for (row = 1; row <= rows; row++) for (script = 3; script <= 6; script++) {
         of[script] += done[row, script]
         all += done[row, script]
     }
-    for (script in of) if (all) done[rows, script] += int(of[script] / all * clients * (at_once - 1) / 2 + 0.5)
+    if (!all) return
+    each = held_back(all / clients)
+    for (script in of) done[rows, script] += int(of[script] / all * clients * each + 0.5)
 }
 function add_refused(script, ran,    row, until, was_done, was_refused, due) {
     for (row = 1; row <= rows; row++) {

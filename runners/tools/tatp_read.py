@@ -62,7 +62,7 @@ def chunks(stream: IO[bytes] | GzipFile, size: int = CHUNK_BYTES) -> Iterator[by
 
 
 def reduce(log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0) -> Reduction:
-    """Return the reduction of a log without what ended before that time, and without writes that were refused.
+    """Return the reduction of a log without what ended before that time, and writes that were refused or not told.
 
     `log` and `marks` are chunks of whole lines. The times of the log are not kept.
     """
@@ -164,10 +164,10 @@ class _Counts:
     def _is_untold(self, client: Integers, number: Integers) -> NDArray[np.bool_]:
         import numpy as np
 
-        until = np.full(int(client.max(initial=0)) + 1, np.iinfo(np.int64).max)
-        for told, last in self.told_until.items():
-            until[told : told + 1] = last
-        is_untold: NDArray[np.bool_] = number > until[client]
+        others = max(self.told_until) + 1
+        until = np.full(others + 1, np.iinfo(np.int64).max)
+        until[list(self.told_until)] = list(self.told_until.values())
+        is_untold: NDArray[np.bool_] = number > until[np.minimum(client, others)]
         return is_untold
 
     def reduction(self) -> Reduction:

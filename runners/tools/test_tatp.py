@@ -86,9 +86,22 @@ def test_reads_that_were_not_all_looked_at_have_the_share_of_those_that_were() -
     """The recorded lines, as if they had been told by one read in ten."""
     told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
     sampled, whole = parsed(tatp_told=told.encode()), parsed()
-    assert values(sampled) == values(whole)  # executions by the log, and shares: the same either way
+    by_log, by_all = values(sampled), values(whole)
+    differing = {name for name in by_all if by_log[name] != by_all[name]}
+    assert {name.rpartition("_")[0].partition("_")[0] for name in differing} == {"success"}
+    assert {name for name in differing if "get" in name or "location" in name} == set()  # only writes have the warm-up
     said = "Whether a read found a row was looked at in 1 of 10, warm-up and all; the strict rate rests on that."
     assert said in sampled.remarks and said not in whole.remarks
+
+
+def test_a_sampled_run_says_how_its_refused_writes_are_known_and_what_is_in_no_response_time() -> None:
+    latency = recorded().files["tatp.latency"]
+    untold = latency.replace(b"kind refused-5", b"kind untold-5 3\nkind untold-6 4\nkind refused-5")
+    assert untold != latency
+    sampled = parsed(replace(SPEC, log_sampling_rate=0.5), tatp_latency=untold)
+    assert any("how often pgbench says that they ran" in remark for remark in sampled.remarks)
+    assert any(remark.startswith("7 writes of the log ended after the last success") for remark in sampled.remarks)
+    assert not any("pgbench says" in remark or "of the log ended" in remark for remark in parsed().remarks)
 
 
 def test_without_a_log_each_read_that_was_looked_at_stands_for_as_many_as_were_not() -> None:

@@ -16,6 +16,8 @@ from runners.tools.pgbench_log import read_reduction
 from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, is_sample, read_told
 from runners.tools.test_pgbench_log import AWKS
 
+RECORDED = Path(__file__).parent / "recorded"
+
 
 def split(folder: Path, text: str, program: Sequence[str] = ("awk",), **values: object) -> tuple[str, str, str]:
     """(messages, marks, reads)"""
@@ -127,6 +129,9 @@ def test_what_was_told_in_other_columns_is_not_read() -> None:
             list(read_told(f"{line}\nend 0\n"))
 
 
+SCRIPT = "SQL script 1: script_0.sql\n - 2000 transactions (33.3% of total, tps = 666.0)\n"
+
+
 def spanned(summary: str, *last_lines: str) -> str:
     given = summary + "".join(f"{line}\n" for line in last_lines)
     return subprocess.run(["awk", SPAN_AWK], input=given, capture_output=True, text=True, check=True).stdout
@@ -134,7 +139,7 @@ def spanned(summary: str, *last_lines: str) -> str:
 
 def test_a_run_began_as_long_before_its_last_line_as_pgbench_says_it_took() -> None:
     summary = "number of transactions actually processed: 6000\ntps = 2000.000000 (without initial connection time)\n"
-    found = spanned(summary, "0 3000 100 0 1003 100000", "1 2990 100 0 1003 250000")
+    found = spanned(summary + SCRIPT, "0 3000 100 0 1003 100000", "1 2990 100 0 1003 250000")
     assert found == "-v transactions=6000 -v seconds=3.000000 -v rows=3 -v start=1000.250000 -v ran=0,0,0\n"
 
 
@@ -146,15 +151,26 @@ def test_how_often_each_write_ran_is_from_the_summary() -> None:
     assert spanned(summary, "0 3000 100 0 1003 100000").endswith(" -v ran=120,110,130\n")
 
 
+@pytest.mark.parametrize("version", [13, 14, 15, 16, 18])
+def test_every_pgbench_says_how_often_a_script_ran(version: int) -> None:
+    """Its own summary of two scripts, as if they were the fourth and the sixth."""
+    summary = (RECORDED / str(version) / "several_scripts" / "out.log").read_text()
+    ran = re.findall(r"^ - (\d+) transactions", summary, re.MULTILINE)
+    renamed = summary.replace("SQL script 1:", "SQL script 4:").replace("SQL script 2:", "SQL script 6:")
+    assert spanned(renamed, "0 3000 100 0 1003 100000").endswith(f" -v ran={ran[0]},{ran[1]},0\n")
+
+
 def test_older_pgbench_says_how_long_it_took_without_connecting() -> None:
     summary = "number of transactions actually processed: 6000\ntps = 1500.0 (including connections establishing)\n"
     summary += "tps = 2000.0 (excluding connections establishing)\n"
-    assert "seconds=3.000000" in spanned(summary, "0 3000 100 0 1003 100000")
+    assert "seconds=3.000000" in spanned(summary + SCRIPT, "0 3000 100 0 1003 100000")
 
 
 def test_without_a_summary_nothing_is_made_up() -> None:
-    with pytest.raises(subprocess.CalledProcessError):
-        spanned("", "0 3000 100 0 1003 100000")
+    summary = "number of transactions actually processed: 6000\ntps = 2000.000000 (without initial connection time)\n"
+    for cut_off in ("", summary, SCRIPT):
+        with pytest.raises(subprocess.CalledProcessError):
+            spanned(cut_off, "0 3000 100 0 1003 100000")
 
 
 def awk(folder: Path, program: Sequence[str] = ("awk",), **values: object) -> str:
@@ -323,6 +339,22 @@ def test_what_clients_hold_back_at_the_end_is_as_much_as_they_hold_on_average(tm
     assert told.refused == (0, 20 - 11, 40 - 22)
 
 
+def test_of_clients_that_had_few_successes_most_were_held_back(tmp_path: Path) -> None:
+    """Poisson's numbers of mean 2: 3 or fewer 0.8571 of all, 4 to 7 0.1418, 8 to 11 0.0011: 0.5759 each are told."""
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "pgbench_log.77").write_text("0 900 100 0 1000 500000\n")
+    (tmp_path / "marks").write_text("".join(f"{n // 4} {n} 6 1\n" for n in range(576)))
+    given = {"clients": 1_000, "start": 1000, "transactions": 90_000, "every": 40, "at_once": 4}
+    _, [told] = seconds(tmp_path, **given, ran="0,0,6000")
+    assert told.done == (0, 0, pytest.approx(2_000, abs=3))
+
+
+@pytest.mark.parametrize("client", [1, 7, 999_999_999_999_999])
+def test_numpy_takes_a_client_of_which_nothing_is_told_as_one_without_success(client: int) -> None:
+    log = f"0 1 100 5 1 1\n{client} 2 200 5 1 1\n0 2 300 5 1 1\n".encode()
+    assert tatp_read.reduce([log], [b"0 1 5 1\n0 1 0 0\n"]).kinds == {"refused-5": 1, "untold-5": 1}
+
+
 def test_a_write_after_the_last_that_its_client_told_is_neither_done_nor_refused(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     lines = ("0 7 10 5", "0 8 20 5", "0 9 40 6", "0 10 80 0", "1 3 160 3")
@@ -380,8 +412,10 @@ def test_numpy_reads_what_awk_reads(tmp_path: Path, from_epoch_s: int, chunk_byt
 @pytest.mark.parametrize("program", AWKS, ids=" ".join)
 def test_every_awk_here_reads_the_same(tmp_path: Path, program: list[str]) -> None:
     random_log(tmp_path, 1_000)
+    given = {"clients": 4, "start": 1000, "rows": 30, "seconds": 30.4, "transactions": 1_000, "every": 40}
+    given |= {"at_once": 4, "ran": "80,90,100"}
     first, *others = (
-        (sorted(awk(tmp_path, one, clients=4, start=1000, every=40).splitlines()), (tmp_path / "told").read_text())
+        (sorted(awk(tmp_path, one, **given).splitlines()), (tmp_path / "told").read_text())
         for one in (("awk",), program)
     )
     assert others == [first]
