@@ -9,8 +9,8 @@
                and burden all alike. The server does not wait for its disk here (fsync is off): such waits differ by
                more than what is looked for, and would hide a part of it.
     telling    what it costs to tell outcomes, by type of transaction: both forms of each script in one pgbench.
-    costs      which of these costs what: a bare pgbench that sends the same statements with each by itself, and
-               pgbench's progress, which BenchHub does without; at the first of the levels. TPS, and pgbench's CPU time.
+    costs      what a sampled log costs a bare pgbench that sends the same statements, and pgbench's progress, which
+               BenchHub does without; at the first of the levels. TPS, and pgbench's CPU time.
     shares     a minute on 4 clients: each transaction's share of success in its band.
     parse      lines of a log read per second on one core. numpy reads kept logs, where BenchHub is: limit 4 million,
                with memory flat: ten times the lines take at most 16 MiB more. awk reduces the log where it was
@@ -36,13 +36,12 @@ from math import log
 
 from benchmarks.machine import undisturbed
 from benchmarks.overhead import interval, servers
-from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, READY, Tatp, untold
+from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, Tatp, untold
 from benchmarks.tatp_logs import parse
 from benchmarks.tatp_ratio import ratio
 from benchmarks.tatp_telling import telling
-from runners.tools.tatp_command import MOST_READS_TO_A_LOOK
 from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import MOST_TOLD_AT_ONCE, SQL, Script, scripts
+from runners.tools.tatp_scripts import SQL, Script
 
 MOST_LOAD_S = 300  # of a million subscribers
 CLIENTS = 4  # of variants
@@ -90,7 +89,7 @@ def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, 
 
 
 def costs(bench: Tatp, options: argparse.Namespace) -> bool:
-    told, sent = scripts(PARAMETERS, MOST_READS_TO_A_LOOK, MOST_TOLD_AT_ONCE), untold()
+    sent = untold()
 
     def side(sent: Sequence[Script], *words: str) -> Callable[[], float]:
         return partial(bench.bare, options.levels[0], options.duration, sent, words)
@@ -99,8 +98,6 @@ def costs(bench: Tatp, options: argparse.Namespace) -> bool:
         "bare": side(sent),
         "bare again": side(sent),
         "sampled log": side(sent, *LOGGED),
-        "outcomes told": side(told, *READY),
-        "both": side(told, *READY, *LOGGED),
         "progress, -P 1": side(sent, "-P", "1"),
     }
     bench.load()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runners.tools.tatp import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW
+from runners.tools.tatp_counts import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW
 from runners.tools.tatp_parameters import ACCEPTING, TRANSACTIONS
 
 from .models import LatencyHistogram

@@ -6,26 +6,30 @@ rolled back because a row was missing or there already) does not, neither in thr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from runners.contract import Doubt, Measure, Outputs, RunResult, RunSpec, Series
+from runners.contract import Doubt, Outputs, RunResult, RunSpec, Series
 from runners.tools import (
     pgbench_output,
     tatp_command,
     tatp_expected,
     tatp_latencies,
-    tatp_log,
     tatp_population,
 )
-from runners.tools.pgbench_log import Reduction
+from runners.tools.tatp_counts import (
+    DESTINATION,
+    Count,
+    Second,
+    count,
+    failed_transactions,
+    rates,
+    read_seconds,
+    type_measures,
+)
 from runners.tools.tatp_expected import Band, State
 from runners.tools.tatp_loaded import PARSER, failed, parse_load
-from runners.tools.tatp_log import Told
 from runners.tools.tatp_parameters import (
-    ACCEPTING,
     LONGEST_FORWARDING,
     NON_UNIFORM,
     TRANSACTIONS,
@@ -36,9 +40,6 @@ from runners.tools.tatp_parameters import (
     read,
 )
 
-DESTINATION, ACCESS = 1, 2
-# Names of measures, before that of a type of transaction in small letters.
-EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
 LOAD_S_PER_SUBSCRIBER = 60e-6
 TPS_GUESS = 30_000.0  # high, for each hardware thread
 BYTES_PER_SUBSCRIBER = 870  # with indexes, measured on PostgreSQL 15
@@ -50,43 +51,11 @@ UNACCEPTED = (
     "ended in a serialization failure or a deadlock, which TATP does not accept. It runs at READ COMMITTED: see the "
     "server's default_transaction_isolation."
 )
-FAILED = re.compile(r"^number of failed transactions: (\d+) ", re.MULTILINE)
 RAN = (
     "How many writes were refused is how often pgbench says that they ran, less the successes that were told; of what "
     "ran, the warm-up had its share of all transactions."
 )
 WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
-
-
-@dataclass(frozen=True, slots=True)
-class Second:
-    """A line of progress: all transactions that ended since the line before."""
-
-    at_s: float
-    took_s: float
-    transactions: float
-    latency_ms: float
-    told: Told
-
-    @property
-    def refused(self) -> int:
-        return sum(self.told.refused)
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """One type of transaction in the measured part: executions, how many succeeded; None where nothing tells.
-
-    `seen`: on how many executions the share rests.
-    """
-
-    executions: float
-    succeeded: float | None
-    seen: float
-
-    @property
-    def share(self) -> float | None:
-        return None if self.succeeded is None or not self.executions else self.succeeded / self.executions
 
 
 class Tatp:
@@ -186,16 +155,6 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     return _succeeded(spec, outputs, seconds, measured, (before, after))
 
 
-def failed_transactions(progress: str, summary: str) -> int:
-    """Those after which pgbench went on: from 15 on it survives some errors, and counts them."""
-    found = FAILED.search(summary)
-    return int(found[1]) if found else sum(int(line["failed"] or 0) for line in _progress(progress))
-
-
-def _progress(text: str) -> list[re.Match[str]]:
-    return [line for line in map(pgbench_output.PROGRESS_LINE.match, text.splitlines()) if line]
-
-
 def _text(outputs: Outputs, name: str) -> str:
     if name not in outputs.files:
         raise LookupError(f"there is no {name}")
@@ -207,34 +166,19 @@ def _state(text: str) -> State:
     return State(rows, outside, facilities, subscribers)
 
 
-def read_seconds(progress: str, told: str) -> list[Second]:
-    """Join the lines of progress with what was told before each. ValueError where they do not belong together."""
-    found = _progress(progress)
-    parts = list(tatp_log.read_told(told))
-    if [float(line["at_s"]) for line in found] != [part.at_s for part in parts]:
-        raise ValueError("lines of progress and outcomes do not belong together")
-    seconds, before_s = [], 0.0
-    for line, part in zip(found, parts, strict=True):
-        took_s = part.at_s - before_s
-        latency_ms = float(line["latency_ms"]) if line["latency_ms"][-1].isdigit() else 0.0
-        seconds.append(Second(part.at_s, took_s, float(line["tps"]) * took_s, latency_ms, part))
-        before_s = part.at_s
-    return seconds
-
-
 def _succeeded(
     spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second], states: tuple[State, State]
 ) -> RunResult:
     reduction, remarks = tatp_latencies.read_log(spec, outputs)
     histograms = tatp_latencies.histograms_of(reduction, spec.log_sampling_rate)
-    counts = count(measured, reduction, seconds)
+    counts = count(seconds, measured, reduction)
     seen, shares = ({name: getattr(one, part) for name, one in counts.items()} for part in ("seen", "share"))
     bands = tatp_expected.bands(read(spec.parameters), *states, seen)
     return RunResult(
         outcome="succeeded",
         reason="",
         parser=PARSER,
-        measures={**rates(measured, counts), **tatp_latencies.measures_of(histograms), **_type_measures(counts, bands)},
+        measures={**rates(measured, counts), **tatp_latencies.measures_of(histograms), **type_measures(counts, bands)},
         series=_series(spec, outputs, seconds, measured),
         histograms=histograms,
         doubts=(
@@ -251,84 +195,6 @@ def _succeeded(
             _churn_remark(spec, states),
         ),
     )
-
-
-def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, Measure]:
-    """MQTh by the tool's rule and by the strict one, and what it is made of."""
-    taken_s = sum(second.took_s for second in measured)
-    ended = sum(second.transactions for second in measured)
-    refused = sum(second.refused for second in measured)
-    return {
-        "mqth": Measure((ended - refused) / taken_s, "MQTh"),
-        "ended_transactions": Measure(float(round(ended)), "transactions"),
-        "refused_transactions": Measure(float(refused), "transactions"),
-        "measured_s": Measure(taken_s, "s"),
-        **_strict(ended - refused, taken_s, counts),
-    }
-
-
-def _strict(counted: float, taken_s: float, counts: Mapping[str, Count]) -> dict[str, Measure]:
-    """Nothing where a kind of read ran of which none was looked at, in a run of few transactions."""
-    reads = [counts[name] for name in ("GET_NEW_DESTINATION", "GET_ACCESS_DATA") if name in counts]
-    empty = [one.executions - one.succeeded for one in reads if one.succeeded is not None]
-    if len(empty) < len(reads):
-        return {}
-    strict = Measure((counted - sum(empty)) / taken_s, "MQTh")
-    return {
-        "strict_mqth": strict,
-        "empty_reads": Measure(float(round(sum(empty))), "transactions"),
-        "reads_looked_at": Measure(sum(one.seen for one in reads), "transactions"),
-    }
-
-
-def count(
-    measured: Sequence[Second], reduction: Reduction | None, seconds: Sequence[Second] | None = None
-) -> dict[str, Count]:
-    """Executions and successes by type: writes as told, reads by their share of the log's lines.
-
-    Where not each transaction was logged, the share of writes that succeeded is that of all `seconds`, warm-up and all:
-    only over these is it known how often they ran. GET_SUBSCRIBER_DATA and UPDATE_LOCATION succeed wherever there is
-    the subscriber, which the run's states tell.
-    """
-    found: dict[str, Count] = {}
-    logged = tatp_latencies.logged_shares(reduction)
-    ended = sum(second.transactions for second in measured)
-    for number, name in enumerate(TRANSACTIONS):
-        executions = logged[number] * ended if number in logged else None
-        if number in ACCEPTING:
-            found[name] = _told_write(measured, seconds or measured, ACCEPTING.index(number))
-        elif number in (DESTINATION, ACCESS):
-            found[name] = _told_reads(measured, "destination" if number == DESTINATION else "access", executions)
-        elif executions:
-            found[name] = Count(executions, executions, executions)
-    return {name: one for name, one in found.items() if one.executions}
-
-
-def _told_write(measured: Sequence[Second], seconds: Sequence[Second], at: int) -> Count:
-    looked_at = seconds if measured[0].told.every > 1 else measured
-    executions = sum(second.told.refused[at] + second.told.done[at] for second in measured)
-    seen = sum(second.told.refused[at] + second.told.done[at] for second in looked_at)
-    done = sum(second.told.done[at] for second in looked_at)
-    return Count(executions, executions * done / seen if seen else None, seen)
-
-
-def _told_reads(measured: Sequence[Second], what: str, executions: float | None) -> Count:
-    """Without a log, as many executions as there were for those that were looked at, warm-up and all."""
-    asked, found = (sum(getattr(second.told, f"{what}_{end}") for second in measured) for end in ("asked", "found"))
-    executions = asked * measured[0].told.every if executions is None else executions
-    return Count(executions, executions * found / asked if asked else None, asked)
-
-
-def _type_measures(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> dict[str, Measure]:
-    """By type: executions, and the share that succeeded with the lowest and highest that it may be, in percent."""
-    measures = {}
-    for name, one in counts.items():
-        key = name.lower()
-        measures[EXECUTIONS + key] = Measure(float(round(one.executions)), "transactions")
-        if one.share is not None:
-            shares = {SUCCESS: one.share, SUCCESS_LOW: bands[name].low, SUCCESS_HIGH: bands[name].high}
-            measures |= {what + key: Measure(100 * share, "%") for what, share in shares.items()}
-    return measures
 
 
 def _series(

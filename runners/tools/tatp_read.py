@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from gzip import GzipFile
 from typing import IO, TYPE_CHECKING
@@ -66,7 +66,7 @@ def reduce(log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0) 
 
     `log` and `marks` are chunks of whole lines. The times of the log are not kept.
     """
-    counts = _Counts(*_told(marks), from_epoch_s)
+    counts = _Counts(_Outcomes(marks), from_epoch_s)
     for chunk in log:
         counts.add(chunk)
     return counts.reduction()
@@ -79,42 +79,43 @@ def _tabled(chunk: bytes, columns: int) -> _Table | None:
     return _Table.of(b"".join(line + b"\n" for line in chunk.splitlines() if LINES[columns].fullmatch(line)), columns)
 
 
-def _told(marks: Iterable[bytes]) -> tuple[Integers, dict[int, int]]:
-    """Of lines "client transaction script outcome" the keys of successes, in rising order, and one above all.
+class _Outcomes:
+    """What lines "client transaction script outcome" tell of writes: keys of successes, and where a client's end."""
 
-    And by client the transaction after which nothing was told, where a line says so.
-    """
-    import numpy as np
+    def __init__(self, marks: Iterable[bytes]) -> None:
+        import numpy as np
 
-    found = [np.array([np.iinfo(np.int64).max])]
-    told_until: dict[int, int] = {}
-    for chunk in marks:
-        if table := _tabled(chunk, MARK_COLUMNS):
+        above_all = np.iinfo(np.int64).max
+        found, told_until = [np.array([above_all])], dict[int, int]()
+        for table in filter(None, (_tabled(chunk, MARK_COLUMNS) for chunk in marks)):
             rows = np.flatnonzero(table.column(OUTCOME) == 1)
             found.append(_key(table.column(CLIENT, rows), table.column(NUMBER, rows)))
             ends = np.flatnonzero(table.column(MARK_SCRIPT) == 0)
             last = table.column(NUMBER, ends).tolist()
             told_until |= zip(table.column(CLIENT, ends).tolist(), last, strict=True)
-    return np.sort(np.concatenate(found)), told_until
+        self.successes = np.sort(np.concatenate(found))
+        # By client; the last stands for all others, of which everything was told.
+        self.told_until = np.full(max(told_until, default=-1) + 2, above_all)
+        self.told_until[list(told_until)] = list(told_until.values())
+
+    def without_success(self, table: _Table, rows: Integers) -> tuple[Integers, Integers]:
+        """Of these rows of a log those that were refused, and those after the last that their client told."""
+        import numpy as np
+
+        client, number = table.column(CLIENT, rows), table.column(NUMBER, rows)
+        is_untold = number > self.told_until[np.minimum(client, len(self.told_until) - 1)]
+        keys = _key(client, number)
+        has_succeeded = self.successes[np.searchsorted(self.successes, keys)] == keys
+        return rows[~is_untold & ~has_succeeded], rows[is_untold]
 
 
 def _key(client: Integers, number: Integers) -> Integers:
     return (client << NUMBER_BITS) | number
 
 
-def _has_succeeded(successes: Integers, table: _Table, rows: Integers) -> NDArray[np.bool_]:
-    """Which of these rows of a log have the key of a success."""
-    import numpy as np
-
-    keys = _key(table.column(CLIENT, rows), table.column(NUMBER, rows))
-    found: NDArray[np.bool_] = successes[np.searchsorted(successes, keys)] == keys
-    return found
-
-
 @dataclass
 class _Counts:
-    successes: Integers
-    told_until: Mapping[int, int]
+    outcomes: _Outcomes
     from_epoch_s: int
     lines: int = 0
     dense: Integers | None = None
@@ -139,7 +140,7 @@ class _Counts:
         is_known = script < len(TRANSACTIONS)
         self.kinds[UNREADABLE] += int(np.count_nonzero(~is_known))
         kept = is_known & table.is_from(self.from_epoch_s) if self.from_epoch_s else is_known
-        kept &= ~self._has_no_success(table, script, kept)
+        self._leave_out_writes(table, script, kept)
         script, latency = script[kept], latency[kept]
         is_dense = latency < DENSE_US
         places = script[is_dense] * DENSE_US + latency[is_dense]
@@ -147,28 +148,15 @@ class _Counts:
         self.dense = counted if self.dense is None else self.dense + counted
         self.slow.update(zip(script[~is_dense].tolist(), latency[~is_dense].tolist(), strict=True))
 
-    def _has_no_success(self, table: _Table, script: Integers, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which lines are of writes without one: refused, or after the last that was told."""
+    def _leave_out_writes(self, table: _Table, script: Integers, kept: NDArray[np.bool_]) -> None:
+        """Of which it was not told that they succeeded."""
         import numpy as np
 
-        found, is_untold = np.zeros(table.lines, np.bool_), np.zeros(table.lines, np.bool_)
         rows = np.flatnonzero(((script == 3) | (script == 5) | (script == 6)) & kept)
-        found[rows[~_has_succeeded(self.successes, table, rows)]] = True
-        if self.told_until:
-            is_untold[rows] = self._is_untold(table.column(CLIENT, rows), table.column(NUMBER, rows))
-        for number in ACCEPTING:
-            self.kinds[f"{UNTOLD}{number}"] += int(np.count_nonzero(is_untold & (script == number)))
-            self.kinds[f"{REFUSED}{number}"] += int(np.count_nonzero(found & ~is_untold & (script == number)))
-        return found
-
-    def _is_untold(self, client: Integers, number: Integers) -> NDArray[np.bool_]:
-        import numpy as np
-
-        others = max(self.told_until) + 1
-        until = np.full(others + 1, np.iinfo(np.int64).max)
-        until[list(self.told_until)] = list(self.told_until.values())
-        is_untold: NDArray[np.bool_] = number > until[np.minimum(client, others)]
-        return is_untold
+        for kind, without in zip((REFUSED, UNTOLD), self.outcomes.without_success(table, rows), strict=True):
+            kept[without] = False
+            for number in ACCEPTING:
+                self.kinds[f"{kind}{number}"] += int(np.count_nonzero(script[without] == number))
 
     def reduction(self) -> Reduction:
         bins: Counter[tuple[int, int, int]] = Counter()

@@ -3,10 +3,9 @@
 A script tells outcomes with debug(), which is pgbench's only way to print a value without the server or a shell, and
 prints as little as it can, for that takes from the throughput. Of the three transactions with accepted failures each
 success is told, by how many transactions its client has ended since the success before, which each script counts for
-that; in a fast load several are told at once. A failure is not told: a write
-that does not tell its success has failed. Of
-the two reads that may find nothing only counts are told, every 16th; in a fast load most of them do not look whether a
-row came, and those that do are scripts of their own. `tatp_log` reads what is told.
+that; in a fast load several are told at once. A failure is not told: a write that does not tell its success has failed.
+Of the two reads that may find nothing only counts are told, every 16th; in a fast load most of them do not look whether
+a row came, and those that do are scripts of their own. `tatp_log` reads what is told.
 """
 
 from __future__ import annotations

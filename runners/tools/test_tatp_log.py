@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import random
 import re
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.tools import tatp_command, tatp_read
+from runners.tools import tatp_read
 from runners.tools.pgbench_log import read_reduction
 from runners.tools.tatp_log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, is_sample, read_told
 from runners.tools.test_pgbench_log import AWKS
@@ -81,41 +80,6 @@ def test_what_threads_say_at_the_same_time_is_put_together_again(tmp_path: Path)
     messages, marks, _ = split(tmp_path, text)
     assert marks.splitlines() == ["0 5 5 1", "1 6 5 1", "0 7 3 1", "0 8 3 1"]
     assert messages == "pgbench: warning: 1, 2\npgbench: error: client 1 script 2 aborted\n"
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_meanwhile_the_whole_lines_that_the_logs_end_with_tell_about_how_fast_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
-) -> None:
-    """Of 4 clients those that were seen had ended 1,000 transactions each, after a second."""
-    monkeypatch.setattr(tatp_command, "LIVE_FIRST_S", 1)
-    (tmp_path / "log").mkdir()
-    for name in ("pgbench_log.7", "pgbench_log.7.1")[:threads]:
-        (tmp_path / "log" / name).write_text("0 900 45 0 1700000000 12\n0 1000 45 0 1700000000 99\n0 1100 4")
-    ended = "live 2> said & teller=$!\nuntil [ -s said ]; do sleep 0.05; done\nkill $teller\n"
-    subprocess.run(["sh", "-c", tatp_command.live(4) + ended], cwd=tmp_path, check=True, timeout=30)
-    assert (tmp_path / "said").read_text() == "progress: 1 s, about 4000 tps\n"
-
-
-def test_later_looks_at_a_running_load_come_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After 1, 2 and 4 s more; a sleep that takes no time stands for them."""
-    monkeypatch.setattr(tatp_command, "LIVE_FIRST_S", 1)
-    monkeypatch.setattr(tatp_command, "LIVE_EVERY_S", 4)
-    (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "pgbench_log.7").write_text("0 1000 45 0 1700000000 99\n0 1100 4")
-    pauses = 'sleep() { echo "$1" >> pauses; [ "$(wc -l < pauses)" -lt 5 ] || kill $$; }\n'
-    subprocess.run(["sh", "-c", f"{pauses}{tatp_command.live(1)}live 2> said"], cwd=tmp_path, timeout=30)
-    assert (tmp_path / "pauses").read_text().split() == ["1", "2", "4", "4", "4"]
-    assert re.findall(r"^progress: (\d+) s, about", (tmp_path / "said").read_text(), re.M) == ["1", "3", "7", "11"]
-
-
-def test_meanwhile_nothing_is_said_of_logs_without_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tatp_command, "LIVE_FIRST_S", 1)
-    (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "pgbench_log.7").touch()
-    ended = "live & teller=$!\nsleep 1.5\nkill $teller\n"
-    done = subprocess.run(["sh", "-c", tatp_command.live(4) + ended], cwd=tmp_path, capture_output=True, timeout=30)
-    assert done.returncode == 0 and done.stdout == done.stderr == b""
 
 
 def test_what_was_told_and_cut_off_is_not_read() -> None:
@@ -349,12 +313,6 @@ def test_of_clients_that_had_few_successes_most_were_held_back(tmp_path: Path) -
     assert told.done == (0, 0, pytest.approx(2_000, abs=3))
 
 
-@pytest.mark.parametrize("client", [1, 7, 999_999_999_999_999])
-def test_numpy_takes_a_client_of_which_nothing_is_told_as_one_without_success(client: int) -> None:
-    log = f"0 1 100 5 1 1\n{client} 2 200 5 1 1\n0 2 300 5 1 1\n".encode()
-    assert tatp_read.reduce([log], [b"0 1 5 1\n0 1 0 0\n"]).kinds == {"refused-5": 1, "untold-5": 1}
-
-
 def test_a_write_after_the_last_that_its_client_told_is_neither_done_nor_refused(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     lines = ("0 7 10 5", "0 8 20 5", "0 9 40 6", "0 10 80 0", "1 3 160 3")
@@ -397,18 +355,6 @@ def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
     return "".join(log).encode(), "".join(marks).encode()
 
 
-@pytest.mark.parametrize(("from_epoch_s", "chunk_bytes"), [(0, 1 << 20), (1003, 1 << 20), (1003, 777)])
-def test_numpy_reads_what_awk_reads(tmp_path: Path, from_epoch_s: int, chunk_bytes: int) -> None:
-    log, marks = random_log(tmp_path, 4_000)
-    by_awk = read_reduction(awk(tmp_path, clients=4, start=from_epoch_s))
-    found = tatp_read.reduce(
-        tatp_read.chunks(io.BytesIO(log), chunk_bytes), tatp_read.chunks(io.BytesIO(marks), chunk_bytes), from_epoch_s
-    )
-    assert (found.bins, found.scripts, found.kinds) == (by_awk.bins, by_awk.scripts, by_awk.kinds)
-    assert found.lines == by_awk.lines == 4_000
-    assert sum(by_awk.kinds.values()) > 100
-
-
 @pytest.mark.parametrize("program", AWKS, ids=" ".join)
 def test_every_awk_here_reads_the_same(tmp_path: Path, program: list[str]) -> None:
     random_log(tmp_path, 1_000)
@@ -419,29 +365,3 @@ def test_every_awk_here_reads_the_same(tmp_path: Path, program: list[str]) -> No
         for one in (("awk",), program)
     )
     assert others == [first]
-
-
-def test_numpy_leaves_out_only_the_marks_that_are_damaged() -> None:
-    log = b"0 1 100 5 1 1\n0 2 200 5 1 1\n0 3 300 5 1 1\n"
-    assert tatp_read.reduce([log], [b"0 1 5 1\n0 2 5 1 7\n0 3 5 1\n0 4"]).kinds == {"refused-5": 1}
-
-
-def test_numpy_reads_numbers_of_one_to_fifteen_digits() -> None:
-    numbers = [int("987654321012345"[:size]) for size in range(1, 16)]
-    table = tatp_read._Table.of("".join(f"{number} 7\n" for number in numbers).encode(), columns=2)
-    assert table is not None
-    assert table.column(0).tolist() == numbers
-    assert table.column(1).tolist() == [7] * len(numbers)
-
-
-def test_a_line_with_a_number_that_is_too_long_to_be_one_is_left_out_alone() -> None:
-    found = tatp_read.reduce([b"0 1 120 0 1700000001 5\n0 2 1234567890123456 0 1700000001 6\n"], [])
-    assert (found.lines, found.transactions, found.kinds) == (2, 1, {"unreadable": 1})
-
-
-def test_numpy_leaves_out_lines_that_are_none() -> None:
-    log = b"0 1 100 0 1 1\n0 2 100 0 1\nx\n0 3 200 4 1 1\n0 4 1 9 1 1\n\n0 5 300 0 1 1 7\n0  6 3 0 1\n"
-    found = tatp_read.reduce([log], [])
-    assert {script: totals.sum_us for script, totals in found.scripts.items()} == {0: 100, 4: 200}
-    assert found.kinds == {"unreadable": 6}
-    assert found.lines == 8
