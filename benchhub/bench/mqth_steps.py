@@ -12,9 +12,6 @@ ENDED, REFUSED, SECONDS = MADE_OF = ("ended_transactions", "refused_transactions
 EMPTY, STRICT = "empty_reads", "strict_mqth"
 LOOKED_AT, LOGGED, READS = "reads_looked_at", "logged_transactions", ("get_new_destination", "get_access_data")
 NORMAL_95 = 1.96
-WHERE_FROM = (
-    " (as often as pgbench says that they ran, less the successes that they told; of both the warm-up had its share)"
-)
 WHY_NOT_ALL = "pgbench counts the time from before its clients connect, and stops between transactions"
 
 
@@ -27,7 +24,7 @@ def steps(of: Result, asked: Mapping[str, Any]) -> list[str]:
     counted = f"{found[ENDED]:,.0f} - {found[REFUSED]:,.0f}"
     return [
         f"In the measured part {found[ENDED]:,.0f} transactions ended; {found[REFUSED]:,.0f} of them, writes "
-        f"that were refused{WHERE_FROM if is_sampled(asked) else ''}, do not count.",
+        "that were refused, do not count.",
         f"({counted}) / {seconds} = {of.throughput:,.1f} MQTh.",
         *_strict(found, counted, seconds, is_sampled(asked)),
         _seconds(seconds, asked.get("duration_s")),

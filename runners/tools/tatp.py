@@ -53,7 +53,7 @@ UNACCEPTED = (
 )
 RAN = (
     "How many writes were refused is how often pgbench says that they ran, less the successes that were told; of what "
-    "ran, the warm-up had its share of all transactions."
+    "ran, the warm-up had its share of all transactions. The shares that succeeded are those of the whole load."
 )
 WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
 
