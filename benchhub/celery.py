@@ -22,7 +22,7 @@ IMPATIENT = {
     "interval_step": 0,
 }
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["benchhub.bench"])
+app.autodiscover_tasks(["benchhub.bench.execute"])
 # HEARTBEAT_FILE: where worker and ticker leave signs of life for health checks.
 if "HEARTBEAT_FILE" in os.environ:
     heartbeat.keep(Path(os.environ["HEARTBEAT_FILE"]))

@@ -39,8 +39,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
-    "benchhub.middleware.content_security_policy",
-    "benchhub.middleware.whole_page_instead_of_a_part",
+    "benchhub.ui.middleware.content_security_policy",
+    "benchhub.ui.middleware.whole_page_instead_of_a_part",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -146,10 +146,10 @@ CELERY_BEAT_SCHEDULE = {
 
 REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer", "benchhub.api.renderers.Page"],
-    "DEFAULT_PARSER_CLASSES": ["benchhub.api.parsers.Json"],
-    "DEFAULT_SCHEMA_CLASS": "benchhub.api.schema.Described",
-    "EXCEPTION_HANDLER": "benchhub.api.problems.handler",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer", "benchhub.api.core.renderers.Page"],
+    "DEFAULT_PARSER_CLASSES": ["benchhub.api.core.parsers.Json"],
+    "DEFAULT_SCHEMA_CLASS": "benchhub.api.core.schema.Described",
+    "EXCEPTION_HANDLER": "benchhub.api.core.problems.handler",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -160,8 +160,8 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     # The page to browse is for people; programs ask for JSON or CSV.
-    "RENDERER_WHITELIST": ["rest_framework.renderers.JSONRenderer", "benchhub.api.renderers.Csv"],
-    "POSTPROCESSING_HOOKS": ["benchhub.api.schema.complete"],
+    "RENDERER_WHITELIST": ["rest_framework.renderers.JSONRenderer", "benchhub.api.core.renderers.Csv"],
+    "POSTPROCESSING_HOOKS": ["benchhub.api.core.schema.complete"],
 }
 
 LOGGING = {

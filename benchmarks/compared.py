@@ -102,31 +102,31 @@ def _set_up(url: str) -> None:
 
 def _fill() -> str:
     """The address of the comparison of all that was made."""
-    from benchhub.bench import testdata
+    from benchhub.bench import testing
 
-    host = testdata.make_host()
+    host = testing.make_host()
     systems = [_system(host, machine, build) for machine in _machines() for build in BUILDS]
     _licences()
-    made = testdata.make_experiment(systems, client_levels=list(CLIENTS), repeats=REPEATS)
+    made = testing.make_experiment(systems, client_levels=list(CLIENTS), repeats=REPEATS)
     for number, system in enumerate(systems):
         for clients in CLIENTS:
             for repeat in range(1, REPEATS + 1):
                 tps = 900.0 * min(clients, 8 + number) * (1 + repeat / 200)
-                testdata.succeeded(testdata.make_run(made, system, clients, repeat), tps)
+                testing.succeeded(testing.make_run(made, system, clients, repeat), tps)
     return "/compare/?" + "&".join(f"curve={made.pk}-{system.pk}" for system in systems)
 
 
 def _system(host: Any, machine: Any, build: str) -> Any:
-    """testdata.make_system knows one machine to a build: what differs is made here."""
-    from benchhub.bench import testdata
+    """testing.make_system knows one machine to a build: what differs is made here."""
+    from benchhub.bench import testing
     from benchhub.bench.models import System
 
     first = System.objects.filter(build__version=build).first()
     if first is None:
-        return testdata.make_system(build, host, machine)
+        return testing.make_system(build, host, machine)
     values = {field.attname: getattr(first, field.attname) for field in System._meta.concrete_fields}
     label = f"{first.label} on {machine}"
-    changed = {"id": None, "hardware_id": machine.pk, "label": label, "digest": testdata.sha256(label)}
+    changed = {"id": None, "hardware_id": machine.pk, "label": label, "digest": testing.sha256(label)}
     return System.objects.create(**{**values, **changed})
 
 

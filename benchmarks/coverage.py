@@ -16,10 +16,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchhub.analysis import curve, estimate, peak, ratio, turns
-from benchhub.analysis.curve import Curve, RunPoint
-from benchhub.analysis.spread import summarise
-from benchhub.analysis.turns import Start
+from benchhub.analysis.curves import curve, peak, ratio
+from benchhub.analysis.curves.curve import Curve, RunPoint
+from benchhub.analysis.statistics import drift, estimate
+from benchhub.analysis.statistics.drift import Start
+from benchhub.analysis.statistics.spread import summarise
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64, 128)
 REPEATS = 5
@@ -134,8 +135,8 @@ def is_shown(order: Sequence[Place]) -> bool:
     of: dict[str, list[Start]] = {system: [] for system in SYSTEMS}
     for place, (system, clients, _) in enumerate(order):
         of[system].append(Start(RUN_S * place, RUN_S, clients, 1.0))
-    in_a_row = any(turns.repeats_in_a_row(starts) for starts in of.values())
-    return not in_a_row and not turns.one_after_the_other(*of.values())
+    in_a_row = any(drift.repeats_in_a_row(starts) for starts in of.values())
+    return not in_a_row and not drift.one_after_the_other(*of.values())
 
 
 def count(tally: Tally, curves: dict[str, Curve], gain: float, offset: float) -> None:

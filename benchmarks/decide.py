@@ -13,8 +13,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchhub.analysis.decide import FEWEST_PAIRS, half_width
-from benchhub.analysis.spread import t_quantile
+from benchhub.analysis.curves.decide import FEWEST_PAIRS, half_width
+from benchhub.analysis.statistics.spread import t_quantile
 
 SEED = 6
 SERIES, PAIRS = 4000, 40

@@ -151,8 +151,8 @@ def started(rig: Rig, port: int, addresses: list[str], public_key: str) -> Daemo
 def enrol(daemon: Daemon, number: int, work: Path, programs: Path, private_key: str) -> System:
     from django.db.models.functions import Now
 
-    from benchhub.analysis import digest
-    from benchhub.bench import plan
+    from benchhub.analysis.protocol import digest
+    from benchhub.bench.plan import plan
     from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, PgBuild
     from runners import tools
 
@@ -189,8 +189,8 @@ PARAMETERS: dict[str, Any] = {"script": "select-only", "query_mode": "simple", "
 
 def ramp(systems: Sequence[System], seconds: int) -> None:
     """Queue some loads on each target, one target after the other, spread over the length of a load."""
-    from benchhub.bench import plan
     from benchhub.bench.models import Experiment
+    from benchhub.bench.plan import plan
     from benchhub.catalog.models import Workload
     from benchhub.celery import wake
 
@@ -224,8 +224,8 @@ def until_settled(targets: int, seconds: int) -> None:
 
 def observed(children: dict[str, Child], seconds: float) -> Seen:
     """CPU over the whole time, memory at its end, ages of contact every second."""
-    from benchhub.bench import vitals
     from benchhub.bench.models import Run
+    from benchhub.bench.operations import vitals
 
     seen, begun = Seen(), time.monotonic()
     before = {name: cpu_s(child) for name, child in children.items()}

@@ -178,8 +178,8 @@ class BenchHub:
 
     def carried_out(self, experiment: Any, *, is_load_due: bool = False) -> Any:
         """The run of the experiment's one level, when all its runs have ended well."""
-        from benchhub.bench import plan
         from benchhub.bench.models import Run
+        from benchhub.bench.plan import plan
         from benchhub.celery import wake
 
         plan.queue(experiment, [self.system], [self.system] if is_load_due else None)

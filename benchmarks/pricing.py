@@ -13,11 +13,11 @@ from collections.abc import Callable
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 
-from benchhub.analysis.pricing.licences import Licence
+from benchhub.analysis.pricing.licences.cost import Licence
+from benchhub.analysis.pricing.licences.rules_form import rules_from
 from benchhub.analysis.pricing.listed import Price
 from benchhub.analysis.pricing.money import Rate
 from benchhub.analysis.pricing.quote import Order, Quote, Terms, Throughput, quote
-from benchhub.analysis.pricing.rules_form import rules_from
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
 
 LIMIT_PER_MINUTE = 100_000

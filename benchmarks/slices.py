@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchhub.embedded import proc
-from runners.tools.pgbench_output import read_summary
+from runners.tools.pgbench.output import read_summary
 
 # The shorter, the less two loads that are the same differ, and the more of a slice goes to the change of loads.
 SLICE_S = 0.03

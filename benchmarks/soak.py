@@ -218,7 +218,7 @@ def all_ended(runs: list[tuple[Site, Run]]) -> bool:
     from django.db import OperationalError, connection
 
     from benchhub.bench.models import Run
-    from benchhub.bench.states import FINAL
+    from benchhub.bench.models.states import FINAL
 
     try:
         return not Run.objects.filter(pk__in=[run.pk for _, run in runs]).exclude(state__in=FINAL).exists()

@@ -40,8 +40,8 @@ from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, Tatp, untold
 from benchmarks.tatp_logs import parse
 from benchmarks.tatp_ratio import ratio
 from benchmarks.tatp_telling import telling
-from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import SQL, Script
+from runners.tools.tatp.parameters import TRANSACTIONS
+from runners.tools.tatp.scripts import SQL, Script
 
 MOST_LOAD_S = 300  # of a million subscribers
 CLIENTS = 4  # of variants

@@ -13,9 +13,9 @@ from typing import Any
 
 from benchmarks.overhead import BenchHub
 from benchmarks.slices import summed_up
-from runners.tools.tatp_parameters import Parameters
-from runners.tools.tatp_population import TABLES
-from runners.tools.tatp_scripts import COUNTER, HELD, VARIABLES_READY, Script, scripts
+from runners.tools.tatp.parameters import Parameters
+from runners.tools.tatp.population import TABLES
+from runners.tools.tatp.scripts import COUNTER, HELD, VARIABLES_READY, Script, scripts
 
 PARAMETERS = Parameters(subscribers=100_000)
 # What BenchHub passes where it expects 20,000 transactions a second.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from runners.tools import tatp_read
-from runners.tools.tatp_log import REDUCE_AWK
+from runners.tools.tatp import read
+from runners.tools.tatp.log import REDUCE_AWK
 
 FEWEST_LINES_PER_S = 4_000_000
 # More for ten times the lines: what an allocator may keep of a few chunks.
@@ -60,8 +60,8 @@ def numpy_read(log_text: bytes, marks: bytes, times: int = 1) -> Speed:
     """What was read, and by how much the peak of this program's memory grew meanwhile."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begun = time.process_time()
-    streams = (chunk for _ in range(times) for chunk in tatp_read.chunks(BytesIO(log_text)))
-    found = tatp_read.reduce(streams, tatp_read.chunks(BytesIO(marks)), 1_700_000_001)
+    streams = (chunk for _ in range(times) for chunk in read.chunks(BytesIO(log_text)))
+    found = read.reduce(streams, read.chunks(BytesIO(marks)), 1_700_000_001)
     taken_s = time.process_time() - begun
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     return Speed(found.lines / taken_s, grown * 1024)

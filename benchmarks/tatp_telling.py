@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from benchmarks.tatp_bench import FAST_EVERY, PARAMETERS, READY, Tatp, untold
-from runners.tools.tatp_command import MOST_READS_TO_A_LOOK
-from runners.tools.tatp_log import LOOKED_AT
-from runners.tools.tatp_parameters import TRANSACTIONS
-from runners.tools.tatp_scripts import MOST_TOLD_AT_ONCE, Script, scripts
+from runners.tools.tatp.command import MOST_READS_TO_A_LOOK
+from runners.tools.tatp.log import LOOKED_AT
+from runners.tools.tatp.parameters import TRANSACTIONS
+from runners.tools.tatp.scripts import MOST_TOLD_AT_ONCE, Script, scripts
 
 RUN_S, SERIES = 30, 6
 # Of the times, the longest: waits of the machine.

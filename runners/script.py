@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from runners.contract import (
-    FINGERPRINT_FAILED,
-    PREPARATION_FAILED,
-    VERIFY_FAILED,
-    ConnectionPath,
-    Endpoint,
-    RunSpec,
-)
+from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, ConnectionPath, Endpoint, RunSpec
 from runners.telemetry import QUIET_S, quiet_command, snapshot_command
 from runners.tools.base import Tool
 from runners.tools.shell import CHECK_FAILED, psql

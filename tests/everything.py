@@ -10,8 +10,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.http import QueryDict
 
-from benchhub.bench import live_log, testdata, timetable
+from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Notice, Run, System, Webhook, Window
+from benchhub.bench.queue import timetable
+from benchhub.bench.results import live_log
 from benchhub.catalog.models import (
     Configuration,
     ExchangeRate,
@@ -24,8 +26,8 @@ from benchhub.catalog.models import (
     PriceSheetDiscount,
     PriceSheetLine,
 )
-from benchhub.catalog.testdata import make_sheet
-from benchhub.reports import compare
+from benchhub.catalog.testing import make_sheet
+from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 
@@ -33,9 +35,9 @@ from benchhub.reports.sharing import publish
 def everything() -> dict[str, Any]:
     """The rows by name; the experiment has runs in every state that looks different."""
     catalogue = _priced()
-    host = testdata.make_host()
-    system = testdata.make_system("18", host, catalogue["hardware"])
-    experiment = testdata.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
+    host = testing.make_host()
+    system = testing.make_system("18", host, catalogue["hardware"])
+    experiment = testing.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
     runs = _runs(experiment, system)
     _times(host, experiment)
     Host.objects.update(paused_at=Now(), unreachable_since=Now(), contact_error="It timed out.")
@@ -67,16 +69,16 @@ def _priced() -> dict[str, Any]:
 
 
 def _runs(experiment: Experiment, system: System) -> dict[str, Run]:
-    run = testdata.make_run(experiment, system, 1, 1)
-    testdata.succeeded(run, 300.0, doubts=[{"code": "x", "text": "A doubt."}])
-    testdata.with_everything(run)
-    testdata.succeeded(testdata.make_run(experiment, system, 1, 2), 310.0)
-    testdata.succeeded(aside := testdata.make_run(experiment, system, 1, 3), 30.0)
+    run = testing.make_run(experiment, system, 1, 1)
+    testing.succeeded(run, 300.0, doubts=[{"code": "x", "text": "A doubt."}])
+    testing.with_everything(run)
+    testing.succeeded(testing.make_run(experiment, system, 1, 2), 310.0)
+    testing.succeeded(aside := testing.make_run(experiment, system, 1, 3), 30.0)
     Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")
-    testdata.ended(testdata.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
-    waiting = testdata.make_run(experiment, system, 8, 2)
-    lost = testdata.make_run(experiment, system, 8, 3)
-    testdata.ended(lost, "failed", "Its host was rebooted.")
+    testing.ended(testing.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
+    waiting = testing.make_run(experiment, system, 8, 2)
+    lost = testing.make_run(experiment, system, 8, 3)
+    testing.ended(lost, "failed", "Its host was rebooted.")
     live_log.keep(lost, "err", 0, b"progress: 1.0 s\n")
     return {"run": run, "waiting": waiting, "lost": lost}
 
@@ -92,7 +94,7 @@ def _idle(system: System) -> dict[str, Any]:
     server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
     built = {"build": system.build, "configuration": system.configuration}
     return {
-        "idle host": testdata.make_host("idle", "192.0.2.2"),
+        "idle host": testing.make_host("idle", "192.0.2.2"),
         "idle instance": Instance.objects.create(name="idle", **built, **server),
         "idle configuration": Configuration.objects.create(name="idle"),
     }
@@ -102,7 +104,7 @@ def _shared(experiment: Experiment, system: System) -> dict[str, Any]:
     query = f"curve={experiment.pk}-{system.pk}"
     kept = Comparison.objects.create(title="How it scales", query=query, remarks="One box.")
     state = QueryDict(kept.query)
-    snapshot = publish.comparison_snapshot(kept, state, compare.chosen_keys(state), AnonymousUser())
+    snapshot = publish.comparison_snapshot(kept, state, comparison_views.chosen_keys(state), AnonymousUser())
     link, _ = publish.link(snapshot, ["host"], "correct horse", None, name="A reader")
     return {"comparison": kept, "snapshot": snapshot, "link": link}
 

@@ -22,7 +22,7 @@ from benchhub.embedded import ports
 from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.processes import PLAIN_ENVIRONMENT, Child, Processes
-from benchhub.reports.sharing import pdf
+from benchhub.reports.sharing.output import pdf
 from conftest import CLONE, new_cluster, new_key_pair
 
 FILE = CLONE / "docker-compose.yml"

@@ -11,10 +11,10 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from benchhub.bench import execution, visits
+from benchhub.bench.execute import tick, visits
 from benchhub.bench.models import Run
 from benchhub.catalog.models import LicenceModel
-from benchhub.catalog.test_browser import copy_install_line, install
+from benchhub.catalog.shared.tests.test_catalog_browser import copy_install_line, install
 
 pytestmark = [pytest.mark.browser, pytest.mark.target, pytest.mark.django_db(transaction=True)]
 PATIENCE_MS = 60_000
@@ -30,9 +30,9 @@ def worker() -> Iterator[None]:
         while not stop.is_set():
             visits.visit_hosts()
             try:
-                execution.tick(woken.put, [woken.get(timeout=0.3)])
+                tick.tick(woken.put, [woken.get(timeout=0.3)])
             except queue.Empty:
-                execution.tick(woken.put)
+                tick.tick(woken.put)
         connection.close()
 
     thread = threading.Thread(target=work)

@@ -10,10 +10,11 @@ from django.urls import Resolver404, resolve, reverse
 from benchhub.accounts import policy
 from benchhub.accounts.host_rights import Hosts
 from benchhub.accounts.rights import Role
-from benchhub.accounts.testdata import make_user
-from benchhub.bench import presets, testdata
-from runners.tools import pgbench_presets
-from runners.tools.pgbench_parameters import scripts_digest
+from benchhub.accounts.testing import make_user
+from benchhub.bench import testing
+from benchhub.bench.plan import presets
+from runners.tools.pgbench import presets as pgbench_presets
+from runners.tools.pgbench.parameters import scripts_digest
 from tests.test_pages_axe import PAGES
 
 pytestmark = pytest.mark.django_db
@@ -86,7 +87,7 @@ def test_a_runner_is_offered_what_the_permit_opens_and_not_the_catalogue(offered
 
 
 def test_a_runner_of_another_host_may_plan_and_share_and_is_offered_nothing_else(offered):
-    runner = make_user("otto", Role.RUNNER, testdata.make_host("other", "192.0.2.9"))
+    runner = make_user("otto", Role.RUNNER, testing.make_host("other", "192.0.2.9"))
     ways = offered(runner)
     assert ON_HOSTS.isdisjoint(ways)
     assert {"experiment-new", "experiment-tags", "link-new"} <= ways.keys()
@@ -119,7 +120,7 @@ def test_the_workload_of_report_b_is_the_same_whichever_way_it_is_started_from()
     ],
 )
 def test_the_hosts_of_a_user_are_asked_by_key_or_by_several(role, everywhere, near, both, none):
-    hosts = [testdata.make_host("near", "192.0.2.1"), testdata.make_host("far", "192.0.2.2")]
+    hosts = [testing.make_host("near", "192.0.2.1"), testing.make_host("far", "192.0.2.2")]
     user = make_user("someone", role, hosts[0], everywhere=everywhere)
     open_to = Hosts(user)
     assert (hosts[0].pk in open_to) is near
@@ -129,7 +130,7 @@ def test_the_hosts_of_a_user_are_asked_by_key_or_by_several(role, everywhere, ne
 
 
 def test_many_hosts_are_asked_for_with_the_queries_of_one(django_assert_num_queries):
-    user = make_user("rosa", Role.RUNNER, host := testdata.make_host())
+    user = make_user("rosa", Role.RUNNER, host := testing.make_host())
     open_to = Hosts(user)
     with django_assert_num_queries(3):  # groups, permit, its hosts
         assert all(host.pk in open_to for _ in range(5))

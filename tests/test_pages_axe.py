@@ -10,9 +10,9 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
 
-from benchhub.bench import testdata
+from benchhub.bench import testing
 from benchhub.bench.models import Protocol
-from benchhub.reports import published_files
+from benchhub.reports.published import files
 from benchhub.reports.sharing import publish
 from tests import pages
 
@@ -213,15 +213,15 @@ def test_shared_pages_have_no_serious_fault(tab, rows):
 
 def test_a_comparison_of_repeats_its_steps_and_a_refusal_have_no_serious_fault(tab, rows):
     first = rows["system"]
-    second = testdata.make_system("17", rows["host"], rows["hardware"])
-    made = testdata.make_experiment([first, second], name="Repeated")
+    second = testing.make_system("17", rows["host"], rows["hardware"])
+    made = testing.make_experiment([first, second], name="Repeated")
     for system in (first, second):
         for clients in (1, 2, 4, 8, 16):
             for repeat, tps in enumerate((990.0, 1000.0, 1012.0), start=1):
-                testdata.succeeded(testdata.make_run(made, system, clients, repeat), tps * clients)
-    other = testdata.make_experiment([second], name="Longer")
+                testing.succeeded(testing.make_run(made, system, clients, repeat), tps * clients)
+    other = testing.make_experiment([second], name="Longer")
     protocol = Protocol.of({"path": "socket", "duration_s": 300})
-    testdata.succeeded(testdata.make_run(other, second, 8, 1, protocol=protocol), 1.0)
+    testing.succeeded(testing.make_run(other, second, 8, 1, protocol=protocol), 1.0)
     curves = f"curve={made.pk}-{first.pk}&curve={made.pk}-{second.pk}"
     tab.goto("/alive")
     sign_in(tab)
@@ -235,7 +235,7 @@ def test_a_comparison_of_repeats_its_steps_and_a_refusal_have_no_serious_fault(t
         assert faults(tab) == {}
 
 
-@pytest.mark.parametrize("slug", [report.about["slug"] for report in published_files.reports()])
+@pytest.mark.parametrize("slug", [report.about["slug"] for report in files.reports()])
 def test_a_published_report_has_no_serious_fault(slug, tab):
     tab.goto("/alive")
     sign_in(tab)

@@ -28,8 +28,10 @@ from django.conf import settings as used
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from benchhub.bench import notices, post, queue, testdata
+from benchhub.bench import testing
 from benchhub.bench.models import Notice, Run, Webhook
+from benchhub.bench.queue import queue
+from benchhub.bench.webhooks import notices, post
 from benchhub.catalog.models import Hardware
 from conftest import CLONE
 
@@ -124,8 +126,8 @@ def webhook(url: str) -> Webhook:
 
 def end_a_run() -> Run:
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
-    made = testdata.make_experiment([testdata.make_system("18", testdata.make_host(), hardware)])
-    run = testdata.make_run(made, made.systems.get(), 1, 1)
+    made = testing.make_experiment([testing.make_system("18", testing.make_host(), hardware)])
+    run = testing.make_run(made, made.systems.get(), 1, 1)
     queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
     return run
 

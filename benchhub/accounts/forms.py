@@ -9,8 +9,8 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 
-from benchhub.catalog.forms import CatalogForm, offer, offer_rows
 from benchhub.catalog.models import Host
+from benchhub.catalog.shared.forms import CatalogForm, offer, offer_rows
 
 from . import rights, throttle, tokens
 from .models import Permit, Token

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 
-from benchhub.catalog.listing import Column, Filter, Listing
+from benchhub.ui.listing import Column, Filter, Listing
 
 from . import audit, rights, tokens
 from .forms import SignInForm, TokenForm, UserForm

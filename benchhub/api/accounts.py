@@ -18,9 +18,9 @@ from benchhub.accounts.forms import UserForm
 from benchhub.accounts.models import Entry, Token
 from benchhub.accounts.rights import Role
 
-from . import problems
-from .base import Added, Read, Shown, View
-from .json_forms import serializer_of
+from .core import problems
+from .core.json_forms import serializer_of
+from .core.views import Added, Read, Shown, View
 
 ROLES = {str(one.label): one for one in Role}
 PAGES_ONLY = "By a token nobody becomes an administrator, and no administrator's account is changed: use the pages."

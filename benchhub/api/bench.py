@@ -17,53 +17,47 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import (
-    aside,
-    control,
-    forms,
-    growth,
-    growth_page,
-    live_log,
-    models,
-    permits,
-    plan,
-    planning,
-    queue,
-    repeats,
-    run_page,
-    views,
-    views_bundle,
-)
-from benchhub.bench.bundle import NoBundleError
-from benchhub.bench.forms_policy import PolicyForm
+from benchhub.bench import models
 from benchhub.bench.models import Experiment, LiveLog, Run
+from benchhub.bench.plan import form as plan_form
+from benchhub.bench.plan import growth, plan, preview, repeats, views
+from benchhub.bench.queue import permits, queue
+from benchhub.bench.queue import views as queue_views
+from benchhub.bench.queue.form_policy import PolicyForm
+from benchhub.bench.results import aside, live_log
+from benchhub.bench.run_page import bundle_view
+from benchhub.bench.run_page import page as run_page_page
+from benchhub.bench.run_page.bundle import NoBundleError
 from benchhub.celery import wake
-from benchhub.reports import curves, exports, latencies, queries, sweeps, tags
+from benchhub.reports.curves import csv as curves_csv
+from benchhub.reports.curves import curves, latencies, sweeps
+from benchhub.reports.experiments import growth as experiments_growth
+from benchhub.reports.experiments import queries, tags
 
-from . import json_forms, problems
 from . import serializers_bench as serializers
-from .base import FILE, Read
-from .json_forms import serializer_of
-from .renderers import Csv, Page
+from .core import json_forms, problems
+from .core.json_forms import serializer_of
+from .core.renderers import Csv, Page
+from .core.views import FILE, Read
 
 KEY = drf.IntegerField(min_value=1, max_value=2**63 - 1)
 SYSTEM = serializer_of(
-    forms.SystemForm,
+    plan_form.SystemForm,
     "SystemRequest",
     instance=KEY,
     hardware=drf.IntegerField(required=False, allow_null=True, help_text="Left out: that of the host."),
     driver=drf.IntegerField(required=False, allow_null=True, help_text="Left out: the instance's own host."),
 )
 PLAN = serializer_of(
-    forms.PlanForm,
+    plan_form.PlanForm,
     "ExperimentRequest",
-    usual=planning.DEFAULTS,
+    usual=preview.DEFAULTS,
     workload=KEY,
     more_workloads=drf.ListField(
         child=drf.IntegerField(min_value=1, max_value=2**63 - 1), required=False, help_text="Each makes a part."
     ),
     client=drf.CharField(required=False, allow_blank=True, help_text="Its folder; left out: the newest on the driver."),
-    systems=SYSTEM(many=True, min_length=1, max_length=forms.MOST_SYSTEMS),
+    systems=SYSTEM(many=True, min_length=1, max_length=plan_form.MOST_SYSTEMS),
 )
 POLICY = serializer_of(PolicyForm, "PolicyRequest")
 ASIDE = serializer_of(aside.AsideForm, "AsideRequest")
@@ -72,20 +66,20 @@ TAGS = inline_serializer(
     "TagsRequest", {"tags": drf.ListField(child=drf.CharField(max_length=tags.LONGEST), max_length=tags.MOST)}
 )
 FILE_NUMBER = OpenApiParameter("file", OpenApiTypes.INT64, OpenApiParameter.PATH, description="Its id in the list.")
-MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(control.DIRECTIONS))})
+MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(queue_views.DIRECTIONS))})
 
 
-def draft_of(sent: Mapping[str, Any], user: Any, *, needs_name: bool) -> forms.Draft:
+def draft_of(sent: Mapping[str, Any], user: Any, *, needs_name: bool) -> plan_form.Draft:
     """The form of a plan as the page would have sent it."""
     systems = sent.get("systems", [])
-    data: dict[str, Any] = {**planning.DEFAULTS, **json_forms.texts({k: v for k, v in sent.items() if k != "systems"})}
+    data: dict[str, Any] = {**preview.DEFAULTS, **json_forms.texts({k: v for k, v in sent.items() if k != "systems"})}
     data |= {"systems-TOTAL_FORMS": str(len(systems)), "systems-INITIAL_FORMS": "0"}
     for number, system in enumerate(systems):
         data |= {f"systems-{number}-{name}": text for name, text in json_forms.texts(system).items()}
-    return forms.Draft(data, needs_name=needs_name, user=user)  # type: ignore[arg-type]  # a mapping is enough
+    return plan_form.Draft(data, needs_name=needs_name, user=user)  # type: ignore[arg-type]  # a mapping is enough
 
 
-def asked_of(draft: forms.Draft) -> forms.Asked:
+def asked_of(draft: plan_form.Draft) -> plan_form.Asked:
     """What was asked for. Raises a problem that names the fields."""
     if draft.asked:
         return draft.asked
@@ -121,7 +115,7 @@ class Experiments(Read):
         """Plan an experiment and queue its runs."""
         sent = json_forms.checked(PLAN, request.data)
         asked = asked_of(draft_of(sent, request.user, needs_name=True))
-        return self._shown(planning.queue(asked, request.user))
+        return self._shown(preview.queue(asked, request.user))
 
     @extend_schema(request=PLAN, responses=serializers.Preview)
     @action(detail=False, methods=["post"])
@@ -129,7 +123,7 @@ class Experiments(Read):
         """What would be queued; nothing is saved."""
         sent = json_forms.checked(PLAN, request.data, partial=True)
         asked = asked_of(draft_of(sent, request.user, needs_name=False))
-        return Response(serializers.Preview(planning.look(asked)).data)
+        return Response(serializers.Preview(preview.look(asked)).data)
 
     @extend_schema(request=POLICY, responses=serializers.Experiment)
     def partial_update(self, request: Request, pk: str) -> Response:
@@ -162,7 +156,7 @@ class Experiments(Read):
     def again(self, request: Request, pk: str) -> Response:
         """Queue the same experiment once more, beside the first."""
         row = self._permitted()
-        if retired := planning.retired_instances(row):
+        if retired := preview.retired_instances(row):
             raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
         return self._shown(plan.again(row, request.user))
 
@@ -171,7 +165,7 @@ class Experiments(Read):
     def repeats(self, request: Request, pk: str) -> Response:
         """Queue more repeats at these levels: of each system that has runs there."""
         row = self._permitted()
-        if retired := planning.retired_instances(row):
+        if retired := preview.retired_instances(row):
             raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
         sent = json_forms.checked(REPEATS, request.data)
         blank = repeats.RepeatsForm(experiment=row)
@@ -211,7 +205,7 @@ class Experiments(Read):
     def move(self, request: Request, pk: str) -> Response:
         """Move it up or down in the queue by one."""
         direction = json_forms.checked(type(MOVE), request.data)["direction"]
-        if not queue.shift(self._permitted(), control.DIRECTIONS[direction]):
+        if not queue.shift(self._permitted(), queue_views.DIRECTIONS[direction]):
             raise problems.Problem(409, "It stands at the end of the queue, or no longer waits.")
         return Response(self.get_serializer(self.get_object()).data)
 
@@ -223,7 +217,7 @@ class Experiments(Read):
         runs, systems = list(queries.runs(row)), queries.systems(row)
         groups = curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs))
         if request.accepted_renderer.format == "csv":
-            return Response(exports.experiment_csv(sweeps.sweeps(row, systems), groups))
+            return Response(curves_csv.experiment_csv(sweeps.sweeps(row, systems), groups))
         return Response([group_of(row.pk, group) for group in groups])
 
     @extend_schema(responses=serializers.Growth)
@@ -231,7 +225,7 @@ class Experiments(Read):
     def growth(self, request: Request, pk: str) -> Response:
         """What a search or a decision has found, and what was believed before each of its steps."""
         row = self.get_object()
-        shown = growth_page.shown(row, list(queries.runs(row)))
+        shown = experiments_growth.shown(row, list(queries.runs(row)))
         if shown is None:
             raise problems.Problem(404, "It runs every level as listed: it neither searches nor decides.")
         return Response(serializers.Growth(shown).data)
@@ -317,11 +311,11 @@ class Runs(Read):
     @action(detail=True, **FILE)
     def bundle(self, request: Request, pk: str) -> HttpResponse:
         """A tar.gz of shell commands, settings and data set, by which it is repeated without BenchHub."""
-        row = run_page.run(self.get_object().pk).exclude(kind=Run.Kind.LOAD).first()
+        row = run_page_page.run(self.get_object().pk).exclude(kind=Run.Kind.LOAD).first()
         if row is None:
             raise problems.Problem(409, "It loads a data set, and measures nothing that could be repeated.")
         try:
-            return views_bundle.download(row)
+            return bundle_view.download(row)
         except NoBundleError as error:
             raise problems.Problem(409, str(error)) from error
 

@@ -12,19 +12,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.accounts import rights
-from benchhub.catalog import (
-    forms_hosts,
-    forms_instances,
-    forms_priced,
-    forms_recipes,
-    models,
-    retiring,
-)
-from benchhub.catalog.citing import citations
+from benchhub.catalog import models
+from benchhub.catalog.hardware import forms as hardware_forms
+from benchhub.catalog.hosts import forms as hosts_forms
+from benchhub.catalog.instances import forms as instances_forms
+from benchhub.catalog.shared import retire as shared_retire
+from benchhub.catalog.shared.citations import citations
+from benchhub.catalog.workloads import configuration_form
 
-from . import json_forms, problems, serializers
-from .base import Added, Read
-from .json_forms import serializer_of
+from . import serializers
+from .core import json_forms, problems
+from .core.json_forms import serializer_of
+from .core.views import Added, Read
 
 NAMED = {"name": ["exact", "icontains"]}
 BY_REVISION = {**NAMED, "revision": ["exact"], "retired_at": ["isnull"]}
@@ -38,7 +37,7 @@ class Retired(Added):
     @action(detail=True, methods=["post"])
     def retire(self, request: Request, pk: str) -> Response:
         row = self.get_object()
-        if users := retiring.users_of(row):
+        if users := shared_retire.users_of(row):
             raise problems.Problem(409, f"{row} is in use: change {', '.join(users)} first.")
         self.get_queryset().filter(pk=row.pk).retire()
         return Response(self.get_serializer(self.get_object()).data)
@@ -98,8 +97,8 @@ def _deleted(row: Any) -> bool:
 class Hosts(Edited):
     queryset = models.Host.objects.select_related("hardware", "interference_group").defer("private_key")
     serializer_class = serializers.Host
-    form_class = forms_hosts.HostForm
-    takes = serializer_of(forms_hosts.HostForm, "HostRequest")
+    form_class = hosts_forms.HostForm
+    takes = serializer_of(hosts_forms.HostForm, "HostRequest")
     filterset_fields: ClassVar[Any] = {**NAMED, "trust": ["exact"], "hardware": ["exact"], "facts_at": ["isnull"]}
     ordering_fields: ClassVar[Any] = ("id", "name")
     search_fields = ("name", "address")
@@ -181,17 +180,17 @@ class Builds(Read):
 class Instances(Edited):
     queryset = models.Instance.objects.select_related("host", "build", "configuration").defer("password")
     serializer_class = serializers.Instance
-    takes = serializer_of(forms_instances.InstanceForm, "InstanceRequest")
+    takes = serializer_of(instances_forms.InstanceForm, "InstanceRequest")
     filterset_fields: ClassVar[Any] = {
         **NAMED, "host": ["exact", "isnull"], "build": ["exact"], "configuration": ["exact"], "retired_at": ["isnull"],
     }  # fmt: skip
     ordering_fields: ClassVar[Any] = ("id", "name")
 
     def form(self, values: dict[str, Any], instance: Any = None) -> Any:
-        return forms_instances.InstanceForm(values, instance=instance or models.Instance(), hosts=self._hosts())
+        return instances_forms.InstanceForm(values, instance=instance or models.Instance(), hosts=self._hosts())
 
     def blank(self, instance: Any = None) -> Any:
-        return forms_instances.InstanceForm(instance=instance or models.Instance(), hosts=self._hosts())
+        return instances_forms.InstanceForm(instance=instance or models.Instance(), hosts=self._hosts())
 
     @staticmethod
     def _hosts() -> list[models.Host]:
@@ -201,15 +200,15 @@ class Instances(Edited):
 class Hardware(Revised):
     queryset = models.Hardware.objects.order_by("pk")
     serializer_class = serializers.Hardware
-    form_class = forms_priced.HardwareForm
-    takes = serializer_of(forms_priced.HardwareForm, "HardwareRequest")
+    form_class = hardware_forms.HardwareForm
+    takes = serializer_of(hardware_forms.HardwareForm, "HardwareRequest")
 
 
 class Configurations(Revised):
     queryset = models.Configuration.objects.order_by("pk")
     serializer_class = serializers.Configuration
-    form_class = forms_recipes.ConfigurationForm
-    takes = serializer_of(forms_recipes.ConfigurationForm, "ConfigurationRequest")
+    form_class = configuration_form.ConfigurationForm
+    takes = serializer_of(configuration_form.ConfigurationForm, "ConfigurationRequest")
 
 
 class Prices(Added):
@@ -217,8 +216,8 @@ class Prices(Added):
 
     queryset = models.ListPrice.objects.order_by("pk")
     serializer_class = serializers.Price
-    form_class = forms_priced.PriceForm
-    takes = serializer_of(forms_priced.PriceForm, "PriceRequest")
+    form_class = hardware_forms.PriceForm
+    takes = serializer_of(hardware_forms.PriceForm, "PriceRequest")
     filterset_fields: ClassVar[Any] = {
         "hardware": ["exact"], "licence_model": ["exact"], "currency": ["exact"], "priced_on": ["exact", "gte", "lte"],
     }  # fmt: skip
@@ -231,8 +230,8 @@ class Rates(Added):
 
     queryset = models.ExchangeRate.objects.order_by("pk")
     serializer_class = serializers.Rate
-    form_class = forms_priced.RateForm
-    takes = serializer_of(forms_priced.RateForm, "RateRequest")
+    form_class = hardware_forms.RateForm
+    takes = serializer_of(hardware_forms.RateForm, "RateRequest")
     filterset_fields: ClassVar[Any] = {
         "base": ["exact"], "quoted": ["exact"], "priced_on": ["exact", "gte", "lte"],
     }  # fmt: skip

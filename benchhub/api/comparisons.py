@@ -16,18 +16,23 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import Comparability
-from benchhub.reports import comparable, compare, compare_doubts, compare_page, compare_queries, findings, latencies
-from benchhub.reports.compare_page import Chosen
+from benchhub.reports.comparison import comparison, findings
+from benchhub.reports.comparison import declared as comparison_declared
+from benchhub.reports.comparison import doubts as comparison_doubts
+from benchhub.reports.comparison import queries as comparison_queries
+from benchhub.reports.comparison import views as comparison_views
+from benchhub.reports.comparison.comparison import Chosen
+from benchhub.reports.curves import latencies
 from benchhub.reports.prices.queries import known
 from benchhub.reports.prices.table import Cell, Row, Table, table
 from benchhub.reports.prices.terms import NAMES, Terms, terms
 from benchhub.reports.sharing import publish
-from benchhub.reports.sharing.comparison import NothingToPublishError
+from benchhub.reports.sharing.document.comparison import NothingToPublishError
 
-from . import json_forms, problems
-from .base import FILE, Read, Shown, View
 from .bench import curve_of
-from .json_forms import Strict
+from .core import json_forms, problems
+from .core.json_forms import Strict
+from .core.views import FILE, Read, Shown, View
 from .serializers_bench import Curve
 
 WORDS = {
@@ -67,9 +72,12 @@ WHOLE = {(200, "application/json"): OpenApiTypes.OBJECT}
 
 class DeclarationRequest(Strict):
     curves = drf.ListField(
-        child=drf.CharField(max_length=40), min_length=2, max_length=compare.MOST, help_text="Each experiment-system."
+        child=drf.CharField(max_length=40),
+        min_length=2,
+        max_length=comparison_views.MOST,
+        help_text="Each experiment-system.",
     )
-    reason = json_forms.json_field(comparable.DeclarationForm.base_fields["reason"])
+    reason = json_forms.json_field(comparison_declared.DeclarationForm.base_fields["reason"])
 
 
 class Declaration(Shown):
@@ -188,10 +196,10 @@ class Comparisons(View):
     def document(self, request: Request) -> HttpResponse:
         """All that the page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
         asked = request._request.GET
-        keys = keys_of(asked, set(compare.STATE))
+        keys = keys_of(asked, set(comparison_views.STATE))
         _terms(asked)
         try:
-            whole = publish.comparison_now(compare.state_of(asked), keys)
+            whole = publish.comparison_now(comparison_views.state_of(asked), keys)
         except NothingToPublishError as error:
             raise problems.Problem(409, str(error)) from error
         return HttpResponse(whole, content_type="application/json")
@@ -201,9 +209,9 @@ def keys_of(asked: QueryDict, known: Container[str]) -> list[tuple[int, int]]:
     """The curves of an address. Raises a problem where it names none, or a parameter that is not known."""
     if unknown := [name for name in asked if name not in known and name not in ("curve", "format")]:
         raise wrong(dict.fromkeys(sorted(unknown), "There is no such parameter."))
-    keys = compare.chosen_keys(asked)
+    keys = comparison_views.chosen_keys(asked)
     if not keys or len(keys) < len(set(asked.getlist("curve"))):
-        raise wrong({"curve": f"Name 1 to {compare.MOST} curves, each as experiment-system: 3-7."})
+        raise wrong({"curve": f"Name 1 to {comparison_views.MOST} curves, each as experiment-system: 3-7."})
     return keys
 
 
@@ -229,19 +237,19 @@ def wrong(found: dict[str, str]) -> problems.Problem:
 def _compared(
     keys: Sequence[tuple[int, int]], baseline: str | None, by: Terms, ceiling_ms: float | None
 ) -> dict[str, Any]:
-    rows = compare_queries.chosen(keys)
+    rows = comparison_queries.chosen(keys)
     there = {(row.experiment_id, row.system_id) for row in rows}
-    runs = compare_queries.runs(keys)
-    chosen, told = compare_page.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
+    runs = comparison_queries.runs(keys)
+    chosen, told = comparison.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
     told += [f"There is no curve {one[0]}-{one[1]}." for one in keys if one not in there]
-    groups = compare_page.groups(chosen)
+    groups = comparison.groups(chosen)
     refusal = ""
-    declared = comparable.declared(groups)
+    declared = comparison_declared.declared(groups)
     if declared:
-        chosen = comparable.as_one(chosen)
+        chosen = comparison_declared.as_one(chosen)
     elif len(groups) > 1:
-        forms = compare_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
-        refusal = compare_page.refusal(groups, forms)
+        forms = comparison_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
+        refusal = comparison.refusal(groups, forms)
     words = [{"id": one.pk, "by": str(one.declared_by), "reason": one.reason} for one in declared]
     shown = {
         "refusal": refusal,
@@ -269,9 +277,9 @@ def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms, ceiling_ms:
 
 
 def _found(one: Chosen, baseline: Chosen, more: findings.Finding | None) -> dict[str, Any]:
-    sentences = [*compare_page.sentences(one, baseline), *more.sentences] if more else []
+    sentences = [*comparison.sentences(one, baseline), *more.sentences] if more else []
     rows = (*more.rows, *(per.row for per in more.normalised)) if more else ()
-    shown = {"key": one.key, "sentences": sentences, "doubts": list(compare_doubts.doubts(one))}
+    shown = {"key": one.key, "sentences": sentences, "doubts": list(comparison_doubts.doubts(one))}
     return {**shown, "rows": FindingRow(rows, many=True).data}
 
 
@@ -287,7 +295,7 @@ def _ratios(chosen: Sequence[Chosen], baseline: Chosen) -> list[dict[str, Any]]:
             "withheld": cell.ratio.withheld if cell.ratio else "",
             "is_best": cell.is_best,
         }
-        for clients, cells in compare_page.levels(chosen, baseline)
+        for clients, cells in comparison.levels(chosen, baseline)
         for one, cell in zip(chosen, cells, strict=True)
         if cell is not None
     ]
@@ -349,11 +357,11 @@ class Declarations(Read):
     def create(self, request: Request) -> Response:
         """Declare the protocols of these curves comparable, with a reason that stands wherever they are compared."""
         sent = json_forms.checked(DeclarationRequest, request.data)
-        form = comparable.DeclarationForm(json_forms.texts({"reason": sent["reason"]}))
+        form = comparison_declared.DeclarationForm(json_forms.texts({"reason": sent["reason"]}))
         if not form.is_valid():
             raise problems.invalid(problems.of_form(form))
         groups = _unlike(sent["curves"])
-        comparable.declare(groups, form.cleaned_data["reason"], request.user)
+        comparison_declared.declare(groups, form.cleaned_data["reason"], request.user)
         rows = Comparability.objects.among({group[0].of.curve.protocol_digest for group in groups})
         return Response(self.get_serializer(rows, many=True).data, status=201)
 
@@ -371,16 +379,16 @@ def _unlike(curves: Sequence[str]) -> list[list[Chosen]]:
     """The curves by their protocols. Raises a problem where there is nothing to declare, or where nothing may be."""
     asked = QueryDict(mutable=True)
     asked.setlist("curve", list(curves))
-    keys = compare.chosen_keys(asked)
+    keys = comparison_views.chosen_keys(asked)
     chosen: list[Chosen] = []
     if len(keys) == len(curves):
-        chosen, _ = compare_page.choose(compare_queries.chosen(keys), compare_queries.runs(keys))
+        chosen, _ = comparison.choose(comparison_queries.chosen(keys), comparison_queries.runs(keys))
     if len(chosen) < len(curves):
         sentence = "One of them is not there, has no result or is named twice: name each as experiment-system."
         raise problems.invalid([{"pointer": "/curves", "detail": sentence}])
-    groups = compare_page.groups(chosen)
+    groups = comparison.groups(chosen)
     if len(groups) < 2:
         raise problems.Problem(409, "They have the same protocol: they are compared as they are.")
-    if not comparable.may_be_declared(groups):
+    if not comparison_declared.may_be_declared(groups):
         raise problems.Problem(409, "Unlike units are never compared, whatever anybody declares.")
     return groups

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from benchhub.accounts import tokens
 from benchhub.accounts.rights import Role
-from benchhub.accounts.testdata import make_user
-from benchhub.bench import testdata
+from benchhub.accounts.testing import make_user
+from benchhub.bench import testing
 from benchhub.catalog.models import Hardware
 
 ALL = {Role.VIEWER: ["read"], Role.RUNNER: ["read", "run", "ingest"], Role.ADMINISTRATOR: list(tokens.SCOPES)}
@@ -32,7 +32,7 @@ def program(user, *scopes):
 
 @pytest.fixture
 def host(db):
-    return testdata.make_host()
+    return testing.make_host()
 
 
 @pytest.fixture
@@ -42,19 +42,19 @@ def hardware(db):
 
 @pytest.fixture
 def systems(host, hardware):
-    return [testdata.make_system(version, host, hardware) for version in ("16", "18")]
+    return [testing.make_system(version, host, hardware) for version in ("16", "18")]
 
 
 @pytest.fixture
 def experiment(systems):
-    return testdata.make_two_curves(systems)
+    return testing.make_two_curves(systems)
 
 
 @pytest.fixture
 def waiting(systems):
     """An experiment with one run in the queue."""
-    made = testdata.make_experiment(systems[:1], name="Waiting")
-    testdata.make_run(made, systems[0], 1, 1)
+    made = testing.make_experiment(systems[:1], name="Waiting")
+    testing.make_run(made, systems[0], 1, 1)
     return made
 
 

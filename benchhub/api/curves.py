@@ -11,9 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import ExperimentSystem
-from benchhub.reports import compare, compare_page, compare_queries
+from benchhub.reports.comparison import comparison
+from benchhub.reports.comparison import queries as comparison_queries
+from benchhub.reports.comparison import views as comparison_views
 
-from .base import View
+from .core.views import View
 
 
 class FinishedCurve(drf.Serializer):
@@ -37,11 +39,11 @@ class FinishedCurve(drf.Serializer):
     unit = drf.CharField(allow_null=True)
 
     def get_key(self, row: ExperimentSystem) -> str:
-        return compare_page.key_of(row)
+        return comparison.key_of(row)
 
 
 class Curves(mixins.ListModelMixin, View):
-    queryset = compare_queries.finished().annotate(created_at=F("experiment__created_at")).order_by("pk")
+    queryset = comparison_queries.finished().annotate(created_at=F("experiment__created_at")).order_by("pk")
     serializer_class = FinishedCurve
     filterset_fields: ClassVar[Any] = {
         "experiment": ["exact"], "experiment__name": ["exact", "icontains"], "experiment__workload": ["exact"],
@@ -50,7 +52,7 @@ class Curves(mixins.ListModelMixin, View):
         "system__build": ["exact"], "system__configuration": ["exact"], "system__hardware": ["exact"],
     }  # fmt: skip
     ordering_fields = ("id", "created_at", "result_count")
-    search_fields = compare.SEARCH
+    search_fields = comparison_views.SEARCH
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Finished curves, to be named in comparisons by their keys."""
@@ -59,7 +61,7 @@ class Curves(mixins.ListModelMixin, View):
     def paginate_queryset(self, queryset: QuerySet[ExperimentSystem]) -> Any:
         """With the peaks of the page's curves, by one query."""
         rows: Any = super().paginate_queryset(queryset)
-        peaks = compare_queries.peaks([(row.experiment_id, row.system_id) for row in rows])
+        peaks = comparison_queries.peaks([(row.experiment_id, row.system_id) for row in rows])
         for row in rows:
             found = peaks.get((row.experiment_id, row.system_id), (None, None, None))
             row.peak_clients, row.peak_median, row.unit = found

@@ -12,11 +12,13 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import growth, models, permits, plan, planning, presets, queue
+from benchhub.bench import models
 from benchhub.bench.models import Run
+from benchhub.bench.plan import growth, plan, presets, preview
+from benchhub.bench.queue import permits, queue
 
-from . import problems
-from .base import Read, Shown, View
+from .core import problems
+from .core.views import Read, Shown, View
 
 NAME = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Its name: report-a.")
 
@@ -98,7 +100,7 @@ class Designs(Read):
         row = self.get_object()
         for experiment in row.experiments.all():
             permits.require_experiment(request.user, experiment)
-            if retired := planning.retired_instances(experiment):
+            if retired := preview.retired_instances(experiment):
                 raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
         if not row.experiments.exists():
             raise problems.Problem(409, "It has no experiment to be run again.")

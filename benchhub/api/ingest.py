@@ -14,13 +14,14 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import bring_in, brought, plan
 from benchhub.bench.models import Delivery, System
+from benchhub.bench.plan import plan
+from benchhub.bench.results import import_check, import_store
 from runners.contract import Outputs
 
-from . import parsers, problems
-from .base import Read, Shown
-from .json_forms import Strict
+from .core import parsers, problems
+from .core.json_forms import Strict
+from .core.views import Read, Shown
 
 MOST_LINES = 20_000
 MOST_FAULTS = 100
@@ -200,7 +201,7 @@ class Deliveries(Read):
         lines = _lines(request.data or b"") if is_bulk else [(1, request._request.body, request.data)]
         try:
             stored = _stored(lines, request.user, str(request.auth or ""))
-        except brought.RejectedError as error:
+        except import_check.RejectedError as error:
             raise _rejected(error.faults, is_bulk) from error
         shown = self.get_serializer(stored.delivery).data
         shown["experiments"] = [self.link("experiment-detail", one.pk) for one in stored.experiments]
@@ -228,41 +229,41 @@ def _value(text: bytes) -> Any:
         return error
 
 
-def _stored(lines: Iterable[Line], user: Any, token: str) -> bring_in.Stored:
+def _stored(lines: Iterable[Line], user: Any, token: str) -> import_store.Stored:
     """Raises RejectedError with the faults of all lines at once, also where some are not even of the right shape."""
     found, faults = _read(lines)
     if not faults:
-        return bring_in.bring_in(found, user, token)
+        return import_store.bring_in(found, user, token)
     try:
-        brought.read(found)
-    except brought.RejectedError as error:
+        import_check.read(found)
+    except import_check.RejectedError as error:
         faults += error.faults
-    raise brought.RejectedError(sorted(faults, key=lambda one: one.line))
+    raise import_check.RejectedError(sorted(faults, key=lambda one: one.line))
 
 
-def _read(lines: Iterable[Line]) -> tuple[list[brought.Brought], list[brought.Fault]]:
+def _read(lines: Iterable[Line]) -> tuple[list[import_check.Brought], list[import_check.Fault]]:
     """The lines of the right shape, and what is wrong with the others."""
-    found, faults = list[brought.Brought](), list[brought.Fault]()
+    found, faults = list[import_check.Brought](), list[import_check.Fault]()
     shape = ResultRequest()  # one for all lines: to make it takes longer than to use it
     for number, text, value in lines:
         if isinstance(value, ValueError):
-            faults.append(brought.Fault(number, "", f"This line is not JSON that can be kept: {value}."))
+            faults.append(import_check.Fault(number, "", f"This line is not JSON that can be kept: {value}."))
             continue
         try:
             found.append(_brought(number, text, shape.run_validation(value)))
         except drf.ValidationError as error:
-            faults += [brought.Fault(number, **one) for one in problems.flat(error.detail)]
+            faults += [import_check.Fault(number, **one) for one in problems.flat(error.detail)]
     return found, faults
 
 
-def _brought(number: int, text: bytes, of: Mapping[str, Any]) -> brought.Brought:
+def _brought(number: int, text: bytes, of: Mapping[str, Any]) -> import_check.Brought:
     system, output = of["system"], of.get("output")
-    place = brought.Place(**{**system, "driver": system.get("driver", system["host"])})
-    names = brought.Conditions.__dataclass_fields__
-    return brought.Brought(
+    place = import_check.Place(**{**system, "driver": system.get("driver", system["host"])})
+    names = import_check.Conditions.__dataclass_fields__
+    return import_check.Brought(
         line=number,
         place=place,
-        conditions=brought.Conditions(**{name: of[name] for name in names if name in of}),
+        conditions=import_check.Conditions(**{name: of[name] for name in names if name in of}),
         source=of["source"],
         clients=of["clients"],
         measured_at=of["measured_at"],
@@ -281,7 +282,7 @@ def _output(of: Mapping[str, Any]) -> Outputs:
     return Outputs(of.get("returncode", 0), of["stdout"].encode(), of.get("stderr", "").encode(), files)
 
 
-def _rejected(faults: Iterable[brought.Fault], is_bulk: bool) -> problems.Problem:
+def _rejected(faults: Iterable[import_check.Fault], is_bulk: bool) -> problems.Problem:
     found = list(faults)
     errors = [
         {**({"line": one.line} if is_bulk else {}), "pointer": one.pointer, "detail": one.detail}

@@ -12,15 +12,21 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.catalog import forms_licences, forms_sheets, models, row_cells, sheet_texts, sheets
-from benchhub.catalog.licence_fields import LABELS
-from benchhub.catalog.row_set import RowSet
-from benchhub.catalog.sheet_texts import DISCOUNT, LINE, SHEET_NAMES, SheetTexts
+from benchhub.catalog import models
+from benchhub.catalog.licences import forms as licences_forms
+from benchhub.catalog.licences.fields import LABELS
+from benchhub.catalog.sheets import forms as sheets_forms
+from benchhub.catalog.sheets import texts as sheets_texts
+from benchhub.catalog.sheets import views as sheets_views
+from benchhub.catalog.sheets.texts import DISCOUNT, LINE, SHEET_NAMES, SheetTexts
+from benchhub.ui import row_cells
+from benchhub.ui.row_set import RowSet
 
-from . import json_forms, json_rows, problems, serializers
-from .base import FILE
+from . import serializers
 from .catalogue import BY_REVISION, Revised
-from .json_forms import serializer_of
+from .core import json_forms, json_rows, problems
+from .core.json_forms import serializer_of
+from .core.views import FILE
 
 Values = dict[str, Any]
 
@@ -33,18 +39,18 @@ def _rule(name: str) -> drf.Field:
 
 LICENCE_TABLES = {
     name: json_rows.serializer_of(fields, f"Licence{name.capitalize()}")(many=True, required=False)
-    for name, fields in forms_licences.TABLES.items()
+    for name, fields in licences_forms.TABLES.items()
 }
 
 RULES = {**{name: _rule(name) for name in LABELS}, **LICENCE_TABLES}
-TRIAL = serializer_of(forms_licences.TrialForm, "LicenceTrialRequest")
-TRIED = serializer_of(forms_licences.LicenceModelForm, "LicencePreviewRequest", **RULES, trial=TRIAL(required=False))
+TRIAL = serializer_of(licences_forms.TrialForm, "LicenceTrialRequest")
+TRIED = serializer_of(licences_forms.LicenceModelForm, "LicencePreviewRequest", **RULES, trial=TRIAL(required=False))
 
 
 PRICED = serializer_of(
-    forms_sheets.SheetForm,
+    sheets_forms.SheetForm,
     "PriceSheetRequest",
-    usual=sheet_texts.NEW,
+    usual=sheets_texts.NEW,
     lines=json_rows.serializer_of(LINE, "PriceSheetLineRequest")(many=True),
     discounts=json_rows.serializer_of(DISCOUNT, "PriceSheetDiscountRequest")(many=True, required=False),
 )
@@ -79,7 +85,7 @@ class LicenceModels(Revised):
     queryset = models.LicenceModel.objects.order_by("pk")
     serializer_class = serializers.LicenceModel
     filterset_fields: ClassVar[Any] = {**BY_REVISION, "metric": ["exact"]}
-    takes = serializer_of(forms_licences.LicenceModelForm, "LicenceModelRequest", **RULES)
+    takes = serializer_of(licences_forms.LicenceModelForm, "LicenceModelRequest", **RULES)
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
@@ -90,7 +96,7 @@ class LicenceModels(Revised):
     def preview(self, request: Request) -> Response:
         """What the rules come to on a machine, and at a price; nothing is saved."""
         sent = json_forms.checked(TRIED, request.data, partial=True)
-        draft = forms_licences.LicenceDraft(_typed({**self._shown(None), **sent}))
+        draft = licences_forms.LicenceDraft(_typed({**self._shown(None), **sent}))
         if draft.trial is None:
             raise problems.invalid(_of_rules(draft))
         if not draft.trial_form.is_valid():
@@ -102,15 +108,15 @@ class LicenceModels(Revised):
 
     @staticmethod
     def _shown(of: models.LicenceModel | None) -> Values:
-        draft = forms_licences.LicenceDraft(None, of)
+        draft = licences_forms.LicenceDraft(None, of)
         rows = {name: [dict(row.texts) for row in table.rows] for name, table in draft.tables.items()}
         return {**json_forms.present(draft.form), **rows}
 
     def save(self, values: Values, instance: Any = None) -> Any:
         tables = {name: RowSet(name, name, fields, json_rows.texts(values.get(name, ())))
-                  for name, fields in forms_licences.TABLES.items()}  # fmt: skip
+                  for name, fields in licences_forms.TABLES.items()}  # fmt: skip
         data = json_forms.texts({name: value for name, value in values.items() if name not in tables})
-        form = forms_licences.LicenceModelForm(data, instance=instance, tables=tables)
+        form = licences_forms.LicenceModelForm(data, instance=instance, tables=tables)
         wrong = [one for table in tables.values() for one in json_rows.problems_of(table)]
         if not form.is_valid() or wrong:
             raise problems.invalid([*problems.of_form(form), *wrong])
@@ -129,13 +135,13 @@ def _typed(values: Values) -> QueryDict:
     return data
 
 
-def _of_rules(draft: forms_licences.LicenceDraft) -> list[dict[str, str]]:
+def _of_rules(draft: licences_forms.LicenceDraft) -> list[dict[str, str]]:
     """What is wrong with the rules; a name can wait until they are saved."""
     found = [one for one in problems.of_form(draft.form) if one["pointer"] != "/name"]
     return found + [one for table in draft.tables.values() for one in json_rows.problems_of(table)]
 
 
-def _tried(of: forms_licences.Trial) -> Values:
+def _tried(of: licences_forms.Trial) -> Values:
     cost, counted = of.cost, of.cost or of.counted
     return {
         "words": of.words,
@@ -160,14 +166,14 @@ class Sheets(Revised):
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
-        return self.added(self.save({**sheet_texts.NEW, **sent}))
+        return self.added(self.save({**sheets_texts.NEW, **sent}))
 
     @extend_schema(request=PRICED(partial=True), responses=SheetPreview)
     @action(detail=False, methods=["post"])
     def preview(self, request: Request) -> Response:
         """What a sheet comes to; nothing is saved."""
         sent = json_forms.checked(self.takes, request.data, partial=True)
-        draft = forms_sheets.SheetDraft(_texts({**sheet_texts.NEW, "lines": [], **sent}))
+        draft = sheets_forms.SheetDraft(_texts({**sheets_texts.NEW, "lines": [], **sent}))
         if (total := draft.total) is None:
             raise problems.invalid(_problems(draft))
         amounts = {name: f"{getattr(total, name):f}" for name in AMOUNTS}
@@ -177,16 +183,16 @@ class Sheets(Revised):
     @action(detail=True, **FILE)
     def csv(self, request: Request, pk: str) -> HttpResponse:  # named by the address
         """With the name of its hardware, as the page reads it in again (docs/price-sheets.md)."""
-        return sheets.download(self.get_object())
+        return sheets_views.download(self.get_object())
 
     def changed_values(self, row: models.PriceSheet, request: Request) -> Values:
         """Lines and discounts that are sent take the place of all there are."""
-        shown = sheet_texts.of(row)
+        shown = sheets_texts.of(row)
         sent = json_forms.checked(self.takes, request.data, partial=True)
         return {**shown.sheet, "lines": shown.lines, "discounts": shown.discounts, **sent}
 
     def save(self, values: Values, instance: Any = None) -> Any:
-        draft = forms_sheets.SheetDraft(_texts(values), instance, is_final=True)
+        draft = sheets_forms.SheetDraft(_texts(values), instance, is_final=True)
         saved = draft.save()
         if saved is None:
             raise problems.invalid(_problems(draft))
@@ -199,7 +205,7 @@ def _texts(values: Values) -> SheetTexts:
     return SheetTexts(sheet, list(json_rows.texts(values["lines"])), list(json_rows.texts(values.get("discounts", ()))))
 
 
-def _problems(draft: forms_sheets.SheetDraft) -> list[dict[str, str]]:
+def _problems(draft: sheets_forms.SheetDraft) -> list[dict[str, str]]:
     tables = [one for table in (draft.lines, draft.discounts) for one in json_rows.problems_of(table)]
     whole = [{"pointer": "", "detail": draft.error}] if draft.error else []
     return [*problems.of_form(draft.form), *tables, *whole]

@@ -11,9 +11,9 @@ from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import queue_page
+from benchhub.bench.queue import page
 
-from .base import View
+from .core.views import View
 
 
 class Waiting(drf.Serializer):
@@ -54,4 +54,4 @@ class QueueShown(View):
     @extend_schema(responses=forced_singular_serializer(Queue))
     def list(self, request: Request) -> Response:  # DRF's signature
         """What comes next, and when. Expected starts are estimates."""
-        return Response(Queue(queue_page.whole(timezone.now())).data)
+        return Response(Queue(page.whole(timezone.now())).data)

@@ -8,9 +8,10 @@ from typing import Any
 from rest_framework import serializers
 
 from benchhub.analysis.pricing.money import PricingError, trimmed
-from benchhub.catalog import models, queries_hosts
+from benchhub.catalog import models
+from benchhub.catalog.hosts import page as hosts_page
 
-from .base import Shown
+from .core.views import Shown
 
 REVISED = ("id", "url", "name", "revision", "retired_at")
 
@@ -36,13 +37,13 @@ class Host(Shown):
         )  # fmt: skip
 
     def get_fingerprint(self, row: models.Host) -> str:
-        return queries_hosts.fingerprint(row.host_key)
+        return hosts_page.fingerprint(row.host_key)
 
     def get_offered_fingerprint(self, row: models.Host) -> str:
-        return queries_hosts.fingerprint(row.offered_host_key)
+        return hosts_page.fingerprint(row.offered_host_key)
 
     def get_install_line(self, row: models.Host) -> str:
-        return queries_hosts.install_line(row)
+        return hosts_page.install_line(row)
 
 
 class Build(Shown):

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from benchhub.bench import models
 
-from .base import Shown
+from .core.views import Shown
 
 Facts = serializers.JSONField(read_only=True)
 

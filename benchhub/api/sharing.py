@@ -16,16 +16,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.analysis.snapshot import canonical
-from benchhub.reports import compare, models, published
+from benchhub.reports import models
+from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.prices.terms import terms
-from benchhub.reports.published_files import Report, reports
-from benchhub.reports.sharing import exports, pdf, publish, today
-from benchhub.reports.sharing.comparison import NothingToPublishError
+from benchhub.reports.published import views as published_views
+from benchhub.reports.published.files import Report, reports
+from benchhub.reports.sharing import publish, today
+from benchhub.reports.sharing.document.comparison import NothingToPublishError
 from benchhub.reports.sharing.forms import ComparisonForm, LinkForm
+from benchhub.reports.sharing.output import exports, pdf
 
-from . import json_forms, problems
-from .base import FILE, Added, Read, Shown, View
-from .json_forms import serializer_of
+from .core import json_forms, problems
+from .core.json_forms import serializer_of
+from .core.views import FILE, Added, Read, Shown, View
 
 DOCUMENT = {(200, "application/json"): OpenApiTypes.OBJECT}
 TYPES = sorted({name.partition(";")[0] for name in exports.TYPES.values()})
@@ -54,13 +57,15 @@ class KeptForm(ComparisonForm):
 
     def clean_query(self) -> str:
         asked = QueryDict(self.cleaned_data["query"])
-        if unknown := sorted(set(asked) - set(compare.STATE)):
+        if unknown := sorted(set(asked) - set(comparison_views.STATE)):
             raise forms.ValidationError(f"There is no such parameter: {', '.join(unknown)}.")
-        if len(compare.chosen_keys(asked)) < max(1, len(asked.getlist("curve"))):
-            raise forms.ValidationError(f"Name 1 to {compare.MOST} curves, each as experiment-system: curve=3-7.")
+        if len(comparison_views.chosen_keys(asked)) < max(1, len(asked.getlist("curve"))):
+            raise forms.ValidationError(
+                f"Name 1 to {comparison_views.MOST} curves, each as experiment-system: curve=3-7."
+            )
         if found := terms(asked).problems:
             raise forms.ValidationError(list(dict(found).values()))
-        return compare.state_of(asked).urlencode()
+        return comparison_views.state_of(asked).urlencode()
 
 
 class KeptComparison(Shown):
@@ -170,7 +175,7 @@ class KeptComparisons(Added):
         row = self.get_object()
         state = QueryDict(row.query)
         try:
-            made = publish.comparison_snapshot(row, state, compare.chosen_keys(state), request.user)
+            made = publish.comparison_snapshot(row, state, comparison_views.chosen_keys(state), request.user)
         except NothingToPublishError as error:
             raise problems.Problem(409, f"Not published. {error}") from error
         return _taken(self, made)
@@ -294,4 +299,4 @@ class PublishedReports(View):
 
 
 def _report(slug: str) -> Report:
-    return published.find(slug)
+    return published_views.find(slug)

@@ -12,12 +12,14 @@ from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.analysis.tuning import NoTuningError
-from benchhub.reports import compare_page, compare_queries, steps
+from benchhub.analysis.curves.tuning import NoTuningError
+from benchhub.reports.comparison import comparison
+from benchhub.reports.comparison import queries as comparison_queries
+from benchhub.reports.comparison import tuning as steps
 
-from . import problems
-from .base import View
 from .comparisons import keys_of, wrong
+from .core import problems
+from .core.views import View
 
 PARAMETERS = [
     OpenApiParameter(
@@ -72,7 +74,7 @@ class TuningSteps(View):
         keys = keys_of(asked, {"way", "clients"})
         if refused := _refused(asked):
             raise wrong(refused)
-        chosen, told = compare_page.choose(compare_queries.chosen(keys), compare_queries.runs(keys))
+        chosen, told = comparison.choose(comparison_queries.chosen(keys), comparison_queries.runs(keys))
         if told or len(chosen) < len(keys):
             raise problems.Problem(409, " ".join(told) or "Some of these curves are not there.")
         try:

@@ -11,14 +11,15 @@ from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench import forms_times, models, permits, timetable
+from benchhub.bench import models
+from benchhub.bench.queue import form_times, permits, timetable
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
 
-from . import json_forms, problems
 from . import serializers_bench as serializers
-from .base import Read
-from .json_forms import Strict
+from .core import json_forms, problems
+from .core.json_forms import Strict
+from .core.views import Read
 
 KEY: dict[str, Any] = {"min_value": 1, "max_value": 2**63 - 1, "required": False, "help_text": "This or the other."}
 ZONE = "Name of the IANA time zone of the clock that is meant; left out: UTC."
@@ -85,7 +86,7 @@ class Reservations(Times):
     queryset = models.Reservation.objects.order_by("pk")
     serializer_class = serializers.Period
     takes = ReservationRequest
-    form_class = forms_times.OnceForm
+    form_class = form_times.OnceForm
     filterset_fields: ClassVar[Any] = {"host": ["exact"], "experiment": ["exact"], "window": ["exact", "isnull"]}
 
 
@@ -93,5 +94,5 @@ class Windows(Times):
     queryset = models.Window.objects.order_by("pk")
     serializer_class = serializers.Window
     takes = WindowRequest
-    form_class = forms_times.WeeklyForm
+    form_class = form_times.WeeklyForm
     filterset_fields: ClassVar[Any] = {"host": ["exact"], "experiment": ["exact"]}

@@ -11,7 +11,6 @@ from . import (
     designs,
     ingest,
     licensing,
-    problems,
     queue,
     sharing,
     steps,
@@ -19,8 +18,9 @@ from . import (
     webhooks,
     workloads,
 )
-from .authentication import HasScope
-from .base import View
+from .core import problems
+from .core.authentication import HasScope
+from .core.views import View
 
 app_name = "api"
 

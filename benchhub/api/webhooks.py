@@ -10,11 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import Notice, Webhook
-from benchhub.bench.webhooks import WebhookForm
+from benchhub.bench.webhooks.views import WebhookForm
 
-from . import json_forms, problems
-from .base import Added, Read, Shown
-from .json_forms import serializer_of
+from .core import json_forms, problems
+from .core.json_forms import serializer_of
+from .core.views import Added, Read, Shown
 
 
 class WebhookShown(Shown):

@@ -13,14 +13,16 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.catalog import forms_workloads, models
-from benchhub.catalog.forms_recipes import SettingsField
-from benchhub.catalog.forms_workloads import FORMS, ScriptsForm
-from runners.tools.pgbench_parameters import LONGEST_SCRIPT
+from benchhub.catalog import models
+from benchhub.catalog.workloads import forms as workloads_forms
+from benchhub.catalog.workloads.configuration_form import SettingsField
+from benchhub.catalog.workloads.forms import FORMS, ScriptsForm
+from runners.tools.pgbench.parameters import LONGEST_SCRIPT
 
-from . import json_forms, problems, serializers
+from . import serializers
 from .catalogue import BY_REVISION, Revised
-from .json_forms import Strict
+from .core import json_forms, problems
+from .core.json_forms import Strict
 
 MOST_SCRIPTS = 30
 TOO_LONG = f"A script has {LONGEST_SCRIPT:,} characters at most: shorten it."
@@ -102,7 +104,7 @@ class Workloads(Revised):
         return json_forms.checked(self.takes, request.data, partial=True)
 
     def save(self, values: Values, instance: Any = None) -> Any:
-        kind = forms_workloads.kind_of(instance)
+        kind = workloads_forms.kind_of(instance)
         if values.pop("kind", kind) != kind:
             raise problems.invalid([{"pointer": "/kind", "detail": f"It is of the kind {kind}, and stays so."}])
         return self._saved(FORMS[kind], instance, values)

@@ -11,10 +11,13 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from benchhub.bench import execution, plan, visits
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from benchhub.embedded.postgres import Cluster
+
+from .execute import tick as execute_tick
+from .execute import visits
+from .plan import plan
 
 PATIENCE_S = 60
 
@@ -26,7 +29,7 @@ class Worker:
     woken: queues.Queue[int] = field(default_factory=queues.Queue)
 
     def tick(self, *run_ids: int) -> int:
-        return execution.tick(self.woken.put, run_ids)
+        return execute_tick.tick(self.woken.put, run_ids)
 
     def until(self, is_done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE_S

@@ -3,10 +3,10 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchhub.bench import testdata
+from benchhub.bench import testing
 from benchhub.catalog.models import Hardware, LicenceModel
 
-from .testdata import list_price
+from .testing import list_price
 
 
 @pytest.fixture
@@ -22,28 +22,28 @@ def hardware():
 
 @pytest.fixture
 def host():
-    return testdata.make_host()
+    return testing.make_host()
 
 
 @pytest.fixture
 def systems(host, hardware):
-    return [testdata.make_system(version, host, hardware) for version in ("16", "18")]
+    return [testing.make_system(version, host, hardware) for version in ("16", "18")]
 
 
 @pytest.fixture
 def experiment(systems):
-    return testdata.make_two_curves(systems)
+    return testing.make_two_curves(systems)
 
 
 @pytest.fixture
 def repeated(systems):
     """Five repeats of 16 and 18 at 1, 8 and 32 clients: alike at 1 client, 12% apart at 8, the peak of both."""
-    made = testdata.make_experiment(systems, name="Repeated")
+    made = testing.make_experiment(systems, name="Repeated")
     for system, medians in zip(systems, ((300.0, 1000.0, 900.0), (301.0, 1120.0, 990.0)), strict=True):
         for clients, median in zip((1, 8, 32), medians, strict=True):
             for repeat, percent in enumerate((-1.0, 1.0, 0.0, 0.5, -0.5), start=1):
-                run = testdata.make_run(made, system, clients, repeat)
-                testdata.succeeded(run, median * (1 + percent / 100))
+                run = testing.make_run(made, system, clients, repeat)
+                testing.succeeded(run, median * (1 + percent / 100))
     return made
 
 

@@ -1,12 +1,15 @@
 from django.urls import path
 
-from . import comparable, compare, published, steps, tags, views
+from .comparison import declared, tuning
+from .comparison import views as comparison_views
+from .experiments import tags, views
+from .published import views as published_views
 from .sharing import pages, shared
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("experiments/", views.experiments, name="experiments"),
-    path("compare/", compare.compare, name="compare"),
+    path("compare/", comparison_views.compare, name="compare"),
     path("comparisons/", pages.comparisons, name="comparisons"),
     path("comparisons/new", pages.comparison_new, name="comparison-new"),
     path("comparisons/<int:pk>/", pages.comparison, name="comparison"),
@@ -28,10 +31,10 @@ urlpatterns = [
     path("s/<str:token>/k/<str:key>/", shared.page, name="shared-open"),
     path("s/<str:token>/k/<str:key>/report", shared.page, {"as_report": True}, name="shared-open-report"),
     path("s/<str:token>/k/<str:key>/<str:name>", shared.file, name="shared-open-file"),
-    path("compare/declarations/<int:pk>/withdraw", comparable.withdraw, name="comparability-withdraw"),
-    path("compare/steps/", steps.steps, name="tuning-steps"),
-    path("published/", published.published, name="published"),
-    path("published/<slug:slug>/", published.report, name="published-report"),
+    path("compare/declarations/<int:pk>/withdraw", declared.withdraw, name="comparability-withdraw"),
+    path("compare/steps/", tuning.steps, name="tuning-steps"),
+    path("published/", published_views.published, name="published"),
+    path("published/<slug:slug>/", published_views.report, name="published-report"),
     path("published/<slug:slug>/publish", pages.published_publish, name="published-publish"),
     path("experiments/<int:pk>/", views.experiment, name="experiment"),
     path("experiments/<int:pk>/tags", tags.tags, name="experiment-tags"),

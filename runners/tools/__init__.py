@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from runners.tools.base import UNREADABLE, Tool
-from runners.tools.pgbench import Pgbench
-from runners.tools.pgbench_log import choose_sampling_rate
-from runners.tools.sysbench import Sysbench
-from runners.tools.tatp import Tatp
+
+from .pgbench.log import choose_sampling_rate
+from .pgbench.tool import Pgbench
+from .sysbench.tool import Sysbench
+from .tatp.tool import Tatp
 
 __all__ = ["TOOLS", "UNREADABLE", "Tool", "choose_sampling_rate", "get"]
 

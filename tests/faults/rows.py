@@ -7,9 +7,9 @@ from typing import Any
 from django.db import OperationalError, connection
 from django.db.models.functions import Now
 
-from benchhub.analysis import digest
-from benchhub.bench import plan
+from benchhub.analysis.protocol import digest
 from benchhub.bench.models import Experiment, Run, System
+from benchhub.bench.plan import plan
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, PgBuild, Workload
 from benchhub.embedded.postgres import Cluster
 from runners import tools

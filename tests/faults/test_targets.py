@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from django.db.models.functions import Now
 
-from benchhub.bench import queue
 from benchhub.bench.models import Evidence, Run, Watch
+from benchhub.bench.queue import queue
 from tests.faults import rows
 from tests.faults.rig import FAKETIME, crash, kill, until
 

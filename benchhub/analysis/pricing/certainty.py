@@ -13,9 +13,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from benchhub.analysis.spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
-from benchhub.analysis.student import t_quantile, t_within
-from benchhub.analysis.turns import NOT_IN_TURNS
+from benchhub.analysis.statistics.drift import NOT_IN_TURNS
+from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
+from benchhub.analysis.statistics.student import t_quantile, t_within
 
 from .quote import Quote, Throughput, require_alike
 

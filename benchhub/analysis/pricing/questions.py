@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from .licences import Licence
+from .licences.cost import Licence
+from .licences.units import NotEligible
 from .money import (
     CENTS,
     HUNDRED,
@@ -20,21 +21,9 @@ from .money import (
     rounded_quotient,
     years,
 )
-from .quote import (
-    USUAL,
-    Cost,
-    Order,
-    Quote,
-    Terms,
-    Throughput,
-    digits,
-    licence_cost,
-    quote,
-    require_alike,
-)
+from .quote import USUAL, Cost, Order, Quote, Terms, Throughput, digits, licence_cost, quote, require_alike
 from .steps import Step, step
 from .topology import Deployment, Machine, Node
-from .units import NotEligible
 
 SECONDS_A_YEAR = 365 * 24 * 3600
 MILLION = 1_000_000

@@ -8,10 +8,10 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
-from benchhub.analysis.spread import Spread
+from benchhub.analysis.statistics.spread import Spread
 
-from . import sheet_total
-from .licences import Licence, LicenceCost, price_licence, require_term
+from .licences.cost import Licence, LicenceCost, price_licence, require_term
+from .licences.units import NotEligible
 from .listed import newest
 from .money import (
     CENTS,
@@ -28,10 +28,10 @@ from .money import (
     rounded_quotient,
     years,
 )
-from .sheet import KINDS, Kind, Sheet
+from .sheets import total as sheets_total
+from .sheets.sheet import KINDS, Kind, Sheet
 from .steps import Step, Value, counted, step
 from .topology import Deployment, Node
-from .units import NotEligible
 
 DEFAULT_TERM_YEARS = 3
 TERMS_YEARS = (1, 2, 3, 4, 5)
@@ -310,7 +310,7 @@ def _add_machine(account: _Account, node: Node, order: Order) -> None:
 # One sheet stands under many licences, and its lines come to the same each time.
 @lru_cache(maxsize=128)
 def _parts_of(sheet: Sheet, term_months: int) -> _SheetParts:
-    total = sheet_total.total(sheet, term_months)
+    total = sheets_total.total(sheet, term_months)
     return _SheetParts(total.steps, total.flags, total.listed_by_kind, total.by_kind)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from benchhub.analysis.audit import LITTLES_LAW_TOLERANCE
+from benchhub.analysis.doubts.audit import LITTLES_LAW_TOLERANCE
 
 from .check import Check, judged, plain
 from .document import Figure, Row, half_unit

@@ -7,14 +7,14 @@ from datetime import date
 from decimal import Decimal
 from functools import cache
 
-from benchhub.analysis.pricing.licences import Licence
+from benchhub.analysis.pricing.licences.cost import Licence
+from benchhub.analysis.pricing.licences.rules import LicenceRules
+from benchhub.analysis.pricing.licences.units import NotEligible
 from benchhub.analysis.pricing.listed import Price
 from benchhub.analysis.pricing.quote import Cost, Order, Terms, cost
-from benchhub.analysis.pricing.rules import LicenceRules
-from benchhub.analysis.pricing.sheet import Line, Sheet
-from benchhub.analysis.pricing.sheet_total import total
+from benchhub.analysis.pricing.sheets.sheet import Line, Sheet
+from benchhub.analysis.pricing.sheets.total import total
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
-from benchhub.analysis.pricing.units import NotEligible
 
 from .document import Document, Figure, PublishedError, Row
 

@@ -8,7 +8,7 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-import benchhub.catalog.secret_field
+import benchhub.catalog.models.secret_field
 
 
 class Migration(migrations.Migration):
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                         size=None,
                     ),
                 ),
-                ("secret", benchhub.catalog.secret_field.SecretField(editable=False)),
+                ("secret", benchhub.catalog.models.secret_field.SecretField(editable=False)),
                 ("is_active", models.BooleanField(default=True)),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 (

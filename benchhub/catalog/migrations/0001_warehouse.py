@@ -5,7 +5,7 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
-import benchhub.catalog.secret_field
+import benchhub.catalog.models.secret_field
 
 
 class Migration(migrations.Migration):
@@ -119,7 +119,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("public_key", models.TextField(editable=False)),
-                ("private_key", benchhub.catalog.secret_field.SecretField(editable=False)),
+                ("private_key", benchhub.catalog.models.secret_field.SecretField(editable=False)),
                 ("work_directory", models.CharField(default=".benchhub", max_length=300)),
                 (
                     "bin_directories",
@@ -172,7 +172,7 @@ class Migration(migrations.Migration):
                 ("port", models.PositiveIntegerField(default=5432)),
                 ("database", models.CharField(max_length=63)),
                 ("username", models.CharField(max_length=63)),
-                ("password", benchhub.catalog.secret_field.SecretField(blank=True)),
+                ("password", benchhub.catalog.models.secret_field.SecretField(blank=True)),
                 ("data_directory", models.CharField(blank=True, max_length=300)),
                 ("bin_directory", models.CharField(blank=True, max_length=300)),
                 (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from benchhub.reports.figures import DASHES, Figure, client_axes, marker
+from benchhub.reports.curves.figures import DASHES, Figure, client_axes, marker
 
 PATTERNS = ("", "/", ".", "x")
 # Labels stand beside bars that lie: short lines leave room for the bars on a phone.

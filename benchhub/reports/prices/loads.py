@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from benchhub.analysis.curve import Curve, Level
+from benchhub.analysis.curves.curve import Curve, Level
 from benchhub.analysis.pricing import quote as pricing
 from benchhub.analysis.pricing.money import plain
 from benchhub.analysis.pricing.questions import Load, at_clients, at_peak, best_under

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from datetime import date
 
 from benchhub.analysis.pricing import quote as pricing
-from benchhub.analysis.pricing.licences import Licence
+from benchhub.analysis.pricing.licences.cost import Licence
+from benchhub.analysis.pricing.licences.units import NotEligible
 from benchhub.analysis.pricing.listed import MissingPriceError, Price
 from benchhub.analysis.pricing.money import PricingError, trimmed
 from benchhub.analysis.pricing.questions import with_support
 from benchhub.analysis.pricing.quote import Cost, Order
-from benchhub.analysis.pricing.sheet import Sheet
+from benchhub.analysis.pricing.sheets.sheet import Sheet
 from benchhub.analysis.pricing.steps import Step, counted, step
 from benchhub.analysis.pricing.topology import Deployment, Node
-from benchhub.analysis.pricing.units import NotEligible
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice, PriceSheet
 
 from .queries import Known

@@ -10,15 +10,15 @@ from django.http import QueryDict
 from benchhub.analysis.pricing.certainty import interval
 from benchhub.analysis.pricing.money import rounded
 from benchhub.analysis.pricing.quote import Cost, Quote, quote_of
-from benchhub.analysis.pricing.sheet import KINDS, Kind
+from benchhub.analysis.pricing.sheets.sheet import KINDS, Kind
 from benchhub.catalog.models import LicenceModel
-from benchhub.reports.figures import first_axis
+from benchhub.reports.curves.figures import first_axis
+from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
 from . import figures
 from .figures import Line
 from .loads import throughput
 from .orders import Priced
-from .panel import Panel, PanelRow, refused, unlike
 from .table import Cell, Row, Table, places_of
 
 BARS, CLIENTS, SPLIT = "bars", "clients", "split"

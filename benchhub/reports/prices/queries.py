@@ -11,7 +11,7 @@ from django.db.models import prefetch_related_objects
 
 from benchhub.analysis.pricing.money import Rate
 from benchhub.catalog.models import ExchangeRate, Hardware, LicenceModel, ListPrice, PriceSheet
-from benchhub.catalog.revised import counting_on
+from benchhub.catalog.models.revised import counting_on
 
 
 @dataclass(frozen=True)

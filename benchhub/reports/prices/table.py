@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from benchhub.analysis.curve import why_withheld
+from benchhub.analysis.curves.curve import why_withheld
 from benchhub.analysis.pricing.certainty import WITHHELD, PriceInterval, PriceRatio, interval, ratio, without_bounds
 from benchhub.analysis.pricing.money import PricingError, number, rounded
 from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
 from benchhub.analysis.pricing.steps import Step, counted, step
-from benchhub.analysis.spread import INTERVAL, RANGE
+from benchhub.analysis.statistics.spread import INTERVAL, RANGE
 from benchhub.catalog.models import LicenceModel
-from benchhub.reports.curves import SystemCurve
+from benchhub.reports.curves.curves import SystemCurve
 
 from .loads import CLOSED_LOOP, At, at, counted_clients
 from .orders import Costs, NoPrice, Priced

@@ -12,15 +12,15 @@ from benchhub.analysis.pricing import questions
 from benchhub.analysis.pricing.money import PricingError, money, plain, rounded, years
 from benchhub.analysis.pricing.questions import BreakEven, Crossing, Effect
 from benchhub.analysis.pricing.quote import Quote, quote_of
-from benchhub.analysis.pricing.sheet import Kind
+from benchhub.analysis.pricing.sheets.sheet import Kind
 from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.pricing.topology import Machine
 from benchhub.catalog.models import LicenceModel
+from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
 from . import figures
 from .figures import Line, Spot
 from .orders import STANDBY, NoPrice, Priced
-from .panel import Panel, PanelRow, refused, unlike
 from .pictures import drawn, kinds_of, why
 from .table import Cell, Row, Table, metered, places_of
 

@@ -6,13 +6,13 @@ import pytest
 from django.http import QueryDict
 
 from benchhub.accounts.rights import Role
-from benchhub.accounts.testdata import make_user
-from benchhub.bench import testdata
+from benchhub.accounts.testing import make_user
+from benchhub.bench import testing
 from benchhub.bench.models import Found
 from benchhub.catalog.models import Hardware, LicenceModel
-from benchhub.reports import compare
+from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.models import Comparison
-from benchhub.reports.testdata import key, list_price
+from benchhub.reports.testing import key, list_price
 
 from . import publish
 
@@ -33,23 +33,23 @@ def publisher(client):
 
 @pytest.fixture
 def systems():
-    host = testdata.make_host("quokka.example.org", "192.0.2.77")
+    host = testing.make_host("quokka.example.org", "192.0.2.77")
     hardware = Hardware.objects.create(name="Acme Z9", sockets=2, cores_per_socket=10)
     licence = LicenceModel.objects.create(name="Per core of Initech", metric="core")
     LicenceModel.objects.create(name="Hardware only", metric="none")
     list_price("5000", hardware=hardware)
     list_price("1800", licence_model=licence)
-    return [testdata.make_system(version, host, hardware) for version in ("16", "18")]
+    return [testing.make_system(version, host, hardware) for version in ("16", "18")]
 
 
 @pytest.fixture
 def experiment(systems):
     """16 has a peak of 1,000 TPS (980 and 1,020) at 8 clients; 18 has one of 1,120 (1,100 and 1,140) there."""
-    made = testdata.make_experiment(systems, name="On quokka.example.org")
+    made = testing.make_experiment(systems, name="On quokka.example.org")
     for system, at_8 in zip(systems, ((980.0, 1020.0), (1100.0, 1140.0)), strict=True):
         for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
-            run = testdata.make_run(made, system, clients, repeat, spec=testdata.whole_spec(clients=clients))
-            testdata.succeeded(run, tps)
+            run = testing.make_run(made, system, clients, repeat, spec=testing.whole_spec(clients=clients))
+            testing.succeeded(run, tps)
             facts(run)
     return made
 
@@ -80,7 +80,7 @@ def comparison(experiment, systems):
 @pytest.fixture
 def snapshot(comparison, publisher):
     state = QueryDict(comparison.query)
-    return publish.comparison_snapshot(comparison, state, compare.chosen_keys(state), publisher)
+    return publish.comparison_snapshot(comparison, state, comparison_views.chosen_keys(state), publisher)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from django import forms
 from django.utils import timezone
 
 from benchhub.analysis.snapshot.projection import CLASSES
-from benchhub.catalog.forms import CatalogForm
+from benchhub.catalog.shared.forms import CatalogForm
 from benchhub.reports.models import Comparison, Link
 
 EXPIRIES = {"7": "in a week", "30": "in 30 days", "90": "in 90 days", "365": "in a year", "": "never"}

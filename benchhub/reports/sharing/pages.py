@@ -17,14 +17,16 @@ from django.views.decorators.http import require_POST
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
-from benchhub.catalog.listing import Column, Listing
-from benchhub.reports import compare, published
+from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.models import Comparison, Link, Snapshot
+from benchhub.reports.published import views as published_views
+from benchhub.ui.listing import Column, Listing
 
-from . import exports, publish
-from . import render as rendering
-from .comparison import NothingToPublishError
+from . import publish
+from .document.comparison import NothingToPublishError
 from .forms import ComparisonForm, LinkForm
+from .output import exports
+from .output import render as rendering
 from .today import differences
 
 COMPARISONS = (
@@ -52,8 +54,8 @@ def comparisons(request: HttpRequest) -> HttpResponse:
 @may_compare
 def comparison_new(request: HttpRequest) -> HttpResponse:
     """Keep the curves and terms of the address under a title."""
-    state = compare.state_of(request.GET)
-    if not compare.chosen_keys(state):
+    state = comparison_views.state_of(request.GET)
+    if not comparison_views.chosen_keys(state):
         messages.info(request, "Choose curves first, then keep the comparison.")
         return redirect("compare")
     form = ComparisonForm(request.POST or None)
@@ -71,7 +73,7 @@ def comparison(request: HttpRequest, pk: int) -> HttpResponse:
     kept = get_object_or_404(Comparison, pk=pk)
     if not request.GET:
         return redirect(f"{request.path}?{kept.query}")
-    return compare.compare(request, kept)
+    return comparison_views.compare(request, kept)
 
 
 @may_change
@@ -90,8 +92,8 @@ def comparison_edit(request: HttpRequest, pk: int) -> HttpResponse:
 @may_change
 def comparison_keep(request: HttpRequest, pk: int) -> HttpResponse:
     """The curves and terms of the address take the place of those that were kept."""
-    state = compare.state_of(request.GET)
-    if compare.chosen_keys(state):
+    state = comparison_views.state_of(request.GET)
+    if comparison_views.chosen_keys(state):
         Comparison.objects.filter(pk=pk).update(query=state.urlencode(), changed_at=Now())
         messages.success(request, "Kept. What was published before stays as it was.")
     return redirect("comparison", pk)
@@ -103,7 +105,7 @@ def comparison_publish(request: HttpRequest, pk: int) -> HttpResponse:
     kept = get_object_or_404(Comparison, pk=pk)
     state = QueryDict(kept.query)
     try:
-        made = publish.comparison_snapshot(kept, state, compare.chosen_keys(state), request.user)
+        made = publish.comparison_snapshot(kept, state, comparison_views.chosen_keys(state), request.user)
     except NothingToPublishError as error:
         messages.error(request, f"Not published. {error}")
         return redirect("comparison", pk)
@@ -113,7 +115,7 @@ def comparison_publish(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_publish
 def published_publish(request: HttpRequest, slug: str) -> HttpResponse:
-    return redirect("snapshot", publish.published_snapshot(published.find(slug), request.user).pk)
+    return redirect("snapshot", publish.published_snapshot(published_views.find(slug), request.user).pk)
 
 
 def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:

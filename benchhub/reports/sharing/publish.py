@@ -13,11 +13,11 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
 from benchhub.release import release
-from benchhub.reports.compare_queries import Key
+from benchhub.reports.comparison.queries import Key
 from benchhub.reports.models import Comparison, Link, Projection, Snapshot
-from benchhub.reports.published_files import Report
+from benchhub.reports.published.files import Report
 
-from . import comparison, published
+from .document import comparison, published
 
 
 def comparison_snapshot(of: Comparison, state: QueryDict, keys: list[Key], by: Any) -> Snapshot:

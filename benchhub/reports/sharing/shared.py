@@ -14,12 +14,13 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from benchhub.middleware import POLICY
 from benchhub.release import release
 from benchhub.reports.models import Link
+from benchhub.ui.middleware import POLICY
 
-from . import card as cards
-from . import exports, passwords, render
+from . import passwords
+from .output import card as cards
+from .output import exports, render
 
 CARD = "card.png"
 View = Callable[..., HttpResponse]

@@ -15,7 +15,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from benchhub.analysis.pricing.steps import Step
-from benchhub.reports.prices.panel import PanelRow
+from benchhub.reports.curves.panel import PanelRow
 from benchhub.reports.prices.pictures import why
 from benchhub.reports.prices.queries import Known
 from benchhub.reports.prices.table import Cell, Row, Table

@@ -10,8 +10,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from benchhub.analysis.levels import spell
-from benchhub.analysis.spread import round_significant
+from benchhub.analysis.planning.levels import spell
+from benchhub.analysis.statistics.spread import round_significant
 from benchhub.bench.models import Run
 from runners import tools
 

@@ -15,10 +15,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.urls import reverse
 
-from benchhub.bench import plan, queue, visits
+from benchhub.bench.execute import visits
 from benchhub.bench.models import Experiment, Run, System
-from benchhub.bench.progress import Progress
-from benchhub.bench.states import State
+from benchhub.bench.models.states import State
+from benchhub.bench.plan import plan
+from benchhub.bench.queue import queue
+from benchhub.bench.queue.progress import Progress
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from benchhub.celery import wake
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from benchhub.bench import doctor
-from benchhub.bench.doctor import Finding
+from benchhub.bench.operations import doctor
+from benchhub.bench.operations.doctor import Finding
 
 
 class Command(BaseCommand):

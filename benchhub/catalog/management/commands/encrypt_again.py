@@ -4,7 +4,7 @@ from django.apps import apps
 from django.core.management.base import BaseCommand
 from django.db import models, transaction
 
-from benchhub.catalog.secret_field import SecretField
+from benchhub.catalog.models.secret_field import SecretField
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchhub.catalog.fixtures_loader import FixtureError, load
+from benchhub.catalog.shared.fixtures_loader import FixtureError, load
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from benchhub.analysis.published import PublishedError
-from benchhub.reports import published_text
-from benchhub.reports.published_files import reports
+from benchhub.reports.published import text as published_text
+from benchhub.reports.published.files import reports
 
 
 class Command(BaseCommand):

@@ -1,0 +1,234 @@
+"""From runs to a curve: throughput (and latency) of one system under one protocol, against clients.
+
+Nothing unlike is ever joined: units, protocols and systems are checked, and a refusal is a sentence for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Literal
+
+from benchhub.analysis.protocol.digest import differing_fields, labels
+from benchhub.analysis.statistics import drift, outliers
+from benchhub.analysis.statistics.drift import Start
+from benchhub.analysis.statistics.spread import Spread, summarise
+
+from . import latencies
+from .latencies import Histogram, Latencies
+
+
+class UnlikeRunsError(ValueError):
+    """These runs or curves must not be put together; the message says why."""
+
+
+class UnlikeUnitsError(UnlikeRunsError):
+    pass
+
+
+class MixedSystemsError(UnlikeRunsError):
+    pass
+
+
+class DifferentProtocolsError(UnlikeRunsError):
+    """`fields` names what differs; it is empty where the protocols themselves are not at hand."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self.fields = tuple(fields)
+        named = f" They differ in: {', '.join(labels(self.fields))}." if self.fields else ""
+        super().__init__(f"Runs of different protocols are not comparable.{named}")
+
+
+@dataclass(frozen=True, slots=True)
+class RunPoint:
+    """One measured run. `run` is its number in the warehouse; latencies are in milliseconds, None where unknown.
+
+    `start` is None where nothing says when it ran; `place` names the server's host, whose drift its runs share.
+    """
+
+    run: int
+    clients: int
+    throughput: float
+    unit: str
+    protocol_digest: str
+    system_digest: str
+    latency_average_ms: float | None = None
+    latency_p95_ms: float | None = None
+    latency_p99_ms: float | None = None
+    doubts: tuple[str, ...] = ()
+    histogram: Histogram | None = None
+    start: Start | None = None
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """All repeats at one number of clients, in the order they were given; their latencies together, where known."""
+
+    clients: int
+    runs: tuple[RunPoint, ...]
+    throughput: Spread
+    latencies: Latencies | None = None
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(run.throughput for run in self.runs)
+
+    @property
+    def latency_average_ms(self) -> float | None:
+        """Median of the repeats' averages."""
+        return self.latency.median if self.latency else None
+
+    @property
+    def latency(self) -> Spread | None:
+        """Spread of the repeats' average latencies in milliseconds, of those that are known; None without any.
+
+        One that was printed as 0.000 ms was too short to be known.
+        """
+        known = [latency_ms for latency_ms in _known(run.latency_average_ms for run in self.runs) if latency_ms > 0]
+        return summarise(known) if known else None
+
+    @property
+    def outlier(self) -> RunPoint | None:
+        """The repeat that lies far from the others, if one does (outliers.RULE); it stays in every figure."""
+        place = outliers.outlier(self.values)
+        return None if place is None else self.runs[place]
+
+    @property
+    def latency_p95_ms(self) -> float | None:
+        """Of all transactions of the repeats; of a single run without a histogram, what its program printed."""
+        return self.latencies.p95_ms if self.latencies else self._alone(self.runs[0].latency_p95_ms)
+
+    @property
+    def latency_p99_ms(self) -> float | None:
+        """As the 95th percentile."""
+        return self.latencies.p99_ms if self.latencies else self._alone(self.runs[0].latency_p99_ms)
+
+    def _alone(self, latency_ms: float | None) -> float | None:
+        return latency_ms if len(self.runs) == 1 and self.runs[0].histogram is None else None
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Each doubt once, in the order it first came up."""
+        return tuple(dict.fromkeys(doubt for run in self.runs for doubt in run.doubts))
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The level with the highest median. At an edge of the sweep the true peak may lie beyond what was tried."""
+
+    level: Level
+    edge: Literal["", "lowest", "highest", "only"]
+
+    @property
+    def sentence(self) -> str:
+        return {
+            "": "",
+            "only": "Only one level was run, so this need not be the peak.",
+            "lowest": "This is the lowest level that was run: the peak may lie below it.",
+            "highest": "This is the highest level that was run: the peak may lie beyond it.",
+        }[self.edge]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Levels in rising order of clients; never empty.
+
+    `withheld` says why its means and its peak have no intervals. Where its repeats ran in a row, nothing else that
+    takes them for independent holds either.
+    """
+
+    unit: str
+    protocol_digest: str
+    system_digest: str
+    levels: tuple[Level, ...]
+    withheld: str = ""
+    is_in_a_row: bool = False
+
+    @property
+    def place(self) -> str:
+        return self.levels[0].runs[0].place
+
+    @property
+    def starts(self) -> list[Start]:
+        return [run.start for level in self.levels for run in level.runs if run.start]
+
+    @property
+    def peak(self) -> Peak:
+        """The first of the levels with the highest median."""
+        best = max(self.levels, key=lambda level: (level.throughput.median, -level.clients))
+        return Peak(best, self._edge(best))
+
+    def _edge(self, level: Level) -> Literal["", "lowest", "highest", "only"]:
+        if len(self.levels) == 1:
+            return "only"
+        if level is self.levels[-1]:
+            return "highest"
+        return "lowest" if level is self.levels[0] else ""
+
+
+Protocols = Mapping[str, Mapping[str, Any]]
+
+
+def build(points: Iterable[RunPoint], protocols: Protocols | None = None) -> Curve:
+    """Join the runs of one system under one protocol. Raises UnlikeRunsError, or ValueError when there are none.
+
+    `protocols` gives the canonical forms by digest, so that a refusal can name the differing fields.
+    """
+    runs = sorted(points, key=lambda point: point.clients)
+    if not runs:
+        raise ValueError("There is no run to make a curve of.")
+    _require_one_unit({run.unit for run in runs})
+    _require_one_protocol({run.protocol_digest for run in runs}, protocols or {})
+    if len({run.system_digest for run in runs}) > 1:
+        raise MixedSystemsError("Runs of different systems do not make one curve.")
+    levels = _levels(runs)
+    in_a_row = drift.repeats_in_a_row([run.start for run in runs if run.start])
+    far_off = outliers.FAR_OFF if outliers.is_far_off([level.values for level in levels]) else ""
+    why = drift.IN_A_ROW if in_a_row else far_off
+    if why:
+        levels = tuple(replace(level, throughput=replace(level.throughput, interval=None)) for level in levels)
+    return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, levels, why, in_a_row)
+
+
+def why_withheld(one: Curve, other: Curve) -> str:
+    """Why neither interval nor verdict is given for the ratio of two curves; empty where they are.
+
+    Two hosts do not drift together: there the scatter of each one's repeats is all that turns could show.
+    """
+    if one.place != other.place or not drift.one_after_the_other(one.starts, other.starts):
+        return ""
+    return drift.NOT_IN_TURNS
+
+
+def require_comparable(curves: Sequence[Curve], protocols: Protocols | None = None) -> None:
+    """Raise UnlikeRunsError unless these curves, of any systems, may be drawn and compared together."""
+    _require_one_unit({curve.unit for curve in curves})
+    _require_one_protocol({curve.protocol_digest for curve in curves}, protocols or {})
+
+
+def _levels(runs: Sequence[RunPoint]) -> tuple[Level, ...]:
+    levels = []
+    for clients, group in groupby(runs, key=lambda run: run.clients):
+        repeats = tuple(group)
+        together = latencies.of_repeats(run.histogram for run in repeats)
+        levels.append(Level(clients, repeats, summarise([run.throughput for run in repeats]), together))
+    return tuple(levels)
+
+
+def _require_one_unit(units: set[str]) -> None:
+    if len(units) > 1:
+        raise UnlikeUnitsError(f"Throughput in {' and '.join(sorted(units))} is not comparable: the units differ.")
+
+
+def _require_one_protocol(digests: set[str], protocols: Protocols) -> None:
+    if len(digests) < 2:
+        return
+    first, *others = [protocols.get(digest) for digest in sorted(digests)]
+    fields = {name for other in others if first and other for name in differing_fields(first, other)}
+    raise DifferentProtocolsError(sorted(fields))
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]

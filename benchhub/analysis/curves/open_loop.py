@@ -1,0 +1,161 @@
+"""Open-loop load: transactions offered at a rate, whether or not the server keeps up, and the capacity that shows.
+
+A transaction counts as kept when it ended within the latency limit after the moment it was due: the time for which it
+waited to be sent (schedule lag) is part of its latency, and one that was skipped because it was too late already is not
+kept. Percentiles of a closed loop say nothing of the kind: there a slow server is asked less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import sqrt
+
+from benchhub.analysis.statistics.spread import Spread, summarise
+
+from .latencies import Histogram, Latencies, of_repeats
+
+SHARE_LATE = 0.01  # 99 of 100 transactions are kept
+SHARE_BEHIND = 0.01
+DEVIATIONS = 3  # of a Poisson count: a rate that is offered at random is not met exactly
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """One run at one rate. `transactions` were sent, `late` of them ended beyond the limit; latencies include lag."""
+
+    run: int
+    offered_tps: int
+    achieved_tps: float
+    duration_s: float
+    transactions: int
+    late: int
+    skipped: int
+    latency_average_ms: float | None = None
+    latency_p95_ms: float | None = None
+    latency_p99_ms: float | None = None
+    lag_average_ms: float | None = None
+    doubts: tuple[str, ...] = ()
+    histogram: Histogram | None = None
+
+    @property
+    def late_share(self) -> float:
+        """Late or skipped, of all that were offered while the run lasted."""
+        return (self.late + self.skipped) / max(1, self.transactions + self.skipped)
+
+    @property
+    def failing(self) -> str:
+        """Why the rate was not held, in words; empty where it was."""
+        if self.late_share > SHARE_LATE:
+            return f"{100 * self.late_share:.3g}% were late or skipped"
+        by_chance = DEVIATIONS * sqrt(self.offered_tps / self.duration_s)
+        if self.achieved_tps < self.offered_tps * (1 - SHARE_BEHIND) - by_chance:
+            return f"only {self.achieved_tps:,.4g} TPS were done"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """All repeats at one offered rate."""
+
+    offered_tps: int
+    runs: tuple[Offered, ...]
+
+    @property
+    def achieved(self) -> Spread:
+        return summarise([run.achieved_tps for run in self.runs])
+
+    @property
+    def percent_late(self) -> float:
+        """Late or skipped, in per cent of what was offered, in the worst of the repeats."""
+        return 100 * max(run.late_share for run in self.runs)
+
+    @property
+    def latencies(self) -> Latencies | None:
+        """Of all transactions of the repeats, schedule lag included; None where those of one repeat are not known."""
+        return of_repeats(run.histogram for run in self.runs)
+
+    @property
+    def latency_p99_ms(self) -> float | None:
+        """Of all transactions of the repeats together."""
+        return self.latencies.p99_ms if self.latencies else None
+
+    @property
+    def latency_average_ms(self) -> float | None:
+        """Highest of the repeats' averages, schedule lag included; None where one is not known."""
+        known = [run.latency_average_ms for run in self.runs if run.latency_average_ms is not None]
+        return max(known) if len(known) == len(self.runs) else None
+
+    @property
+    def worst_lag_ms(self) -> float | None:
+        known = [run.lag_average_ms for run in self.runs if run.lag_average_ms is not None]
+        return max(known) if len(known) == len(self.runs) else None
+
+    @property
+    def failing(self) -> list[Offered]:
+        return [run for run in self.runs if run.failing]
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(doubt for run in self.runs for doubt in run.doubts))
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """`holds` is the highest rate up to which every repeat of every rate was held, `fails` the next one tried."""
+
+    holds: Rate | None
+    fails: Rate | None
+    held_beyond: tuple[int, ...]
+
+    def sentence(self, limit_ms: float) -> str:
+        """What was found, at 99% of the transactions within the limit."""
+        said = f"With 99% of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
+        if self.held_beyond:
+            beyond = ", ".join(f"{rate:,}" for rate in self.held_beyond)
+            said += f" Higher rates that were held all the same ({beyond} TPS) are not counted: one below them was not."
+        return said
+
+    @property
+    def _between(self) -> str:
+        if self.holds is None:
+            return f"not even the lowest rate was held: the capacity is below {_tps(self.fails)}. {_why(self.fails)}"
+        if self.fails is None:
+            return f"every rate was held: the capacity is at least {_tps(self.holds)}, the highest that was offered."
+        runs = "one run" if len(self.holds.runs) == 1 else f"each of {len(self.holds.runs)} runs"
+        return (
+            f"the capacity lies between {_tps(self.holds)}, held in {runs}, and {_tps(self.fails)}. {_why(self.fails)}"
+        )
+
+
+def rates(runs: Iterable[Offered]) -> list[Rate]:
+    """The runs by offered rate, in rising order."""
+    ordered = sorted(runs, key=lambda run: run.offered_tps)
+    return [Rate(offered, tuple(group)) for offered, group in groupby(ordered, key=lambda run: run.offered_tps)]
+
+
+def capacity(of: Sequence[Rate]) -> Capacity:
+    """Raises ValueError where there is no rate."""
+    if not of:
+        raise ValueError("There is no rate to find a capacity in.")
+    first_failing = next((number for number, rate in enumerate(of) if rate.failing), len(of))
+    beyond = tuple(rate.offered_tps for rate in of[first_failing:] if not rate.failing)
+    return Capacity(
+        holds=of[first_failing - 1] if first_failing else None,
+        fails=of[first_failing] if first_failing < len(of) else None,
+        held_beyond=beyond,
+    )
+
+
+def _tps(rate: Rate | None) -> str:
+    return f"{rate.offered_tps:,} TPS" if rate else ""
+
+
+def _why(rate: Rate | None) -> str:
+    """What went wrong at a rate that was not held, in the worst of its runs."""
+    if rate is None:
+        return ""
+    [worst, *_] = sorted(rate.failing, key=lambda run: -run.late_share)
+    which = f" in {len(rate.failing)} of {len(rate.runs)} runs" if len(rate.runs) > 1 else ""
+    return f"It was not held{which}: in run {worst.run}, {worst.failing}."

@@ -1,0 +1,156 @@
+"""How steady one run was, from its throughput second by second: the end of warm-up, trend, stalls, variation."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from benchhub.analysis.statistics.student import t_outside
+
+FEWEST = 20
+BATCHES = 10
+STALL_SHARE = 0.1
+# A start that is this far from the rest, a trend of this much from end to end, and a variation of this much are
+# more than runs on a quiet host show.
+WARM_UP_PERCENT = 5.0
+WARM_UP_ERRORS = 4.0
+TREND_PERCENT = 5.0
+TREND_P = 0.01
+VARIATION_PERCENT = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """The first `end_s` seconds ran at `percent` of what the rest did."""
+
+    end_s: float
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How much throughput changed from the beginning to the end, by a line through batch means; `p` of no change."""
+
+    percent: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Steadiness:
+    """`stalls_s` are the lengths in seconds of the times with less than a tenth of the median. Where there are too few
+    values, or they do not vary, `trend` is None; `warm_up` is None where the start was like the rest.
+    """
+
+    seconds: float
+    variation_percent: float
+    warm_up: WarmUp | None
+    trend: Trend | None
+    stalls_s: tuple[float, ...]
+
+    @property
+    def has_trend(self) -> bool:
+        return self.trend is not None and abs(self.trend.percent) >= TREND_PERCENT and self.trend.p < TREND_P
+
+    @property
+    def varies(self) -> bool:
+        return self.variation_percent > VARIATION_PERCENT
+
+
+def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness | None:
+    """Steadiness of a series of throughput, one value per `step_s` seconds; unknown ones are left out.
+
+    None with fewer than 20 known values, or when nothing was done at all: too little to judge by.
+    """
+    known = [value for value in values if value is not None]
+    if len(known) < FEWEST or not any(known):
+        return None
+    mean = statistics.fmean(known)
+    return Steadiness(
+        seconds=len(known) * step_s,
+        variation_percent=100 * statistics.stdev(known) / mean,
+        warm_up=_warm_up(known, step_s),
+        trend=_trend(known),
+        stalls_s=_stalls(known, step_s),
+    )
+
+
+def _warm_up(values: Sequence[float], step_s: float) -> WarmUp | None:
+    """Cut off the start where that leaves the mean of the rest surest (MSER, White 1997); at most half of the run.
+
+    A cut alone proves nothing, since chance also makes one: it counts where start and rest lie far enough apart, in
+    per cent and in standard errors of the start, which are larger where neighbouring seconds are alike.
+    """
+    end = min(range(len(values) // 2 + 1), key=lambda cut: _marginal_error(values[cut:]))
+    if end == 0:
+        return None
+    start, rest = statistics.fmean(values[:end]), values[end:]
+    steady, distance = statistics.fmean(rest), abs(start - statistics.fmean(rest))
+    error = statistics.stdev(rest) * (_lengthened(rest) / end) ** 0.5
+    if not steady or distance < WARM_UP_PERCENT / 100 * steady or distance < WARM_UP_ERRORS * error:
+        return None
+    return WarmUp(end * step_s, 100 * start / steady)
+
+
+def _lengthened(values: Sequence[float]) -> float:
+    """How many times the variance of a mean is that of independent values, by the correlation of neighbours."""
+    mean = statistics.fmean(values)
+    squares = sum((value - mean) ** 2 for value in values)
+    products = sum((a - mean) * (b - mean) for a, b in pairwise(values))
+    correlation = min(0.95, max(0.0, products / squares)) if squares else 0.0
+    return (1 + correlation) / (1 - correlation)
+
+
+def _marginal_error(values: Sequence[float]) -> float:
+    return statistics.pvariance(values) / len(values)
+
+
+def _trend(values: Sequence[float]) -> Trend | None:
+    """A straight line through the means of ten batches: neighbouring seconds are alike, their batches less so."""
+    size = len(values) // BATCHES
+    batches = [statistics.fmean(values[i * size : (i + 1) * size]) for i in range(BATCHES)]
+    places = range(BATCHES)
+    slope, intercept = statistics.linear_regression(places, batches)
+    residual = sum((batch - intercept - slope * place) ** 2 for place, batch in zip(places, batches, strict=True))
+    error = (residual / (BATCHES - 2) / sum((place - (BATCHES - 1) / 2) ** 2 for place in places)) ** 0.5
+    if not slope:
+        return None
+    change = 100 * slope * (BATCHES - 1) / statistics.fmean(batches)
+    return Trend(change, t_outside(slope / error, BATCHES - 2) if error else 0.0)
+
+
+def _stalls(values: Sequence[float], step_s: float) -> tuple[float, ...]:
+    limit = STALL_SHARE * statistics.median(values)
+    marked = groupby(value < limit for value in values)
+    return tuple(sum(1 for _ in group) * step_s for stalled, group in marked if stalled)
+
+
+def sentences(of: Steadiness) -> list[str]:
+    """What was not steady, each as a sentence with its numbers; none for a steady run."""
+    said = []
+    if of.warm_up:
+        said.append(
+            f"The first {of.warm_up.end_s:g} s ran at {of.warm_up.percent:.0f}% of the throughput of the rest: "
+            "warm-up reaches into the measured part."
+        )
+    if of.has_trend and of.trend:
+        way = "rose" if of.trend.percent > 0 else "fell"
+        said.append(f"Throughput {way} by {abs(of.trend.percent):.0f}% from the beginning of the run to its end.")
+    if of.stalls_s:
+        said.append(_stalls_sentence(of.stalls_s))
+    if of.varies:
+        said.append(
+            f"Throughput varied by {of.variation_percent:.0f}% from second to second (coefficient of variation; "
+            f"more than {VARIATION_PERCENT:g}% is not steady)."
+        )
+    return said
+
+
+def _stalls_sentence(stalls_s: Sequence[float]) -> str:
+    if len(stalls_s) == 1:
+        return f"The load stood still once, for {stalls_s[0]:g} s (below a tenth of its median throughput)."
+    return (
+        f"The load stood still {len(stalls_s)} times, for {max(stalls_s):g} s at the longest "
+        "(below a tenth of its median throughput)."
+    )

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchhub.analysis.doubts.audit import Evidence, audit
+
+# 10 clients x 1,000 TPS x 10 ms; every other number follows.
+SOUND = Evidence(
+    clients=10,
+    threads=5,
+    duration_s=60.0,
+    tps=1_000.0,
+    transactions=60_000,
+    latency_average_ms=10.0,
+    logged_transactions=60_000,
+    logged_latency_average_ms=10.0,
+    xact_commit_growth=60_020,
+    tps_including=999.0,
+    tps_excluding=1_000.0,
+    asked_scale=10,
+    reported_scale=10,
+)
+
+
+def codes(evidence: Evidence) -> list[str]:
+    return [code for code, _ in audit(evidence)]
+
+
+def the_sentence(evidence: Evidence) -> str:
+    [(_, sentence)] = audit(evidence)
+    return sentence
+
+
+def test_numbers_that_agree_raise_no_doubt() -> None:
+    assert audit(SOUND) == ()
+
+
+def test_what_is_not_known_is_not_doubted() -> None:
+    assert audit(Evidence(clients=3, tps=100.0)) == ()
+
+
+# Published report A, 9.4.4: clients / threads, TPS, latency as printed; Little's law by hand.
+@pytest.mark.parametrize(
+    ("clients", "threads", "tps", "latency_ms", "implied", "code"),
+    [
+        (26, 26, 423_148, 0.123, "52.05 clients", "littles-law"),  # 423,148 x 0.000123 = 52.05
+        (28, 28, 406_589, 0.138, "56.11 clients", "littles-law"),
+        (30, 30, 379_414, 0.158, "59.95 clients", "littles-law"),
+        (28, 28, 365_974, 0.153, "55.99 clients", "littles-law"),
+        (260, 130, 709_271, 0.819, "580.9 clients", "littles-law"),
+    ],
+)
+def test_report_a_9_4_4_prints_half_the_clients_that_its_numbers_imply(
+    clients: int, threads: int, tps: float, latency_ms: float, implied: str, code: str
+) -> None:
+    published = Evidence(clients=clients, threads=threads, tps=tps, latency_average_ms=latency_ms)
+    assert codes(published) == [code]
+    assert implied in the_sentence(published)
+    assert f"more than the {clients} there were" in the_sentence(published)
+
+
+@pytest.mark.parametrize(
+    ("clients", "threads", "tps", "latency_ms"),
+    [
+        (48, 24, 379_866, 0.126),  # 47.86
+        (52, 26, 377_233, 0.138),  # 52.06
+        (86, 86, 596_590, 0.144),  # 85.91
+        (104, 104, 492_072, 0.211),  # 103.83
+        (144, 72, 460_610, 0.316),  # 145.55
+    ],
+)
+def test_report_a_agrees_with_itself_elsewhere(clients: int, threads: int, tps: float, latency_ms: float) -> None:
+    assert codes(Evidence(clients=clients, threads=threads, tps=tps, latency_average_ms=latency_ms)) == []
+
+
+def test_report_a_9_5_counts_less_without_connecting_than_with_it() -> None:
+    published = Evidence(clients=80, threads=40, tps=535_254, tps_including=535_254, tps_excluding=529_554)
+    assert codes(published) == ["excluding-below-including"]
+    assert "535,254 including connecting and 529,554 excluding" in the_sentence(published)
+
+
+def test_a_derived_latency_is_no_evidence() -> None:
+    derived = replace(SOUND, latency_average_ms=20.0, latency_is_derived=True, logged_latency_average_ms=None)
+    assert codes(derived) == []
+
+
+def test_the_logged_average_speaks_where_the_printed_one_is_derived() -> None:
+    derived = replace(SOUND, latency_is_derived=True, logged_latency_average_ms=12.0)
+    assert codes(derived) == ["littles-law"]
+
+
+def test_the_average_of_a_sampled_log_accuses_nobody() -> None:
+    # Seen: of 1,381 sampled transactions one took 72.9 ms, which alone lifts the average from 0.112 to 0.164 ms.
+    sampled = Evidence(
+        clients=6, tps=52_170.0, latency_average_ms=0.115, logged_latency_average_ms=0.1642, log_sampling_rate=1 / 180
+    )
+    assert codes(sampled) == []
+    assert codes(replace(sampled, log_sampling_rate=1.0)) == ["littles-law"]
+
+
+def test_clients_that_wait_for_their_thread_show_as_idle() -> None:
+    # 1,000 x 7 ms = 7 of 10 clients.
+    idle = replace(SOUND, latency_average_ms=7.0, logged_latency_average_ms=None)
+    assert codes(idle) == ["clients-idle"]
+    assert "= 7 clients of 10" in the_sentence(idle)
+
+
+@pytest.mark.parametrize(("latency_ms", "expected"), [(10.49, []), (10.51, ["littles-law"])])
+def test_littles_law_is_held_to_five_per_cent(latency_ms: float, expected: list[str]) -> None:
+    assert codes(replace(SOUND, logged_latency_average_ms=latency_ms)) == expected
+
+
+def test_the_printed_average_is_given_the_room_of_its_rounding() -> None:
+    # 0.038 may be 0.0385: 99,000 x 0.0385 ms = 3.81 of 4 clients; 99,000 x 0.038 ms = 3.76 are too few.
+    printed = Evidence(clients=4, tps=99_000.0, latency_average_ms=0.038)
+    assert codes(printed) == []
+    assert codes(replace(printed, latency_average_ms=None, logged_latency_average_ms=0.038)) == ["clients-idle"]
+
+
+@pytest.mark.parametrize("open_loop", [{"rate_limited": True}, {"connect_each": True}, {"failed_transactions": 700}])
+def test_littles_law_is_silent_where_clients_do_other_things(open_loop: dict[str, int]) -> None:
+    loop = replace(SOUND, logged_latency_average_ms=3.0, latency_average_ms=3.0, **open_loop)
+    assert codes(loop) == []
+
+
+@pytest.mark.parametrize(("transactions", "expected"), [(61_100, []), (58_900, []), (61_300, ["rate"])])
+def test_transactions_over_duration_are_held_to_two_per_cent(transactions: int, expected: list[str]) -> None:
+    counted = replace(
+        SOUND, transactions=transactions, logged_transactions=transactions, xact_commit_growth=transactions
+    )
+    assert codes(counted) == expected
+
+
+def test_the_time_of_connecting_is_not_load() -> None:
+    # 4 s asked for, 1 s of it connecting: 3,000 transactions in 3 s are 1,000 TPS.
+    slow = Evidence(clients=10, tps=1_000.0, transactions=3_000, duration_s=4.0, initial_connection_time_ms=1_000.0)
+    assert codes(slow) == []
+    assert codes(replace(slow, initial_connection_time_ms=0.0)) == ["rate"]
+
+
+def test_a_run_that_only_connected_is_doubted_and_divides_by_nothing() -> None:
+    never = Evidence(clients=1, tps=1_000.0, transactions=100, duration_s=1.0, initial_connection_time_ms=1_000.0)
+    assert codes(never) == ["rate"]
+    assert "no rate" in the_sentence(never)
+
+
+def test_an_unsampled_log_must_have_every_transaction() -> None:
+    short = replace(SOUND, logged_transactions=59_999)
+    assert codes(short) == ["logged-count"]
+    assert the_sentence(short) == "The log has 59,999 transactions, but pgbench counted 60,000."
+
+
+@pytest.mark.parametrize(("logged", "expected"), [(6_000, []), (6_360, []), (6_375, ["logged-count"])])
+def test_a_sampled_log_may_stray_by_its_binomial_error(logged: int, expected: list[str]) -> None:
+    # sqrt(60,000 x 0.1 x 0.9) = 73.48, five of them 367.
+    sampled = replace(SOUND, log_sampling_rate=0.1, logged_transactions=logged)
+    assert codes(sampled) == expected
+
+
+def test_fewer_commits_than_transactions_cannot_be() -> None:
+    missing = replace(SOUND, xact_commit_growth=59_999)
+    assert codes(missing) == ["commits-missing"]
+    assert "59,999 commits" in the_sentence(missing)
+
+
+@pytest.mark.parametrize(("growth", "expected"), [(60_720, []), (60_721, ["commits-beside"])])
+def test_commits_beside_the_load_have_an_allowance(growth: int, expected: list[str]) -> None:
+    # 2 x 10 clients + 100 + 10 x 60 s = 720.
+    assert codes(replace(SOUND, xact_commit_growth=growth)) == expected
+
+
+def test_a_connection_per_transaction_commits_more() -> None:
+    reconnecting = replace(SOUND, connect_each=True, xact_commit_growth=180_000)
+    assert codes(reconnecting) == []
+    assert codes(replace(reconnecting, connect_each=False)) == ["commits-beside"]
+
+
+def test_a_script_of_unknown_commits_is_not_held_to_them() -> None:
+    assert codes(replace(SOUND, commits_per_transaction=None, xact_commit_growth=180_000)) == []
+    assert codes(replace(SOUND, commits_per_transaction=3, xact_commit_growth=180_000)) == []
+
+
+def test_excluding_connecting_may_not_exceed_including_it_by_much() -> None:
+    # Report A, 9.4.4, scale 100: 726,022 / 423,148 = 1.72.
+    overstated = replace(SOUND, tps_including=423_148.0, tps_excluding=726_022.0)
+    assert codes(overstated) == ["excluding-overstated"]
+    assert "72% apart" in the_sentence(overstated)
+    assert codes(replace(overstated, connect_each=True)) == []
+
+
+def test_threads_are_compared_with_clients() -> None:
+    assert codes(replace(SOUND, threads=4)) == ["threads-uneven"]
+    assert codes(replace(SOUND, threads=20)) == ["threads-beyond-clients"]
+    assert "20 threads for 10 clients" in the_sentence(replace(SOUND, threads=20))
+
+
+def test_another_scale_than_asked_for_is_doubted() -> None:
+    assert codes(replace(SOUND, reported_scale=1)) == ["scale"]
+
+
+def test_a_handful_of_transactions_is_doubted() -> None:
+    few = Evidence(clients=10, tps=9.0, transactions=99)
+    assert codes(few) == ["few-transactions"]
+    assert codes(replace(few, transactions=100)) == []
+
+
+@given(
+    clients=st.integers(1, 500),
+    latency_ms=st.floats(0.01, 1_000),
+    duration_s=st.integers(1, 3_600),
+)
+def test_a_closed_loop_that_keeps_its_clients_busy_is_never_doubted(
+    clients: int, latency_ms: float, duration_s: int
+) -> None:
+    tps = clients / latency_ms * 1000
+    transactions = max(round(tps * duration_s), 10 * clients)
+    run = Evidence(
+        clients=clients,
+        threads=clients,
+        tps=transactions / duration_s,
+        duration_s=duration_s,
+        transactions=transactions,
+        logged_transactions=transactions,
+        logged_latency_average_ms=clients * duration_s * 1000 / transactions,
+        xact_commit_growth=transactions + clients,
+    )
+    assert audit(run) == ()

@@ -1,0 +1,349 @@
+"""One verdict on a run, and on a curve, with its reasons: what speaks against trusting the number as it stands."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from benchhub.analysis.statistics import drift as statistics_drift
+from benchhub.analysis.statistics.drift import Start
+from benchhub.analysis.statistics.outliers import RULE, outlier
+from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
+
+from . import steadiness
+from .idle_host import BUSY_AT_A_GLANCE_PERCENT
+from .steadiness import Steadiness
+
+BUSY_SHARE = 0.9
+STOLEN_SHARE = 0.01
+FAILED_SHARE = 0.01
+SHORT_SHARE = 0.95
+COLD_FACTOR = 2.0
+COLD_BLOCKS = 0.1
+# Doubts of ingest (audit.py, the parsers) that are contradictions: one of the numbers must be wrong.
+CONTRADICTIONS = frozenset(
+    {"littles-law", "rate", "logged-count", "commits-missing", "excluding-below-including", "scale"}
+)
+SLIGHT = frozenset({"threads-uneven", "threads-beyond-clients", "clients-share-host"})
+
+
+class Weight(IntEnum):
+    """How much a reason counts; the verdict is that of its heaviest reason."""
+
+    SLIGHT = 1
+    DOUBTFUL = 2
+    CONTRADICTED = 3
+
+
+WORDS = {
+    0: "no reason for doubt was found",
+    Weight.SLIGHT: "sound, with a remark",
+    Weight.DOUBTFUL: "doubtful",
+    Weight.CONTRADICTED: "not to be relied on",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`code` is stable; `text` a sentence with its numbers."""
+
+    code: str
+    text: str
+    weight: Weight
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`unchecked` names what could not be looked at: its absence from the reasons says nothing."""
+
+    reasons: tuple[Reason, ...]
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        return max((reason.weight for reason in self.reasons), default=0)
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.weight]
+
+    @property
+    def codes(self) -> frozenset[str]:
+        return frozenset(reason.code for reason in self.reasons)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What is known of one run; None is not known, and not checked.
+
+    `doubts` are those of ingest as (code, text). `driver_busy_share` is of all CPUs of a driver that is not the
+    server's own machine, `thread_busy_share` of the load generator's threads; `busy_before`, by host, just before the
+    load. `throttle_events` counts how often a hardware thread was slowed down by heat. `blocks_read` were not found in
+    shared buffers. `covered_s` is the series' length.
+    """
+
+    clients: int
+    duration_s: float
+    doubts: Sequence[tuple[str, str]] = ()
+    steadiness: Steadiness | None = None
+    transactions: int | None = None
+    failed_transactions: int = 0
+    driver_busy_share: float | None = None
+    thread_busy_share: float | None = None
+    busy_before: Mapping[str, float] = field(default_factory=dict)
+    stolen_share: float | None = None
+    throttle_events: int | None = None
+    blocks_read: float | None = None
+    covered_s: float | None = None
+    settings_changed: Sequence[str] = ()
+    facts_digest: str = ""
+    throughput: float | None = None
+    started_s: float | None = None
+
+    @property
+    def start(self) -> Start | None:
+        if self.started_s is None or self.throughput is None:
+            return None
+        return Start(self.started_s, self.duration_s, self.clients, self.throughput)
+
+    @property
+    def blocks_per_transaction(self) -> float | None:
+        return self.blocks_read / self.transactions if self.blocks_read is not None and self.transactions else None
+
+
+def of_run(facts: RunFacts) -> Verdict:
+    checks = (
+        _stored, _client_bound, _busy_before, _unsteady, _throttled, _stolen, _failures, _truncated,
+        _changed_settings, _cold,
+    )  # fmt: skip
+    return Verdict(tuple(reason for check in checks for reason in check(facts)), tuple(_unchecked(facts)))
+
+
+def of_doubts(doubts: Iterable[tuple[str, str]]) -> Verdict:
+    """The verdict on a run of which only what ingest noted is at hand, as (code, text)."""
+    return Verdict(tuple(_weighed(doubts)))
+
+
+def _stored(facts: RunFacts) -> Iterator[Reason]:
+    yield from _weighed(facts.doubts)
+
+
+def _weighed(doubts: Iterable[tuple[str, str]]) -> Iterator[Reason]:
+    for code, text in doubts:
+        heavy = Weight.CONTRADICTED if code in CONTRADICTIONS else Weight.DOUBTFUL
+        yield Reason(code, text, Weight.SLIGHT if code in SLIGHT else heavy)
+
+
+def _client_bound(facts: RunFacts) -> Iterator[Reason]:
+    if facts.driver_busy_share is not None and facts.driver_busy_share >= BUSY_SHARE:
+        text = f"The driver's CPUs were {facts.driver_busy_share:.0%} busy: the load generator may be the limit."
+        yield Reason("client-bound", text, Weight.DOUBTFUL)
+    elif facts.thread_busy_share is not None and facts.thread_busy_share >= BUSY_SHARE:
+        text = (
+            f"The load generator's threads were {min(1.0, facts.thread_busy_share):.0%} busy: it may be the limit. "
+            "Give it more threads, or a driver of its own."
+        )
+        yield Reason("client-bound", text, Weight.DOUBTFUL)
+
+
+def _busy_before(facts: RunFacts) -> Iterator[Reason]:
+    for host, share in facts.busy_before.items():
+        if 100 * share > BUSY_AT_A_GLANCE_PERCENT:
+            text = f"Just before the load {share:.0%} of the CPU time of {host} went to other work."
+            yield Reason("host-busy", text, Weight.DOUBTFUL)
+
+
+def _unsteady(facts: RunFacts) -> Iterator[Reason]:
+    for sentence in steadiness.sentences(facts.steadiness) if facts.steadiness else ():
+        yield Reason("unsteady", sentence, Weight.DOUBTFUL)
+
+
+def _throttled(facts: RunFacts) -> Iterator[Reason]:
+    if facts.throttle_events:
+        times = "once" if facts.throttle_events == 1 else f"{facts.throttle_events:,} times"
+        text = f"CPUs were slowed down by heat {times} during the run, counted by hardware thread."
+        yield Reason("throttled", text, Weight.DOUBTFUL)
+
+
+def _stolen(facts: RunFacts) -> Iterator[Reason]:
+    if facts.stolen_share is not None and facts.stolen_share >= STOLEN_SHARE:
+        text = f"{facts.stolen_share:.1%} of the CPU time was taken by other guests of the machine (steal)."
+        yield Reason("stolen-cpu", text, Weight.DOUBTFUL)
+
+
+def _failures(facts: RunFacts) -> Iterator[Reason]:
+    if not facts.failed_transactions:
+        return
+    share = facts.failed_transactions / (facts.failed_transactions + (facts.transactions or 0))
+    text = f"{facts.failed_transactions:,} transactions failed ({share:.2g} of all); they are in no throughput."
+    yield Reason("failures", text, Weight.DOUBTFUL if share >= FAILED_SHARE else Weight.SLIGHT)
+
+
+def _truncated(facts: RunFacts) -> Iterator[Reason]:
+    """Progress comes once a second, and its last line may be missing."""
+    if facts.covered_s is not None and facts.covered_s < min(SHORT_SHARE * facts.duration_s, facts.duration_s - 2):
+        text = f"Progress was reported for {facts.covered_s:g} of {facts.duration_s:g} s: the run was cut short."
+        yield Reason("truncated", text, Weight.CONTRADICTED)
+
+
+def _changed_settings(facts: RunFacts) -> Iterator[Reason]:
+    if facts.settings_changed:
+        names = ", ".join(facts.settings_changed)
+        yield Reason("settings-changed", f"Settings changed during the run: {names}.", Weight.CONTRADICTED)
+
+
+def _cold(facts: RunFacts) -> Iterator[Reason]:
+    """Reads that go on for the whole run may be the nature of a large data set; with a rise they fill a cache."""
+    blocks, steady = facts.blocks_per_transaction, facts.steadiness
+    rose = steady and ((steady.has_trend and steady.trend and steady.trend.percent > 0) or _slow_start(steady))
+    if blocks is not None and blocks >= COLD_BLOCKS and rose:
+        text = (
+            f"{blocks:.2g} blocks per transaction were not in shared buffers, and throughput rose meanwhile: "
+            "the cache was not warm."
+        )
+        yield Reason("cache-not-warm", text, Weight.DOUBTFUL)
+
+
+def _slow_start(steady: Steadiness) -> bool:
+    return steady.warm_up is not None and steady.warm_up.percent < 100
+
+
+def _unchecked(facts: RunFacts) -> Iterator[str]:
+    known = {
+        "steadiness, which takes 20 values": facts.steadiness,
+        "whether the load generator was the limit": _known(facts.thread_busy_share, facts.driver_busy_share),
+        "other work just before the load": facts.busy_before or None,
+        "CPU time stolen by other guests": facts.stolen_share,
+        "throttling of the CPUs": facts.throttle_events,
+        "blocks read": facts.blocks_per_transaction,
+    }
+    yield from (name for name, value in known.items() if value is None)
+
+
+def _known(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class CurveFacts:
+    """The runs of a curve by their number; `lost` ended without a result, `planned` were planned in all."""
+
+    runs: Mapping[int, RunFacts]
+    planned: int = 0
+    lost: int = 0
+    verdicts: Mapping[int, Verdict] = field(default_factory=dict)
+
+
+def of_curve(facts: CurveFacts) -> Verdict:
+    """What speaks against a curve as a whole: reasons of its runs, each once with where it stands, and its own."""
+    verdicts = facts.verdicts or {run: of_run(one) for run, one in facts.runs.items()}
+    checks = (_few_repeats, _lost, _changed_host, _colder_than_others, _outliers, _out_of_turn, _drifted)
+    own = tuple(reason for check in checks for reason in check(facts))
+    unchecked = dict.fromkeys(name for verdict in verdicts.values() for name in verdict.unchecked)
+    return Verdict((*_gathered(facts, verdicts), *own), tuple(unchecked))
+
+
+def _gathered(facts: CurveFacts, verdicts: Mapping[int, Verdict]) -> Iterator[Reason]:
+    by_code: dict[str, list[tuple[int, Reason]]] = {}
+    for run, verdict in verdicts.items():
+        for code in sorted(verdict.codes):
+            heaviest = max((one for one in verdict.reasons if one.code == code), key=lambda one: one.weight)
+            by_code.setdefault(code, []).append((run, heaviest))
+    for code, found in by_code.items():
+        weight = max(reason.weight for _, reason in found)
+        first = found[0][1].text
+        if len(found) > 1:
+            first = f"{len(found)} of {len(facts.runs)} runs ({_runs(run for run, _ in found)}). The first: {first}"
+        else:
+            first = f"Run {found[0][0]}: {first}"
+        yield Reason(code, first, weight)
+
+
+def _few_repeats(facts: CurveFacts) -> Iterator[Reason]:
+    counts = _by_level(facts)
+    few = [clients for clients, runs in counts.items() if len(runs) < FEWEST_FOR_INTERVAL]
+    if few:
+        where = "every level" if len(few) == len(counts) else f"{', '.join(map(str, few))} clients"
+        text = f"Fewer than {FEWEST_FOR_INTERVAL} repeats at {where}: no interval, and no test."
+        yield Reason("few-repeats", text, Weight.DOUBTFUL)
+
+
+def _lost(facts: CurveFacts) -> Iterator[Reason]:
+    if facts.lost:
+        text = f"{facts.lost} of {facts.planned} runs ended without a result; no point comes of that."
+        yield Reason("runs-lost", text, Weight.DOUBTFUL)
+
+
+def _changed_host(facts: CurveFacts) -> Iterator[Reason]:
+    states: dict[str, list[int]] = {}
+    for run, one in facts.runs.items():
+        if one.facts_digest:
+            states.setdefault(one.facts_digest, []).append(run)
+    if len(states) > 1:
+        parts = "; ".join(_runs(runs) for runs in states.values())
+        text = f"Host or server were found in {len(states)} states during this curve: {parts}."
+        yield Reason("host-changed", text, Weight.DOUBTFUL)
+
+
+def _colder_than_others(facts: CurveFacts) -> Iterator[Reason]:
+    """A run that reads far more blocks per transaction than its fellows at the same level met a colder cache."""
+    for clients, runs in _by_level(facts).items():
+        blocks = {run: value for run in runs if (value := facts.runs[run].blocks_per_transaction) is not None}
+        if len(blocks) < FEWEST_FOR_INTERVAL:
+            continue
+        usual = statistics.median(blocks.values())
+        cold = [run for run, value in blocks.items() if value > COLD_FACTOR * usual and value - usual > COLD_BLOCKS]
+        for run in cold:
+            text = (
+                f"Run {run} at {clients} clients read {blocks[run]:.2g} blocks per transaction, the others there about "
+                f"{usual:.2g}: its cache was not warm."
+            )
+            yield Reason("colder-cache", text, Weight.DOUBTFUL)
+
+
+def _outliers(facts: CurveFacts) -> Iterator[Reason]:
+    for clients, runs in _by_level(facts).items():
+        values = {run: value for run in runs if (value := facts.runs[run].throughput) is not None}
+        place = outlier(list(values.values()))
+        if place is not None:
+            fellows = f"its {len(values) - 1} fellows at {clients} clients ({RULE})"
+            text = f"Run {list(values)[place]} lies far from {fellows}. It is kept in every figure."
+            yield Reason("outlier", text, Weight.DOUBTFUL)
+
+
+def _out_of_turn(facts: CurveFacts) -> Iterator[Reason]:
+    if statistics_drift.repeats_in_a_row(_starts(facts)):
+        text = (
+            "The repeats of each level were run in a row, so that they share what the host was like just then: no "
+            "interval is shown. Plan repeats as blocks, or at random."
+        )
+        yield Reason("repeats-in-a-row", text, Weight.DOUBTFUL)
+
+
+def _drifted(facts: CurveFacts) -> Iterator[Reason]:
+    drift = statistics_drift.drift(_starts(facts))
+    if drift and drift.is_clear:
+        way = "rose" if drift.percent > 0 else "fell"
+        text = (
+            f"Throughput {way} by {abs(drift.percent):.1f}% from the first run to the last, the levels being equal: "
+            "repeats are not independent, as the intervals assume."
+        )
+        yield Reason("drift", text, Weight.DOUBTFUL)
+
+
+def _starts(facts: CurveFacts) -> list[Start]:
+    return [start for one in facts.runs.values() if (start := one.start)]
+
+
+def _by_level(facts: CurveFacts) -> dict[int, list[int]]:
+    levels: dict[int, list[int]] = {}
+    for run, one in facts.runs.items():
+        levels.setdefault(one.clients, []).append(run)
+    return dict(sorted(levels.items()))
+
+
+def _runs(numbers: Iterable[int]) -> str:
+    listed = list(numbers)
+    return f"run{'s' * (len(listed) > 1)} {', '.join(map(str, listed))}"

@@ -1,0 +1,320 @@
+"""How many licences a deployment needs, by the rules of a licence model, with each step of the count.
+
+The pipeline: units of each socket -> minimum and maximum per socket -> sum -> factor -> those per server -> packs ->
+those per order. A maximum is what is paid for at most; whether a machine is eligible at all is asked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from benchhub.analysis.pricing.money import Number, PricingError, ceiling, exactly, plain
+from benchhub.analysis.pricing.steps import Step, counted, step
+from benchhub.analysis.pricing.topology import Deployment, Machine, Node
+
+from .rules import Factor, LicenceRules
+
+Log = list[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class NotEligible:
+    """The answer where a licence model does not cover a deployment."""
+
+    licence: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.licence} is not to be had for this: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    units: int
+    steps: tuple[Step, ...]
+
+
+@exactly
+def count(name: str, rules: LicenceRules, deployment: Deployment, on: date | None = None) -> Count | NotEligible:
+    """Licences that `deployment` needs under the rules called `name`, with the core factors of the day `on`.
+
+    Raises PricingError where a fact is missing (a machine, memory, named users, a core factor).
+    """
+    if rules.metric == "none":
+        nothing = step("count", "Licence: {licence} adds nothing, and support is not bought", 0, licence=name)
+        return Count(0, (nothing,))
+    log = _exempt(name, rules, deployment)
+    nodes = [node for node in deployment.nodes if node.role not in rules.exempt_roles]
+    if reason := _not_eligible(rules, deployment, nodes):
+        return NotEligible(name, reason)
+    if rules.metric not in ("flat", "user") and not deployment.nodes:
+        raise PricingError(f"{name} is counted on machines, and none is named: name the one that it is for.")
+    if rules.metric == "flat":
+        units = 1 if nodes or not deployment.nodes else 0
+        log.append(step("count", "Units: {licence} is one for the whole site, {result}", units, licence=name))
+        return Count(units, tuple(log))
+    return Count(_order(name, rules, deployment, nodes, on, log), tuple(log))
+
+
+def _exempt(name: str, rules: LicenceRules, deployment: Deployment) -> Log:
+    template = "Exempt: {machine} needs none of {licence}, as its role is {role}"
+    return [
+        step("exempt", template, 0, machine=node.machine.name, licence=name, role=node.role)
+        for node in deployment.nodes
+        if node.role in rules.exempt_roles
+    ]
+
+
+def _order(
+    name: str, rules: LicenceRules, deployment: Deployment, nodes: Sequence[Node], on: date | None, log: Log
+) -> int:
+    """The sum over all servers, with what holds of the order as a whole."""
+    each = [(_server(name, rules, node.machine, on, log), node.quantity) for node in nodes]
+    units: Number = sum((units * quantity for units, quantity in each), 0)
+    if [quantity for _, quantity in each] not in ([], [1]):
+        sum_words = " + ".join(f"{quantity} x {plain(units)}" for units, quantity in each)
+        log.append(step("sum", "Order: {sum} = {result}", units, sum=sum_words))
+    if rules.metric == "user" and (nodes or not deployment.nodes):
+        units = _users(name, deployment, units, log)
+    units = _whole(units, log)
+    if units:
+        units = _clamped("order", units, rules.minimum_per_order, rules.maximum_per_order, log)
+    return ceiling(_packed("order", rules, units, log))
+
+
+def _server(name: str, rules: LicenceRules, machine: Machine, on: date | None, log: Log) -> Number:
+    """Units of one server; not yet whole where factors are rounded over the order."""
+    if rules.metric == "user":  # people count once in the order; a server says how many they are at least
+        units: Number = _users_at_least(rules, machine, on, log)
+    else:
+        units = COUNTERS[rules.metric](name, rules, machine, log)
+        units = _factored(rules, machine, units, on, log) if rules.factors else units
+    units = _clamped("server", units, rules.minimum_per_server, rules.maximum_per_server, log)
+    if _is_counted_on_vm(rules, machine):
+        units = _clamped("VM", units, rules.minimum_per_vm, 0, log)
+    is_packed = rules.packs_pooled_per == "server" and rules.metric != "user"
+    return _packed("server", rules, units, log) if is_packed else units
+
+
+def _servers(name: str, _: LicenceRules, machine: Machine, log: Log) -> int:
+    template = "Units: {licence} is counted per server; {machine} is {result}"
+    log.append(step("count", template, 1, licence=name, machine=machine.name))
+    return 1
+
+
+def _sockets(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+    """One licence for a group of sockets and so many cores of each; another for each further so many cores."""
+    group, sockets = rules.sockets_per_licence, machine.sockets
+    groups = -(-sockets // group)
+    template = "Units: {licence} is counted per occupied socket as bought; {machine} has {result}"
+    if group > 1:
+        template = "Units: {licence} covers {group} occupied sockets as bought; {machine} has {sockets}: {result}"
+    log.append(step("count", template, groups, licence=name, machine=machine.name, sockets=sockets, group=group))
+    per_socket = _for_cores(rules, machine, groups, log) if rules.cores_per_licence else 1
+    return _clamped_sockets(rules, per_socket, groups, log)
+
+
+def _for_cores(rules: LicenceRules, machine: Machine, groups: int, log: Log) -> int:
+    cores = machine.counted_cores(rules.counts_disabled_cores)
+    per_socket = -(-cores // rules.cores_per_licence)
+    template = (
+        "Cores: a licence covers {covered} cores of a socket, and {cores} take {per_socket}; "
+        "{groups} x {per_socket} = {result}"
+    )
+    covered = rules.cores_per_licence
+    operands = {"covered": covered, "cores": cores, "per_socket": per_socket, "groups": groups}
+    log.append(step("cores_covered", template, groups * per_socket, **operands))
+    return per_socket
+
+
+def _cores(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+    cores, sockets = machine.counted_cores(rules.counts_disabled_cores), machine.sockets
+    template = "Units: {licence} is counted per physical core as bought; {machine} has {sockets} x {cores} = {result}"
+    if machine.disabled_cores_per_socket:
+        template += ", with" if rules.counts_disabled_cores else ", without"
+        template += " those disabled in firmware"
+    total = sockets * cores
+    log.append(step("count", template, total, licence=name, machine=machine.name, sockets=sockets, cores=cores))
+    return _clamped_sockets(rules, cores, sockets, log)
+
+
+def _clamped_sockets(rules: LicenceRules, per_socket: int, groups: int, log: Log) -> int:
+    due = max(per_socket, rules.minimum_per_socket)
+    due = min(due, rules.maximum_per_socket or due)
+    if due != per_socket:
+        kind, word = ("minimum", "raised") if due > per_socket else ("maximum", "cut")
+        template = f"{kind.capitalize()}: {{per_socket}} of a socket are {word} to {{due}}; "
+        template += "{groups} x {due} = {result}"
+        words = {"per_socket": per_socket, "due": due, "groups": groups}
+        log.append(step(f"{kind}_per_socket", template, groups * due, **words))
+    return groups * due
+
+
+def _vcpus(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+    covered = rules.vcpus_per_licence_smt if machine.smt else rules.vcpus_per_licence_no_smt
+    of = "vCPU of the virtual machine" if machine.vm else "hardware thread"
+    smt = "on" if machine.smt else "off"
+    template = "Units: {licence} is counted per {of}; {machine} has {vcpus}"
+    if (rules.vcpus_per_licence_smt, rules.vcpus_per_licence_no_smt) != (1, 1):
+        template += ", and with SMT {smt} a licence covers {covered}: {result}"
+    units, vcpus = -(-machine.vcpus // covered), machine.vcpus
+    words = {"licence": name, "machine": machine.name, "of": of, "smt": smt}
+    log.append(step("count", template, units, vcpus=vcpus, covered=covered, **words))
+    return units
+
+
+def _memory(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+    is_vm = _is_counted_on_vm(rules, machine)
+    memory_gb = machine.vm.memory_gb if is_vm and machine.vm else machine.memory_gb
+    if memory_gb is None:
+        raise PricingError(f"{name} is counted by memory, and that of '{machine.name}' is not known: fill it in.")
+    units = ceiling(memory_gb / rules.memory_block_gb)
+    words = {"licence": name, "machine": machine.name, "of": "in the virtual machine" if is_vm else "as bought"}
+    template = "Units: {licence} is counted per {block} GB of memory {of}; {machine} has {memory} GB: {result}"
+    log.append(step("count", template, units, memory=memory_gb, block=rules.memory_block_gb, **words))
+    return units
+
+
+COUNTERS: dict[str, Callable[[str, LicenceRules, Machine, Log], Number]] = {
+    "server": _servers,
+    "socket": _sockets,
+    "core": _cores,
+    "vcpu": _vcpus,
+    "memory": _memory,
+}
+
+
+def _users_at_least(rules: LicenceRules, machine: Machine, on: date | None, log: Log) -> int:
+    if not rules.users_per_processor:
+        return 0
+    processors: Number = machine.sockets
+    if rules.user_processor == "core":
+        processors = machine.sockets * machine.counted_cores(rules.counts_disabled_cores)
+        if rules.factors:
+            processors = ceiling(_factored(rules, machine, processors, on, log))
+    template = "Minimum: {machine} has {processors} of {users} named users at least, {result}"
+    words = counted(processors, "processor", "processors")
+    units = int(processors) * rules.users_per_processor
+    users = rules.users_per_processor
+    log.append(step("minimum_users", template, units, machine=machine.name, processors=words, users=users))
+    return units
+
+
+def _users(name: str, deployment: Deployment, at_least: Number, log: Log) -> Number:
+    users = deployment.named_users
+    if users is None:
+        raise PricingError(f"{name} is counted by named users, and their number is not known: fill it in.")
+    template = "Units: {licence} is counted per named user; there are {users}, and {result} are to be licensed"
+    units = max(users, at_least)
+    log.append(step("count", template, units, licence=name, users=users, at_least=at_least))
+    return units
+
+
+def _factored(rules: LicenceRules, machine: Machine, units: Number, on: date | None, log: Log) -> Number:
+    """Rounded up after summing: over the server, or later over the order."""
+    factor = _factor(rules, machine, on)
+    product = units * factor.factor
+    is_rounded = rules.factor_rounded_per == "server" or rules.metric == "user"
+    result: Number = ceiling(product) if is_rounded else product
+    template = "Factor: {units} x {factor} for {processor} = {product}"
+    if result != product:
+        template += ", rounded up to {result}"
+    since = f"since {factor.since.isoformat()}" if factor.since else ""
+    operands = {"units": units, "factor": factor.factor, "product": product}
+    processor = factor.processor or "any other processor"
+    log.append(step("factor", template, result, since, processor=processor, **operands))
+    return result
+
+
+def _factor(rules: LicenceRules, machine: Machine, on: date | None) -> Factor:
+    """The newest for the family that holds on the day; a family's own comes before that for any other."""
+    for family in dict.fromkeys((machine.processor, "")):
+        known = [one for one in rules.factors if one.processor == family and _holds(one, on)]
+        if known:
+            return max(known, key=lambda one: one.since or date.min)
+    by_then = f" on {on.isoformat()}" if on else ""
+    raise PricingError(f"There is no core factor for the processor '{machine.processor}'{by_then}: add one.")
+
+
+def _holds(factor: Factor, on: date | None) -> bool:
+    return on is None or factor.since is None or factor.since <= on
+
+
+def _whole(units: Number, log: Log) -> Number:
+    whole = ceiling(units)
+    if whole != units:
+        log.append(step("round_up", "Rounded up: {units} of the order are {result}", whole, units=units))
+    return whole
+
+
+def _clamped(of: str, units: Number, least: int, most: int, log: Log) -> Number:
+    """A `most` of 0 is none."""
+    due = max(units, least)
+    due = min(due, most or due)
+    if due != units:
+        kind, word = ("minimum", "raised") if due > units else ("maximum", "cut")
+        template = f"{kind.capitalize()}: {{units}} of the {{of}} are {word} to {{result}}"
+        log.append(step(f"{kind}_per_{of.lower()}", template, due, units=units, of=of))
+    return due
+
+
+def _packed(of: str, rules: LicenceRules, units: Number, log: Log) -> Number:
+    """Whole packs; of an order whose servers have theirs, only what its minimum has added is to be packed."""
+    if rules.pack == 1:
+        return units
+    packs = ceiling(units / Decimal(rules.pack))
+    if of == rules.packs_pooled_per or packs * rules.pack != units:
+        template = "Packs: {units} of the {of} take {packs} of {pack}, which is {result}"
+        words = counted(packs, "pack", "packs")
+        log.append(step("pack", template, packs * rules.pack, units=units, of=of, packs=words, pack=rules.pack))
+    return packs * rules.pack
+
+
+def _is_counted_on_vm(rules: LicenceRules, machine: Machine) -> bool:
+    return machine.vm is not None and (rules.metric == "vcpu" or rules.counts_vm_memory)
+
+
+def _not_eligible(rules: LicenceRules, deployment: Deployment, nodes: Sequence[Node]) -> str:
+    """The first limit that is exceeded, as a sentence; empty where none is."""
+    servers = sum(node.quantity for node in nodes)
+    if rules.max_servers is not None and servers > rules.max_servers:
+        return f"it is for at most {counted(rules.max_servers, 'server', 'servers')}, and there are {servers}."
+    if reason := _users_not_eligible(rules, deployment):
+        return reason
+    return next((reason for node in nodes if (reason := _machine_not_eligible(rules, node.machine))), "")
+
+
+def _users_not_eligible(rules: LicenceRules, deployment: Deployment) -> str:
+    users = deployment.named_users
+    if rules.max_users is None:
+        return ""
+    if users is None:
+        raise PricingError("There is a limit on named users, and their number is not known: fill it in.")
+    most = counted(rules.max_users, "named user", "named users")
+    return f"it is for at most {most}, and there are {plain(users)}." if users > rules.max_users else ""
+
+
+def _machine_not_eligible(rules: LicenceRules, machine: Machine) -> str:
+    cores = machine.sockets * machine.counted_cores(rules.counts_disabled_cores)
+    limits = (
+        (rules.max_sockets, machine.sockets, "socket", "sockets"),
+        (rules.max_cores, cores, "physical core", "physical cores"),
+        (rules.max_vcpus, machine.vcpus, "vCPU", "vCPUs"),
+        (rules.max_memory_gb, _known_memory(rules, machine), "GB of memory", "GB of memory"),
+    )
+    for most, has, one, several in limits:
+        if most is not None and has > most:
+            return f"it is for servers of at most {counted(most, one, several)}, and {machine.name} has {plain(has)}."
+    return ""
+
+
+def _known_memory(rules: LicenceRules, machine: Machine) -> Decimal:
+    if rules.max_memory_gb is None:
+        return Decimal(0)
+    memory_gb = machine.vm.memory_gb if _is_counted_on_vm(rules, machine) and machine.vm else machine.memory_gb
+    if memory_gb is None:
+        raise PricingError(f"There is a limit on memory, and that of '{machine.name}' is not known: fill it in.")
+    return memory_gb

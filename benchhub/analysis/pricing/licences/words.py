@@ -1,0 +1,159 @@
+"""The rules of a licence model in plain words: what is counted, what one price is of, and how it is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from benchhub.analysis.pricing.money import plain
+from benchhub.analysis.pricing.steps import counted, listed
+
+from .rules import Factor, LicenceRules, Tier
+
+UNITS = {
+    "server": ("server", "servers"),
+    "socket": ("occupied socket", "occupied sockets"),
+    "core": ("physical core", "physical cores"),
+    "vcpu": ("vCPU", "vCPUs"),
+    "memory": ("GB of memory", "GB of memory"),
+    "user": ("named user", "named users"),
+    "flat": ("site", "sites"),
+}
+PERIODS = {"perpetual": "for good", "hourly": "for an hour"}
+
+
+def unit(rules: LicenceRules) -> str:
+    """What one licence is of: 'one physical core', 'a pack of 2 vCPUs'; empty where nothing is licensed."""
+    if rules.metric == "none":
+        return ""
+    one, several = UNITS[rules.metric]
+    if rules.is_price_per_pack:
+        return f"a pack of {rules.pack} {several}"
+    covered = _covered(rules)
+    return f"{plain(covered)} {several}" if covered != 1 else f"one {one}"
+
+
+def _covered(rules: LicenceRules) -> int | Decimal:
+    by_metric: dict[str, int | Decimal] = {
+        "socket": rules.sockets_per_licence,
+        "memory": rules.memory_block_gb,
+        "vcpu": rules.vcpus_per_licence_smt,
+    }
+    return by_metric.get(rules.metric, 1)
+
+
+def price_of(rules: LicenceRules) -> str:
+    """What an amount in the price list buys: 'one physical core, for a year'."""
+    if rules.metric == "none":
+        return "nothing: no licence is needed"
+    return f"{unit(rules)}, {_period(rules)}"
+
+
+def _period(rules: LicenceRules) -> str:
+    return PERIODS.get(rules.payment, f"for a {rules.period}")
+
+
+def words(rules: LicenceRules) -> str:
+    """The whole of it, in short sentences."""
+    if rules.metric == "none":
+        return "Nothing is licensed, and support is not bought."
+    parts = (_counted(rules), _limits(rules), _paid(rules))
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for part in parts for sentence in part)
+
+
+def _counted(rules: LicenceRules) -> Iterator[str]:
+    one, _ = UNITS[rules.metric]
+    yield "one licence for the whole site" if rules.metric == "flat" else "; ".join([f"per {one}", *_details(rules)])
+    if least := _bounds(rules, "minimum"):
+        yield f"at least {listed(least)}"
+    if most := _bounds(rules, "maximum"):
+        yield f"paid for at most {listed(most)}"
+    if rules.factors:
+        factors = ", ".join(map(_factor, rules.factors))
+        yield f"times a core factor of {factors}, rounded up per {rules.factor_rounded_per}"
+    if rules.pack > 1:
+        yield f"sold in packs of {rules.pack}, pooled per {rules.packs_pooled_per}"
+    if rules.exempt_roles:
+        yield f"none for servers in the role of {listed(sorted(rules.exempt_roles))}"
+
+
+def _details(rules: LicenceRules) -> Iterator[str]:
+    if rules.sockets_per_licence > 1:
+        yield f"a licence covers {rules.sockets_per_licence} of them"
+    if rules.cores_per_licence:
+        yield f"a licence covers {rules.cores_per_licence} cores of a socket"
+    if not rules.counts_disabled_cores:
+        yield "cores disabled in firmware do not count"
+    if (rules.vcpus_per_licence_smt, rules.vcpus_per_licence_no_smt) != (1, 1):
+        yield f"a licence covers {rules.vcpus_per_licence_smt} with SMT and {rules.vcpus_per_licence_no_smt} without"
+    if rules.memory_block_gb != 1:
+        yield f"in blocks of {plain(rules.memory_block_gb)} GB"
+    if rules.counts_vm_memory:
+        yield "of the virtual machine"
+    if rules.users_per_processor:
+        yield f"at least {rules.users_per_processor} for each {rules.user_processor}"
+
+
+def _bounds(rules: LicenceRules, which: str) -> list[str]:
+    named = {"socket": "socket", "server": "server", "vm": "virtual machine", "order": "order"}
+    found = [(getattr(rules, f"{which}_per_{of}", 0), words) for of, words in named.items()]
+    return [f"{bound} per {words}" for bound, words in found if bound]
+
+
+def _factor(of: Factor) -> str:
+    since = f" since {of.since.isoformat()}" if of.since else ""
+    return f"{plain(of.factor)} for {of.processor or 'any other processor'}{since}"
+
+
+def _limits(rules: LicenceRules) -> Iterator[str]:
+    limits = (
+        (rules.max_sockets, "socket", "sockets"),
+        (rules.max_cores, "physical core", "physical cores"),
+        (rules.max_vcpus, "vCPU", "vCPUs"),
+        (rules.max_memory_gb, "GB of memory", "GB of memory"),
+    )
+    if of_server := [counted(most, one, several) for most, one, several in limits if most is not None]:
+        yield f"for servers of at most {listed(of_server)}"
+    if rules.max_servers is not None:
+        yield f"for at most {counted(rules.max_servers, 'server', 'servers')}"
+    if rules.max_users is not None:
+        yield f"for at most {counted(rules.max_users, 'named user', 'named users')}"
+
+
+def _paid(rules: LicenceRules) -> Iterator[str]:
+    yield f"paid {_payment(rules)}"
+    if rules.tiers:
+        how = "each unit at its own tier" if rules.tiers_apply == "graduated" else "all at the tier reached"
+        tiers = ", ".join(_tier(tier, rules.is_price_per_pack) for tier in rules.tiers)
+        yield f"{tiers}: {how}"
+    if rules.discount_percent:
+        yield f"{plain(rules.discount_percent)}% off the list price"
+    if rules.contracted_price is not None:
+        yield f"contracted at {plain(rules.contracted_price)} instead of the list price"
+
+
+def _payment(rules: LicenceRules) -> str:
+    if rules.payment == "hourly":
+        return _hours(rules)
+    uplift = f", each year {plain(rules.yearly_uplift_percent)}% dearer" if rules.yearly_uplift_percent else ""
+    if rules.payment == "subscription":
+        return f"by the {rules.period}{uplift}"
+    if not rules.support_percent:
+        return "once, for good"
+    included = ", the first year included" if rules.is_first_year_included else ""
+    base = "list" if rules.support_on == "list" else "discounted"
+    support = f"with support of {plain(rules.support_percent)}% of the {base} price a year"
+    return f"once, for good, {support}{included}{uplift}"
+
+
+def _hours(rules: LicenceRules) -> str:
+    month = f"{plain(rules.hours_per_month)} hours in a month"
+    if not rules.reserved_years:
+        return f"by the hour, {month} at {plain(rules.utilisation_percent)}%"
+    off = f" less {plain(rules.reserved_percent_off)}%" if rules.reserved_percent_off else ""
+    return f"by the hour, {month}, reserved for {counted(rules.reserved_years, 'year', 'years')}{off}"
+
+
+def _tier(of: Tier, is_of_packs: bool) -> str:
+    each = f"{plain(of.price)} each" if of.price is not None else f"{plain(of.percent_off or Decimal(0))}% off"
+    return f"from {of.from_units}{' packs' if is_of_packs else ''} on {each}"

@@ -1,0 +1,191 @@
+"""A line of a price sheet extended: its price and its maintenance over a term, in the sheet's currency, with the steps.
+
+A discount per unit needs to know what was paid for one and how many were paid: a row has that too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from benchhub.analysis.pricing.money import (
+    HUNDRED,
+    Amount,
+    Number,
+    PricingError,
+    newest_rate,
+    rounded,
+    rounded_quotient,
+)
+from benchhub.analysis.pricing.steps import Step, Value, step
+
+from .sheet import Line, Maintenance, Sheet
+
+MONTHS = 12
+# Of a quotient that is not rounded yet: more than any rounding looks at (money.MOST_PLACES).
+MANY_PLACES = 40
+EACH = {"once": "", "year": " a year, {months} months", "month": " a month, {months} months"}
+SUPPORT = {
+    "unsupported": ", unsupported",
+    "bought": ", its support is bought",
+    "included": ", included in another line",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line extended, in the sheet's currency: at list price, as paid, and its maintenance, both likewise.
+
+    `unit_price` is what was paid for one, `units` how often; of maintenance alone, nothing.
+    """
+
+    line: Line
+    listed: Decimal
+    price: Decimal
+    maintenance: Decimal
+    listed_maintenance: Decimal
+    unit_price: Decimal
+    units: Number
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Charge:
+    """What is paid of one unit, `units` times, for `months` of the term; once where these do not count."""
+
+    price: Decimal
+    units: Number
+    per: str = "once"
+    months: int = 0
+
+    @property
+    def amount(self) -> Decimal:
+        if self.per == "year":
+            return rounded_quotient(self.price * self.units * self.months, MONTHS, MANY_PLACES)
+        return self.price * self.units * (self.months if self.per == "month" else 1)
+
+    @property
+    def times(self) -> Number:
+        """How often the price is paid in all."""
+        return _Charge(Decimal(1), self.units, self.per, self.months).amount
+
+
+def extended(sheet: Sheet, line: Line, months: int) -> Row:
+    """Over so many months. Raises PricingError, or UnlikeCurrenciesError without a rate."""
+    is_maintenance = line.maintenance is not None and line.maintenance.per == "itself"
+    if line.exchange_rate is not None and not _is_foreign(sheet, line):
+        raise PricingError(f"'{line.description}' is in {sheet.currency}, as the sheet is: leave out its rate.")
+    if is_maintenance:
+        _require_term(sheet, line, months, line.charged == "once")
+    paid_months = _paid_months(line.maintenance, months) if line.maintenance and is_maintenance else months
+    listed = _Charge(line.unit_price, line.bought, line.charged, paid_months)
+    paid = _Charge(_paid_price(sheet, line), line.bought, line.charged, paid_months)
+    at_list, price = _amount(sheet, line, listed), _amount(sheet, line, paid)
+    steps = (
+        *_conversion(sheet, line, paid),
+        _line_step(sheet, line, paid, price, "Maintenance" if is_maintenance else "Line"),
+    )
+    nothing = Decimal(0)
+    if is_maintenance:
+        return Row(line, nothing, nothing, price, at_list, nothing, 0, steps)
+    maintenance, more = _maintained(sheet, line, months)
+    unit_price = _in_currency(sheet, line, paid.price)
+    return Row(line, at_list, price, maintenance, maintenance, unit_price, paid.times, (*steps, *more))
+
+
+def _paid_price(sheet: Sheet, line: Line) -> Decimal:
+    """As it is rounded before it is multiplied; another currency has other decimals, and is rounded when converted."""
+    if sheet.rounded_per != "unit" or _is_foreign(sheet, line):
+        return line.paid_price
+    return _rounded(sheet, line.paid_price)
+
+
+def _require_term(sheet: Sheet, line: Line, months: int, is_for_the_term: bool) -> None:
+    if is_for_the_term and months != sheet.term_months:
+        raise PricingError(
+            f"The maintenance of '{line.description}' is priced for {sheet.term_months} months, not for {months}: "
+            f"ask for that term, or give its price by the year."
+        )
+
+
+def _amount(sheet: Sheet, line: Line, charge: _Charge) -> Decimal:
+    """In the sheet's currency, rounded by unit and by line where the sheet is."""
+    if sheet.rounded_per == "unit":
+        each = _rounded(sheet, _in_currency(sheet, line, charge.price))
+        return _rounded(sheet, replace(charge, price=each).amount)
+    amount = _in_currency(sheet, line, charge.amount)
+    return _rounded(sheet, amount) if sheet.rounded_per == "line" else amount
+
+
+def _rounded(sheet: Sheet, amount: Decimal) -> Decimal:
+    return rounded(amount, sheet.places, sheet.rounding)
+
+
+def _is_foreign(sheet: Sheet, line: Line) -> bool:
+    return line.currency not in ("", sheet.currency)
+
+
+def _in_currency(sheet: Sheet, line: Line, amount: Decimal) -> Decimal:
+    if not _is_foreign(sheet, line):
+        return amount
+    if line.exchange_rate is not None:
+        return amount * line.exchange_rate
+    return newest_rate(sheet.rates, line.currency, sheet.currency).convert(Amount(amount, line.currency)).value
+
+
+def _conversion(sheet: Sheet, line: Line, charge: _Charge) -> tuple[Step, ...]:
+    """By the line's own rate, which rests on what the line does, or by the sheet's, which names its day and source."""
+    if not _is_foreign(sheet, line):
+        return ()
+    foreign = Amount(charge.price if sheet.rounded_per == "unit" else charge.amount, line.currency)
+    base, quoted, value, citation = line.currency, sheet.currency, line.exchange_rate, line.citation
+    if value is None:
+        rate = newest_rate(sheet.rates, line.currency, sheet.currency)
+        base, quoted, value, citation = rate.base, rate.quoted, rate.value, rate.citation
+    here = _in_currency(sheet, line, foreign.value)
+    result = Amount(_rounded(sheet, here) if sheet.rounded_per in ("unit", "line") else here, sheet.currency)
+    template = "Conversion: {amount} at 1 {base} = {rate} {quoted} is {result}"
+    return (step("conversion", template, result, citation, amount=foreign, base=base, rate=value, quoted=quoted),)
+
+
+def _line_step(sheet: Sheet, line: Line, paid: _Charge, result: Decimal, word: str) -> Step:
+    count = "({quantity} + {spares} spares)" if line.spares else "{quantity}"
+    template = f"{word}: {{description}}, {count} x {{price}}{EACH[line.charged]} = {{result}}"
+    template += ", instead of {listed} each" if paid.price != line.unit_price else ""
+    template += SUPPORT.get(line.support, "")
+    currency = line.currency or sheet.currency
+    operands: dict[str, Value] = {"quantity": line.quantity, "spares": line.spares, "months": paid.months}
+    operands |= {"price": Amount(paid.price, currency), "listed": Amount(line.unit_price, currency)}
+    amount = Amount(result, sheet.currency)
+    return step("line", template, amount, line.citation, description=line.description, **operands)
+
+
+def _maintained(sheet: Sheet, line: Line, months: int) -> tuple[Decimal, tuple[Step, ...]]:
+    of = line.maintenance
+    if of is None:
+        return Decimal(0), ()
+    _require_term(sheet, line, months, of.per == "term")
+    quantity = line.quantity if of.quantity is None else of.quantity
+    base = line.unit_price if of.percent_of == "list" else _paid_price(sheet, line)
+    price = base * of.price / HUNDRED if of.per == "percent" else of.price
+    per = {"percent": "year", "term": "once"}.get(of.per, of.per)
+    charge = _Charge(price, quantity, per, _paid_months(of, months))
+    amount = _amount(sheet, line, charge)
+    return amount, (*_conversion(sheet, line, charge), _maintenance_step(sheet, line, of, charge, base, amount))
+
+
+def _paid_months(of: Maintenance, months: int) -> int:
+    return months if of.months is None else min(of.months, months)
+
+
+def _maintenance_step(
+    sheet: Sheet, line: Line, of: Maintenance, charge: _Charge, base: Decimal, amount: Decimal
+) -> Step:
+    prices = {"term": "{price} for the term", "year": "{price} a year", "month": "{price} a month"}
+    template = "Maintenance: {description}, {quantity} x " + prices.get(of.per, "{percent}% of {base} a year")
+    template += "" if of.per == "term" else ", {months} months"
+    currency = line.currency or sheet.currency
+    amounts = {"price": Amount(of.price, currency), "base": Amount(base, currency)}
+    counts = {"quantity": charge.units, "percent": of.price, "months": charge.months}
+    words = {"description": line.description}
+    return step("maintenance", template + ": {result}", Amount(amount, sheet.currency), **words, **counts, **amounts)

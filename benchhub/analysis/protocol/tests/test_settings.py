@@ -1,0 +1,65 @@
+import pytest
+
+from benchhub.analysis.protocol.settings import in_unit_asked, same_setting, seconds
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "unit"),
+    [
+        ("256MB", "32768", "8kB"),  # 256 x 1024 x 1024 / 8192
+        ("32768", "32768", "8kB"),
+        ("1GB", "1024", "MB"),
+        ("30min", "1800", "s"),
+        ("5min", "300", "s"),
+        ("200ms", "200", "ms"),
+        ("on", "on", None),
+        ("true", "on", None),
+        ("OFF", "off", None),
+        ("0.9", "0.9", None),
+        ("0.90", "0.9", None),
+        ("100", "100", None),
+        ("-1", "-1", "8kB"),
+        ("replica", "replica", None),
+    ],
+)
+def test_the_same_setting_is_recognised_in_other_words(asked, found, unit):
+    assert same_setting(asked, found, unit)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "unit"),
+    [
+        ("256MB", "16384", "8kB"),
+        ("256", "32768", "8kB"),
+        ("on", "off", None),
+        ("1", "10", None),
+        ("replica", "logical", None),
+        ("1 parsec", "1", "s"),
+        ("local", "on", None),
+    ],
+)
+def test_another_setting_is_not_taken_for_the_same(asked, found, unit):
+    assert not same_setting(asked, found, unit)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "unit", "shown"),
+    [
+        ("256MB", "32768", "8kB", "256MB"),  # 32,768 x 8 kB = 262,144 kB
+        ("256MB", "16384", "8kB", "128MB"),
+        ("1GB", "196608", "8kB", "1.5GB"),
+        ("5min", "90", "s", "1.5min"),
+        ("32768", "16384", "8kB", "16384 8kB"),
+        ("16MB", "-1", "8kB", "-1 8kB"),
+        ("1min", "100", "s", "100 s"),  # 1.666... min would not be exact
+        ("on", "off", None, "off"),
+        ("256MB", "not found", None, "not found"),
+    ],
+)
+def test_a_setting_found_is_written_in_the_unit_asked(asked, found, unit, shown):
+    assert in_unit_asked(asked, found, unit) == shown
+
+
+def test_a_time_is_read_in_seconds_and_what_is_none_is_not():
+    assert [seconds(text) for text in ("30min", "300", "1h", "1500ms")] == [1800, 300, 3600, 1]
+    assert [seconds(text) for text in ("", "soon", "5 parsecs")] == [None, None, None]

@@ -1,0 +1,352 @@
+import tomllib
+from copy import deepcopy
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchhub.analysis import published
+from benchhub.analysis.published import PublishedError
+from benchhub.analysis.published.check import quotient, rounded, tally
+from benchhub.analysis.published.document import Between, Figure
+
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "published"
+PARSED = {letter: tomllib.loads((FIXTURES / f"report-{letter.lower()}.toml").read_text()) for letter in "ABCD"}
+
+
+def document(letter, parsed=None):
+    return published.read(f"report-{letter.lower()}.toml", parsed or PARSED[letter])
+
+
+def checks(letter):
+    return published.recompute(document(letter))
+
+
+def only(letter, group, what):
+    [found] = [check for check in checks(letter) if (check.group, check.what) == (group, what)]
+    return found
+
+
+def changed(letter, kind, number, **fields):
+    parsed = deepcopy(PARSED[letter])
+    parsed[kind][number].update(fields)
+    return parsed
+
+
+# (38,364 + 3 x 2 x 4,200) = 63,564; (61,179 + 3 x 60 x 1,800) = 385,179
+@pytest.mark.parametrize(
+    ("what", "exact", "computed", "difference", "verdict"),
+    [
+        ("PostgresPURE 9.4.4, hardware only", Fraction(38364, 365974), "0.1048", "0.0052", "rounded up"),
+        ("PostgresPURE 9.5 Beta 1, hardware only", Fraction(38364, 492072), "0.0780", "0.0020", "agrees"),
+        ("PPAS 9.4.4, hardware only", Fraction(61179, 190000), "0.3220", "-0.0020", "agrees"),
+        ("PPAS 9.5 develop, hardware only", Fraction(61179, 360000), "0.1699", "0.0001", "agrees"),
+        ("PostgresPURE 9.4.4, with subscription", Fraction(63564, 365974), "0.1737", "-0.0037", "agrees"),
+        ("PostgresPURE 9.5 Beta 1, with subscription", Fraction(63564, 492072), "0.1292", "0.0008", "agrees"),
+        ("PPAS 9.4.4, with subscription", Fraction(385179, 190000), "2.0273", "0.0027", "agrees"),
+        ("PPAS 9.5 develop, with subscription", Fraction(385179, 360000), "1.0699", "0.0001", "agrees"),
+    ],
+)
+def test_of_eight_prices_one_was_rounded_up_and_seven_to_the_nearest(what, exact, computed, difference, verdict):
+    check = only("A", "Price per TPS", what)
+    assert check.exact == exact
+    assert (str(check.computed), str(check.difference), check.verdict) == (computed, difference, verdict)
+
+
+@pytest.mark.parametrize(
+    ("what", "published_as", "computed", "verdict"),
+    [
+        ("PostgresPURE 9.4.4 on S822L, times the performance", "2x", "1.93", "agrees"),  # 365,974 / 190,000
+        ("PostgresPURE 9.5 Beta 1 on S822L, times the performance", "1.5x", "1.37", "disagrees"),  # 492,072 / 360,000
+        ("PostgresPURE 9.4.4 on S822L, times cheaper", "12x", "11.67", "agrees"),  # 2.02726 / 0.17369
+        ("PostgresPURE 9.5 Beta 1 on S822L, times cheaper", "8x", "8.28", "agrees"),  # 1.06994 / 0.12918
+    ],
+)
+def test_of_four_conclusions_one_is_not_what_its_numbers_say(what, published_as, computed, verdict):
+    check = only("A", "Conclusions", what)
+    assert (check.published, str(check.computed), check.verdict) == (published_as, computed, verdict)
+
+
+@pytest.mark.parametrize(
+    ("group", "what", "computed", "verdict"),
+    [
+        ("Benchmark time", "Client levels", "80", "agrees"),  # (160 - 2) / 2 + 1
+        ("Benchmark time", "Minutes of benchmark time", "6400", "agrees"),  # 2 x 4 x 2 x 80 x 5
+        ("Benchmark time", "Hours of benchmark time", "106.67", "agrees"),  # 6,400 / 60, printed as 107
+        ("Benchmark time", "Hours of testing, in the conclusions", "106.67", "disagrees"),  # printed as 160
+        ("Derived, not printed", "Runs planned", "1280", "agrees"),  # 2 x 4 x 2 x 80
+        ("Table of results", "Most clients of any peak in the table of results", "292", "disagrees"),  # beyond 160
+        ("Machine", "Size of each of the 4 SAS disks, environment", "300", "disagrees"),  # 387 elsewhere
+        ("Machine", "CPUs in the virtual machine", "160", "agrees"),  # 4 x 5 x 8
+        ("Machine", "Memory of the S822L", "256", "agrees"),  # 268,435,456 KiB / 1,048,576
+    ],
+)
+def test_the_plan_and_the_machine_of_report_a_are_added_up_again(group, what, computed, verdict):
+    check = only("A", group, what)
+    assert (f"{check.computed:f}", check.verdict) == (computed, verdict)
+
+
+# TPS x latency, by hand: 423,148 x 0.123 / 1,000 = 52.0. Each row is scale 100, 300, 1,000, 3,000.
+IMPLIED = {
+    ("9.4.4", "including", "1:1"): ("52.0", "56.1", "59.9", "56.0"),
+    ("9.4.4", "including", "2:1"): ("47.9", "52.1", "51.9", "48.0"),
+    ("9.4.4", "excluding", "1:1"): ("543.8", "256.4", "60.1", "56.1"),
+    ("9.4.4", "excluding", "2:1"): ("580.9", "575.8", "383.5", "48.1"),
+    ("9.5 Beta 1", "including", "1:1"): ("85.9", "60.1", "117.7", "103.8"),
+    ("9.5 Beta 1", "including", "2:1"): ("83.0", "80.5", "80.8", "145.6"),
+    ("9.5 Beta 1", "excluding", "1:1"): ("86.0", "60.2", "117.8", "104.1"),
+    ("9.5 Beta 1", "excluding", "2:1"): ("85.3", "80.9", "80.0", "146.1"),
+}
+CONTRADICTED = {
+    ("9.4.4", "including", "1:1"): (True, True, True, True),
+    ("9.4.4", "excluding", "1:1"): (True, True, True, True),
+    ("9.4.4", "excluding", "2:1"): (True, True, True, False),
+}
+
+
+@pytest.mark.parametrize("column", IMPLIED)
+def test_littles_law_is_held_against_every_cell(column):
+    build, counted, ratio = column
+    found = [
+        only("A", f"Little's law, {counted} connecting", f"{build}, {ratio}, scale {scale}: clients")
+        for scale in ("100", "300", "1,000", "3,000")
+    ]
+    assert tuple(str(rounded(check.exact, 1)) for check in found) == IMPLIED[column]
+    assert tuple(not check.survives for check in found) == CONTRADICTED.get(column, (False,) * 4)
+
+
+def test_a_cell_says_what_its_latency_implies_for_clients_and_for_tps():
+    check = only("A", "Little's law, excluding connecting", "9.4.4, 2:1, scale 100: clients")
+    assert "709,271 TPS x 0.819 ms = 580.89 clients" in check.steps[1]
+    assert check.steps[2] == "The other way: 260 clients / 0.819 ms = 317,460 TPS."  # 260 / 0.000819
+    assert "709,271 are printed" in check.why
+
+
+def test_a_cell_within_five_per_cent_agrees_and_says_that_rounding_does_not_explain_it():
+    check = only("A", "Little's law, including connecting", "9.5 Beta 1, 2:1, scale 100: clients")
+    assert check.survives  # 82.98 against 80
+    assert "3.7% off: more than rounding, within the 5% that is allowed" in check.why
+
+
+def test_excluding_is_below_including_in_one_cell_of_sixteen():
+    found = [check for check in checks("A") if check.group == "Excluding against including connecting"]
+    assert len(found) == 16
+    [wrong] = [check for check in found if not check.survives]
+    assert wrong.what.startswith("9.5 Beta 1, 2:1, scale 1,000")
+    assert str(wrong.difference) == "-5700"  # 529,554 - 535,254
+    assert "give 529,801" in wrong.why  # 80 / 0.000151
+
+
+@pytest.mark.parametrize(
+    ("group", "what", "computed", "verdict"),
+    [
+        ("Against x86", "Cores of POWER8 as a share of x86", "0.25", "agrees"),  # 20 / 80
+        ("Against x86", "Throughput of POWER8 in per cent of x86", "40", "agrees"),  # 8,400 / 21,000
+        ("Derived, not printed", "Peak per physical core, POWER8", "420", "agrees"),  # 8,400 / 20
+        ("Machines", "Threads of the Power 780", "256", "agrees"),  # 64 x 4
+        ("Peak", "That peak in multiples of the physical cores, from", "2.5", "agrees"),  # 50 / 20, within 2 to 3
+        ("Peak", "Clients at the peak of the standard test, from", "48", "disagrees"),  # 50 was not tested
+        ("Custom script", "Rows that a transaction of the custom script counts", "10001", "disagrees"),
+    ],
+)
+def test_report_b_is_computed_again(group, what, computed, verdict):
+    check = only("B", group, what)
+    assert (f"{check.computed:f}", check.verdict) == (computed, verdict)
+
+
+def test_forty_per_cent_carries_what_about_leaves():
+    # 8,350 / 21,500 = 38.8%, 8,450 / 20,500 = 41.2%
+    assert "38.8% to 41.2%" in only("B", "Against x86", "Throughput of POWER8 in per cent of x86").why
+
+
+def test_the_gains_of_report_c_compound_to_44_and_not_to_45_per_cent():
+    check = only("C", "Gains", "All improvements together, throughput gained")
+    # 1.12 x 1.02 x 1.06 x 1.07 x 1.09 x 1.02 = 1.440570466944
+    assert str(rounded(check.exact, 4)) == "44.0570"
+    assert check.verdict == "disagrees"
+    # Lowest: 1.115 x 1.015 x 1.055 x 1.065 x 1.085 x 1.015; highest: 1.12 x 1.02 x 1.06 x 1.075 x 1.09 x 1.025
+    assert "40.0% to 45.4%" in check.why
+    assert any("41.2%" in step for step in check.steps)  # without the sixth
+    assert any("38%" in step for step in check.steps)  # 12 + 2 + 6 + 7 + 9 + 2
+
+
+@pytest.mark.parametrize(
+    ("group", "what", "computed", "verdict"),
+    [
+        # 12,476 + 4,999 + 10,848 + 1,999 + 80,000 + 81,160 + 224,000
+        ("Totals", "Total price, hybrid", "415482", "agrees"),
+        # the same + 7,495 + 1,299 + 10,848
+        ("Totals", "Total price, in memory with MAX5", "435124", "agrees"),
+        ("Price per transaction", "Price per transaction, hybrid, 4 drivers", "21.5801", "agrees"),
+        ("Price per transaction", "Price per transaction, in memory, 32 drivers", "1.2900", "agrees"),
+        ("Ratios", "In memory against hybrid, 4 drivers", "3.60", "agrees"),  # 69,397.8 / 19,253.1
+        ("Ratios", "In memory against hybrid, 32 drivers", "4.27", "disagrees"),  # 337,305 / 78,989, printed 4.2
+        ("Ratios", "In memory against hybrid, at least", "4.27", "agrees"),  # more than four times
+        ("Ratios", "In memory against hybrid, at most", "4.27", "disagrees"),  # up to four times
+        ("Ratios", "Price of in memory as a share of hybrid, at most", "0.2452", "agrees"),  # 1.29 / 5.26 < 1/4
+    ],
+)
+def test_report_d_is_computed_again(group, what, computed, verdict):
+    check = only("D", group, what)
+    assert (f"{check.computed:f}", check.verdict) == (computed, verdict)
+
+
+@pytest.mark.parametrize(
+    ("what", "room"),
+    [
+        ("MQTh, hybrid, 4 drivers", "19,249 to 19,258"),  # 415,482 / 21.585, / 21.575
+        ("MQTh, in memory, 4 drivers", "69,342 to 69,453"),  # 435,124 / 6.275, / 6.265
+        ("MQTh, hybrid, 32 drivers", "78,914 to 79,064"),  # 415,482 / 5.265, / 5.255
+        ("MQTh, in memory, 32 drivers", "336,003 to 338,618"),  # 435,124 / 1.295, / 1.285
+    ],
+)
+def test_throughput_of_report_d_is_derived_with_the_interval_that_a_cent_leaves(what, room):
+    check = only("D", "Derived, not printed", what)
+    assert check.survives
+    assert room in check.why
+    assert "not printed" in check.why
+
+
+def test_the_ratio_at_32_drivers_says_how_far_its_interval_reaches():
+    why = only("D", "Ratios", "In memory against hybrid, 32 drivers").why
+    assert "4.2498 to 4.2910" in why  # 336,003 / 79,064 and 338,618 / 78,914
+    assert "only an end of the interval to 4.2" in why
+
+
+def test_a_price_a_conclusion_and_a_column_of_client_counts_do_not_survive_and_each_has_its_sentence():
+    found = published.findings(checks("A"))
+    assert any("hardware only" in one and "0.1048" in one and "0.11 was rounded up" in one for one in found)
+    assert any("1.37" in one and "not 1.5x" in one for one in found)
+    [column] = [one for one in found if one.startswith("Client counts of PostgreSQL 9.4.4, 1:1, including")]
+    assert "in all 4 cells" in column
+    assert "52.0 against 26, 56.1 against 28, 59.9 against 30, 56.0 against 28" in column
+    assert not any("2:1, including" in one for one in found)
+    assert not any("0.17" in one for one in found)
+
+
+def test_every_check_explains_itself_and_none_stands_twice():
+    for letter in "ABCD":
+        found = checks(letter)
+        assert len({(check.group, check.what) for check in found}) == len(found)
+        assert all(check.section and check.published and check.why.endswith(".") and check.steps for check in found)
+        assert all(check.report == letter for check in found)
+        assert tally(found).total == len(found)
+
+
+def test_every_figure_that_is_shipped_names_its_section():
+    for letter in "ABCD":
+        assert all(row.text("section") for rows in document(letter).rows.values() for row in rows)
+
+
+def test_a_changed_price_changes_the_verdict():
+    number = next(at for at, row in enumerate(PARSED["A"]["figure"]) if row["id"] == "ppas-944-subscription")
+    found = published.recompute(document("A", changed("A", "figure", number, value="2.04", printed="€ 2.04")))
+    [check] = [check for check in found if check.what == "PPAS 9.4.4, with subscription"]
+    assert check.verdict == "disagrees"  # 2.0273 is 2.03, to the nearest and rounded up
+    assert "not € 2.04" in check.why
+
+
+def test_a_derived_figure_that_does_not_follow_disagrees():
+    found = published.recompute(document("D", changed("D", "derived", 3, high="338619")))
+    [check] = [check for check in found if check.what == "MQTh, in memory, 32 drivers"]
+    assert check.verdict == "disagrees"
+
+
+def figure(value):
+    return Figure("place", "what", str(value), value, "", "1")
+
+
+cents = st.integers(1, 10**6).map(lambda whole: Decimal(whole).scaleb(-2))
+numbers = st.integers(1, 10**9)
+
+
+@given(numbers, numbers)
+def test_what_was_rounded_to_the_nearest_always_agrees(dividend, divisor):
+    exact = Fraction(dividend, divisor)
+    check = quotient(figure(rounded(exact, 2)), exact, "a / b", group="g", report="A")
+    assert check.verdict == "agrees"
+    assert abs(Fraction(check.value) - exact) <= Fraction(1, 200)
+
+
+@given(cents, numbers, numbers)
+def test_a_verdict_is_of_the_distance_alone(published_value, dividend, divisor):
+    exact = Fraction(dividend, divisor)
+    check = quotient(figure(published_value), exact, "a / b", group="g", report="A")
+    over = Fraction(published_value) - exact
+    if check.verdict == "agrees":
+        assert abs(over) <= Fraction(1, 200)
+    elif check.verdict == "rounded up":
+        assert Fraction(1, 200) < over < Fraction(1, 100)
+    else:
+        assert over <= -Fraction(1, 200) or over >= Fraction(1, 100)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=6, max_size=6))
+def test_a_quotient_of_intervals_holds_every_quotient_of_their_ends(ends):
+    (low, middle, high), (low2, middle2, high2) = (sorted(map(Fraction, half)) for half in (ends[:3], ends[3:]))
+    found = Between(middle, low, high).over(Between(middle2, low2, high2))
+    assert all(found.low <= one / other <= found.high for one in (low, middle, high) for other in (low2, high2))
+    assert found.low <= found.middle <= found.high
+
+
+@pytest.mark.parametrize(
+    ("letter", "kind", "number", "fields", "said"),
+    [
+        (
+            "A",
+            "figure",
+            0,
+            {"value": 38364.0},
+            "report-a.toml, figure 1 's822l-price': 'value' must be text, in quotes",
+        ),
+        ("A", "figure", 0, {"value": "many"}, "figure 1 's822l-price': 'value' is 'many', which is not a number."),
+        ("A", "figure", 0, {"value": "NaN"}, "figure 1 's822l-price': 'value' is 'NaN', which is not a number."),
+        ("A", "figure", 1, {"id": "s822l-price"}, "figure 2 's822l-price': the id is already that of"),
+        ("A", "figure", 0, {"price": "1"}, "figure 1 's822l-price': 'price' is unknown; use id, what"),
+        ("A", "result", 3, {"clients": "28.5"}, "report-a.toml, result 4: 'clients' is 28.5, which is not a whole"),
+        ("A", "system", 0, {"tps": "nobody"}, "'tps' names the figure 'nobody', which is not there."),
+        ("C", "step", 2, {"gain_percent": "six"}, "report-c.toml, step 3: 'gain_percent' is 'six'"),
+        ("D", "part", 1, {"hybrid": "-"}, "part 2 'Second Xeon X7560': 'hybrid' is '-', which is not a number."),
+        ("D", "system", 1, {"mqth": "gone"}, "report-d.toml: no derived rows have id 'gone'; there must be one."),
+        ("D", "system", 1, {"drivers": "5"}, "report-d.toml: no system rows have name 'in memory', drivers '4'"),
+        ("D", "figure", 2, {"value": "0"}, "report-d.toml: a figure that others are divided by is 0."),
+        ("A", "result", 3, {"latency_ms": "0"}, "report-a.toml, result 4: 'latency_ms' is 0, which is not above 0."),
+        ("A", "result", 3, {"ratio": "3:1"}, "result 4: 'ratio' is '3:1'; use one of 1:1, 2:1."),
+        ("A", "result", 6, {"scale": "100"}, "2 result rows have counted 'including', build '9.4.4', ratio '2:1'"),
+        (
+            "A",
+            "result",
+            3,
+            {"scale": "1"},
+            "no result rows have build '9.4.4', counted 'including', ratio '1:1', scale",
+        ),
+        ("B", "facts", 0, {"values": {"Memory": 128}}, "facts 1 'Hardware': 'values', 'Memory' must be text"),
+    ],
+)
+def test_bad_data_is_refused_with_its_place(letter, kind, number, fields, said):
+    with pytest.raises(PublishedError) as refused:
+        published.recompute(document(letter, changed(letter, kind, number, **fields)))
+    assert said in str(refused.value)
+
+
+def test_what_is_missing_is_named():
+    parsed = deepcopy(PARSED["A"])
+    del parsed["figure"][0]["section"]
+    with pytest.raises(PublishedError, match="figure 1 's822l-price': 'section' is missing"):
+        document("A", parsed)
+    with pytest.raises(PublishedError, match="the table \\[report\\] is missing"):
+        document("A", {"figure": []})
+    with pytest.raises(PublishedError, match="there are no rows named 'prices'"):
+        document("A", {**PARSED["A"], "prices": []})
+    with pytest.raises(PublishedError, match="the letter is 'E'"):
+        document("A", {"report": {**PARSED["A"]["report"], "letter": "E"}})
+
+
+def test_a_figure_that_a_report_needs_is_missed_by_its_name():
+    parsed = deepcopy(PARSED["C"])
+    parsed["figure"] = [row for row in parsed["figure"] if row["id"] != "memory"]
+    with pytest.raises(PublishedError, match=r"report-c\.toml: there is no figure with the id 'memory'"):
+        published.recompute(document("C", parsed))

@@ -1,0 +1,49 @@
+"""Between JSON and the tables that grow in a form: the lines of a price sheet, the tiers of a licence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rest_framework import serializers
+
+from benchhub.ui import row_cells
+from benchhub.ui.row_cells import YES_NO, Field
+from benchhub.ui.row_set import OF_ROW, RowSet
+
+from .json_forms import Strict
+
+
+def serializer_of(fields: Sequence[Field], name: str) -> Any:
+    """The cells as they are read are checked by the table itself; here only their types are."""
+    return type(name, (Strict,), {**{one.name: _field(one) for one in fields}, "__module__": __name__})
+
+
+def _field(of: Field) -> serializers.Field:
+    said: dict[str, Any] = {"required": False, "allow_null": True, "help_text": of.help or None}
+    if of.choices == YES_NO:
+        return serializers.BooleanField(**said)
+    if of.kind == "choice":
+        return serializers.ChoiceField(choices=[(value, label) for value, label in of.choices], **said)
+    if of.kind == "number":
+        return serializers.DecimalField(max_digits=None, decimal_places=None, **said)
+    if of.kind == "day":
+        return serializers.DateField(**said)
+    if of.kind == "names":
+        return serializers.ListField(child=serializers.CharField(max_length=200), **said)
+    return serializers.CharField(allow_blank=True, max_length=4000, **said)
+
+
+def texts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Rows as they would be typed. A cell that is null, or left out, holds what a new row begins with."""
+    return [{name: row_cells.written(value) for name, value in row.items() if value is not None} for row in rows]
+
+
+def problems_of(rows: RowSet) -> list[dict[str, str]]:
+    """What is wrong with a table, by row and column."""
+    cut = [{"pointer": f"/{rows.prefix}", "detail": "There are too many rows."}] if rows.is_cut else []
+    return cut + [
+        {"pointer": f"/{rows.prefix}/{row.number}" + (f"/{name}" if name != OF_ROW else ""), "detail": sentence}
+        for row in rows.rows
+        for name, sentence in row.errors.items()
+    ]

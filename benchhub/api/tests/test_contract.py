@@ -1,0 +1,61 @@
+"""Requests made up from the description, to every operation: no fault, and no answer that it does not describe."""
+
+import os
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from drf_spectacular.generators import SchemaGenerator
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import (
+    content_type_conformance,
+    not_a_server_error,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from benchhub.accounts import tokens
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+from benchhub.api.conftest import program
+from benchhub.bench import testing
+from benchhub.wsgi import application
+
+# API_EXAMPLES=40 looks longer, for some minutes.
+EXAMPLES = int(os.environ.get("API_EXAMPLES", "6"))
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+schema = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
+schema.app = application
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def one_connection():
+    """That of the test, in whose transaction all requests are: Django would close it after each."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def authorization(experiment, waiting):
+    """A token that opens everything, in a warehouse that has rows of most kinds."""
+    testing.with_everything(experiment.runs.filter(clients=8).first())
+    return program(make_user("ada", Role.ADMINISTRATOR), *tokens.SCOPES).defaults["HTTP_AUTHORIZATION"]
+
+
+@schema.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_every_answer_is_described(case, authorization):
+    answer = case.call(headers={"Authorization": authorization, "Accept-Encoding": "identity"})
+    case.validate_response(answer, checks=CHECKS)  # raises where the description does not name what came
+    assert answer.status_code < 500

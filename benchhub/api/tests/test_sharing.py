@@ -1,0 +1,188 @@
+"""Keep a comparison, publish it, share it and take it back, as a program does."""
+
+import hashlib
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from benchhub.accounts.models import Answer
+from benchhub.bench import testing
+from benchhub.bench.models import Comparability, Protocol
+from benchhub.reports.models import Comparison, Link, Snapshot
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def query(experiment, systems):
+    return "&".join(f"curve={experiment.pk}-{system.pk}" for system in systems)
+
+
+@pytest.fixture
+def snapshot(runner, query):
+    kept = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": query}).json()
+    return runner.send("post", f"kept-comparisons/{kept['id']}/publish/").json()
+
+
+def pointers(answer):
+    assert answer.status_code == 422, answer.content
+    return [one["pointer"] for one in answer.json()["errors"]]
+
+
+def test_a_comparison_is_kept_changed_and_published(runner, viewer, query):
+    made = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": f"{query}&term=5"})
+    assert made.status_code == 201, made.content
+    assert (made.json()["query"], made.json()["created_by"]) == (f"{query}&term=5", "rosa")
+    changed = runner.send("patch", made.json()["url"].partition("/v1/")[2], {"title": "Upgrade"})
+    assert (changed.json()["title"], changed.json()["query"]) == ("Upgrade", f"{query}&term=5"), changed.content
+    assert changed.json()["changed_at"] > made.json()["changed_at"]
+    taken = runner.send("post", f"kept-comparisons/{made.json()['id']}/publish/")
+    assert (taken.status_code, taken.json()["title"], taken.json()["taken_by"]) == (201, "Upgrade", "rosa")
+    shown = viewer.send("get", f"snapshots/{taken.json()['id']}/document/")
+    assert shown["Content-Type"] == "application/json" and shown.json()["title"] == "Upgrade"
+    runner.send("patch", f"kept-comparisons/{made.json()['id']}/", {"title": "Later"})
+    assert viewer.send("get", f"snapshots/{taken.json()['id']}/").json()["title"] == "Upgrade"
+
+
+def test_the_document_has_the_bytes_that_its_digest_is_of(viewer, snapshot):
+    shown = viewer.send("get", f"snapshots/{snapshot['id']}/document/")
+    row = Snapshot.objects.get()
+    assert hashlib.sha256(bytes(row.content)).hexdigest() == snapshot["sha256"]
+    assert shown.json()["unit"] == "TPS"
+    assert viewer.send("get", f"snapshots/{snapshot['id']}/today/").json() == []  # nothing of it has a price
+
+
+@pytest.mark.parametrize("wrong", ["", "term=3", "curve=a-b", "curve=1-1&colour=red", "curve=1-1&term=9"])
+def test_a_comparison_without_curves_or_with_terms_nobody_reads_is_not_kept(runner, wrong):
+    assert pointers(runner.send("post", "kept-comparisons/", {"title": "x", "query": wrong})) == ["/query"]
+    assert not Comparison.objects.exists()
+
+
+def test_curves_that_cannot_be_compared_are_not_published(runner):
+    kept = runner.send("post", "kept-comparisons/", {"title": "x", "query": "curve=999-999"})
+    refused = runner.send("post", f"kept-comparisons/{kept.json()['id']}/publish/")
+    assert refused.status_code == 409 and refused.json()["detail"].startswith("Not published.")
+    assert not Snapshot.objects.exists()
+
+
+def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(runner, client, snapshot):
+    made = runner.send("post", f"snapshots/{snapshot['id']}/links/", {"name": "Board"})
+    assert made.status_code == 201, made.content
+    address, pk = made.json()["address"], made.json()["id"]
+    assert made.json()["hidden"] == ["host", "address", "discount"]  # as the page has ticked
+    assert client.get(address).status_code == 200
+    assert "address" not in runner.send("get", f"links/{pk}/").json()
+    for act, state, status in (("pause", "paused", 403), ("resume", "open", 200), ("revoke", "revoked", 410)):
+        assert runner.send("post", f"links/{pk}/{act}/").json()["state"] == state
+        assert client.get(address).status_code == status, act
+    assert runner.send("post", f"links/{pk}/resume/").status_code == 409
+    assert client.get(address).status_code == 410
+
+
+def test_the_address_of_a_link_is_not_kept_for_a_repeated_request(runner, snapshot):
+    sent = {"data": {"name": "Board"}, "headers": {"Idempotency-Key": "1"}}
+    first, again = (runner.send("post", f"snapshots/{snapshot['id']}/links/", **sent).json() for _ in range(2))
+    assert first["address"] and again == {**first, "address": None}
+    assert Link.objects.count() == 1
+    assert first["address"].split("/")[-2] not in bytes(Answer.objects.get().body).decode()
+
+
+def test_a_password_is_checked_by_the_form_and_never_shown(runner, snapshot):
+    sent = {"name": "Board", "password": "short", "expires": "", "hidden": []}
+    assert pointers(runner.send("post", f"snapshots/{snapshot['id']}/links/", sent)) == ["/password"]
+    made = runner.send("post", f"snapshots/{snapshot['id']}/links/", {**sent, "password": "long enough"}).json()
+    assert (made["has_password"], made["expires_at"], made["hidden"]) == (True, None, [])
+    assert "password" not in made
+
+
+def test_published_reports_are_listed_and_frozen(runner, viewer):
+    first = viewer.send("get", "published-reports/").json()[0]
+    assert viewer.send("get", f"published-reports/{first['id']}/").json() == first
+    assert viewer.send("get", "published-reports/nothing/").status_code == 404
+    taken = runner.send("post", f"published-reports/{first['id']}/publish/")
+    assert (taken.status_code, taken.json()["published"]) == (201, first["id"]), taken.content
+    assert viewer.send("get", f"snapshots/{taken.json()['id']}/document/").json()["title"] == first["title"]
+
+
+def test_protocols_that_were_declared_comparable_are_compared_until_the_word_is_withdrawn(runner, experiment, systems):
+    other = testing.make_experiment(systems[1:], name="Other")
+    run = testing.make_run(other, systems[1], 1, 1, protocol=Protocol.of({"path": "network"}))
+    testing.succeeded(run, 100.0)
+    keys = [f"{experiment.pk}-{systems[0].pk}", f"{other.pk}-{systems[1].pk}"]
+    address = f"comparisons/?curve={keys[0]}&curve={keys[1]}"
+    assert runner.send("get", address).json()["refusal"]
+    sent = {"curves": keys, "reason": "The path is not what limits either of them."}
+    assert pointers(runner.send("post", "declarations/", {**sent, "reason": "Fine."})) == ["/reason"]
+    made = runner.send("post", "declarations/", sent)
+    assert made.status_code == 201, made.content
+    [word] = made.json()
+    found = runner.send("get", address).json()
+    assert found["declared"] == [{"id": word["id"], "by": "rosa", "reason": sent["reason"]}]
+    assert found["refusal"] == "" and found["ratios"]
+    assert runner.send("post", f"declarations/{word['id']}/withdraw/").json()["withdrawn_by"] == "rosa"
+    assert runner.send("post", f"declarations/{word['id']}/withdraw/").status_code == 409
+    assert runner.send("get", address).json()["refusal"]
+
+
+def test_curves_of_one_protocol_or_that_are_not_there_need_no_declaration(runner, experiment, systems):
+    sent = {"curves": [f"{experiment.pk}-{system.pk}" for system in systems], "reason": "They are alike in all."}
+    assert runner.send("post", "declarations/", sent).status_code == 409
+    assert pointers(runner.send("post", "declarations/", {**sent, "curves": ["1-0", "2-0"]})) == ["/curves"]
+    assert not Comparability.objects.exists()
+
+
+def test_the_files_of_a_snapshot_are_those_of_its_page(viewer, client, runner, snapshot):
+    client.force_login(get_user_model().objects.get(username="rosa"))
+    for name, kind in (("data.json", "application/json"), ("levels.csv", "text/csv"), ("page.html", "text/html")):
+        answer = viewer.send("get", f"snapshots/{snapshot['id']}/files/{name}/")
+        assert (answer.status_code, answer["Content-Type"].partition(";")[0]) == (200, kind), answer.content[:200]
+        assert answer.content == client.get(f"/snapshots/{snapshot['id']}/{name}").content
+    none = viewer.send("get", f"snapshots/{snapshot['id']}/files/secrets.csv/")
+    assert none.status_code == 404 and "levels.csv" in none.json()["detail"]
+
+
+def test_a_report_as_pdf_is_refused_with_what_to_do_where_there_is_no_chromium(viewer, snapshot, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    answer = viewer.send("get", f"snapshots/{snapshot['id']}/files/report.pdf/")
+    assert (answer.status_code, answer["Content-Type"]) == (501, "application/problem+json")
+    assert "page.html" in answer.json()["remedy"]
+
+
+def test_a_document_or_a_file_that_the_caller_has_is_not_sent_again(viewer, snapshot):
+    for path in ("document/", "files/levels.csv/"):
+        address = f"snapshots/{snapshot['id']}/{path}"
+        first = viewer.send("get", address)
+        again = viewer.send("get", address, headers={"If-None-Match": first["ETag"]})
+        assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+        other = viewer.send("get", address, headers={"If-None-Match": '"another"'})
+        assert other.content == first.content
+
+
+def test_a_comparison_is_read_whole_without_being_frozen(viewer, query):
+    shown = viewer.send("get", f"comparisons/document/?{query}")
+    assert (shown.status_code, shown.json()["kind"], shown.json()["unit"]) == (200, "comparison", "TPS")
+    assert {"levels", "findings", "systems"} <= {table["id"] for table in shown.json()["tables"]}
+    assert viewer.send("get", f"comparisons/document/?{query}&colour=red").status_code == 400
+    assert viewer.send("get", "comparisons/document/?curve=999-999").status_code == 409
+    assert not Snapshot.objects.exists()
+
+
+def test_curves_are_read_as_tuning_steps(viewer, query, experiment, systems):
+    for system, tps in zip(systems, (1000.0, 1120.0), strict=True):
+        testing.succeeded(testing.make_run(experiment, system, 8, 3), tps)
+    shown = viewer.send("get", f"tuning-steps/?{query}&clients=8").json()
+    [step] = shown["steps"]
+    # geometric means of 980, 1,000 and 1,020, and of 1,100, 1,120 and 1,140: about 1,120 / 1,000
+    assert (shown["baseline"], step["effect"]["ratio"]) == ("PostgreSQL 16", pytest.approx(1.12, rel=1e-3))
+    assert (step["verdict"], step["effect"]["n"]) == ("more", 3)
+    assert shown["is_measured"] is True
+    assert viewer.send("get", f"tuning-steps/?{query}&way=sideways").json()["errors"][0]["pointer"] == "?way"
+    assert viewer.send("get", f"tuning-steps/?{query}&clients=9").status_code == 409
+    assert viewer.send("get", "tuning-steps/?curve=999-1").status_code == 409
+
+
+def test_a_published_report_is_read_whole(viewer):
+    pk = viewer.send("get", "published-reports/").json()[0]["id"]
+    shown = viewer.send("get", f"published-reports/{pk}/document/").json()
+    assert shown["kind"] == "published" and shown["tables"]
+    assert not Snapshot.objects.exists()

@@ -1,0 +1,278 @@
+"""What is done on targets for a run: SSH, plain data in and out, no ORM. It runs on the process's event loop.
+
+Every step may be asked for again after any failure; the protocol on the target makes each take effect once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from benchhub.bench.models.states import FINAL, State
+from benchhub.bench.queue.queue import Claim
+from runners import job, probe, telemetry
+from runners.contract import RunSpec
+from runners.script import AFTER_FILE, BEFORE_FILE
+from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
+
+from . import loop
+
+logger = logging.getLogger(__name__)
+
+STEP_TIMEOUT_S = 900
+SECOND_LOOK_S = 0.5
+ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (bench/tidy.py)
+COLLECT_CAP_BYTES = 64 * 1024 * 1024
+LIVE_TPS = re.compile(rb"progress: .*? ([0-9.]+) tps")
+
+Wake = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a step on the target needs to know, as plain data.
+
+    `away` are the hosts, by key, that could not be reached at the last try. `too_late` says why the run may not
+    start any more, if that is so: it goes back to the queue unless it has begun.
+    """
+
+    claim: Claim
+    state: str
+    target: Target
+    server: Target | None
+    attempt: job.Attempt
+    spec: RunSpec
+    password: str | None = field(repr=False)
+    expected_s: int
+    offset: int
+    out_offset: int
+    boot_id: str
+    cancel_asked: bool
+    host_before: Mapping[str, Any] | None
+    to_probe: Mapping[int, tuple[Target, list[str]]]
+    hosts: Mapping[int, Target]
+    away: frozenset[int] = frozenset()
+    too_late: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """`facts` are those of hosts that were probed again before the start, by the host's key."""
+
+    outcome: job.StartOutcome
+    facts: Mapping[int, Mapping[str, Any]]
+    host_before: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The job's end as seen on the target, with everything it left."""
+
+    collected: job.Collected
+    host_after: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    look: job.Look
+    verdict: job.Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Nothing of the attempt had begun, and nothing of it can begin any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """The target has cleaned up after an attempt whose evidence is stored."""
+
+
+Answer = Started | Looked | Ended | Cancelled | Withdrawn | Acknowledged
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The newest sign of a run under way, at a moment of this process's monotonic clock.
+
+    `times`: how many signs in a row had these sizes.
+    """
+
+    sign: job.Sign
+    at_s: float
+    times: int
+
+
+_kept: list[Connections] = []
+_watched: set[int] = set()
+_seen: dict[int, Seen] = {}
+
+
+def connections() -> Connections:
+    if not _kept:
+        _kept.append(Connections())
+    return _kept[0]
+
+
+async def step(job_: Job) -> Answer:
+    async with asyncio.timeout(STEP_TIMEOUT_S):
+        if job_.state in FINAL:
+            return await _acknowledge(job_)
+        if job_.cancel_asked and job_.state != State.COLLECTING:
+            return await _cancel(job_)
+        if job_.state == State.STARTING:
+            return await (_withdraw(job_) if job_.too_late else _start(job_))
+        if job_.state == State.COLLECTING:
+            return await _collect(job_)
+        return await _look(job_)
+
+
+async def _look(job_: Job) -> Looked:
+    """Look once, and once more where the first look suggests that the job was lost: it may have been between lines."""
+    look = await _one_look(job_)
+    verdict = job.verdict(look, suspected=False, boot_id_at_start=job_.boot_id or None)
+    if verdict.suspected:
+        await asyncio.sleep(SECOND_LOOK_S)
+        look = await _one_look(job_)
+        verdict = job.verdict(look, suspected=True, boot_id_at_start=job_.boot_id or None)
+    return Looked(look, verdict)
+
+
+async def _one_look(job_: Job) -> job.Look:
+    offsets = {"offset": job_.offset, "out_offset": job_.out_offset}
+    return await job.look(connections(), job_.target, job_.attempt, **offsets)
+
+
+async def _withdraw(job_: Job) -> Started | Withdrawn:
+    """A start whose answer was lost may have been in time: what has begun goes on."""
+    looked = await _look(job_)
+    if looked.verdict.state != "absent":
+        return await _start(job_)
+    await job.cancel(connections(), job_.target, job_.attempt)
+    return Withdrawn()
+
+
+async def _start(job_: Job) -> Started:
+    kept, attempt = connections(), job_.attempt
+    for number in range(1, attempt.number):
+        await job.cancel(kept, job_.target, replace(attempt, number=number))
+    facts = {pk: await probe.probe(kept, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
+    before = await telemetry.host_snapshot(kept, job_.server, is_before=True) if job_.server else None
+    try:
+        outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
+        if outcome is job.StartOutcome.BUSY and await _end_leftovers(job_):
+            outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
+    except RemoteFailure:
+        # The tombstone makes sure that nothing of this attempt can begin after it was given up.
+        await job.cancel(kept, job_.target, attempt)
+        raise
+    return Started(outcome, facts, before)
+
+
+async def _end_leftovers(job_: Job) -> bool:
+    """End what a job that has finished left running, if that is what keeps the host busy; whether it was."""
+    run, _, number = (await job.look(connections(), job_.target, job_.attempt)).holder.partition(" ")
+    holder = replace(job_.attempt, run=run, number=int(number))
+    if (await job.look(connections(), job_.target, holder)).returncode is None:
+        return False
+    await job.cancel(connections(), job_.target, holder)
+    return True
+
+
+async def _cancel(job_: Job) -> Answer:
+    await job.cancel(connections(), job_.target, job_.attempt)
+    looked = await _look(job_)
+    return looked if looked.verdict.state == "finished" else Cancelled()
+
+
+async def _collect(job_: Job) -> Ended:
+    kept = connections()
+    collected = await job.collect(kept, job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
+    after = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
+    return Ended(collected, after)
+
+
+def watch(job_: Job, wake: Wake) -> None:
+    """Have this process notice the end of the job, once however often it is asked to."""
+    if job_.claim.run_id not in _watched:
+        loop.submit(wait_for_end(job_, wake))
+
+
+async def wait_for_end(job_: Job, wake: Wake) -> None:
+    """Hold an exec until the job's lock is free, then wake a worker. Only a shortcut: looks find the end as well."""
+    run_id = job_.claim.run_id
+    if run_id in _watched:
+        return
+    _watched.add(run_id)
+    try:
+        timeout_s, on_sign = job_.expected_s + 3600, partial(_note, run_id)
+        await job.wait_for_end(connections(), job_.target, job_.attempt, timeout_s=timeout_s, on_sign=on_sign)
+    except (Unreachable, RemoteFailure, HostKeyChanged) as error:
+        logger.info("No notice of the end of run %s: %s", run_id, error)
+        return
+    finally:
+        _watched.discard(run_id)
+        _seen.pop(run_id, None)
+    await asyncio.to_thread(wake, run_id)
+
+
+def _note(run_id: int, sign: job.Sign) -> None:
+    before = _seen.get(run_id)
+    times = before.times + 1 if before and before.sign == sign else 1
+    _seen[run_id] = Seen(sign, time.monotonic(), times)
+
+
+def signs(max_age_s: float) -> dict[int, Seen]:
+    """Signs of runs under way that are not older."""
+    now_s = time.monotonic()
+    return {run_id: seen for run_id, seen in list(_seen.items()) if now_s - seen.at_s < max_age_s}
+
+
+async def _acknowledge(job_: Job) -> Acknowledged:
+    try:
+        await tidy(job_.target, job_.attempt)
+    except (Unreachable, RemoteFailure, HostKeyChanged) as error:
+        logger.warning("Run %s is stored, but its folder on the host stays for now: %s", job_.claim.run_id, error)
+        raise
+    return Acknowledged()
+
+
+async def tidy(target: Target, attempt: job.Attempt) -> None:
+    """Let the target clean up: its evidence is stored."""
+    await job.acknowledge(connections(), target, attempt, timeout_s=ACKNOWLEDGE_TIMEOUT_S)
+
+
+def live_tps(progress: bytes) -> dict[str, float]:
+    """The newest throughput in what a load generator printed since the last look; empty where it printed none."""
+    values = LIVE_TPS.findall(progress)
+    return {"live_tps": float(values[-1])} if values else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The snapshots around a load, parsed: server settings and identity, and the differences in between."""
+
+    settings: Mapping[str, Mapping[str, Any]]
+    server: Mapping[str, Any]
+    deltas: Mapping[str, Any]
+
+
+def counted(job_: Job, ended: Ended) -> Counted:
+    files = ended.collected.outputs.files
+    before, after = (telemetry.parse_snapshot(files.get(name, b"")) for name in (BEFORE_FILE, AFTER_FILE))
+    deltas = telemetry.deltas(before, after)
+    if job_.server and job_.host_before and ended.host_after:
+        deltas["server_host"] = telemetry.host_deltas(job_.host_before, ended.host_after)
+    server = {**after.server, "system_identifier": after.system_identifier}
+    return Counted(settings=after.settings, server=server, deltas=deltas)

@@ -1,0 +1,75 @@
+"""What Celery runs: ticks. A lost, late or doubled tick does no harm; the next one finds the same rows."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+
+from benchhub import celery
+from benchhub.bench.queue import timetable
+from benchhub.bench.queue.queue import AWAY
+from benchhub.bench.webhooks import notices
+from benchhub.celery import app
+
+from . import tick as execute_tick
+from . import tidy, visits, workers
+
+logger = logging.getLogger(__name__)
+
+_deciding = threading.Lock()
+_last_s = [float("-inf")]
+
+
+@app.task(name="bench.tick", ignore_result=True)  # type: ignore[untyped-decorator]  # celery has no types
+def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
+    """Advance every run that is due or named; as the ticker's tick also do what needs doing from time to time."""
+    if is_scheduled and not is_due():
+        return
+    if is_scheduled:
+        _step(workers.note)
+    if not run_ids:
+        _step(timetable.expand)
+        _step(visits.visit_hosts)
+    _step(execute_tick.tick, celery.wake, run_ids)
+    if is_scheduled:
+        _step(tidy.tidy)
+        _step(_notify_if_due)
+
+
+def _step(take: Callable[..., object], *given: object) -> None:
+    """What fails in one step keeps no other from its turn; the next tick tries it again."""
+    try:
+        take(*given)
+    except AWAY:
+        raise
+    except Exception:
+        logger.exception("A step of the tick failed: %s.%s", take.__module__, take.__name__)
+
+
+def _notify_if_due() -> None:
+    if notices.is_any_due():
+        notify.delay()
+
+
+@app.task(name="bench.notify", ignore_result=True)  # type: ignore[untyped-decorator]  # as above
+def notify() -> None:
+    """Apart from the ticks, which never wait for what people have typed the address of."""
+    notices.send_due()
+
+
+def is_due() -> bool:
+    """Of ticks that pile up, because this process was paused or several tickers run, one in a while is enough.
+
+    By this process's own monotonic clock: an expiry in the message would compare the clocks of two machines, and
+    a worker whose clock is ahead would drop every tick.
+    """
+    with _deciding:
+        now_s = time.monotonic()
+        if now_s - _last_s[0] < settings.TICK_SECONDS / 2:
+            return False
+        _last_s[0] = now_s
+        return True

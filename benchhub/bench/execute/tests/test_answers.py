@@ -1,0 +1,59 @@
+"""Answers of hosts that make no sense: they end where they belong, and nothing is asked for ever."""
+
+from concurrent.futures import Future
+
+import pytest
+
+from benchhub.bench import testing
+from benchhub.bench.execute import tick, visits
+from benchhub.bench.execute.steps import Ended
+from benchhub.bench.models import Result, Watch
+from benchhub.bench.models.states import State
+from benchhub.bench.queue import queue
+from benchhub.catalog.models import Hardware, Host
+from runners.contract import Outputs
+from runners.job import Collected
+
+pytestmark = pytest.mark.django_db
+PRINTED = b"""pgbench (16.9)
+transaction type: <builtin: select only>
+scaling factor: 10
+query mode: simple
+number of clients: 2
+number of threads: 1
+duration: 2 s
+number of transactions actually processed: 2000
+number of failed transactions: 0 (0.000%)
+latency average = 2.000 ms
+initial connection time = 1.000 ms
+tps = 1000.000000 (without initial connection time)
+"""
+
+
+def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_asked_for_again():
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", host, hardware)
+    spec = testing.whole_spec(log_sampling_rate=0)
+    run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=spec)
+    testing.succeeded(run, 900.0)  # so that a second result is refused
+    attempt, watch = run.attempts.get(), Watch.objects.create(run=run)
+    job = tick._job(run, queue.Claim(run.pk, watch.fence), attempt)
+    ended = Ended(Collected(Outputs(0, PRINTED, b""), {}, {}), None)
+    state, reason = tick._store(run, attempt, job, ended)
+    assert state == State.FAILED
+    assert reason.startswith("What the run left behind cannot be read (IntegrityError(")
+    assert Result.objects.get(run=run).throughput == 900.0
+
+
+@pytest.mark.parametrize("error", [KeyError("SIZE"), IndexError("list index out of range")])
+def test_a_host_whose_answer_to_a_probe_cannot_be_read_says_so_and_is_not_asked_for_ever(error):
+    host = testing.make_host()
+    host.ask(Host.Wanted.FACTS)
+    host.refresh_from_db()
+    assert visits._claim_visit(host)
+    answer: Future[object] = Future()
+    answer.set_exception(error)
+    visits._note_visit(host, answer)
+    now = Host.objects.get(pk=host.pk)
+    assert (now.wanted, now.visit_until, now.facts) == ("", None, {})
+    assert now.contact_error == f"BenchHub cannot read what the host answered: {error!r}."

@@ -1,0 +1,139 @@
+"""Many looks at once: few queries, and nothing written for a claim that is stale."""
+
+import time
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
+
+from benchhub.bench import testing
+from benchhub.bench.execute import looks, tick
+from benchhub.bench.execute.steps import Looked, Seen
+from benchhub.bench.models import Protocol, Run, Watch
+from benchhub.bench.queue import queue
+from benchhub.catalog.models import Hardware
+from runners.job import Look, Sign, Verdict
+
+pytestmark = pytest.mark.django_db
+SEEN = Look("boot", 1.0, True, True, None, "measure", 1.0, 0, 0, False, False, "boot", "r 1", b"")
+ENDPOINT = {"path": "socket", "address": "/run", "port": 5432, "database": "d", "user": "u"}
+SPEC = {"tool": "pgbench", "tool_version": "18.4", "bin_directory": "/opt", "endpoint": ENDPOINT, "parameters": {}}
+PREPARED_QUERIES = 2  # runs with all they need, and their open attempts
+
+
+@pytest.fixture
+def claims():
+    """Three runs under way, claimed."""
+    system = testing.make_system("18", testing.make_host(), Hardware.objects.create(sockets=1, cores_per_socket=1))
+    experiment = testing.make_experiment([system])
+    for repeat in range(1, 4):
+        fields = {"clients": 1, "threads": 1, "repeat": repeat, "position": repeat, "spec": SPEC}
+        run = Run.objects.create(experiment=experiment, system=system, protocol=Protocol.of({}), **fields)
+        for state in ("reserved", "starting", "running"):
+            Run.objects.filter(pk=run.pk).update(state=state)
+        run.attempts.create(number=1, boot_id="boot")
+        Watch.objects.create(run=run)
+    return queue.claim(10)
+
+
+def prepared(claims):
+    return tick._prepared(claims)
+
+
+def test_looks_at_many_runs_are_prepared_in_as_few_queries_as_one(claims, django_assert_num_queries):
+    with django_assert_num_queries(PREPARED_QUERIES):
+        jobs = prepared(claims)
+    assert [job.claim for job in jobs] == claims
+    assert {(job.boot_id, job.attempt.number, job.target.private_key) for job in jobs} == {("boot", 1, "secret")}
+
+
+def test_what_they_saw_is_written_by_one_statement_and_gives_them_back(claims, django_assert_num_queries):
+    jobs = prepared(claims)
+    with django_assert_num_queries(1):
+        looks.write([(job, Looked(SEEN, Verdict("running"))) for job in jobs], tick.LOOK_EVERY)
+    assert Watch.objects.filter(lease_until=None, step="measure", last_contact_at__lte=Now()).count() == 3
+    assert queue.claim(10) == []
+
+
+def test_a_stale_claim_writes_nothing_and_the_others_are_written(claims):
+    jobs = prepared(claims)
+    Watch.objects.filter(pk=claims[0].run_id).update(fence=99)
+    looks.write([(job, Looked(SEEN, Verdict("running"))) for job in jobs], tick.LOOK_EVERY)
+    assert Watch.objects.get(pk=claims[0].run_id).last_contact_at is None
+    assert Watch.objects.exclude(last_contact_at=None).count() == 2
+
+
+def told(claims, times=3, out_size=0):
+    seen = Seen(Sign(0, out_size, 20), time.monotonic() - 2, times)
+    with CaptureQueriesContext(connection) as queries:
+        looks.note_signs({claim.run_id: seen for claim in claims}, tick.LOOK_EVERY)
+    assert len(queries) == 1
+
+
+def given_back(claims, **fields):
+    due = {"next_look_at": Now() + timedelta(seconds=1), "lease_until": None, **fields}
+    Watch.objects.filter(pk__in=[claim.run_id for claim in claims]).update(**due)
+
+
+def put_off():
+    later = Watch.objects.filter(next_look_at__gt=Now() + tick.LOOK_EVERY)
+    return set(later.values_list("pk", flat=True))
+
+
+def test_a_wait_that_says_all_is_as_before_is_a_contact_and_puts_the_look_off(claims):
+    given_back(claims)
+    told(claims)
+    assert put_off() == {claim.run_id for claim in claims}
+    ages = Watch.objects.annotate(age=Now() - F("last_contact_at")).values_list("age", flat=True)
+    assert all(2 <= age.total_seconds() < 5 for age in ages)
+
+
+@pytest.mark.parametrize("sign", [{"out_size": 5}, {"times": 2}], ids=["new output", "seen too few times"])
+def test_where_there_is_something_to_see_the_look_comes_as_planned(claims, sign):
+    given_back(claims)
+    told(claims, **sign)
+    assert put_off() == set()
+    assert not Watch.objects.filter(last_contact_at=None).exists()
+
+
+def test_a_look_that_was_asked_for_is_not_put_off_nor_one_under_way_nor_one_in_trouble(claims):
+    given_back(claims[:1], next_look_at=Now() - timedelta(seconds=1))
+    given_back(claims[2:], contact_error="Refused.")
+    told(claims)
+    assert not Watch.objects.exclude(last_contact_at=None).exists()
+    assert put_off() == set()
+
+
+def test_a_run_that_is_to_be_cancelled_is_not_merely_looked_at(claims):
+    Run.objects.filter(pk=claims[0].run_id).update(cancel_asked_at=Now())
+    assert {run.pk for run in looks.under_way(claims)} == {claim.run_id for claim in claims[1:]}
+    assert [job.cancel_asked for job in prepared(claims)] == [True, False, False]
+
+
+def test_a_lease_is_renewed_from_half_of_it_on_and_only_under_the_claims_own_fence(claims):
+    before = Watch.objects.get(pk=claims[0].run_id).lease_until
+    queue.renew(claims)
+    assert Watch.objects.get(pk=claims[0].run_id).lease_until == before
+    Watch.objects.update(lease_until=Now() + queue.LEASE / 4)
+    Watch.objects.filter(pk=claims[1].run_id).update(fence=99)
+    queue.renew(claims)
+    renewed = set(Watch.objects.filter(lease_until__gt=Now() + queue.LEASE / 2).values_list("pk", flat=True))
+    assert renewed == {claims[0].run_id, claims[2].run_id}
+
+
+def test_a_run_that_cannot_be_prepared_keeps_no_other_of_the_batch_waiting(claims):
+    like = Run.objects.get(pk=claims[0].run_id)
+    same = {name: getattr(like, name) for name in ("experiment", "system", "protocol", "clients", "threads")}
+    run = Run.objects.create(**same, repeat=4, position=4, spec={"tool": "pgbench"})
+    Watch.objects.create(run=run)
+    for state in ("reserved", "starting", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    run.attempts.create(number=1, boot_id="boot")
+    [broken] = queue.claim(10)
+    assert [job.claim for job in prepared([broken, *claims])] == claims
+    watch = Watch.objects.get(pk=broken.run_id)
+    assert (watch.lease_until, "BenchHub failed at this step: KeyError(" in watch.contact_error) == (None, True)
+    assert queue.claim(10) == []

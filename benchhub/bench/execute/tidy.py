@@ -1,0 +1,61 @@
+"""Clean-up on targets that was missed: the worker died, or the line was cut, after the evidence had been stored."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future, as_completed
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from benchhub.bench.models import Attempt
+from benchhub.bench.models.states import State
+from benchhub.catalog.models import Host
+from runners.job import KEEP_EVIDENCE_DAYS
+from runners.job import Attempt as OnTarget
+from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
+
+from . import loop, steps, visits
+from .visits import target_of
+
+logger = logging.getLogger(__name__)
+
+AT_A_TIME = 20
+PATIENCE = timedelta(seconds=2 * settings.LEASE_SECONDS)
+# What a lost or cancelled attempt left was never collected: it lies where people can look at it for so long.
+KEPT = timedelta(days=KEEP_EVIDENCE_DAYS)
+
+
+def tidy() -> int:
+    """Let targets clean up after attempts that ended a while ago; returns after how many. Any worker may repeat it."""
+    asked = {_acknowledge(attempt): attempt for attempt in untidied()[:AT_A_TIME]}
+    for future in as_completed(asked):
+        _note(asked[future], future)
+    return len(asked)
+
+
+def untidied() -> QuerySet[Attempt]:
+    """In any order, so that those which cannot be tidied do not stand before the others."""
+    collected = Q(outcome__in=[State.SUCCEEDED, State.FAILED], ended_at__lt=Now() - PATIENCE)
+    reachable = {"run__system__driver__trust": Host.Trust.PINNED, "run__system__driver__unreachable_since": None}
+    ended = Attempt.objects.filter(collected | Q(ended_at__lt=Now() - KEPT), acknowledged_at=None, **reachable)
+    return ended.select_related("run__system__driver").order_by("?")
+
+
+def _acknowledge(attempt: Attempt) -> Future[None]:
+    host = attempt.run.system.driver
+    on_target = OnTarget(run=str(attempt.run.uuid), number=attempt.number, work_directory=host.work_directory)
+    return loop.submit(steps.tidy(target_of(host), on_target))
+
+
+def _note(attempt: Attempt, future: Future[None]) -> None:
+    try:
+        future.result()
+    except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError) as error:
+        logger.warning("Attempt %s of run %s is not tidied up yet: %s", attempt.number, attempt.run_id, error)
+        if isinstance(error, Unreachable):  # it is left in peace until somebody has reached it
+            visits.note_unreached([attempt.run.system.driver_id], str(error))
+    else:
+        Attempt.objects.filter(pk=attempt.pk).update(acknowledged_at=Now())

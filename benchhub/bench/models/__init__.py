@@ -1,0 +1,50 @@
+"""What happens, as tables: systems, experiments, their runs, and the attempts at each."""
+
+from .attempts import Attempt, Event
+from .comparable import Comparability
+from .delivery import Delivery
+from .design import Design, Designed, SetAside
+from .experiments import QUEUE_ORDER, Experiment, ExperimentSystem, Run, RunQuerySet
+from .growth import Grown, Growth
+from .outcome import Evidence, Found, LatencyHistogram, Result, Series
+from .queue import WEEKDAYS, Hold, LiveLog, Reservation, Watch, Window
+from .states import ACTIVE, FINAL, State
+from .systems import Protocol, System
+from .webhooks import Notice, Webhook
+from .workers import Worker
+
+__all__ = [
+    "ACTIVE",
+    "FINAL",
+    "QUEUE_ORDER",
+    "WEEKDAYS",
+    "Attempt",
+    "Comparability",
+    "Delivery",
+    "Design",
+    "Designed",
+    "Event",
+    "Evidence",
+    "Experiment",
+    "ExperimentSystem",
+    "Found",
+    "Grown",
+    "Growth",
+    "Hold",
+    "LatencyHistogram",
+    "LiveLog",
+    "Notice",
+    "Protocol",
+    "Reservation",
+    "Result",
+    "Run",
+    "RunQuerySet",
+    "Series",
+    "SetAside",
+    "State",
+    "System",
+    "Watch",
+    "Webhook",
+    "Window",
+    "Worker",
+]

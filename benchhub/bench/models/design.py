@@ -1,0 +1,82 @@
+"""How an experiment was designed: its place in a matrix, the order of its runs, and what is done before each."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Now
+
+from benchhub.analysis.planning import design
+
+
+class Design(models.Model):
+    """A matrix of workloads, scales and thread rules, planned at once: each of its parts is an experiment."""
+
+    name = models.CharField(max_length=160)
+    remark = models.TextField(blank=True)
+    preset = models.CharField(max_length=40, blank=True, help_text="The published method that it carries out.")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Designed(models.Model):
+    """What an experiment's design adds to it. Defaults are what experiments did before they had one."""
+
+    class Order(models.TextChoices):
+        BLOCKED = design.BLOCKED, "repeat by repeat, levels as listed"
+        SHUFFLED = design.SHUFFLED, "repeat by repeat, at random in each"
+        RANDOM = design.RANDOM, "all at random"
+        LISTED = design.LISTED, "as listed: system by system, level by level"
+
+    class Loading(models.TextChoices):
+        ONCE = "once", "once, where it is missing"
+        EACH = "each", "anew before each run"
+
+    class Canary(models.TextChoices):
+        NONE = "", "no canary"
+        WAITS = "waits", "its canary comes first"
+        PASSED = "passed", "its canary passed"
+        FAILED = "failed", "its canary failed"
+        WAIVED = "waived", "its canary failed and a person went on"
+
+    design = models.ForeignKey(Design, models.PROTECT, null=True, blank=True, related_name="experiments")
+    order = models.CharField(max_length=10, choices=Order, default=Order.BLOCKED)
+    order_seed = models.PositiveBigIntegerField(default=0, help_text="The same seed gives the same order again.")
+    kept_only = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    left_out = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    loading = models.CharField(max_length=4, choices=Loading, default=Loading.ONCE)
+    warmup_run_s = models.PositiveIntegerField(default=0, help_text="A run of its own before the first of a system.")
+    warmup_run_clients = models.PositiveIntegerField(default=1)
+    settle_s = models.PositiveIntegerField(default=0, help_text="Idle between the preparation of a run and its load.")
+    restart = models.BooleanField(default=False)
+    drop_caches = models.BooleanField(default=False)
+    rates_tps = ArrayField(models.PositiveIntegerField(), default=list, blank=True)
+    latency_limit_us = models.PositiveIntegerField(default=0, help_text="Of a sweep of rates.")
+    canary = models.CharField(max_length=6, choices=Canary, default=Canary.NONE, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def levels(self) -> list[int]:
+        """What its runs are planned over: offered rates in TPS of an open loop, else numbers of clients."""
+        return self.rates_tps or self.client_levels  # type: ignore[attr-defined]  # the experiment has them
+
+    @property
+    def latency_limit_ms(self) -> float:
+        return self.latency_limit_us / 1000
+
+
+class SetAside(models.Model):
+    """A run that a person set aside: it stays, and leaves every figure. Put back, it counts again."""
+
+    set_aside_at = models.DateTimeField(null=True, blank=True)
+    set_aside_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+")
+    set_aside_reason = models.TextField(blank=True)
+
+    class Meta:
+        abstract = True

@@ -1,0 +1,233 @@
+"""Experiments, the systems in them, and their runs."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Self
+
+from django.conf import settings
+from django.contrib.postgres.expressions import ArraySubquery
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
+from django.db.models.functions import Coalesce, Now
+
+from benchhub.catalog.models import Host, PgBuild, Workload
+from runners import tools
+
+from .delivery import Delivery
+from .design import Designed, SetAside
+from .growth import Grown, Growth
+from .states import ACTIVE, FINAL, State
+from .systems import Protocol, System
+
+
+class ExperimentQuerySet(models.QuerySet["Experiment"]):
+    def with_host_keys(self) -> Self:
+        """Each with the `host_keys` of all drivers and servers that its runs need."""
+        of = Q(system__experiments=OuterRef("pk")) | Q(instances__system__experiments=OuterRef("pk"))
+        return self.annotate(host_keys=ArraySubquery(Host.objects.filter(of).order_by("pk").values("pk").distinct()))
+
+    def waiting(self) -> Self:
+        """Those with runs in the queue, next one first, each with their number and the seconds they ask for.
+
+        One that grows and was paused between two steps waits as well, though it has no run just then.
+        """
+        queued = Q(runs__state=State.QUEUED)
+        counted = self.with_host_keys().annotate(
+            queued_count=Count("runs", filter=queued),
+            queued_loads=Count("runs", filter=queued & Q(runs__kind=Run.Kind.LOAD)),
+            queued_runs=F("queued_count") - F("queued_loads"),
+            queued_s=Sum("runs__expected_s", filter=queued),
+        )
+        age = Coalesce("place", "pk", output_field=models.BigIntegerField())
+        is_growing = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
+        held = Q(paused_at__isnull=False) & is_growing
+        return counted.filter(Q(queued_count__gt=0) | held).order_by("-priority", age, "pk")
+
+    def tripped(self) -> Self:
+        """Those whose runs failed more often, since they were last resumed, than their policy lets them go on with."""
+        bad = Q(runs__state__in=[State.FAILED, State.LOST])
+        recent = Q(resumed_at=None) | Q(runs__ended_at__gt=F("resumed_at"))
+        waits = Exists(Run.objects.filter(experiment=OuterRef("pk"), state=State.QUEUED))
+        return (
+            self.exclude(failure_policy=Experiment.FailurePolicy.CONTINUE)
+            .filter(waits, paused_at=None)
+            .annotate(failures=Count("runs", filter=bad & recent))
+            .filter(failures__gte=F("failure_limit"))
+        )
+
+
+class Experiment(Designed, Grown):
+    """Systems x load levels x repeats of one workload under one protocol."""
+
+    class FailurePolicy(models.TextChoices):
+        CONTINUE = "continue", "go on with the others"
+        PAUSE = "pause", "pause the experiment"
+        CANCEL = "cancel", "cancel what still waits"
+
+    name = models.CharField(max_length=160)
+    remark = models.TextField(blank=True)
+    is_demonstration = models.BooleanField(default=False)
+    is_brought_in = models.BooleanField(default=False, help_text="Its runs were measured elsewhere.")
+    workload = models.ForeignKey(Workload, models.PROTECT)
+    systems = models.ManyToManyField(System, through="ExperimentSystem", related_name="experiments")
+    client_build = models.ForeignKey(PgBuild, models.PROTECT, help_text="One pgbench serves every system.")
+    client_bin_directory = models.CharField(max_length=300)
+    client_levels = ArrayField(models.PositiveIntegerField())
+    thread_rule = models.CharField(max_length=20, default="clients")
+    repeats = models.PositiveIntegerField(default=1)
+    duration_s = models.PositiveIntegerField()
+    warmup_s = models.PositiveIntegerField(default=0)
+    rest_s = models.PositiveIntegerField(default=0)
+    vacuum = models.BooleanField(default=False)
+    checkpoint = models.BooleanField(default=False)
+    priority = models.SmallIntegerField(default=0, help_text="Higher goes first; of the same, the older.")
+    place = models.BigIntegerField(null=True, blank=True, help_text="Its age in the queue, where a person moved it.")
+    failure_policy = models.CharField(max_length=10, choices=FailurePolicy, default=FailurePolicy.CONTINUE)
+    failure_limit = models.PositiveIntegerField(default=1)
+    attempts_if_lost = models.PositiveIntegerField(default=1, help_text="A lost run is run again up to so many times.")
+    paused_at = models.DateTimeField(null=True, blank=True)
+    pause_reason = models.TextField(blank=True)
+    resumed_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ExperimentQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(duration_s__gte=1, repeats__gte=1), name="experiment_has_load"),
+            models.CheckConstraint(condition=~Q(client_levels=[]), name="experiment_has_levels"),
+            models.CheckConstraint(
+                condition=Q(failure_policy__in=["continue", "pause", "cancel"], failure_limit__gte=1),
+                name="experiment_failure_policy",
+            ),
+            models.CheckConstraint(condition=Q(attempts_if_lost__gte=1), name="experiment_has_attempts"),
+            models.CheckConstraint(condition=Q(grows="") | Q(most_runs__gte=1), name="experiment_grows_in_budget"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def client(self) -> str:
+        """The load generator's program with its version: the same words as in the protocol."""
+        return tools.get(self.workload.tool).client(self.client_build.version)
+
+
+class ExperimentSystem(models.Model):
+    experiment = models.ForeignKey(Experiment, models.CASCADE)
+    system = models.ForeignKey(System, models.PROTECT)
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["experiment", "system"], name="experiment_system_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system} in {self.experiment}"
+
+
+QUEUE_ORDER = (
+    F("experiment__priority").desc(),
+    Coalesce("experiment__place", "experiment_id", output_field=models.BigIntegerField()),
+    F("experiment_id"),
+    F("position"),
+)
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def active(self) -> Self:
+        return self.filter(state__in=ACTIVE)
+
+    def queued(self) -> Self:
+        return self.filter(state=State.QUEUED)
+
+    def unfinished(self) -> Self:
+        return self.exclude(state__in=FINAL)
+
+    def by_kind(self) -> dict[str, int]:
+        """How many there are of each kind."""
+        return dict(self.order_by().values_list("kind").annotate(count=Count("pk")))
+
+    def counted(self) -> Self:
+        """Runs that may become points: measured, ended well, and not set aside."""
+        return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False, set_aside_at=None)
+
+    def measured(self) -> Self:
+        """Those of a curve against clients. Runs of an open loop never share that axis."""
+        return self.counted().filter(rate_tps=0)
+
+    def next_first(self) -> Self:
+        """In the order of the queue: by priority, then age, then the order of the plan."""
+        return self.order_by(*QUEUE_ORDER)
+
+    def for_table(self) -> Self:
+        """What an experiment's page shows of its runs, in two queries with those of its systems."""
+        return self.select_related("system__hardware", "system__build", "result", "watch").order_by("position")
+
+
+class Run(SetAside):
+    """One execution at one load level (or the load of a data set). This table is the queue of record."""
+
+    class Kind(models.TextChoices):
+        LOAD = "load", "loads the data set"
+        WARMUP = "warmup", "warms up"
+        MEASURE = "measure", "measures"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    experiment = models.ForeignKey(Experiment, models.PROTECT, related_name="runs")
+    system = models.ForeignKey(System, models.PROTECT, related_name="runs")
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.MEASURE)
+    position = models.PositiveIntegerField()
+    clients = models.PositiveIntegerField()
+    threads = models.PositiveIntegerField()
+    repeat = models.PositiveIntegerField()
+    rate_tps = models.PositiveIntegerField(default=0, help_text="Offered, in an open loop; 0 in a closed one.")
+    is_canary = models.BooleanField(default=False)
+    spec = models.JSONField(help_text="The frozen RunSpec.")
+    protocol = models.ForeignKey(Protocol, models.PROTECT, db_column="protocol_digest")
+    expected_s = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=12, choices=State, default=State.QUEUED)
+    reason = models.TextField(blank=True)
+    cancel_asked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    delivery = models.ForeignKey(Delivery, models.PROTECT, null=True, blank=True, related_name="runs")
+    source = models.CharField(max_length=300, blank=True, help_text="Whence it was brought in.")
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["experiment", "position"], condition=Q(state="queued"), name="run_queue"),
+            models.Index(fields=["state"], condition=Q(state__in=list(map(str, ACTIVE))), name="run_active"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["experiment", "system", "kind", "clients", "repeat", "rate_tps"], name="run_planned_once"
+            ),
+            models.UniqueConstraint(fields=["experiment", "position"], name="run_position_once"),
+            models.CheckConstraint(condition=Q(state__in=list(State.values)), name="run_state_known"),
+            models.CheckConstraint(
+                condition=Q(kind="load") | Q(clients__gte=1, threads__gte=1, threads__lte=F("clients"), repeat__gte=1),
+                name="run_measures_with_clients",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        if self.kind == self.Kind.LOAD:
+            return f"Data set of {self.system}"
+        if self.kind == self.Kind.WARMUP:
+            return f"Warm-up of {self.system}"
+        clients = "1 client" if self.clients == 1 else f"{self.clients} clients"
+        offered = f", {self.rate_tps:,} TPS offered" if self.rate_tps else ""
+        return f"{self.system}, {clients}{offered}, repeat {self.repeat}"
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL

@@ -1,0 +1,127 @@
+"""What the queue keeps beside the runs: what is held, what is watched, and when a host or an experiment may not run."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.constraints import ExclusionConstraint
+from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
+from django.db import models
+from django.db.models import F, Func, Q, Value
+from django.db.models.functions import Now
+
+from benchhub.catalog.models.hosts import Host
+
+OF_ONE_OWNER = Q(host=None, experiment__isnull=False) | Q(host__isnull=False, experiment=None)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+class Hold(models.Model):
+    """One active run per resource: a host, or a group of hosts that share hardware. The primary key is the lock."""
+
+    resource = models.CharField(max_length=80, primary_key=True)
+    run = models.ForeignKey("Run", models.PROTECT, null=True, related_name="holds")
+    free_at = models.DateTimeField(null=True, help_text="The rest between runs lasts until then.")
+
+    def __str__(self) -> str:
+        return self.resource
+
+
+class Watch(models.Model):
+    """What changes at every look at an active run; narrow, so that the run's own row stays still."""
+
+    run = models.OneToOneField("Run", models.CASCADE, primary_key=True)
+    next_look_at = models.DateTimeField(db_default=Now(), db_index=True)
+    lease_until = models.DateTimeField(null=True)
+    fence = models.PositiveBigIntegerField(default=0)
+    last_contact_at = models.DateTimeField(null=True)
+    contact_error = models.TextField(blank=True)
+    unreachable_since = models.DateTimeField(null=True)
+    step = models.CharField(max_length=40, blank=True)
+    progress_offset = models.PositiveBigIntegerField(default=0)
+    out_offset = models.PositiveBigIntegerField(default=0)
+    live_tps = models.FloatField(null=True)
+
+    def __str__(self) -> str:
+        return f"watch of run {self.run_id}"
+
+
+class LiveLog(models.Model):
+    """The last part of a log of an attempt, as the looks at it brought it; gone when its evidence is here."""
+
+    class Stream(models.TextChoices):
+        OUT = "out", "out.log"
+        ERR = "err", "err.log"
+
+    attempt = models.ForeignKey("Attempt", models.CASCADE, related_name="live_logs")
+    stream = models.CharField(max_length=3, choices=Stream)
+    content = models.BinaryField()
+    end_offset = models.PositiveBigIntegerField(help_text="Bytes from the start of the log to the end of `content`.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["attempt", "stream"], name="live_log_once")]
+
+    def __str__(self) -> str:
+        return f"{self.get_stream_display()} of {self.attempt}"
+
+
+class Window(models.Model):
+    """A period of every week, by the clock on the wall of a zone: a host is blocked then, or an experiment may run.
+
+    `weekdays` (0 is Monday) are those on which it starts; an end that is not after the start is that of the next day.
+    """
+
+    host = models.ForeignKey(Host, models.CASCADE, null=True, blank=True, related_name="windows")
+    experiment = models.ForeignKey("Experiment", models.CASCADE, null=True, blank=True, related_name="windows")
+    weekdays = ArrayField(models.PositiveSmallIntegerField())
+    starts_at = models.TimeField()
+    ends_at = models.TimeField()
+    zone = models.CharField(max_length=64)
+    reason = models.CharField(max_length=200, blank=True)
+    expanded_until = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=OF_ONE_OWNER, name="window_of_host_or_experiment"),
+            models.CheckConstraint(
+                condition=~Q(weekdays=[]) & Q(weekdays__contained_by=list(range(7))), name="window_has_weekdays"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        days = ", ".join(WEEKDAYS[day] for day in sorted(self.weekdays))
+        return f"{days} {self.starts_at:%H:%M} to {self.ends_at:%H:%M}, {self.zone}"
+
+
+def _no_overlap(owner: str) -> ExclusionConstraint:
+    """No two periods of one owner overlap. A range of one key stands for the key: so no extension is needed."""
+    key = Func(F(f"{owner}_id"), F(f"{owner}_id"), Value("[]"), function="int8range")
+    return ExclusionConstraint(
+        name=f"reservation_of_{owner}_once",
+        expressions=[(key, "&&"), (F("period"), "&&")],
+        condition=Q(**{f"{owner}__isnull": False}),
+    )
+
+
+class Reservation(models.Model):
+    """One period: the host is blocked in it, or the experiment may run in it. Given once, or out of a window."""
+
+    host = models.ForeignKey(Host, models.CASCADE, null=True, blank=True, related_name="reservations")
+    experiment = models.ForeignKey("Experiment", models.CASCADE, null=True, blank=True, related_name="reservations")
+    period = DateTimeRangeField()
+    window = models.ForeignKey(Window, models.CASCADE, null=True, blank=True, related_name="reservations")
+    zone = models.CharField(max_length=64, default="UTC", help_text="In which it was written.")
+    reason = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=OF_ONE_OWNER, name="reservation_of_host_or_experiment"),
+            models.CheckConstraint(
+                condition=Q(period__isempty=False, period__lower_inf=False, period__upper_inf=False),
+                name="reservation_has_two_ends",
+            ),
+            _no_overlap("host"),
+            _no_overlap("experiment"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.period.lower:%Y-%m-%d %H:%M} to {self.period.upper:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,65 @@
+"""Systems under test and the protocols they are measured by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from benchhub.analysis.protocol import digest as digests
+from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild
+
+
+class System(models.Model):
+    """A system under test: server, hardware, build, configuration, and from where and how it is driven."""
+
+    class Path(models.TextChoices):
+        SOCKET = "socket", "Unix socket"
+        LOOPBACK = "loopback", "loopback"
+        NETWORK = "network", "network"
+        TLS = "tls", "network with TLS"
+
+    label = models.CharField(max_length=160)
+    instance = models.ForeignKey(Instance, models.PROTECT)
+    driver = models.ForeignKey(Host, models.PROTECT)
+    hardware = models.ForeignKey(Hardware, models.PROTECT)
+    build = models.ForeignKey(PgBuild, models.PROTECT)
+    configuration = models.ForeignKey(Configuration, models.PROTECT)
+    path = models.CharField(max_length=10, choices=Path)
+    description = models.JSONField()
+    digest = models.CharField(max_length=64, unique=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(path__in=["socket", "loopback", "network", "tls"]), name="system_path_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def driven_locally(self) -> bool:
+        return self.instance.host_id == self.driver_id
+
+    @property
+    def host_keys(self) -> set[int | None]:
+        """Of the driver and of the server; None for a managed one."""
+        return {self.driver_id, self.instance.host_id}
+
+
+class Protocol(models.Model):
+    """What two curves must agree on to be compared, in its canonical form; the key is the form's digest."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    form = models.JSONField()
+
+    def __str__(self) -> str:
+        return self.digest
+
+    @classmethod
+    def of(cls, form: Mapping[str, Any]) -> Protocol:
+        return cls.objects.get_or_create(digest=digests.digest(form), defaults={"form": form})[0]

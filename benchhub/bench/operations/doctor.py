@@ -1,0 +1,253 @@
+"""What is wrong with this installation, and how to mend it: one line per thing that was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from benchhub.bench.execute import examine, workers
+from benchhub.bench.execute.examine import Examined
+from benchhub.bench.models import Run
+from benchhub.bench.models.states import ACTIVE
+from benchhub.catalog.models import Host, Instance
+from benchhub.celery import app
+from benchhub.release import release
+
+from . import vitals
+
+Level = Literal["ok", "warn", "bad"]
+LEVELS: tuple[Level, ...] = ("ok", "warn", "bad")
+MOST_SKEW_S = 2.0
+LITTLE_BYTES, LEAST_BYTES = 1 << 30, 100 << 20
+PING_S = 1.5
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`remedy` is one sentence saying what to do; empty where nothing is to be done."""
+
+    name: str
+    level: Level
+    text: str
+    remedy: str = ""
+
+
+def worst(findings: Iterable[Finding]) -> Level:
+    return max((finding.level for finding in findings), key=LEVELS.index, default="ok")
+
+
+def quick() -> Iterator[Finding]:
+    """What the warehouse and the broker tell, without a word to a worker or a host."""
+    broker = _broker()
+    yield broker
+    yield from _with_database(lambda: _of_warehouse(broker))
+
+
+def thorough(*, with_targets: bool = True) -> Iterator[Finding]:
+    """All of it: workers are asked through the broker, hosts over SSH."""
+    broker = _broker()
+    yield broker
+    if broker.level == "ok":
+        yield _answering()
+    yield from _with_database(lambda: _of_warehouse(broker), *([_of_targets] if with_targets else []))
+
+
+# --- the warehouse ---------------------------------------------------------------------------------------------
+
+
+def _with_database(*checks: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """Everything else is known from the warehouse: without it that is the one thing to say."""
+    try:
+        for check in checks:
+            yield from check()
+    except DatabaseError as error:
+        said = str(error).strip().splitlines()
+        connection.close()
+        yield Finding(
+            "database",
+            "bad",
+            f"The warehouse cannot be used: {said[0] if said else error!r}.",
+            "Start PostgreSQL, and check DATABASE_URL; targets go on meanwhile, and nothing is lost.",
+        )
+
+
+def _of_warehouse(broker: Finding) -> Iterator[Finding]:
+    yield _database()
+    migrations = _migrations()
+    yield migrations
+    if migrations.level == "ok":
+        yield from _of_tables(broker)
+
+
+def _of_tables(broker: Finding) -> Iterator[Finding]:
+    yield _secrets()
+    yield _clock_here()
+    yield _ticks(broker)
+    yield from _worker_rows()
+    yield _stuck()
+    yield _overdue()
+    yield from _trust()
+
+
+def _database() -> Finding:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        [version] = cursor.fetchone()
+    return Finding("database", "ok", f"PostgreSQL {version} answers.")
+
+
+def _migrations() -> Finding:
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if not missing:
+        return Finding("migrations", "ok", "The tables are those of this release.")
+    names = _some(f"{migration.app_label}.{migration.name}" for migration, _ in missing)
+    return Finding("migrations", "bad", f"Not applied: {names}.", "Stop the ticker and run `python manage.py prepare`.")
+
+
+def _secrets() -> Finding:
+    try:
+        count = sum(1 for _ in Host.objects.values_list("private_key", flat=True))
+        count += sum(1 for _ in Instance.objects.values_list("password", flat=True))
+    except ImproperlyConfigured as error:
+        return Finding("secrets", "bad", str(error), "Put the old key behind the new one in FIELD_KEYS.")
+    return Finding("secrets", "ok", f"{count} stored secrets can be read with FIELD_KEYS.")
+
+
+def _clock_here() -> Finding:
+    return _clock("clock here", "this machine", workers.clock_ahead_s(), "the warehouse's")
+
+
+def _clock(name: str, whose: str, ahead_s: float, than: str) -> Finding:
+    if abs(ahead_s) <= MOST_SKEW_S:
+        return Finding(name, "ok", f"The clock of {whose} is within {MOST_SKEW_S:g} s of {than}.")
+    text = f"The clock of {whose} is {ahead_s:+.1f} s apart from {than}."
+    return Finding(name, "warn", text, "Set it by NTP: runs are safe, but times that people compare are not.")
+
+
+# --- broker, ticker and workers ----------------------------------------------------------------------------------
+
+
+def _broker() -> Finding:
+    depth = vitals.broker_depth()
+    if depth is None:
+        text = "The broker cannot be reached, so that no worker is woken."
+        return Finding("broker", "bad", text, "Start it, and check BROKER_URL; what runs on targets goes on.")
+    return Finding("broker", "ok", f"The broker answers; {depth} messages wait.")
+
+
+def _answering() -> Finding:
+    """By a question through the broker, so it is told apart whether the ticker or the workers are missing."""
+    answers = app.control.ping(timeout=PING_S) or []
+    if answers:
+        names = _some(name for answer in answers for name in answer)
+        return Finding("workers", "ok", f"{len(answers)} workers answer: {names}.")
+    return Finding("workers", "bad", "No worker answers.", "Start one: `celery -A benchhub worker -P threads -c 12`.")
+
+
+def _ticks(broker: Finding) -> Finding:
+    lag_s, limit_s = vitals.tick_lag_s(), settings.LEASE_SECONDS
+    if lag_s is not None and lag_s <= limit_s:
+        return Finding("ticks", "ok", f"The last tick was {lag_s:.0f} s ago.")
+    text = "No tick was ever done." if lag_s is None else f"The last tick was {_ago(lag_s)} ago."
+    if broker.level != "ok":
+        return Finding("ticks", "bad", text, "Start the broker first; then look again.")
+    waiting = vitals.broker_depth()
+    text += f" {waiting} messages wait for a worker." if waiting else " No message waits for a worker."
+    return Finding(
+        "ticks", "bad", text, "Start a worker." if waiting else "Start the ticker: `celery -A benchhub.ticker beat`."
+    )
+
+
+def _worker_rows() -> Iterator[Finding]:
+    """What the workers alive have written of themselves."""
+    alive = list(vitals.alive_workers())
+    other = [worker for worker in alive if worker.release != release()]
+    if other:
+        names = _some(f"{worker} ({worker.release})" for worker in other)
+        text = f"Other code than here ({release()}) runs: {names}."
+        yield Finding("releases", "warn", text, "Start them again from this release.")
+    elif alive:
+        yield Finding("releases", "ok", f"{len(alive)} workers run {release()}, as here.")
+    for worker in alive:
+        if abs(worker.clock_ahead_s) > MOST_SKEW_S:
+            yield _clock("clock of a worker", str(worker), worker.clock_ahead_s, "the warehouse's")
+
+
+def _stuck() -> Finding:
+    stuck = list(vitals.stuck().values_list("run", flat=True))
+    if not stuck:
+        return Finding("leases", "ok", "Nobody waits for a worker that holds a lease and is gone.")
+    text = f"Runs under way that nobody looks at: {_some(map(str, stuck))}."
+    return Finding("leases", "bad", text, "Start a worker and the ticker: any worker takes them over.")
+
+
+def _overdue() -> Finding:
+    overdue = list(vitals.overdue())
+    if not overdue:
+        under_way = Run.objects.filter(state__in=ACTIVE).count()
+        return Finding("runs", "ok", f"{under_way} runs are under way, none overdue.")
+    names = _some(f"{run.pk} ({run})" for run in overdue)
+    return Finding(
+        "runs", "warn", f"Overdue: {names}.", "Look at what they do on their pages, and cancel them if need be."
+    )
+
+
+# --- hosts -------------------------------------------------------------------------------------------------------
+
+
+def _trust() -> Iterator[Finding]:
+    quarantined = list(Host.objects.filter(trust=Host.Trust.QUARANTINED).order_by("name"))
+    if quarantined:
+        text = f"In quarantine, because the host key changed: {_some(map(str, quarantined))}."
+        yield Finding("host keys", "bad", text, "Compare the fingerprint at the host's console, then approve it.")
+    waiting = Run.objects.queued().exclude(system__driver__trust=Host.Trust.PINNED)
+    hosts = Host.objects.filter(pk__in=waiting.values("system__driver")).exclude(trust=Host.Trust.QUARANTINED)
+    if names := [str(host) for host in hosts.order_by("name")]:
+        text = f"Runs wait for hosts whose key nobody approved: {_some(names)}."
+        yield Finding("host keys", "warn", text, "Approve it on the host's page.")
+    if not quarantined and not names:
+        yield Finding("host keys", "ok", "No host is in quarantine or keeps runs waiting for approval.")
+
+
+def _of_targets() -> Iterator[Finding]:
+    hosts = {host.pk: host for host in Host.objects.filter(trust=Host.Trust.PINNED).order_by("name")}
+    answers = examine.examine(hosts.values())
+    for pk, answer in answers.items():
+        if isinstance(answer, str):
+            yield Finding(f"host {hosts[pk]}", "bad", answer, "Its runs stay as they are until it answers.")
+    for pk, examined in answers.items():
+        if isinstance(examined, Examined):
+            yield from _of_host(str(hosts[pk]), examined)
+    yield _reached(answers)
+
+
+def _of_host(name: str, examined: Examined) -> Iterator[Finding]:
+    if examined.free_bytes < LITTLE_BYTES:
+        level: Level = "bad" if examined.free_bytes < LEAST_BYTES else "warn"
+        text = f"{examined.free_bytes / 1e6:.0f} MB are free in its work directory."
+        yield Finding(f"host {name}", level, text, "Make room: a full disk fails runs and cuts their logs.")
+    if abs(examined.clock_ahead_s) > MOST_SKEW_S:
+        yield _clock(f"host {name}", name, examined.clock_ahead_s, "this machine's")
+
+
+def _reached(answers: Mapping[int, Examined | str]) -> Finding:
+    reached = sum(isinstance(answer, Examined) for answer in answers.values())
+    return Finding("hosts", "ok", f"{reached} of {len(answers)} approved hosts answer.")
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    rest = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    return ", ".join(every[:NAMED]) + rest
+
+
+def _ago(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

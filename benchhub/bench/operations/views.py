@@ -1,0 +1,65 @@
+"""/health and /metrics, for machines: with the token of METRICS_TOKEN, or for whoever has signed in."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import wraps
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+
+from benchhub.ui.middleware import Handler
+
+from . import doctor, vitals
+from . import metrics as formats
+
+REFUSED = "Send the token of METRICS_TOKEN as 'Authorization: Bearer ...', or sign in.\n"
+
+
+def for_machines(view: Handler) -> Handler:
+    """Without a page to sign in: a machine is told 401, in one line."""
+
+    @login_not_required
+    @never_cache
+    @wraps(view)
+    def guarded(request: HttpRequest) -> HttpResponse:
+        if _is_allowed(request):
+            return view(request)
+        headers = {"WWW-Authenticate": 'Bearer realm="BenchHub"'}
+        return HttpResponse(REFUSED, status=401, content_type="text/plain", headers=headers)
+
+    return guarded
+
+
+def _is_allowed(request: HttpRequest) -> bool:
+    """The token first: it needs no warehouse, unlike a session."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return bool(settings.METRICS_TOKEN) and constant_time_compare(token.strip(), settings.METRICS_TOKEN)
+    try:
+        return request.user.is_authenticated
+    except DatabaseError:
+        return False
+
+
+@for_machines
+def health(_request: HttpRequest) -> HttpResponse:
+    """200 while nothing is bad, else 503; the same words as the doctor's, without asking workers or hosts."""
+    findings = list(doctor.quick())
+    status = doctor.worst(findings)
+    checks = [asdict(finding) for finding in findings]
+    return JsonResponse({"status": status, "checks": checks}, status=503 if status == "bad" else 200)
+
+
+@for_machines
+def metrics(_request: HttpRequest) -> HttpResponse:
+    try:
+        seen = vitals.vitals()
+    except DatabaseError:
+        connection.close()
+        seen = None
+    return HttpResponse(formats.text(seen, vitals.broker_depth()), content_type=formats.CONTENT_TYPE)

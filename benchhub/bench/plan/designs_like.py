@@ -1,0 +1,93 @@
+"""A design as the form would have it: its parts, each an experiment of its own, put back together as a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchhub.analysis.planning.levels import spell
+from benchhub.bench.models import Design, Experiment
+
+from . import preview
+
+Place = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Parts by (workload's number from 1, scale, thread rule); `workloads` are a row for each number."""
+
+    parts: Mapping[Place, Experiment]
+    workloads: tuple[int, ...]
+    scales: tuple[int, ...]
+    rules: tuple[str, ...]
+
+    def places(self) -> Iterator[Place]:
+        for number in range(1, len(self.workloads) + 1):
+            for scale in self.scales:
+                yield from ((number, scale, rule) for rule in self.rules)
+
+    def named(self, place: Place) -> str:
+        """The conditions that tell this part from the others."""
+        many = (len(self.workloads) > 1, len(self.scales) > 1, len(self.rules) > 1)
+        words = zip(("workload", "scale", "threads"), place, many, strict=True)
+        return "; ".join(f"{field}={value}" for field, value, is_asked in words if is_asked)
+
+
+def like(of: Design) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The form's values, and its systems', of a plan with all parts of this design."""
+    parts = list(of.experiments.select_related("workload").order_by("pk"))
+    values, systems = preview.like(parts[0])
+    found = matrix(parts)
+    values |= {"name": of.name, "remark": of.remark, "preset": of.preset}
+    values |= {
+        "workload": found.workloads[0],
+        "more_workloads": list(found.workloads[1:]),
+        "scales": spell(found.scales) if len(found.scales) > 1 else "",
+        "thread_rule": ", ".join(found.rules),
+        **conditions(found),
+    }
+    return values, systems
+
+
+def matrix(parts: Sequence[Experiment]) -> Matrix:
+    """Workloads that differ in their scale only are one; of these the first that was made stands for all."""
+    kinds: dict[str, list[Experiment]] = {}
+    for part in parts:
+        kinds.setdefault(_kind(part), []).append(part)
+    number = {kind: place for place, kind in enumerate(kinds, start=1)}
+    return Matrix(
+        parts={(number[_kind(part)], _scale(part), part.thread_rule): part for part in parts},
+        workloads=tuple(min(part.workload_id for part in of) for of in kinds.values()),
+        scales=tuple(dict.fromkeys(map(_scale, parts))),
+        rules=tuple(dict.fromkeys(part.thread_rule for part in parts)),
+    )
+
+
+def _kind(part: Experiment) -> str:
+    others = {name: value for name, value in part.workload.parameters.items() if name != "scale"}
+    return repr((part.workload.tool, sorted(others.items(), key=repr)))
+
+
+def _scale(part: Experiment) -> int:
+    return int(part.workload.parameters.get("scale", 1))
+
+
+def conditions(of: Matrix) -> dict[str, str]:
+    """Which runs are kept and left out, each by a line: what all parts have in common is said once."""
+    without = [of.named(place) for place in of.places() if place not in of.parts]
+    return {
+        "kept_only": "\n".join(_lines(of, "kept_only", needs_all=True)),
+        "left_out": "\n".join([*without, *_lines(of, "left_out", needs_all=False)]),
+    }
+
+
+def _lines(of: Matrix, name: str, *, needs_all: bool) -> list[str]:
+    """`needs_all`: as soon as one part is asked for by rules, each must be, also one that has none of its own."""
+    rules = {place: list(getattr(part, name)) for place, part in of.parts.items()}
+    own = list(rules.values())
+    if all(one == own[0] for one in own):
+        return own[0]
+    listed = [(of.named(place), rule) for place, lines in rules.items() for rule in lines or [""] * needs_all]
+    return [f"{part}; {rule}" if rule else part for part, rule in listed]

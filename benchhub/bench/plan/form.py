@@ -1,0 +1,379 @@
+"""The form of a new experiment: what is asked for, and what can be filled in where nothing was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from django import forms
+from django.db.models.functions import Now
+from django.http import QueryDict
+
+from benchhub.analysis.planning.levels import parse as parse_levels
+from benchhub.bench.models import Experiment, System
+from benchhub.bench.queue import permits
+from benchhub.bench.queue.form_policy import POLICY, PolicyFields
+from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
+
+from . import form_design, form_growth, plan
+from .clients import chosen_client, client_builds
+from .form_design import DesignFields, tried
+from .form_growth import GrowthFields
+
+MOST_SYSTEMS = 12
+DAY_S = 86_400
+PAUSED = {"paused_at": Now(), "pause_reason": "Queued so."}
+# What says nothing of what is run: where it is wrong, the rest of the plan can be looked at all the same.
+BESIDE_THE_RUNS = frozenset({"name", "remark", *POLICY})
+LOOPBACK = ("127.", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A valid plan, nothing of it saved. `labels` are as typed: a system that is known keeps the label it has.
+
+    `experiment` is the first of its `parts`, and most often the only one; all are run on the same systems.
+    """
+
+    parts: tuple[Experiment, ...]
+    systems: tuple[System, ...]
+    labels: tuple[str, ...]
+    client: Mapping[str, Any]  # the client's build as the driver's last probe found it
+    name: str = ""
+    preset: str = ""
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.parts[0]
+
+    def each(self) -> Iterator[Asked]:
+        """Its parts as plans of their own."""
+        yield from (replace(self, parts=(part,)) for part in self.parts)
+
+
+class Catalogue:
+    """What can be chosen, by its key as text; each list in one query, however many forms show it."""
+
+    @cached_property
+    def workloads(self) -> dict[str, Workload]:
+        return _by_key(Workload.objects.current().order_by("name"))
+
+    @cached_property
+    def instances(self) -> dict[str, Instance]:
+        rows = Instance.objects.current().select_related("host__hardware", "build", "configuration")
+        return _by_key(rows.order_by("name"))
+
+    @cached_property
+    def hardware(self) -> dict[str, Hardware]:
+        return _by_key(Hardware.objects.current().order_by("name"))
+
+    @cached_property
+    def hosts(self) -> dict[str, Host]:
+        return _by_key(Host.objects.exclude(trust=Host.Trust.ELSEWHERE).order_by("name"))
+
+    def clients(self) -> list[tuple[str, str]]:
+        """(folder, label) of each pgbench that a probe found."""
+        found: dict[str, list[str]] = {}
+        for host in self.hosts.values():
+            for folder, build in client_builds(host).items():
+                found.setdefault(folder, []).append(f"{build['pgbench_version']} on {host}")
+        return [(folder, f"pgbench {', '.join(of)} ({folder})") for folder, of in sorted(found.items())]
+
+
+def _by_key(rows: Iterable[Any]) -> dict[str, Any]:
+    return {str(row.pk): row for row in rows}
+
+
+def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **options: Any) -> forms.TypedChoiceField:
+    choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
+    return forms.TypedChoiceField(
+        choices=choices,
+        coerce=partial(_row, rows),
+        empty_value=None,
+        required=required,
+        error_messages={"required": "Choose one."},
+        **options,
+    )
+
+
+class _Several(forms.TypedMultipleChoiceField):
+    def to_python(self, value: Any) -> list[str]:
+        """An empty choice is none."""
+        chosen: list[str] = super().to_python([one for one in value or [] if one])
+        return chosen
+
+
+def _row(rows: Mapping[str, Any], key: str) -> Any:
+    """ValueError where it has gone since the form was shown: that is said beside the field."""
+    if key not in rows:
+        raise ValueError(key)
+    return rows[key]
+
+
+class SystemForm(forms.Form):
+    """One system under test; all but the instance can be left to what is known of it."""
+
+    label = forms.CharField(
+        max_length=160, required=False, label="Label (optional)", help_text="Left empty: the build and the instance."
+    )
+    path = forms.ChoiceField(
+        choices=[("", "guessed from the address"), *System.Path.choices], required=False, label="Connection path"
+    )
+
+    def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.fields["instance"] = _choice(known.instances, "Choose an instance")
+        self.fields["hardware"] = _choice(known.hardware, "that of the host", required=False)
+        self.fields["driver"] = _choice(known.hosts, "the instance's own host", required=False, label="Driver host")
+        self.order_fields(["instance", "hardware", "driver", "path", "label"])
+
+    def clean(self) -> dict[str, Any]:
+        """Fill in what was left empty; say beside the field what cannot be known."""
+        values = self.cleaned_data
+        instance = values.get("instance")
+        if instance is None:
+            return values
+        values["driver"] = values.get("driver") or instance.host
+        values["hardware"] = values.get("hardware") or (instance.host and instance.host.hardware)
+        if values["driver"] is None:
+            self.add_error("driver", f"{instance} has no host of its own: choose the host that runs the load.")
+        if values["hardware"] is None:
+            self.add_error("hardware", f"The hardware of {instance}'s host is not known: choose it.")
+        guess = guessed_path(instance, values.get("driver"))
+        values["path"] = values.get("path") or guess
+        unusual = "" if values["path"] == guess else f", {values['path']}"
+        values["label"] = values.get("label") or f"{instance.build}, {instance}{unusual}"
+        return values
+
+
+def guessed_path(instance: Instance, driver: Host | None) -> str:
+    if instance.address.startswith("/"):
+        return System.Path.SOCKET
+    is_own = driver is not None and instance.host_id == driver.pk
+    at_home = {"localhost", driver.address} if driver else {"localhost"}
+    if is_own and (instance.address.startswith(LOOPBACK) or instance.address in at_home):
+        return System.Path.LOOPBACK
+    return System.Path.NETWORK
+
+
+SystemFormSet = forms.formset_factory(
+    SystemForm,
+    extra=0,
+    min_num=1,
+    max_num=MOST_SYSTEMS,
+    absolute_max=MOST_SYSTEMS + 1,  # so many are made, however many somebody says there are
+    validate_min=True,
+    validate_max=True,
+)
+
+
+class PlanForm(DesignFields, GrowthFields, PolicyFields):
+    name = forms.CharField(max_length=160, help_text="What the experiment is to find out, in a few words.")
+    remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
+    levels = forms.CharField(
+        label="Client levels",
+        max_length=400,
+        help_text="Numbers and ranges: 1, 2, 4, 8 or 2..16:2 (every second), 1..64*2 (doubling), or 1..64*1.5.",
+    )
+    repeats = forms.IntegerField(min_value=1, max_value=100, help_text="From 3 on, an interval of the mean is shown.")
+    duration_s = forms.IntegerField(min_value=1, max_value=DAY_S, label="Duration of a run, s")
+    warmup_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Warm-up before it, s")
+    rest_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Rest after it, s")
+    thread_rule = forms.CharField(
+        max_length=100,
+        label="Threads",
+        help_text="clients (one for each), clients/2, or a number. Several make a part of the design each.",
+    )
+    vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
+    checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
+    is_paused = forms.BooleanField(
+        required=False,
+        label="Queue it paused",
+        help_text="So that you can set its times first. It starts when you resume it.",
+    )
+
+    def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        for name in POLICY:
+            self.fields[name].required = False
+        self.fields["workload"] = _choice(known.workloads, "Choose a workload")
+        self.fields["more_workloads"] = _Several(
+            choices=[(key, str(row)) for key, row in known.workloads.items()],
+            coerce=partial(_row, known.workloads),
+            required=False,
+            label="Others as well (optional)",
+            help_text="Each makes a part of the design. In conditions the one above is workload 1.",
+        )
+        clients = [("", "the newest pgbench on the driver"), *known.clients()]
+        self.fields["client"] = forms.ChoiceField(
+            choices=clients, required=False, label="Client program", help_text="One program drives all systems."
+        )
+
+    def clean_levels(self) -> list[int]:
+        levels: list[int] = tried(lambda: parse_levels(self.cleaned_data["levels"]))
+        return levels
+
+    def clean_thread_rule(self) -> list[str]:
+        rules: list[str] = tried(lambda: form_design.thread_rules(self.cleaned_data["thread_rule"]))
+        return rules
+
+
+class Draft:
+    """The whole form: the plan and its systems. Valid, it has what was asked for; else errors beside the fields."""
+
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        *,
+        initial: Mapping[str, Any] | None = None,
+        systems: Sequence[Mapping[str, Any]] = ({},),
+        needs_name: bool = True,
+        user: Any = None,
+    ) -> None:
+        known = Catalogue()
+        self.known, self.user, self.needs_name = known, user, needs_name
+        self.plan = PlanForm(data, initial=initial, known=known)
+        self.plan.fields["name"].required = needs_name
+        own = {"known": known, "empty_permitted": False}
+        self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs=own)
+        self.asked = self._checked() if data is not None else None
+
+    @property
+    def has_matrix(self) -> bool:
+        return self._has("more_workloads", "scales", "rates", "latency_limit_ms")
+
+    @property
+    def has_preparation(self) -> bool:
+        is_wrong = bool(self.plan["warmup_run_clients"].errors)  # its default of 1 is like what people type
+        return is_wrong or self._has("loading", "settle_s", "warmup_run_s", "restart", "drop_caches", "canary")
+
+    @property
+    def has_order(self) -> bool:
+        return self._has("order", "order_seed", "kept_only", "left_out")
+
+    @property
+    def has_growth(self) -> bool:
+        return self._has("grows", "most_runs", "precision_percent", "ceiling_ms")
+
+    def _has(self, *names: str) -> bool:
+        """Whether any of these fields holds more than its default, or is wrong: then it is not folded away."""
+        usual = {None, "", "0", "False", "[]", *map(str, form_design.DEFAULTS.values())} - {"1"}
+        return any(str(self.plan[name].value() or "") not in usual or self.plan[name].errors for name in names)
+
+    @property
+    def problems(self) -> list[str]:
+        """All errors as sentences that name their field, for where the fields are not beside them."""
+        found = [*_sentences(self.plan), *map(str, self.systems.non_form_errors())]
+        for number, form in enumerate(self.systems, start=1):
+            found += [f"System {number}, {sentence}" for sentence in _sentences(form)]
+        return found
+
+    @property
+    def is_only_unfinished(self) -> bool:
+        """Whether all that is wrong is that something is still empty."""
+        forms_of = [self.plan, *self.systems]
+        errors = [error for form in forms_of for of in form.errors.as_data().values() for error in of]
+        return all(error.code == "required" for error in errors) and not self.systems.non_form_errors()
+
+    @property
+    def missing(self) -> list[str]:
+        """The labels of the fields that are still empty."""
+        found = [str(self.plan[name].label) for name in self.plan.errors]
+        for number, form in enumerate(self.systems, start=1):
+            found += [f"{form[name].label} of system {number}" for name in form.errors]
+        return found
+
+    def _checked(self) -> Asked | None:
+        """All that can be looked at is, whatever else is wrong: it is said at once, and not round by round."""
+        is_readable = not (self.plan.errors.keys() - BESIDE_THE_RUNS) and self.systems.is_valid()
+        sound = [(form, self._system(form.cleaned_data)) for form in self.systems if not form.errors]
+        self._refuse_doubles(sound)
+        self._refuse_without_permit(sound)
+        client = self._client([system.driver for _, system in sound])
+        asked = self._asked([system for _, system in sound], client) if is_readable and client else None
+        self._refuse_what_systems_cannot([system for _, system in sound])
+        if asked:
+            self._refuse_runs(asked)
+        return asked if self.plan.is_valid() and self.systems.is_valid() else None
+
+    def _asked(self, systems: Sequence[System], client: Mapping[str, Any]) -> Asked:
+        values = {**dict.fromkeys(BESIDE_THE_RUNS, ""), **self.plan.cleaned_data}
+        labels = tuple(form.cleaned_data["label"] for form in self.systems)
+        parts = form_design.parts(self._experiment(values, client), values, len(systems))
+        return Asked(tuple(parts), tuple(systems), labels, client, name=values["name"], preset=values["preset"])
+
+    def _system(self, values: Mapping[str, Any]) -> System:
+        names = ("driver", "hardware", "path", "label")
+        return plan.asked_system(values["instance"], **{name: values[name] for name in names})
+
+    def _refuse_doubles(self, sound: Sequence[tuple[SystemForm, System]]) -> None:
+        seen: set[str] = set()
+        for form, system in sound:
+            if system.digest in seen:
+                form.add_error("instance", "This system is in the plan already: change it or remove it.")
+            seen.add(system.digest)
+
+    def _refuse_without_permit(self, sound: Sequence[tuple[SystemForm, System]]) -> None:
+        for form, system in sound:
+            hosts = (system.driver_id, system.instance.host_id)
+            if self.user and (sentence := permits.refusal(self.user, hosts)):
+                form.add_error("instance", sentence)
+
+    def _client(self, drivers: Sequence[Host]) -> dict[str, Any] | None:
+        if not drivers or "client" in self.plan.errors:
+            return None
+        try:
+            return chosen_client(drivers, self.plan.cleaned_data["client"])
+        except LookupError as error:
+            self.plan.add_error("client", error.args[0])
+            return None
+
+    def _experiment(self, values: Mapping[str, Any], client: Mapping[str, Any]) -> Experiment:
+        same = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum")
+        policy = {name: values[name] for name in POLICY if values[name] not in (None, "")}
+        return Experiment(
+            **({name: values[name] for name in same} | form_growth.values(values)),
+            **policy,
+            **form_design.values(values),
+            **(PAUSED if values["is_paused"] else {}),
+            checkpoint=values["checkpoint"],
+            client_levels=values["levels"],
+            client_build=PgBuild(version=client["version"], version_num=client["version_num"]),
+            client_bin_directory=client["bin_directory"],
+        )
+
+    def _refuse_what_systems_cannot(self, systems: Sequence[System]) -> None:
+        values = self.plan.cleaned_data
+        refused = form_growth.refusals(values, len(self.systems.forms))
+        for field, sentence in (form_design.refusals(values, systems) | refused).items():
+            self.plan.add_error(field, sentence)
+
+    def _refuse_runs(self, asked: Asked) -> None:
+        """Conditions may leave nothing, a form may ask for too much, and the load generator may refuse it."""
+        if len(asked.parts) > form_design.MOST_PARTS:
+            self.plan.add_error("scales", f"These are {len(asked.parts)} parts: more than {form_design.MOST_PARTS}.")
+        elif not asked.parts:
+            self.plan.add_error("left_out", "The conditions leave no run in the plan.")
+        else:
+            for sentence in dict.fromkeys(filter(None, (_refused(part, asked.systems[0]) for part in asked.parts))):
+                self.plan.add_error("workload", sentence)
+
+
+def _refused(part: Experiment, system: System) -> str:
+    """What the load generator says against it: its own version, or the workload's parameters."""
+    try:
+        plan.spec_for(part, plan.step_at(part, system, max(part.levels), 1))
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _sentences(form: forms.Form) -> list[str]:
+    return [
+        f"{form[name].label if name in form.fields else ''}: {' '.join(map(str, errors))}".removeprefix(": ")
+        for name, errors in form.errors.items()
+    ]

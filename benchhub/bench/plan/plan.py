@@ -1,0 +1,388 @@
+"""From an experiment to its runs: what will be run, in which order, under which digests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from math import ceil
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from benchhub.analysis.planning import design
+from benchhub.analysis.protocol import digest
+from benchhub.bench.models import Design, Experiment, ExperimentSystem, Protocol, Result, Run, System
+from benchhub.bench.queue import timetable
+from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
+from runners import tools
+from runners.contract import Endpoint, RunSpec
+from runners.tools import choose_sampling_rate
+
+# Assumed where nothing has been measured yet: more than today's machines reach, so that logs stay bounded.
+UNKNOWN_TPS = 1_000_000
+PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
+LOAD_GUESS_S = 10
+THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
+QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
+
+
+def resolve_threads(rule: str, clients: int) -> int:
+    """`clients`: one thread per client; `clients/N`: one per N clients; `N`: that many, but never more than clients."""
+    found = THREAD_RULE.fullmatch(rule)
+    if not found:
+        raise ValueError(f"'{rule}' is not a thread rule: write clients, clients/2 or a number from 1 to 9999.")
+    per_thread, number = found.groups()
+    return min(int(number), clients) if number else max(1, clients // int(per_thread or 1))
+
+
+def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
+    """The one row for this combination; the same combination asked for again is the same system."""
+    asked = asked_system(instance, driver=driver, hardware=hardware, path=path, label=label)
+    if asked._state.adding:
+        fields = {field.attname: getattr(asked, field.attname) for field in System._meta.concrete_fields}
+        del fields["id"], fields["digest"]
+        asked, _ = System.objects.get_or_create(digest=asked.digest, defaults=fields)
+    return asked
+
+
+def asked_system(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
+    """As system_under_test, but a combination that is new is not saved: to look at a plan leaves nothing behind."""
+    form = digest.system_form(_system_fields(instance, driver, hardware, path))
+    new = System(
+        label=label,
+        instance=instance,
+        driver=driver,
+        hardware=hardware,
+        build=instance.build,
+        configuration=instance.configuration,
+        path=path,
+        description=form,
+        digest=digest.digest(form),
+    )
+    known = System.objects.select_related("instance__host", "driver", "hardware", "build", "configuration")
+    return known.filter(digest=new.digest).first() or new
+
+
+def _system_fields(instance: Instance, driver: Host, hardware: Hardware, path: str) -> dict[str, Any]:
+    configuration = instance.configuration
+    return {
+        "instance": instance.name,
+        "server": instance.host.name if instance.host else "",
+        "driver": "" if instance.host_id == driver.pk else driver.name,
+        "hardware": {
+            "name": str(hardware),
+            "sockets": hardware.sockets,
+            "cores_per_socket": hardware.cores_per_socket,
+            "threads_per_core": hardware.threads_per_core,
+        },
+        "build": {"version": instance.build.version, "binary": instance.build.binary_digest},
+        "settings": {name: str(value) for name, value in configuration.settings.items()},
+        "os_settings": {name: str(value) for name, value in configuration.os_settings.items()},
+        "volatile_storage": "yes" if configuration.volatile_storage else "",
+        "path": path,
+    }
+
+
+def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
+    workload, configuration = experiment.workload, system.configuration
+    tool = tools.get(workload.tool)
+    return digest.protocol_form(
+        {
+            "tool": workload.tool,
+            "parameters": dict(workload.parameters),
+            "data_set": dict(tool.data_set(workload.parameters)),
+            "client": tool.client(experiment.client_build.version),
+            "duration_s": experiment.duration_s,
+            "warmup_s": experiment.warmup_s,
+            "vacuum": experiment.vacuum,
+            "checkpoint": experiment.checkpoint,
+            "loading": experiment.loading,
+            "warmup_run": warmup_form(experiment),
+            "settle_s": experiment.settle_s,
+            "restart": experiment.restart,
+            "drop_caches": experiment.drop_caches,
+            "open_loop": open_loop_form(experiment),
+            "thread_rule": experiment.thread_rule,
+            "path": system.path,
+            "durability": digest.durability(configuration.settings, volatile_storage=configuration.volatile_storage),
+        }
+    )
+
+
+def warmup_form(experiment: Experiment) -> dict[str, int]:
+    """The warm-up that is a run of its own; empty for none."""
+    if not experiment.warmup_run_s:
+        return {}
+    return {"duration_s": experiment.warmup_run_s, "clients": experiment.warmup_run_clients}
+
+
+def open_loop_form(experiment: Experiment) -> dict[str, int]:
+    """What all runs of a sweep of rates have in common; empty for a closed loop."""
+    if not experiment.rates_tps:
+        return {}
+    return {"clients": experiment.client_levels[0], "latency_limit_us": experiment.latency_limit_us}
+
+
+def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
+    instance, parameters = system.instance, experiment.workload.parameters
+    spec = RunSpec(
+        tool=experiment.workload.tool,
+        tool_version=experiment.client_build.version,
+        bin_directory=experiment.client_bin_directory,
+        endpoint=Endpoint(
+            path=system.path,  # type: ignore[arg-type]  # the column's check constraint is the same list
+            address=instance.address,
+            port=instance.port,
+            database=instance.database,
+            user=instance.username,
+        ),
+        parameters=parameters,
+        clients=clients,
+        threads=resolve_threads(experiment.thread_rule, clients),
+        duration_s=experiment.duration_s,
+        warmup_s=experiment.warmup_s,
+        vacuum=experiment.vacuum,
+        checkpoint=experiment.checkpoint,
+        settle_s=experiment.settle_s,
+        drop_caches=experiment.drop_caches,
+        restart_directory=instance.data_directory if experiment.restart else "",
+        restart_bin_directory=instance.bin_directory if experiment.restart else "",
+        log_sampling_rate=_sampling_rate(experiment, system, clients),
+    )
+    tools.get(spec.tool).check(spec)
+    return spec
+
+
+def _sampling_rate(experiment: Experiment, system: System, clients: int) -> float:
+    if not tools.get(experiment.workload.tool).samples_log:
+        return 1.0
+    return choose_sampling_rate(expected_tps(system, experiment.workload, clients), experiment.duration_s)
+
+
+def expected_tps(system: System, workload: Workload, clients: int) -> float:
+    """Twice the best that this system has shown with this workload and at least half as many clients, for the size of
+    logs; a high guess of its load generator where it has not.
+
+    The guess grows with what can work at the same time: clients, and hardware threads to serve them.
+    """
+    best = _shown(system, workload, clients).order_by("-throughput").values_list("throughput", flat=True).first()
+    busy = min(clients, system.hardware.threads)
+    return 2 * best if best else min(UNKNOWN_TPS, busy * tools.get(workload.tool).tps_guess(workload.parameters))
+
+
+def _shown(system: System, workload: Workload, clients: int) -> QuerySet[Result]:
+    if system._state.adding or workload._state.adding:
+        return Result.objects.none()
+    return Result.objects.filter(run__system=system, run__experiment__workload=workload, run__clients__gte=clients / 2)
+
+
+class Step(NamedTuple):
+    """A run before it is one. A load, once for all, and a canary's preparation belong to no level or repeat (0)."""
+
+    system: System
+    clients: int = 0
+    repeat: int = 0
+    kind: str = Run.Kind.MEASURE
+    is_canary: bool = False
+    rate_tps: int = 0
+
+
+def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[System]) -> Iterator[Step]:
+    """The order of the runs: missing data sets first, then warm-ups, then the canary, then the order asked for.
+
+    A plan that grows (bench/growth.py) has no more than its preparation at first.
+    """
+    planned = [] if experiment.grows else slots(experiment, len(systems))
+    first = design.canary(planned) if experiment.canary else []
+    used = in_use(experiment, systems)
+    yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(first)) for system in used if system in to_load)
+    if experiment.warmup_run_s:
+        warmup = Step(used[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(first))
+        yield from (warmup._replace(system=system) for system in used)
+    later = set(first)
+    for slot in (*first, *(slot for slot in planned if slot not in later)):
+        step = step_at(experiment, systems[slot.system - 1], slot.level, slot.repeat)._replace(is_canary=slot in later)
+        if experiment.loading == Experiment.Loading.EACH:
+            yield step._replace(kind=Run.Kind.LOAD)
+        yield step
+
+
+def in_use(experiment: Experiment, systems: Sequence[System]) -> list[System]:
+    """Those that conditions leave a run of. A plan that grows uses all of its systems."""
+    if experiment.grows:
+        return list(systems)
+    used = {slot.system for slot in slots(experiment, len(systems))}
+    return [system for number, system in enumerate(systems, start=1) if number in used]
+
+
+def step_at(experiment: Experiment, system: System, level: int, repeat: int) -> Step:
+    """A measuring run at one of the experiment's levels: so many clients, or its own number of them at that rate."""
+    if experiment.rates_tps:
+        return Step(system, experiment.client_levels[0], repeat, rate_tps=level)
+    return Step(system, level, repeat)
+
+
+def slots(experiment: Experiment, systems: int) -> list[design.Slot]:
+    """The measuring runs in the order asked for."""
+    return design.slots(
+        systems,
+        experiment.levels,
+        experiment.repeats,
+        order=experiment.order,
+        seed=experiment.order_seed,
+        kept_only=experiment.kept_only,
+        left_out=experiment.left_out,
+        level="rate" if experiment.rates_tps else "clients",
+    )
+
+
+def expand(experiment: Experiment, to_load: Sequence[System] | None = None) -> Iterator[Run]:
+    """The experiment's runs, unsaved, in order. `to_load`: whose data set comes first; None for what is missing now."""
+    systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
+    protocols = {system.pk: Protocol.of(protocol_form(experiment, system)) for system in systems}
+    missing = without_data_set(experiment, systems) if to_load is None else to_load
+    for position, step in enumerate(steps(experiment, systems, missing), start=1):
+        yield run_of(experiment, step, protocols[step.system.pk], position)
+
+
+def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[System]:
+    """The systems whose data set has to be loaded first."""
+    [missing] = loads([experiment], systems)
+    return missing
+
+
+def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[System]]:
+    """For each of these experiments, run one after the other, the systems whose data set it has to load first."""
+    there = _there_by_then([system.instance_id for system in systems])
+    missing = []
+    for part in parts:
+        recipe = recipe_digest(part.workload)
+        is_each, used = part.loading == Experiment.Loading.EACH, in_use(part, systems)
+        missing.append([one for one in used if there.get(one.instance_id) != recipe and not is_each])
+        there |= dict.fromkeys((system.instance_id for system in used), recipe)
+    return missing
+
+
+def recipe_digest(workload: Workload) -> str:
+    """Names the data set that a workload runs on."""
+    return digest.digest(tools.get(workload.tool).data_set(workload.parameters))
+
+
+def _there_by_then(instances: Sequence[int]) -> dict[int, str]:
+    """The data set of each instance that no load under way or in the queue replaces by another one."""
+    current = DataSet.objects.filter(instance__in=instances, replaced_at=None)
+    there = dict(current.values_list("instance", "recipe_digest"))
+    waiting = Run.objects.unfinished().filter(kind=Run.Kind.LOAD, system__instance__in=instances)
+    for load in waiting.select_related("system", "experiment__workload"):
+        if there.get(load.system.instance_id) != recipe_digest(load.experiment.workload):
+            there.pop(load.system.instance_id, None)
+    return there
+
+
+def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int) -> Run:
+    """One run of the plan, unsaved, with its frozen RunSpec."""
+    spec = spec_for(experiment, step)
+    is_load = step.kind == Run.Kind.LOAD
+    return Run(
+        experiment=experiment,
+        system=step.system,
+        kind=step.kind,
+        position=position,
+        clients=step.clients,
+        threads=min(spec.threads, step.clients),
+        repeat=step.repeat,
+        rate_tps=step.rate_tps,
+        is_canary=step.is_canary,
+        spec=asdict(spec),
+        protocol=protocol,
+        expected_s=load_guess_s(experiment.workload) if is_load else spec.expected_s,
+    )
+
+
+def spec_for(experiment: Experiment, step: Step) -> RunSpec:
+    spec = run_spec(experiment, step.system, max(step.clients, 1))
+    if step.kind == Run.Kind.LOAD:
+        return replace(run_spec(experiment, step.system, 1), kind="load")
+    if step.kind == Run.Kind.WARMUP:
+        return replace(spec, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
+    spec = replace(spec, watch_idle_s=QUIET_S if step.is_canary else 0)
+    return at_rate(experiment, spec, step.rate_tps) if step.rate_tps else spec
+
+
+def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
+    """The run as an open loop: logs are sampled by the rate that is offered. ValueError where the tool has none."""
+    if not tools.get(spec.tool).takes_rate:
+        able = " or ".join(name for name, tool in tools.TOOLS.items() if tool.takes_rate)
+        raise ValueError(f"{spec.tool} takes no rate: an open loop needs a workload of {able}.")
+    own = {"rate_tps": rate_tps, "latency_limit_ms": experiment.latency_limit_ms}
+    offered = replace(
+        spec,
+        parameters={**spec.parameters, **own},
+        log_sampling_rate=choose_sampling_rate(rate_tps, spec.duration_s),
+    )
+    tools.get(spec.tool).check(offered)
+    return offered
+
+
+def load_guess_s(workload: Workload) -> int:
+    """Seconds that a data set of this size takes to load, where nothing better is known."""
+    return ceil(max(LOAD_GUESS_S, tools.get(workload.tool).load_guess_s(workload.parameters)))
+
+
+@transaction.atomic
+def queue(experiment: Experiment, systems: list[System], to_load: Sequence[System] | None = None) -> list[Run]:
+    """Save the experiment with its systems and put all its runs into the queue; ValueError says what cannot be run.
+
+    `to_load`: as for expand().
+    """
+    experiment.save()
+    ExperimentSystem.objects.bulk_create(
+        ExperimentSystem(experiment=experiment, system=system, position=i) for i, system in enumerate(systems)
+    )
+    return save_runs(list(expand(experiment, to_load)))
+
+
+def save_runs(runs: list[Run]) -> list[Run]:
+    for run in runs:
+        run.spec["application_name"] = f"benchhub-{run.uuid}"
+    return Run.objects.bulk_create(runs)
+
+
+@transaction.atomic
+def design_again(design: Design, user: Any = None) -> Design:
+    """Queue all parts of a design once more, as a design of its own."""
+    parts = list(design.experiments.select_related("workload").order_by("pk"))
+    systems = [row.system for row in parts[0].experimentsystem_set.select_related("system")]
+    copy = Design.objects.create(name=design.name, remark=design.remark, preset=design.preset, created_by=user)
+    for part, to_load in zip(parts, loads(parts, systems), strict=True):
+        again(part, user, copy, to_load)
+    return copy
+
+
+@transaction.atomic
+def again(
+    experiment: Experiment, user: Any = None, design: Design | None = None, to_load: Sequence[System] | None = None
+) -> Experiment:
+    """Queue the same experiment once more, beside the first, on the same systems as they are now.
+
+    `design`: whose part it is to be. `to_load`: as for expand().
+    """
+    systems = [row.system for row in experiment.experimentsystem_set.select_related("system")]
+    fields = {field.attname: getattr(experiment, field.attname) for field in Experiment._meta.concrete_fields}
+    for own in ("id", "created_at", "created_by_id", "design_id", "place", "paused_at", "pause_reason", "resumed_at"):
+        del fields[own]
+    copy = Experiment(**fields, created_by=user, design=design)
+    copy.canary = Experiment.Canary.WAITS if copy.canary else Experiment.Canary.NONE
+    if experiment.reservations.filter(window=None).exists():
+        copy.paused_at, copy.pause_reason = Now(), PASSED
+    queue(copy, systems, to_load)
+    timetable.copy_windows(experiment, copy)
+    return copy
+
+
+def spec_of(run: Run) -> RunSpec:
+    """The frozen RunSpec as it was planned."""
+    return RunSpec(**{**run.spec, "endpoint": Endpoint(**run.spec["endpoint"])})

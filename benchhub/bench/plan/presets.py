@@ -1,0 +1,171 @@
+"""Designs that carry out the methods of published reports, each with its translation to today's versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchhub.bench.models import Experiment
+from benchhub.catalog.models import Workload
+from runners.tools.pgbench import presets
+
+from . import form_design
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """What the report did, and what is done here in its place."""
+
+    published: str
+    here: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """`values` are those of the plan's form; `workloads` (name, parameters) are what it chooses, the first one first.
+
+    `counted` says what the method comes to on the report's own number of systems.
+    """
+
+    name: str
+    title: str
+    document: str
+    counted: str
+    values: Mapping[str, Any]
+    workloads: Sequence[tuple[str, Mapping[str, Any]]]
+    translation: Sequence[Translated]
+    systems: int = 1
+    remark: str = field(default="")
+
+
+REPORT_A = Preset(
+    name="report-a",
+    title="PostgresPURE on IBM Power S822L (report A)",
+    document="Splendid Data PostgresPURE on IBM Power Systems S822L",
+    counted=(
+        "On two systems: 2 systems x 4 scales x 2 ratios x 80 levels = 1,280 runs of 5 minutes, 6,400 minutes of load."
+    ),
+    systems=2,
+    values={
+        "name": "The method of report A",
+        "levels": "2..160:2",
+        "scales": "100, 300, 1000, 3000",
+        "thread_rule": "clients/2, clients",
+        "repeats": 1,
+        "duration_s": 300,
+        "warmup_s": 0,
+        "rest_s": 0,
+        "order": Experiment.Order.LISTED,
+    },
+    workloads=[("select-only", {"script": "select-only", "query_mode": "simple", "scale": 100})],
+    translation=[
+        Translated("pgbench -S -T 300", "-b select-only -T 300: the same script under its newer name."),
+        Translated("Client:thread ratios of 2:1 and 1:1", "Threads by the rules clients/2 and clients, a part each."),
+        Translated("Builds 9.4.4 and 9.5 beta 1", "Two systems of your choice: their builds are what is compared."),
+        Translated(
+            "50 GB of tmpfs hold the data",
+            "A configuration whose data directory lies on a RAM disk. Scale 3,000 takes about 47 GiB: see what is odd.",
+        ),
+        Translated(
+            "TPS including and excluding the making of connections",
+            "pgbench prints one TPS since 14, without the initial connection time. It is nearest to 'excluding'.",
+        ),
+        Translated(
+            "Latency as clients / TPS, as pgbench 9.4 and 9.5 derive it",
+            "Latency as measured for each transaction, where the log has it.",
+        ),
+        Translated(
+            "checkpoint_completion_target 0.9, wal_buffers 16MB",
+            "Both are the defaults of today at this shared_buffers.",
+        ),
+        Translated(
+            "Order, warm-up and repeats: not said, one run each", "As listed, no warm-up, one run at each level."
+        ),
+    ],
+    remark="80 levels on 2 builds at 4 scales and 2 ratios of clients to threads. Its translation is with the presets.",
+)
+
+REPORT_B = Preset(
+    name="report-b",
+    title="PostgreSQL on POWER8 (report B)",
+    document="SRA OSS, Inc. Japan: PostgreSQL on IBM Power Systems with POWER8",
+    counted="On one system: 2 workloads x 9 levels x 5 trials = 90 runs of 5 minutes, 450 minutes of load.",
+    values={
+        "name": "The method of report B",
+        "levels": "2, 4, 8, 16, 32, 48, 64, 80, 128",
+        "scales": "1000",
+        "thread_rule": "clients/2",
+        "repeats": 5,
+        "duration_s": 300,
+        "warmup_s": 0,
+        "rest_s": 60,
+        "order": Experiment.Order.SHUFFLED,
+        "loading": Experiment.Loading.ONCE,
+        "warmup_run_s": 600,
+        "warmup_run_clients": 1,
+    },
+    workloads=[
+        ("select-only", {"script": "select-only", "query_mode": "simple", "scale": 1000}),
+        (
+            "range count (report B)",
+            {
+                "script": "custom",
+                "query_mode": "simple",
+                "scale": 1000,
+                "scripts": [{"text": presets.REPORT_B, "weight": 1}],
+            },
+        ),
+    ],
+    translation=[
+        Translated(
+            "pgbench -n -S -T 300",
+            "-n -b select-only -T 300. The script that the report prints has BEGIN and END; -S sends neither.",
+        ),
+        Translated(r"\setrandom aid 1 :range", r"\set aid random(1, :naccounts - 10000). \setrandom is gone."),
+        Translated(
+            "pgbench -n -f custom.sql without -s, so that :scale was 1 and only 100,000 accounts were touched",
+            "-s is given, so that all accounts of the scale are touched. That is what the text describes.",
+        ),
+        Translated(
+            "Levels in random order, 5 trials of each",
+            "Each trial goes through all levels at random, by a seed that is kept.",
+        ),
+        Translated(
+            "One pgbench -S -T 600 to warm up", "A warm-up run of 600 s with 1 client, of each part's own script."
+        ),
+        Translated("60 s of rest between tests", "The same: no other run starts on the host meanwhile."),
+        Translated("checkpoint_segments 16", "max_wal_size 768MB: 3 x 16 segments of 16 MB. The setting went in 9.5."),
+        Translated(
+            "Mean, with a bar of one standard deviation each way",
+            "Every run, their median, and a 95% interval of the mean.",
+        ),
+    ],
+    remark="9 levels, 5 trials each at random after a warm-up of 10 minutes. Its translation is with the presets.",
+)
+
+PRESETS = {preset.name: preset for preset in (REPORT_A, REPORT_B)}
+
+
+def prepared(preset: Preset) -> None:
+    """Make the workloads that the preset chooses where the catalogue has none like them."""
+    for name, parameters in preset.workloads:
+        form_design.saved_workload(_workload(name, parameters))
+
+
+def initial(preset: Preset) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The values of the plan's form, and of its systems, to start from."""
+    known = [found.pk for name, parameters in preset.workloads if (found := _known(parameters))]
+    values = {**preset.values, "remark": preset.remark, "preset": preset.name}
+    if known:
+        values |= {"workload": known[0], "more_workloads": known[1:]}
+    return values, [{} for _ in range(preset.systems)]
+
+
+def _workload(name: str, parameters: Mapping[str, Any]) -> Workload:
+    return _known(parameters) or Workload(name=name, tool="pgbench", parameters=dict(parameters), remark="Of a preset.")
+
+
+def _known(parameters: Mapping[str, Any]) -> Workload | None:
+    found: Workload | None = Workload.objects.current().filter(tool="pgbench", parameters=dict(parameters)).first()
+    return found

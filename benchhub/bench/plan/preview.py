@@ -1,0 +1,244 @@
+"""A plan before it is queued: what will be run, how long it will take, and what is odd about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Q, Sum
+from django.http import QueryDict
+
+from benchhub.analysis.planning.levels import spell
+from benchhub.bench.models import Design, Experiment, Run, System
+from benchhub.bench.queue.form_policy import POLICY
+from benchhub.bench.queue.progress import counted
+from benchhub.catalog.models import PgBuild
+
+from . import costs as plan_costs
+from . import form_design, form_growth, growth, plan
+from .costs import Costs
+from .form import Asked, PlanForm, SystemForm
+from .warnings import doubts
+
+SPELLED_OUT = 12
+AT_RANDOM = (Experiment.Order.SHUFFLED, Experiment.Order.RANDOM)
+HOW: dict[str, str] = {
+    Experiment.Order.BLOCKED: "at each level",
+    Experiment.Order.LISTED: "first all of",
+}
+DEFAULTS = {
+    "levels": "1, 2, 4, 8",
+    "repeats": 3,
+    "duration_s": 60,
+    "warmup_s": 10,
+    "rest_s": 0,
+    "thread_rule": "clients",
+    "priority": 0,
+    "failure_policy": Experiment.FailurePolicy.CONTINUE,
+    "failure_limit": 3,
+    "attempts_if_lost": 2,
+    **form_design.DEFAULTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Runs that belong together in the order: loads, warm-ups, the canary, one repeat, or all of them (repeat 0)."""
+
+    repeat: int
+    systems: tuple[System, ...]
+    levels: tuple[int, ...]
+    kind: str = Run.Kind.MEASURE
+    is_canary: bool = False
+    how: str = "at each level"
+    is_at_random: bool = False
+    in_a_row: int = 1
+
+    @property
+    def spelled(self) -> str:
+        levels = sorted(self.levels) if self.is_at_random else self.levels
+        return spell(sorted(levels)) if len(levels) > SPELLED_OUT else ", ".join(map(str, levels))
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`drawn` are the runs one by one where their order is drawn by a seed.
+
+    `ahead` runs of any kind on the same hosts come first; `wait_s` is what they ask for.
+    """
+
+    asked: Asked
+    run_count: int
+    load_count: int
+    total_s: float
+    blocks: tuple[Block, ...]
+    drawn: tuple[plan.Step, ...]
+    ahead: int
+    ahead_words: str
+    wait_s: float
+    doubts: tuple[str, ...]
+    costs: Costs
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An experiment of a design, with its own runs and loads of data sets."""
+
+    experiment: Experiment
+    run_count: int
+    load_count: int
+
+
+def look(asked: Asked) -> Preview:
+    """`blocks` are those of the first part: the others differ in what is run, not in its order."""
+    to_load = plan.loads(asked.parts, asked.systems)
+    certain = [list(plan.steps(part, asked.systems, first)) for part, first in zip(asked.parts, to_load, strict=True)]
+    steps = [[*of, *growth.most(part, asked.systems)] for part, of in zip(asked.parts, certain, strict=True)]
+    ahead, wait_s = _ahead(asked.systems)
+    costs = plan_costs.costs(asked.parts, asked.systems, steps)
+    return Preview(
+        asked=asked,
+        run_count=sum(map(len, steps)),
+        load_count=costs.loads,
+        total_s=costs.total_s,
+        blocks=_blocks(certain[0], asked.experiment),
+        drawn=_drawn(certain[0], asked.experiment),
+        ahead=sum(ahead.values()),
+        ahead_words=counted(ahead),
+        wait_s=wait_s,
+        doubts=tuple(dict.fromkeys(doubts(asked, to_load))),
+        costs=costs,
+        parts=tuple(_part(part, of) for part, of in zip(asked.parts, steps, strict=True)),
+    )
+
+
+def _part(experiment: Experiment, steps: Sequence[plan.Step]) -> Part:
+    counts = Counter(step.kind for step in steps)
+    return Part(experiment, counts[Run.Kind.MEASURE], counts[Run.Kind.LOAD])
+
+
+def _drawn(steps: Sequence[plan.Step], experiment: Experiment) -> tuple[plan.Step, ...]:
+    is_drawn = experiment.order in AT_RANDOM
+    return tuple(step for step in steps if is_drawn and step.kind == Run.Kind.MEASURE)
+
+
+def _blocks(steps: Sequence[plan.Step], experiment: Experiment) -> tuple[Block, ...]:
+    """Loads before each run are no blocks of their own: they are counted with what the plan takes."""
+    rows = [step for step in steps if step.kind != Run.Kind.LOAD or step.repeat == 0]
+    grouped = groupby(rows, key=lambda step: _block_key(step, experiment.order))
+    return tuple(_block(list(group), experiment) for _, group in grouped)
+
+
+def _block_key(step: plan.Step, order: str) -> tuple[Any, ...]:
+    in_repeats = order in (Experiment.Order.BLOCKED, Experiment.Order.SHUFFLED)
+    is_measuring = step.kind == Run.Kind.MEASURE
+    return step.kind, step.is_canary, step.repeat if in_repeats and is_measuring and not step.is_canary else 0
+
+
+def _block(rows: Sequence[plan.Step], experiment: Experiment) -> Block:
+    systems = tuple({row.system.digest: row.system for row in rows}.values())
+    kind, is_canary, repeat = _block_key(rows[0], experiment.order)
+    return Block(
+        repeat,
+        systems,
+        tuple(dict.fromkeys(row.rate_tps or row.clients for row in rows)),
+        kind,
+        is_canary,
+        HOW.get(experiment.order, ""),
+        is_at_random=experiment.order in AT_RANDOM,
+        in_a_row=experiment.repeats if experiment.order == Experiment.Order.LISTED else 1,
+    )
+
+
+def _ahead(systems: Sequence[System]) -> tuple[Mapping[str, int], float]:
+    """What comes first, by kind, and the seconds of load that it asks for."""
+    hosts = {key for system in systems for key in (system.driver_id, system.instance.host_id) if key}
+    same = Q(system__driver__in=hosts) | Q(system__instance__host__in=hosts)
+    waiting = Run.objects.unfinished().filter(same)
+    found = list(waiting.order_by().values_list("kind").annotate(count=Count("pk"), wait_s=Sum("expected_s")))
+    return {kind: count for kind, count, _ in found}, float(sum(wait_s for _, _, wait_s in found))
+
+
+@transaction.atomic
+def queue(asked: Asked, user: Any) -> Experiment:
+    """Save what was asked for and put its runs into the queue; returns its (first) experiment."""
+    systems = [_saved(system) for system in asked.systems]
+    client = PgBuild.from_facts(asked.client)
+    design = _saved_design(asked, user) if len(asked.parts) > 1 else None
+    for part, to_load in zip(asked.parts, plan.loads(asked.parts, systems), strict=True):
+        part.client_build, part.created_by, part.design = client, user, design
+        part.workload = form_design.saved_workload(part.workload)
+        plan.queue(part, systems, to_load)
+    return asked.experiment
+
+
+def _saved_design(asked: Asked, user: Any) -> Design:
+    remark = asked.experiment.remark
+    return Design.objects.create(name=asked.name, remark=remark, created_by=user, preset=asked.preset)
+
+
+def _saved(asked: System) -> System:
+    return plan.system_under_test(
+        asked.instance, driver=asked.driver, hardware=asked.hardware, path=asked.path, label=asked.label
+    )
+
+
+# --- what a form starts from -----------------------------------------------------------------------------------
+
+
+def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The form's values, and its systems', of a plan that is like an experiment's."""
+    same = ("name", "remark", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum", "checkpoint")
+    values = {name: getattr(experiment, name) for name in (*same, *POLICY, *form_design.SAME)}
+    values |= {
+        "workload": experiment.workload_id,
+        "client": experiment.client_bin_directory,
+        "levels": spell(experiment.client_levels),
+        "rates": spell(experiment.rates_tps),
+        "latency_limit_ms": f"{experiment.latency_limit_ms:g}" if experiment.rates_tps else "",
+        "canary": bool(experiment.canary),
+        "kept_only": "\n".join(experiment.kept_only),
+        "left_out": "\n".join(experiment.left_out),
+        **form_growth.initial(experiment),
+    }
+    rows = experiment.experimentsystem_set.select_related("system")
+    return values, [_system_values(row.system) for row in rows]
+
+
+def retired_instances(experiment: Experiment) -> list[str]:
+    """Names of the instances of its systems that no plan offers any more."""
+    retired = experiment.systems.filter(instance__retired_at__isnull=False)
+    return list(retired.order_by("instance__name").values_list("instance__name", flat=True).distinct())
+
+
+def _system_values(system: System) -> dict[str, Any]:
+    return {
+        "instance": system.instance_id,
+        "hardware": system.hardware_id,
+        "driver": system.driver_id,
+        "path": system.path,
+        "label": system.label,
+    }
+
+
+def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The form's values, and its systems', as they were typed: whatever they are, nothing is checked."""
+    values: dict[str, Any] = {name: data.get(name, "") for name in (*PlanForm.base_fields, "workload", "client")}
+    values["more_workloads"] = data.getlist("more_workloads")
+    names = (*SystemForm.base_fields, "instance", "hardware", "driver")
+    total = data.get("systems-TOTAL_FORMS", "")
+    count = min(int(total), 50) if total.isdecimal() and len(total) < 10 else 1
+    return values, [{name: data.get(f"systems-{i}-{name}", "") for name in names} for i in range(count)]
+
+
+def resized(systems: Sequence[Mapping[str, Any]], data: QueryDict) -> list[Mapping[str, Any]]:
+    """One system more at the end, or without the one whose number is in `remove`."""
+    removed = data.get("remove", "")
+    if removed.isdecimal():
+        return [row for number, row in enumerate(systems) if str(number) != removed] or [{}]
+    return [*systems, {}]

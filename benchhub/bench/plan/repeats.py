@@ -1,0 +1,111 @@
+"""More repeats of an experiment, at levels that were chosen after its first results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from benchhub.analysis.planning.levels import CLIENTS, RATES, spell
+from benchhub.analysis.planning.levels import parse as parse_levels
+from benchhub.bench.models import Experiment, Protocol, Run, System
+from benchhub.bench.queue import permits
+from benchhub.celery import wake
+
+from . import plan, preview
+from .form_design import tried
+
+MOST = 50
+INTRO = (
+    "Each system gets them at each of these levels where it has runs. They count together with those that are there: "
+    "choose levels by how wide their intervals are, not by which result should be another."
+)
+
+
+class RepeatsForm(forms.Form):
+    levels = forms.CharField(max_length=400, label="Client levels", help_text="Of those that the experiment has.")
+    repeats = forms.IntegerField(min_value=1, max_value=MOST, label="More repeats of each", initial=2)
+
+    def __init__(self, *args: Any, experiment: Experiment, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.known = experiment.levels
+        self.kind = RATES if experiment.rates_tps else CLIENTS
+        if experiment.rates_tps:
+            self.fields["levels"].label = "Offered rates, TPS"
+        self.fields["levels"].initial = spell(self.known)
+
+    def clean_levels(self) -> list[int]:
+        levels: list[int] = tried(lambda: parse_levels(self.cleaned_data["levels"], self.kind))
+        if others := [clients for clients in levels if clients not in self.known]:
+            raise forms.ValidationError(f"{spell(others)} is no level of it: it has {spell(self.known)}.")
+        return levels
+
+
+@transaction.atomic
+def add(experiment: Experiment, levels: Sequence[int], repeats: int) -> list[Run]:
+    """Queue so many more runs at each of the levels, of each system that has runs there; returns all that were queued.
+
+    They come after all others of the experiment. A data set that is no longer there is loaded first.
+    """
+    of = Experiment.objects.select_for_update().get(pk=experiment.pk)
+    systems = {row.system_id: row.system for row in of.experimentsystem_set.select_related("system__instance")}
+    steps = _steps(of, systems, levels, repeats)
+    missing = plan.without_data_set(of, list(dict.fromkeys(step.system for step in steps)))
+    last = of.runs.aggregate(last=Max("position"))["last"] or 0
+    protocols = {key: Protocol.of(plan.protocol_form(of, system)) for key, system in systems.items()}
+    wanted = [*(_load(of, system) for system in missing), *steps]
+    runs = [plan.run_of(of, step, protocols[step.system.pk], last + i) for i, step in enumerate(wanted, start=1)]
+    return plan.save_runs(runs)
+
+
+def _steps(of: Experiment, systems: dict[int, System], levels: Sequence[int], repeats: int) -> list[plan.Step]:
+    """Repeat by repeat, in each the levels as asked, at each level all systems that were planned there."""
+    level = "rate_tps" if of.rates_tps else "clients"
+    measuring = of.runs.filter(**{"kind": Run.Kind.MEASURE, f"{level}__in": levels}).order_by()
+    had = {(system, clients): last for system, clients, last in
+           measuring.values_list("system", level).annotate(last=Max("repeat"))}  # fmt: skip
+    each = [(system, value) for value in levels for system in systems if (system, value) in had]
+    wanted = [(key, number) for number in range(1, repeats + 1) for key in each]
+    steps = []
+    for key, number in wanted:
+        step = plan.step_at(of, systems[key[0]], key[1], had[key] + number)
+        if of.loading == Experiment.Loading.EACH:
+            steps.append(step._replace(kind=Run.Kind.LOAD))
+        steps.append(step)
+    return steps
+
+
+def _load(of: Experiment, system: System) -> plan.Step:
+    """The loads that belong to no level are counted up."""
+    before = of.runs.filter(kind=Run.Kind.LOAD, system=system, clients=0).count()
+    return plan.Step(system, repeat=before, kind=Run.Kind.LOAD)
+
+
+def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
+    experiment = get_object_or_404(Experiment.objects.select_related("workload"), pk=pk)
+    permits.require_experiment(request.user, experiment)
+    if retired := preview.retired_instances(experiment):
+        messages.error(request, f"Nothing can be added, because an instance of it is retired: {', '.join(retired)}.")
+        return redirect("experiment", pk)
+    form = RepeatsForm(request.POST or None, experiment=experiment)
+    if request.method == "POST" and form.is_valid():
+        runs = add(experiment, form.cleaned_data["levels"], form.cleaned_data["repeats"])
+        transaction.on_commit(wake)
+        messages.success(request, f"{len(runs)} run{'' if len(runs) == 1 else 's'} queued.")
+        return redirect("experiment", pk)
+    shown = {
+        "form": form,
+        "title": "Add repeats",
+        "intro": INTRO,
+        "crumb": {"address": reverse("experiment", args=[pk]), "title": experiment.name},
+        "action": "Queue them",
+    }
+    return render(request, "form.html", shown)

@@ -1,0 +1,198 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from benchhub.bench import testing
+from benchhub.bench.models import Experiment, Run, System
+from benchhub.bench.plan import plan
+from benchhub.bench.queue.progress import clock, run_seconds_left, seconds_left
+from benchhub.catalog.models import DataSet, Hardware, Workload
+
+pytestmark = pytest.mark.django_db
+
+RECIPE = {"tool": "pgbench", "scale": 10}
+
+
+@pytest.fixture
+def systems():
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    return [testing.make_system(version, host, hardware) for version in ("16", "18")]
+
+
+def queued(systems, **fields):
+    defaults = {"client_levels": [1, 8], "repeats": 2, "duration_s": 3}
+    client = {"client_build": systems[0].build, "client_bin_directory": "/opt/pg/bin"}
+    workload = fields.pop("workload", None) or testing.make_experiment(systems).workload
+    experiment = Experiment(name="e", workload=workload, **{**client, **defaults, **fields})
+    plan.queue(experiment, systems)
+    return list(experiment.runs.order_by("position"))
+
+
+def test_loads_come_first_and_then_all_systems_at_each_level_of_each_repeat(systems):
+    runs = queued(systems)
+    assert [(run.kind, run.system.build.version) for run in runs[:2]] == [("load", "16"), ("load", "18")]
+    assert [(run.repeat, run.clients, run.system.build.version) for run in runs[2:]] == [
+        (repeat, clients, version) for repeat in (1, 2) for clients in (1, 8) for version in ("16", "18")
+    ]
+
+
+def test_a_data_set_that_is_there_is_not_loaded_again_but_another_scale_is(systems):
+    DataSet.objects.create(
+        instance=systems[0].instance,
+        build=systems[0].build,
+        recipe=RECIPE,
+        recipe_digest=plan.digest.digest(RECIPE),
+        size_bytes=1,
+        checksum="x",
+    )
+    loads = [run.system for run in queued(systems) if run.kind == Run.Kind.LOAD]
+    assert loads == [systems[1]]
+
+
+def test_a_data_set_that_a_load_in_the_queue_will_replace_is_loaded_again(systems):
+    known = {"recipe": RECIPE, "recipe_digest": plan.digest.digest(RECIPE), "size_bytes": 1, "checksum": "x"}
+    DataSet.objects.create(instance=systems[0].instance, build=systems[0].build, **known)
+    larger = {"script": "select-only", "query_mode": "simple", "scale": 20}
+    other = Workload.objects.create(name="larger", tool="pgbench", parameters=larger)
+    waits = testing.make_experiment(systems[:1], workload=other)
+    asked = testing.make_experiment(systems[:1])
+    assert plan.without_data_set(asked, systems[:1]) == []
+    load = testing.make_run(waits, systems[0], 0, 0, kind=Run.Kind.LOAD)
+    assert plan.without_data_set(asked, systems[:1]) == systems[:1]
+    testing.ended(load, "cancelled")
+    assert plan.without_data_set(asked, systems[:1]) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "clients", "threads"),
+    [("clients", 7, 7), ("clients/2", 8, 4), ("clients/2", 1, 1), ("clients/4", 6, 1), ("4", 2, 2), ("4", 9, 4)],
+)
+def test_threads_follow_the_rule_and_are_never_more_than_clients(rule, clients, threads):
+    assert plan.resolve_threads(rule, clients) == threads
+
+
+@pytest.mark.parametrize("rule", ["", "0", "many", "clients/", "clients/x", "clients/0", "-1", "999999999"])
+def test_a_rule_that_is_none_says_what_to_write(rule):
+    with pytest.raises(ValueError, match="write clients, clients/2 or a number"):
+        plan.resolve_threads(rule, 4)
+
+
+def test_a_plan_that_cannot_be_run_leaves_nothing_behind(systems):
+    before = Experiment.objects.count()
+    with pytest.raises(ValueError, match="thread rule"):
+        queued(systems, thread_rule="many")
+    assert Experiment.objects.count() == before + 1  # the one that holds the workload
+    assert not Run.objects.exists()
+
+
+def test_two_builds_share_a_protocol_and_are_different_systems(systems):
+    runs = queued(systems)
+    assert len({run.protocol_id for run in runs}) == 1
+    assert len({run.system.digest for run in runs}) == 2
+
+
+def test_another_duration_is_another_protocol(systems):
+    assert queued(systems)[-1].protocol_id != queued(systems, duration_s=4)[-1].protocol_id
+
+
+def test_asking_for_the_same_system_again_gives_the_same_row(systems):
+    of = systems[0]
+    asked = {"driver": of.driver, "hardware": of.hardware, "path": "loopback", "label": "one"}
+    first = plan.system_under_test(of.instance, **asked)
+    assert plan.system_under_test(of.instance, **{**asked, "label": "another label"}) == first
+    assert plan.system_under_test(of.instance, **{**asked, "path": "network"}) != first
+    assert System.objects.filter(label="another label").count() == 0
+
+
+def test_the_frozen_plan_reads_back_as_it_was(systems):
+    run = queued(systems)[-1]
+    spec = plan.spec_of(run)
+    assert (spec.clients, spec.threads, spec.duration_s, spec.expected_s) == (8, 8, 3, 3)
+    assert spec.application_name == f"benchhub-{run.uuid}"
+    assert (spec.endpoint.path, spec.endpoint.database) == ("socket", "bench")
+
+
+def shows(run, tps):
+    for step in ("reserved", "starting", "running", "collecting", "succeeded"):
+        Run.objects.filter(pk=run.pk).update(state=step)
+    attempt = testing.Attempt.objects.create(run=run, number=1)
+    told = {"throughput": tps, "unit": "TPS", "measures": {}, "parser": "pgbench/1"}
+    testing.Result.objects.create(run=run, attempt=attempt, **told)
+
+
+def sampled(systems, level, workload):
+    """The share of transactions that the first system's run at this level will log."""
+    asked = {"duration_s": 300, "client_levels": [level], "repeats": 1, "workload": workload}
+    [run] = [run for run in queued(systems, **asked) if run.system == systems[0] and run.kind == Run.Kind.MEASURE]
+    return run, plan.spec_of(run).log_sampling_rate
+
+
+def test_what_keeps_no_log_leaves_no_share_of_it_out(systems):
+    parameters = {"script": "oltp_point_select", "tables": 1, "table_size": 1_000}
+    workload = Workload.objects.create(name="points", tool="sysbench", parameters=parameters)
+    assert sampled(systems, 8, workload)[1] == 1.0
+
+
+def test_logs_are_sampled_by_what_a_system_has_shown_with_the_workload(systems):
+    reads, writes = (
+        Workload.objects.create(
+            name=script, tool="pgbench", parameters={"script": script, "query_mode": "simple", **at}
+        )
+        for script, at in (("select-only", {"scale": 1}), ("tpcb-like", {"scale": 1}))
+    )
+    unknown, rate = sampled(systems, 1, reads)
+    assert rate == 1 / 30  # one client at 60,000 TPS, 2,000 lines a second
+    shows(unknown, 10_000.0)
+    assert sampled(systems, 1, reads)[1] == sampled(systems, 2, reads)[1] == 0.1  # 2 x 10,000 TPS are a fast load
+    assert sampled(systems, 4, reads)[1] == 1 / 120  # four clients may do far more than one: 4 x 60,000 TPS
+    assert sampled(systems, 1, writes)[1] == 0.2  # nothing shown with it: 10,000 TPS
+
+
+def test_the_time_left_counts_loads_loads_of_data_sets_and_rests(systems):
+    runs = queued(systems, client_levels=[1], repeats=1, rest_s=60)
+    # Two data sets at 10 s, and two runs of 3 s of load, 0.7 s of steps and a rest of 60 s.
+    assert seconds_left(runs) == pytest.approx(2 * 10 + 2 * (3 + 0.7 + 60))
+    assert seconds_left([]) == 0
+
+
+def test_an_experiment_run_again_is_one_of_its_own_with_the_same_plan(systems):
+    first = queued(systems)[0].experiment
+    copy = plan.again(first)
+    assert copy.pk != first.pk
+    planned = [list(of.runs.values_list("clients", "repeat", "protocol", "system")) for of in (first, copy)]
+    assert planned[0] == planned[1]
+    assert first.runs.count() == 10
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (95, "1:35"), (3700, "1:01:40"), (59.6, "1:00")])
+def test_a_time_is_shown_as_on_a_clock(seconds, shown):
+    assert clock(seconds) == shown
+
+
+def test_looking_at_a_system_that_is_new_saves_nothing(systems):
+    of, before = systems[0], System.objects.count()
+    asked = {"driver": of.driver, "hardware": of.hardware, "path": "loopback", "label": "one"}
+    assert plan.asked_system(of.instance, **asked).pk is None
+    assert System.objects.count() == before
+    saved = plan.system_under_test(of.instance, **asked)
+    assert plan.asked_system(of.instance, **asked) == saved
+    assert (saved.label, saved.build, saved.path) == ("one", of.build, "loopback")
+
+
+def test_steps_are_the_order_of_the_runs_that_are_queued(systems):
+    runs = queued(systems)
+    steps = plan.steps(runs[0].experiment, systems, systems)
+    assert [(step.system, step.clients, step.repeat) for step in steps] == [
+        (run.system, run.clients, run.repeat) for run in runs
+    ]
+
+
+def test_the_time_that_one_run_still_takes_counts_from_its_start(systems):
+    run = queued(systems)[-1]
+    now = timezone.now()
+    assert run_seconds_left(run, now) == pytest.approx(3.7)
+    run.started_at = now - timedelta(seconds=2)
+    assert run_seconds_left(run, now) == pytest.approx(1.7)
+    run.started_at = now - timedelta(seconds=60)
+    assert run_seconds_left(run, now) == 0

@@ -1,0 +1,94 @@
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertRedirects
+
+from benchhub.bench import testing
+from benchhub.bench.models import Experiment, Run
+from benchhub.bench.plan import plan, repeats
+from benchhub.catalog.models import DataSet, Hardware
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def systems():
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    return [testing.make_system(version, host, hardware) for version in ("16", "18")]
+
+
+@pytest.fixture
+def experiment(systems):
+    """2 systems at 1, 4 and 8 clients, twice; the second not at 8; its data sets are loaded."""
+    workload = testing.make_experiment(systems).workload
+    values = {"client_levels": [1, 4, 8], "repeats": 2, "duration_s": 60, "left_out": ["system=2; clients=8"]}
+    of = Experiment(name="e", workload=workload, client_build=systems[0].build, client_bin_directory="/b", **values)
+    plan.queue(of, systems)
+    for system in systems:
+        load_data(system)
+    return of
+
+
+def load_data(system, scale=10):
+    recipe = {"tool": "pgbench", "scale": scale}
+    known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    DataSet.objects.filter(instance=system.instance).delete()
+    return DataSet.objects.create(instance=system.instance, build=system.build, **known)
+
+
+def told(runs):
+    return [(run.system.build.version, run.kind, run.clients, run.repeat) for run in runs]
+
+
+def test_repeats_are_added_after_all_others_where_a_system_has_runs_and_counted_on(experiment):
+    last = experiment.runs.count()
+    added = repeats.add(experiment, [4, 8], 2)
+    assert told(added) == [
+        ("16", "measure", 4, 3), ("18", "measure", 4, 3), ("16", "measure", 8, 3),
+        ("16", "measure", 4, 4), ("18", "measure", 4, 4), ("16", "measure", 8, 4),
+    ]  # fmt: skip
+    assert [run.position for run in added] == list(range(last + 1, last + 7))
+    assert told(repeats.add(experiment, [1], 1)) == [("16", "measure", 1, 3), ("18", "measure", 1, 3)]
+
+
+def test_they_are_of_the_same_protocol_and_spec_as_those_that_are_there(experiment):
+    added = repeats.add(experiment, [4], 1)[0]
+    before = experiment.runs.get(system=added.system, clients=4, repeat=1)
+    assert added.protocol_id == before.protocol_id
+    own = ("application_name",)
+    assert {k: v for k, v in added.spec.items() if k not in own} == {
+        k: v for k, v in before.spec.items() if k not in own
+    }
+    assert added.spec["application_name"] == f"benchhub-{added.uuid}"
+
+
+def test_a_data_set_that_was_replaced_since_is_loaded_again_each_time(experiment, systems):
+    for _ in range(2):
+        load_data(systems[1], scale=20)
+        added = repeats.add(experiment, [1], 1)
+        assert [run.kind for run in added] == ["load", "measure", "measure"]
+        assert added[0].system == systems[1]
+
+
+def test_where_data_are_loaded_anew_before_each_run_so_they_are_before_these(experiment):
+    Experiment.objects.filter(pk=experiment.pk).update(loading="each")
+    added = repeats.add(experiment, [8], 1)
+    assert told(added) == [("16", "load", 8, 3), ("16", "measure", 8, 3)]
+
+
+def test_a_person_adds_them_at_chosen_levels_by_a_form(planner, experiment):
+    address = reverse("experiment-repeats", args=[experiment.pk])
+    assertContains(planner.get(address), 'value="1, 4, 8"')
+    before = Run.objects.count()
+    refused = planner.post(address, {"levels": "4, 16", "repeats": "1"})
+    assertContains(refused, "16 is no level of it: it has 1, 4, 8.")
+    assertContains(planner.post(address, {"levels": "4", "repeats": "0"}), "greater than or equal to 1")
+    assert Run.objects.count() == before
+    assertRedirects(planner.post(address, {"levels": "4", "repeats": "3"}), reverse("experiment", args=[experiment.pk]))
+    assert Run.objects.count() == before + 2 * 3
+
+
+def test_nothing_is_added_on_a_server_that_is_retired(planner, experiment, systems):
+    type(systems[0].instance).objects.filter(pk=systems[0].instance_id).retire()
+    before = Run.objects.count()
+    planner.post(reverse("experiment-repeats", args=[experiment.pk]), {"levels": "4", "repeats": "1"})
+    assert Run.objects.count() == before

@@ -1,0 +1,82 @@
+"""What is odd about a plan by what its load generator says of itself, or cannot be, and what several systems share."""
+
+import pytest
+from pytest_django.asserts import assertContains
+
+from benchhub.bench.models import Experiment
+from benchhub.bench.plan.tests.test_preview import NEW, form_of, host, instances, look
+from benchhub.catalog.models import Instance, Workload
+
+__all__ = ["host", "instances"]
+
+pytestmark = pytest.mark.django_db
+TPCB = {"script": "tpcb-like", "query_mode": "simple", "scale": 100}
+
+
+def odd(instances, tool, parameters):
+    workload = Workload.objects.create(name=str(parameters)[:120], tool=tool, parameters=parameters)
+    return " ".join(look(form_of(workload, *instances)).doubts)
+
+
+@pytest.mark.parametrize(
+    ("tool", "parameters", "is_writing"),
+    [
+        ("tatp", {"mix": "80/20"}, True),
+        ("tatp", {"mix": "R100"}, False),
+        ("sysbench", {"script": "oltp_read_write"}, True),
+        ("sysbench", {"script": "oltp_point_select"}, False),
+        ("pgbench", TPCB, True),
+        ("pgbench", {**TPCB, "script": "select-only"}, False),
+    ],
+)
+def test_every_load_generator_says_whether_it_writes(instances, tool, parameters, is_writing):
+    """Runs of 60 s; PostgreSQL's checkpoint_timeout is 300 s."""
+    said = "Runs of 60 s that write are shorter than two checkpoint cycles (600 s)"
+    assert (said in odd(instances, tool, parameters)) == is_writing
+
+
+@pytest.mark.parametrize(
+    ("tool", "parameters", "said"),
+    [
+        # 10,000,000 subscribers of 870 bytes are 8.1 GiB; 10 tables of 10,000,000 rows of 265 bytes 24.7 GiB.
+        ("tatp", {"subscribers": 10_000_000}, "The data set of 10,000,000 subscribers takes about 8.1 GiB"),
+        (
+            "sysbench",
+            {"script": "oltp_read_write", "tables": 10, "table_size": 10_000_000},
+            "The data set of 10,000,000 rows a table takes about 24.7 GiB",
+        ),
+        ("pgbench", {**TPCB, "scale": 1000}, "The data set of scale 1,000 takes about 15.6 GiB"),
+    ],
+)
+def test_every_load_generator_says_how_much_memory_its_data_would_need(host, instances, tool, parameters, said):
+    host.facts |= {"memory_bytes": 8 * 2**30}
+    host.save()
+    assert f"{said}, more than the 8.0 GiB of memory of box" in odd(instances, tool, parameters)
+    host.facts |= {"memory_bytes": 32 * 2**30}
+    host.save()
+    assert "of memory of" not in " ".join(look(form_of(Workload.objects.get(tool=tool), *instances)).doubts)
+
+
+@pytest.mark.parametrize(("free_gib", "is_odd"), [(3, True), (4, False)])
+def test_data_sets_that_only_together_fill_a_disk_are_odd(host, instances, free_gib, is_odd):
+    """Scale 100 takes 1,600 MiB, two of them 3.1 GiB."""
+    Instance.objects.filter(pk__in=[one.pk for one in instances]).update(data_directory="/data/pg")
+    host.facts |= {"filesystems": [{"folder": "/data", "free_bytes": free_gib * 2**30}]}
+    host.save()
+    said = odd(instances, "pgbench", TPCB)
+    assert ("take about 3.1 GiB together, but only 3.0 GiB are free in /data of box" in said) == is_odd
+
+
+def test_a_load_generator_that_a_probe_did_not_find_on_the_driver_is_refused_before_it_is_queued(
+    planner, host, instances
+):
+    workload = Workload.objects.create(name="sb", tool="sysbench", parameters={"script": "oltp_point_select"})
+    form = {**form_of(workload, *instances), "queue": "1"}
+    host.facts |= {"tools": {"psql": "/usr/bin/psql"}}
+    host.save()
+    assertContains(planner.post(NEW, form), "sysbench is not installed on box, as its last probe found. Install it")
+    assert not Experiment.objects.exists()
+    host.facts["tools"]["sysbench"] = "/usr/bin/sysbench"
+    host.save()
+    planner.post(NEW, form)
+    assert Experiment.objects.get().workload == workload

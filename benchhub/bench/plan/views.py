@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_POST
+
+from benchhub.bench.models import Design, Evidence, Experiment, Run, RunQuerySet
+from benchhub.bench.queue import permits, queue
+from benchhub.bench.queue.progress import counted
+from benchhub.bench.run_page import page as run_page_page
+from benchhub.celery import wake
+
+from . import designs_like, growth, plan, presets, preview
+from .form import Draft
+
+
+def run(request: HttpRequest, pk: int) -> HttpResponse:
+    return render(request, "bench/run.html", run_page_page.context(get_object_or_404(run_page_page.run(pk))))
+
+
+def experiment_new(request: HttpRequest) -> HttpResponse:
+    """Plan an experiment. Only the button 'Queue' queues it; what was typed is kept whatever was pressed."""
+    if request.method != "POST":
+        return _plan_page(request, _started(request))
+    if "add" in request.POST or "remove" in request.POST:
+        values, systems = preview.typed(request.POST)
+        return _plan_page(request, Draft(initial=values, systems=preview.resized(systems, request.POST)))
+    is_final = "queue" in request.POST
+    draft = Draft(request.POST, needs_name=is_final, user=request.user)
+    if is_final and draft.asked:
+        experiment = preview.queue(draft.asked, request.user)
+        transaction.on_commit(wake)
+        return (
+            redirect("design", experiment.design_id) if experiment.design_id else redirect("experiment", experiment.pk)
+        )
+    return _plan_page(request, draft)
+
+
+@require_POST
+def experiment_plan(request: HttpRequest) -> HttpResponse:
+    """What the form would queue as it stands, as a part of its page; nothing is saved."""
+    draft = Draft(request.POST, needs_name=False, user=request.user)
+    return render(request, "bench/plan_preview.html", {"draft": draft, "preview": _preview(draft)})
+
+
+def _started(request: HttpRequest) -> Draft:
+    """An empty form, or one like an experiment's (?like=) or a whole design's (?design=), of a preset, or with an
+    instance chosen (?instance=).
+    """
+    if preset := presets.PRESETS.get(request.GET.get("preset", "")):
+        values, systems = presets.initial(preset)
+        return Draft(initial={**preview.DEFAULTS, **values}, systems=systems)
+    if (pk := _number(request.GET.get("design", ""))) is not None:
+        design = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
+        return _like(request, design.experiments.order_by("pk")[0], *designs_like.like(design))
+    if (pk := _number(request.GET.get("like", ""))) is not None:
+        experiment = get_object_or_404(Experiment, pk=pk)
+        return _like(request, experiment, *preview.like(experiment))
+    return Draft(initial=preview.DEFAULTS, systems=[{"instance": request.GET.get("instance", "")}])
+
+
+def _number(text: str) -> int | None:
+    """The number in an address; 0, which no row has, for one of more digits than any row's."""
+    if not text.isdecimal():
+        return None
+    return int(text) if len(text) < 10 else 0
+
+
+def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], systems: list[dict[str, Any]]) -> Draft:
+    if retired := preview.retired_instances(experiment):
+        messages.info(request, f"Retired since, so that another has to be chosen: {', '.join(retired)}.")
+    return Draft(initial=values, systems=systems)
+
+
+def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:
+    preset = presets.PRESETS.get(str(draft.plan["preset"].value() or ""))
+    return render(request, "bench/plan.html", {"draft": draft, "preview": _preview(draft), "preset": preset})
+
+
+def _preview(draft: Draft) -> preview.Preview | None:
+    return preview.look(draft.asked) if draft.asked else None
+
+
+@require_POST
+def again(request: HttpRequest, pk: int) -> HttpResponse:
+    """Queue an experiment once more; its first run starts as soon as its host is free."""
+    experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
+    if retired := preview.retired_instances(experiment):
+        messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
+        return redirect("experiment", pk)
+    copy = plan.again(experiment, request.user)
+    transaction.on_commit(wake)
+    return redirect("experiment", copy.pk)
+
+
+def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
+    crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
+    left = experiment.runs.unfinished().by_kind()
+    question = {
+        "title": f"Cancel {experiment.name}?",
+        "consequence": f"{counted(left)} left: those in the queue will not start, one under way is stopped on its host "
+        "and gives no result. Runs that have ended keep theirs.",
+        "action": "Cancel the experiment",
+    }
+    is_growing = growth.due().filter(pk=pk).exists()
+    if request.method == "POST":
+        growth.stop(experiment)
+    return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb, is_growing)
+
+
+def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    design = get_object_or_404(Design, pk=pk)
+    parts = list(design.experiments.all())
+    for part in parts:
+        permits.require_experiment(request.user, part)
+    if request.method == "POST":
+        for part in parts:
+            growth.stop(part)
+    runs = Run.objects.filter(experiment__design=design)
+    crumb = {"title": design.name, "address": reverse("design", args=[pk])}
+    question = {
+        "title": f"Cancel {design.name}?",
+        "consequence": f"{counted(runs.unfinished().by_kind())} left in all its parts: those in the queue will "
+        "not start, one under way is stopped on its host and gives no result. Runs that have ended keep theirs.",
+        "action": "Cancel the design",
+    }
+    return _ask_to_cancel(request, runs, question, crumb)
+
+
+def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    of = get_object_or_404(Run.objects.select_related("system", "experiment"), pk=pk)
+    permits.require_run(request.user, of)
+    crumb = {"title": of.experiment.name, "address": reverse("experiment", args=[of.experiment_id])}
+    question = {
+        "title": f"Cancel run {pk}?",
+        "consequence": f"{of}: it will not start, or is stopped on its host, and gives no result.",
+        "action": "Cancel the run",
+    }
+    return _ask_to_cancel(request, Run.objects.filter(pk=pk), question, crumb)
+
+
+def _ask_to_cancel(
+    request: HttpRequest, runs: RunQuerySet, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
+) -> HttpResponse:
+    """GET asks, POST does; where nothing is left to cancel, neither."""
+    if not is_growing and not runs.unfinished().exists():
+        messages.info(request, "Nothing was left to cancel: it has ended already.")
+        return redirect(crumb["address"])
+    if request.method != "POST":
+        return render(request, "confirm.html", {**question, "crumb": crumb})
+    asked = runs.unfinished().filter(cancel_asked_at=None).by_kind()
+    queue.ask_to_cancel(runs)
+    transaction.on_commit(wake)
+    under_way = runs.active().filter(cancel_asked_at__isnull=False).by_kind()
+    stopping = f" {counted(under_way)} under way will end when stopped on the host." if under_way else ""
+    messages.success(request, f"{counted(asked)} cancelled.{stopping}")
+    return redirect(crumb["address"])
+
+
+def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    """A file as it came from the target: always a download of plain text, whatever it holds."""
+    attempt = request.GET.get("attempt", "")
+    files = run_page_page.evidence_file(pk, name, _number(attempt))
+    return download(get_list_or_404(files[:1])[0])
+
+
+def download(file: Evidence) -> HttpResponse:
+    """`file` with its attempt."""
+    name = f"run-{file.attempt.run_id}-{file.name.replace('/', '-')}"
+    response = HttpResponse(bytes(file.content), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = content_disposition_header(True, name) or ""
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

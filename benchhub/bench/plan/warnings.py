@@ -1,0 +1,167 @@
+"""What is odd about a plan, in sentences. None of it stops anybody: it is said before the time is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from benchhub.analysis.planning.warnings import Planned, beyond_disk_together, oddities
+from benchhub.analysis.protocol.digest import differing_fields, labels
+from benchhub.analysis.protocol.settings import seconds
+from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
+from benchhub.bench.models import Experiment, System
+from benchhub.catalog.models import Host
+from runners import tools
+
+from . import plan
+from .costs import data_set_bytes
+from .form import Asked
+from .plan import protocol_form
+
+DEFAULT_CONNECTIONS, CHECKPOINT_TIMEOUT_S = 100, 300  # PostgreSQL's own
+
+
+def doubts(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
+    yield from _hosts(asked.systems)
+    yield from _protocols(asked)
+    yield from _order(asked)
+    for one in planned(asked, to_load):
+        yield from oddities(one)
+    yield from filter(None, _together(asked, to_load))
+    yield from described_twice(asked.systems)
+    yield from _labels(asked)
+
+
+def _hosts(systems: Sequence[System]) -> Iterator[str]:
+    hosts = [host for system in systems for host in (system.driver, system.instance.host) if host]
+    for host in {host.pk: host for host in hosts}.values():
+        if host.trust == Host.Trust.QUARANTINED:
+            yield f"{host} is quarantined, as its host key changed: nothing runs there until you approve the new key."
+        elif host.trust != Host.Trust.PINNED:
+            yield f"The host key of {host} is not approved: nothing runs there until you approve it."
+        elif not host.facts_at:
+            yield f"{host} has not been probed: what its results were measured on is not known."
+        elif host.contact_error:
+            yield f"{host} could not be reached last time: {host.contact_error}"
+
+
+def _protocols(asked: Asked) -> Iterator[str]:
+    first, *others = [protocol_form(asked.experiment, system) for system in asked.systems]
+    fields = sorted({name for other in others for name in differing_fields(first, other)})
+    if fields:
+        named = ", ".join(labels(fields))
+        yield f"The systems differ in their protocol ({named}): they will not share a plot and are not compared."
+
+
+def _order(asked: Asked) -> Iterator[str]:
+    """What is listed runs in a row, so that no interval of it can be right (analysis/turns.py)."""
+    of = asked.experiment
+    if of.order != Experiment.Order.LISTED or of.grows:
+        return
+    if _share_a_host(asked.systems):
+        yield (
+            "As listed, one system runs after the other on the same host, so that a drift of the host looks like a "
+            "difference: what they differ by will have neither interval nor verdict. Choose repeat by repeat, or at "
+            "random."
+        )
+    if of.repeats >= FEWEST_FOR_INTERVAL and len(of.levels) > 1:
+        yield "As listed, the repeats of a level run in a row: they will have no interval."
+
+
+def _share_a_host(systems: Sequence[System]) -> bool:
+    hosts = [system.instance.host_id or f"instance {system.instance_id}" for system in systems]
+    return len(set(hosts)) < len(hosts)
+
+
+def planned(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[Planned]:
+    """What each part asks of each system, as plain values."""
+    for part, missing in zip(asked.parts, to_load, strict=True):
+        runs = plan.slots(part, len(asked.systems))
+        for number, system in enumerate(asked.systems, start=1):
+            if levels := tuple(
+                dict.fromkeys(
+                    plan.step_at(part, system, slot.level, 1).clients for slot in runs if slot.system == number
+                )
+            ):
+                yield _planned(part, system, levels, is_to_load=system in missing)
+
+
+def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to_load: bool) -> Planned:
+    settings, parameters = system.configuration.settings, part.workload.parameters
+    server, script = system.instance.host, parameters.get("script")
+    asked = str(settings.get("max_connections", ""))
+    disk, tool = disk_of(system), tools.get(part.workload.tool)
+    return Planned(
+        instance=str(system.instance),
+        server=str(server or system.instance),
+        driver=str(system.driver),
+        levels=levels,
+        threads=tuple(plan.resolve_threads(part.thread_rule, clients) for clients in levels),
+        size=_size(parameters),
+        duration_s=part.duration_s,
+        repeats=max(part.repeats, part.most_runs),
+        branches=parameters.get("scale", 1) if script == "tpcb-like" else None,
+        writes=tool.writes(parameters),
+        max_connections=int(asked) if asked.isdecimal() and len(asked) < 10 else DEFAULT_CONNECTIONS,
+        is_max_connections_asked=bool(asked),
+        checkpoint_timeout_s=seconds(str(settings.get("checkpoint_timeout", ""))) or CHECKPOINT_TIMEOUT_S,
+        data_set_bytes=data_set_bytes(part.workload),
+        memory_bytes=server.facts.get("memory_bytes") if server else None,
+        is_to_load=is_to_load,
+        free_bytes=disk.get("free_bytes"),
+        folder=disk.get("folder", ""),
+        is_loaded_each_time=part.loading == Experiment.Loading.EACH,
+        has_warmup_run=bool(part.warmup_run_s),
+        drops_caches=part.drop_caches,
+        warmup_s=part.warmup_s,
+        rarest_share=tool.rarest_share(parameters),
+    )
+
+
+def _size(parameters: Mapping[str, Any]) -> str:
+    """How large the data set is, as the workload's form asks for it."""
+    if subscribers := parameters.get("subscribers"):
+        return f"{subscribers:,} subscribers"
+    if rows := parameters.get("table_size"):
+        return f"{rows:,} rows a table"
+    return f"scale {parameters.get('scale', 1):,}"
+
+
+def _together(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
+    """Instances that share a file system: the data sets of one after the other fit in where those of all may not."""
+    needed: dict[tuple[str, str], dict[str, int]] = {}
+    free: dict[tuple[str, str], int] = {}
+    for part, missing in zip(asked.parts, to_load, strict=True):
+        for system in missing:
+            disk = disk_of(system)
+            if "free_bytes" in disk:
+                key = (str(system.instance.host), disk["folder"])
+                free[key], of = disk["free_bytes"], needed.setdefault(key, {})
+                of[str(system.instance)] = max(of.get(str(system.instance), 0), data_set_bytes(part.workload))
+    for (server, folder), sizes in needed.items():
+        yield beyond_disk_together(sizes, free[server, folder], folder, server)
+
+
+def disk_of(system: System) -> Mapping[str, Any]:
+    """The file system that the data directory lies on, as the last probe of its host found it; empty if not known."""
+    folder, host = system.instance.data_directory, system.instance.host
+    mounts = host.facts.get("filesystems", []) if host and folder else []
+    under = [mount for mount in mounts if f"{folder}/".startswith(f"{mount['folder'].rstrip('/')}/")]
+    return max(under, key=lambda mount: len(mount["folder"]), default={})
+
+
+def described_twice(systems: Sequence[System]) -> Iterator[str]:
+    """A sentence for each host whose systems are described by more than one hardware profile."""
+    for host in {system.instance.host: None for system in systems if system.instance.host}:
+        profiles = {system.hardware: None for system in systems if system.instance.host == host}
+        if len(profiles) > 1:
+            yield (
+                f"One host, {host}, is described by different hardware ({', '.join(map(str, profiles))}): "
+                "prices then compare machines that were never both measured."
+            )
+
+
+def _labels(asked: Asked) -> Iterator[str]:
+    for system, label in zip(asked.systems, asked.labels, strict=True):
+        if system.label != label:
+            yield f"'{label}' is known already, and will be shown as '{system.label}'."

@@ -1,0 +1,126 @@
+"""Forms of periods: given once, or every week."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from django import forms
+from django.db import IntegrityError
+from django.utils import timezone
+
+from benchhub.analysis.planning.timetable import moment
+from benchhub.bench.models import WEEKDAYS, Experiment, Reservation, Window
+from benchhub.catalog.models import Host
+
+from . import timetable
+
+LONGEST = timedelta(days=366)
+MEANWHILE = "Somebody gave a period that overlaps at this moment: look at the list, then save again."
+
+
+@cache
+def zones() -> list[tuple[str, str]]:
+    """Once for each process: every look walks the whole folder of zones."""
+    return [(name, name) for name in sorted(available_timezones())]
+
+
+def zone_field() -> forms.ChoiceField:
+    return forms.ChoiceField(
+        choices=zones(),
+        initial="UTC",
+        label="Time zone",
+        help_text="The times above are local times there, summer time included.",
+    )
+
+
+def reason_field() -> forms.CharField:
+    return forms.CharField(max_length=200, required=False, label="Reason (optional)")
+
+
+class Moment(forms.DateTimeField):
+    """A date and time without a zone: the form's own zone says which moment it is."""
+
+    widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+    default_error_messages = {"invalid": "Write a date and a time: 2026-12-24 18:00."}
+
+    def to_python(self, value: Any) -> Any:
+        read = super().to_python(value)
+        return read.astimezone(UTC).replace(tzinfo=None) if read else read
+
+
+class OnceForm(forms.Form):
+    start = Moment(label="From")
+    end = Moment(label="Until")
+
+    def __init__(self, *args: Any, owner: Host | Experiment, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.owner = owner
+        self.fields |= {"zone": zone_field(), "reason": reason_field()}
+
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        if {"start", "end", "zone"} <= values.keys():
+            zone = ZoneInfo(values["zone"])
+            values["start"], values["end"] = moment(values["start"], zone), moment(values["end"], zone, last=True)
+            self._check(values["start"], values["end"])
+        return values
+
+    def _check(self, start: datetime, end: datetime) -> None:
+        if end <= start:
+            self.add_error("end", "It ends before it begins: write a later time.")
+        elif end <= timezone.now():
+            self.add_error("end", "It has passed already: write a later time.")
+        elif end - start > LONGEST:
+            self.add_error("end", "That is more than a year: write a shorter period, or one of every week.")
+        elif other := _overlapping(self.owner, start, end):
+            self.add_error("start", f"It overlaps with {other}: write what is left, or remove that one first.")
+
+    def saved(self) -> Reservation | None:
+        values = self.cleaned_data
+        try:
+            return timetable.reserve_once(
+                self.owner, values["start"], values["end"], zone=values["zone"], reason=values["reason"]
+            )
+        except IntegrityError:
+            self.add_error(None, MEANWHILE)
+            return None
+
+
+def _overlapping(owner: Host | Experiment, start: datetime, end: datetime) -> Reservation | None:
+    return owner.reservations.filter(period__overlap=(start, end)).order_by("period").first()
+
+
+class WeeklyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable when it runs
+    weekdays = forms.TypedMultipleChoiceField(
+        choices=list(enumerate(WEEKDAYS)),
+        coerce=int,
+        label="On",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="The days on which it begins.",
+        error_messages={"required": "Choose at least one day."},
+    )
+    starts_at = forms.TimeField(label="From", widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"))
+    ends_at = forms.TimeField(
+        label="Until",
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
+        help_text="A time that is not later than the first is that of the next day; the same time is a whole day.",
+    )
+
+    class Meta:
+        model = Window
+        fields = ("weekdays", "starts_at", "ends_at", "zone", "reason")
+
+    def __init__(self, *args: Any, owner: Host | Experiment, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.fields |= {"zone": zone_field(), "reason": reason_field()}
+        setattr(self.instance, "host" if isinstance(owner, Host) else "experiment", owner)
+
+    def saved(self) -> Window:
+        window: Window = self.save()
+        timetable.expand()
+        return window

@@ -1,0 +1,207 @@
+"""Why a queued run may not start now. The database answers, so that the queue and the pages mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.db.models import BooleanField, CharField, DurationField, Exists, F, Func, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Cast, Coalesce, Concat, Now
+
+from benchhub.bench.models import QUEUE_ORDER, Hold, Reservation, Run, Window
+from benchhub.bench.models.states import ACTIVE, State
+from benchhub.catalog.models import Host
+
+MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
+DRIVER, SERVER = "system__driver", "system__instance__host"
+Runs = TypeVar("Runs", bound=QuerySet[Run])
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """`is_shut` is true in the database where the run has to wait; `sentence` tells a person why."""
+
+    name: str
+    is_shut: Any
+    sentence: Callable[[Run], str]
+
+
+def needed(run: Run) -> timedelta:
+    """How long the run is expected to take of its host."""
+    return timedelta(seconds=run.expected_s + MARGIN_S)
+
+
+def _needed_period(expected_s: Any) -> Func:
+    seconds = Func(
+        expected_s + MARGIN_S, template="make_interval(secs => %(expressions)s)", output_field=DurationField()
+    )
+    return Func(Now(), Now() + seconds, function="tstzrange")
+
+
+def _held(kind: str, key: str) -> Exists:
+    resource = Concat(Value(f"{kind}:"), Cast(OuterRef(key), CharField()))
+    return Exists(Hold.objects.filter(resource=resource))
+
+
+def _is_busy() -> Q:
+    """As queue.resources() names what a run needs."""
+    group = "interference_group"
+    return Q(
+        _held("host", DRIVER)
+        | _held("host", SERVER)
+        | _held("instance", "system__instance")
+        | _held("group", f"{DRIVER}__{group}")
+        | _held("group", f"{SERVER}__{group}")
+    )
+
+
+def _is_blocked() -> Exists:
+    of_hosts = Q(host=OuterRef(DRIVER)) | Q(host=OuterRef(SERVER))
+    return Exists(Reservation.objects.filter(of_hosts, period__overlap=_needed_period(OuterRef("expected_s"))))
+
+
+def _is_outside() -> Q:
+    """Confined, and what it needs from now on is not in its periods (those that touch are one)."""
+    periods = Func(
+        F("experiment_id"),
+        template="(SELECT range_agg(period) FROM bench_reservation WHERE upper(period) > now() AND "
+        "bench_reservation.experiment_id = %(expressions)s)",
+    )
+    inside = Func(
+        periods, _needed_period(F("expected_s")), template="(%(expressions)s)", arg_joiner=" @> ",
+        output_field=BooleanField(),
+    )  # fmt: skip
+    of_experiment = {"experiment": OuterRef("experiment")}
+    is_confined = Exists(Reservation.objects.filter(**of_experiment)) | Exists(Window.objects.filter(**of_experiment))
+    return Q(is_confined) & ~Q(Coalesce(inside, Value(False)))
+
+
+def _waits_for_preparation() -> Q:
+    """For loads and warm-ups planned before it; and a load for all that was planned on what it replaces."""
+    own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).unfinished()
+    before = own.filter(position__lt=OuterRef("position"))
+    # The first is asked once for all runs, and mostly false: only then the database need not look run by run.
+    is_unprepared = Q(Exists(own.exclude(kind=Run.Kind.MEASURE))) & Q(Exists(before.exclude(kind=Run.Kind.MEASURE)))
+    return is_unprepared | Q(kind=Run.Kind.LOAD) & Q(Exists(before))
+
+
+def _waits_for_part() -> Q:
+    """An earlier part of its design has runs left on the same server: they may need different data sets."""
+    unfinished = ", ".join(f"'{state}'" for state in (State.QUEUED, *ACTIVE))
+    is_later = Func(
+        F("experiment_id"),
+        F("system__instance_id"),
+        template="((%(expressions)s) IN (SELECT later.id, earlier.instance_id FROM bench_experiment AS later JOIN "
+        "(SELECT DISTINCT of.design_id, of.id, system.instance_id FROM bench_experiment AS of "
+        "JOIN bench_run AS run ON run.experiment_id = of.id JOIN bench_system AS system ON system.id = run.system_id "
+        f"WHERE of.design_id IS NOT NULL AND run.state IN ({unfinished})) AS earlier "
+        "ON earlier.design_id = later.design_id AND earlier.id < later.id))",
+        output_field=BooleanField(),
+    )
+    return Q(experiment__design__isnull=False) & Q(is_later)
+
+
+def hosts(run: Run) -> list[Host]:
+    system = run.system
+    return [system.driver, *([system.instance.host] if system.instance.host and not system.driven_locally else [])]
+
+
+def _paused_hosts(run: Run) -> str:
+    names = [host.name for host in hosts(run) if host.paused_at]
+    return f"The host {' and '.join(names)} is paused."
+
+
+def _untrusted_hosts(run: Run) -> str:
+    [first, *_] = [host for host in hosts(run) if host.trust != Host.Trust.PINNED]
+    if first.trust == Host.Trust.QUARANTINED:
+        return f"The host key of {first.name} has changed, so nothing is sent to it: look at the host's page."
+    return f"The host key of {first.name} is {first.get_trust_display()}: approve it on the host's page."
+
+
+GATES = (
+    Gate("experiment_paused", Q(experiment__paused_at__isnull=False), lambda _: "The experiment is paused."),
+    Gate(
+        "host_paused",
+        Q(**{f"{DRIVER}__paused_at__isnull": False}) | Q(**{f"{SERVER}__paused_at__isnull": False}),
+        _paused_hosts,
+    ),
+    Gate(
+        "untrusted",
+        ~Q(**{f"{DRIVER}__trust": Host.Trust.PINNED})
+        | (Q(**{f"{SERVER}__isnull": False}) & ~Q(**{f"{SERVER}__trust": Host.Trust.PINNED})),
+        _untrusted_hosts,
+    ),
+    Gate("without_data", _waits_for_preparation(), lambda _: "Its data set is not loaded (and warmed up) yet."),
+    Gate("part", _waits_for_part(), lambda _: "An earlier part of its design uses the same server and comes first."),
+    Gate(
+        "canary",
+        Q(experiment__canary__in=["waits", "failed"], is_canary=False),
+        lambda _: "The canary, its experiment's lowest and highest level, comes first.",
+    ),
+    Gate("blocked", Q(_is_blocked()), lambda _: "A host of it is blocked now, or would be before the run ends."),
+    Gate(
+        "outside",
+        _is_outside(),
+        lambda _: "The experiment is confined to other times, or the run would not end in time.",
+    ),
+    Gate("busy", _is_busy(), lambda _: "Its host, its server or hardware that they share is busy or rests."),
+)
+
+
+def with_gates(runs: Runs) -> Runs:
+    """Each run with a column of truth for each gate (`gate_...`)."""
+    return runs.annotate(**{f"gate_{gate.name}": _column(gate.is_shut) for gate in GATES})
+
+
+def _column(condition: Q) -> Func:
+    return Coalesce(Func(condition, template="(%(expressions)s)", output_field=BooleanField()), Value(False))
+
+
+def ready(runs: Runs) -> Runs:
+    """Those queued runs that nothing keeps from starting now."""
+    shut = {f"gate_{gate.name}": False for gate in GATES}
+    return with_gates(runs.filter(state=State.QUEUED)).filter(**shut)
+
+
+def keys_of_next() -> list[int]:
+    """Of each driver the first run in the order of the queue that nothing keeps from starting now."""
+    statement, values = _statement_of_next()
+    return [key for (key,) in _rows(statement, values)]
+
+
+def is_open(run: Run) -> bool:
+    """Whether nothing keeps the run from starting, apart from its hosts being held: by itself, it may be."""
+    statement, values = _statement_of_open()
+    return bool(_rows(f"SELECT 1 FROM ({statement}) AS open_run(id) WHERE id = %s", (*values, run.pk)))
+
+
+# Statements are kept as text: Django takes ten times as long to write one anew as the database to answer it, and every
+# end of a run asks for several.
+
+
+@cache
+def _statement_of_next() -> tuple[str, tuple[Any, ...]]:
+    first = ready(Run.objects.all()).order_by("system__driver", *QUEUE_ORDER).distinct("system__driver")
+    return first.values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_of_open() -> tuple[str, tuple[Any, ...]]:
+    shut = {f"gate_{gate.name}": False for gate in GATES if gate.name != "busy"}
+    return with_gates(Run.objects.all()).filter(**shut).values("pk").query.sql_with_params()
+
+
+def _rows(statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
+
+
+def sentences(run: Run, without: str = "") -> list[str]:
+    """Why a run that came with its gates may not start; empty where it may."""
+    shut = (gate for gate in GATES if gate.name != without and getattr(run, f"gate_{gate.name}"))
+    return [gate.sentence(run) for gate in shut]

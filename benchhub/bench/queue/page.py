@@ -1,0 +1,165 @@
+"""What the page of the queue shows: what comes next on each host, why it waits, and when it is expected to start."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from benchhub.analysis.planning.timetable import Period, earliest
+from benchhub.bench.models import Experiment, Hold, Reservation, Run, Window
+from benchhub.catalog.models import Host
+
+from . import gates, queue
+from .progress import run_seconds_left
+
+LOOKED_AT = 500  # runs of the queue whose start is estimated
+PER_HOST = 5
+HOSTS_PER_PAGE = 25
+AT_A_STANDSTILL = ("experiment_paused", "host_paused", "untrusted")
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A queued run: why it does not start now, and when it is expected to (None: that depends on a person)."""
+
+    run: Run
+    reasons: tuple[str, ...]
+    expected_at: datetime | None
+    is_due: bool
+
+
+@dataclass(slots=True)
+class Lane:
+    """A driver host with what runs on it and what waits for it; `queued` counts all that waits."""
+
+    host: Host
+    queued: int = 0
+    active: list[Run] = field(default_factory=list)
+    waiting: list[Waiting] = field(default_factory=list)
+
+    @property
+    def shown(self) -> list[Waiting]:
+        return self.waiting[:PER_HOST]
+
+    @property
+    def more(self) -> int:
+        return self.queued - len(self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Periods by host and by experiment. An experiment that is confined has an entry, if an empty one."""
+
+    blocked: Mapping[int, list[Period]]
+    allowed: Mapping[int, list[Period]]
+
+
+def context(page: str | None) -> dict[str, Any]:
+    shown = whole(timezone.now())
+    return {**shown, "lanes": Paginator(shown["lanes"], HOSTS_PER_PAGE).get_page(page)}
+
+
+def whole(now: datetime) -> dict[str, Any]:
+    """All hosts at once, in `lanes`."""
+    active = list(
+        _with_hosts(Run.objects.active()).select_related("experiment__workload", "watch").order_by("started_at", "pk")
+    )
+    queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
+    found = forecast(queued, _free_at(active, now), times(queued, now), now)
+    return {
+        "experiments": list(Experiment.objects.waiting().select_related("workload")),
+        "lanes": _lanes(active, found),
+        "now": now,
+        "is_cut": len(queued) == LOOKED_AT,
+    }
+
+
+def _with_hosts(runs: Any) -> Any:
+    hosts = ("system__driver", "system__instance__host")
+    heavy = [f"{host}__{name}" for host in hosts for name in ("facts", "private_key")]
+    return runs.select_related("experiment", *hosts).defer("spec", *heavy)
+
+
+def _free_at(active: Iterable[Run], now: datetime) -> dict[str, datetime]:
+    """When what is held is expected to be free again, rests included."""
+    rests = Hold.objects.filter(run=None).values_list("resource", "free_at")
+    free = {resource: at for resource, at in rests if at}
+    for run in active:
+        left = timedelta(seconds=run_seconds_left(run, now) + run.experiment.rest_s)
+        free |= dict.fromkeys(queue.resources(run), now + left)
+    return free
+
+
+def times(runs: Sequence[Run], now: datetime) -> Times:
+    experiments = {run.experiment_id for run in runs}
+    blocked: dict[int, list[Period]] = defaultdict(list)
+    allowed: dict[int, list[Period]] = {
+        pk: [] for pk in Window.objects.filter(experiment__in=experiments).values_list("experiment", flat=True)
+    }
+    rows = Reservation.objects.filter(Q(host__isnull=False, period__endswith__gt=now) | Q(experiment__in=experiments))
+    for row in rows:
+        period = Period(row.period.lower, row.period.upper)
+        if row.host_id:
+            blocked[row.host_id].append(period)
+        elif row.experiment_id:
+            allowed.setdefault(row.experiment_id, []).append(period)
+    return Times(blocked, allowed)
+
+
+def forecast(queued: Sequence[Run], free: dict[str, datetime], of: Times, now: datetime) -> list[Waiting]:
+    """Each run at the first moment at which its hosts are free and it may run, in the order of the queue."""
+    found, seen = [], set()
+    for run in queued:
+        at = None if _stands_still(run) else _start(run, free, of, now)
+        if at is not None:
+            after = at + gates.needed(run) + timedelta(seconds=run.experiment.rest_s)
+            free |= dict.fromkeys(queue.resources(run), after)
+        is_first = run.system.driver_id not in seen
+        seen.add(run.system.driver_id)
+        found.append(_waiting(run, at, now, is_first))
+    return found
+
+
+def _stands_still(run: Run) -> bool:
+    return any(getattr(run, f"gate_{name}") for name in AT_A_STANDSTILL)
+
+
+def _start(run: Run, free: Mapping[str, datetime], of: Times, now: datetime) -> datetime | None:
+    at = max([now, *(free[key] for key in queue.resources(run) if key in free)])
+    blocked = [period for host in gates.hosts(run) for period in of.blocked.get(host.pk, ())]
+    return earliest(at, gates.needed(run), of.allowed.get(run.experiment_id), blocked)
+
+
+def _waiting(run: Run, at: datetime | None, now: datetime, is_first: bool) -> Waiting:
+    reasons = gates.sentences(run, without="" if is_first else "busy")
+    if at is None and not _stands_still(run):
+        reasons.append("Within the next 60 days no period is long enough for it.")
+    return Waiting(run, tuple(reasons), at, is_due=at is not None and at <= now)
+
+
+def _lanes(active: Iterable[Run], waiting: Iterable[Waiting]) -> list[Lane]:
+    """A lane per host that something runs on or waits for, in the order of the queue, and per host in trouble."""
+    lanes: dict[int, Lane] = {}
+    for run in active:
+        lanes.setdefault(run.system.driver_id, Lane(run.system.driver)).active.append(run)
+    for one in waiting:
+        lanes.setdefault(one.run.system.driver_id, Lane(one.run.system.driver)).waiting.append(one)
+    away = Q(paused_at__isnull=False) | Q(unreachable_since__isnull=False) | Q(trust=Host.Trust.QUARANTINED)
+    for host in Host.objects.filter(away).defer("facts", "private_key").order_by("name"):
+        lanes.setdefault(host.pk, Lane(host))
+    _count(lanes)
+    return list(lanes.values())
+
+
+def _count(lanes: Mapping[int, Lane]) -> None:
+    queued = Run.objects.queued().order_by().values("system__driver").annotate(count=Count("pk"))
+    for host, count in queued.values_list("system__driver", "count"):
+        if host in lanes:
+            lanes[host].queued = count

@@ -1,0 +1,44 @@
+"""Whether a user may run on the hosts of experiments, runs and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+
+from benchhub.accounts.rights import Role, denied_hosts, is_at_least, role
+from benchhub.bench.models import Experiment, Run, System
+from benchhub.catalog.models import Host
+
+
+def require_experiment(user: Any, experiment: Experiment) -> None:
+    """Raise PermissionDenied unless the user may run on every host of the experiment's systems."""
+    if role(user) != Role.ADMINISTRATOR:
+        _require(user, experiment.systems.values_list("driver", "instance__host"))
+
+
+def require_run(user: Any, run: Run) -> None:
+    if role(user) != Role.ADMINISTRATOR:
+        _require(user, System.objects.filter(runs=run).values_list("driver", "instance__host"))
+
+
+def require_runner(user: Any) -> None:
+    """For what no host is needed for yet."""
+    _require(user, [])
+
+
+def _require(user: Any, hosts: Iterable[tuple[int | None, ...]]) -> None:
+    if sentence := refusal(user, [host for pair in hosts for host in pair]):
+        raise PermissionDenied(sentence)
+
+
+def refusal(user: Any, hosts: Iterable[int | None]) -> str:
+    """Why the user may not run on these hosts; empty where nothing speaks against it."""
+    if not is_at_least(user, Role.RUNNER):
+        return "This takes the role of a runner, which your account does not have: ask an administrator."
+    denied = denied_hosts(user, hosts)
+    if not denied:
+        return ""
+    names = Host.objects.filter(pk__in=denied).order_by("name").values_list("name", flat=True)
+    return f"Your account has no permit to run on {' and '.join(names)}: ask an administrator for one."

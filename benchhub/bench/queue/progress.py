@@ -1,0 +1,129 @@
+"""How far an experiment is, and how long it will still take."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TextIO
+
+from benchhub.bench.models import Run
+from benchhub.bench.models.states import State
+
+BAR_WIDTH = 28
+LOAD_GUESS_S = 10.0
+STEPS_GUESS_S = 0.7  # beside the load itself, until runs have shown how long theirs take
+NAMES = ((Run.Kind.MEASURE, "run"), (Run.Kind.WARMUP, "warm-up"), (Run.Kind.LOAD, "load"))
+
+
+def counted(kinds: Mapping[str, int], done: Mapping[str, int] | None = None) -> str:
+    """{'measure': 16, 'load': 2} -> '16 runs and 2 loads': what measures nothing is counted apart.
+
+    With `done`: '3 of 16 runs and 2 of 2 loads'.
+    """
+    of = {kind: "" if done is None else f"{done.get(kind, 0):,} of " for kind, _ in NAMES}
+    said = [f"{of[kind]}{n:,} {name}{'' if n == 1 else 's'}" for kind, name in NAMES if (n := kinds.get(kind, 0))]
+    return " and ".join(part for part in (", ".join(said[:-1]), *said[-1:]) if part) or "0 runs"
+
+
+def seconds_left(runs: Sequence[Run]) -> float:
+    """Estimate from what ended runs took beyond their load; loads of data sets count as the last one did."""
+    ended = [run for run in runs if run.is_final and run.started_at and run.ended_at]
+    beyond = [_taken_s(run) - run.expected_s for run in ended if run.kind == Run.Kind.MEASURE]
+    loads = [_taken_s(run) for run in ended if run.kind == Run.Kind.LOAD]
+    extra_s = sum(beyond) / len(beyond) if beyond else STEPS_GUESS_S
+    load_s = loads[-1] if loads else LOAD_GUESS_S
+    rest_s = runs[0].experiment.rest_s if runs else 0
+    waiting = [run for run in runs if not run.is_final]
+    return sum(load_s if run.kind == Run.Kind.LOAD else run.expected_s + max(0.0, extra_s) + rest_s for run in waiting)
+
+
+def run_seconds_left(run: Run, at: datetime) -> float:
+    """Estimate for one run that is under way or waits: what it will take, less what it has taken until `at`."""
+    whole = (run.expected_s or LOAD_GUESS_S) + STEPS_GUESS_S
+    return max(0.0, whole - (at - run.started_at).total_seconds()) if run.started_at else whole
+
+
+def _taken_s(run: Run) -> float:
+    assert run.started_at is not None and run.ended_at is not None
+    return (run.ended_at - run.started_at).total_seconds()
+
+
+def clock(seconds: float) -> str:
+    """95 -> '1:35'; 3700 -> '1:01:40'."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class Progress:
+    """A bar on a terminal; elsewhere one line per run that ended.
+
+    Runs that had ended before `since` are shown apart: they are not of this start.
+    """
+
+    def __init__(self, out: TextIO, since: datetime | None = None) -> None:
+        self.out = out
+        self.since = since
+        self.is_terminal = out.isatty()
+        self.begun = time.monotonic()
+        self.shown: set[int] = set()
+
+    def show(self, runs: Sequence[Run]) -> None:
+        ended = [run for run in runs if run.is_final and run.pk not in self.shown]
+        if earlier := self._earlier(ended):
+            self._line(f"  There before, of an earlier start: {_kinds(earlier)}")
+            self._ended(earlier, len(runs))
+            if left := [run for run in runs if run not in earlier]:
+                self._line(f"  Of this start: {_kinds(left)}")
+        self._ended([run for run in ended if run not in earlier], len(runs))
+        if self.is_terminal:
+            self.out.write(f"\r\033[K{self._bar(runs)}")
+        self.out.flush()
+
+    def end(self, runs: Sequence[Run]) -> bool:
+        bad = [run for run in runs if run.state != State.SUCCEEDED]
+        verdict = "all succeeded" if not bad else f"{len(bad)} did not succeed"
+        self._line(f"  {self._done(runs)}: {verdict}")
+        self.out.flush()
+        return not bad
+
+    def _done(self, runs: Sequence[Run]) -> str:
+        earlier = self._earlier(runs)
+        own = [run for run in runs if run not in earlier]
+        if earlier and not own:
+            return "Nothing was left to run at this start"
+        beside = f", beside {_kinds(earlier)} from before" if earlier else ""
+        return f"{_kinds(own)} in {clock(time.monotonic() - self.begun)}{beside}"
+
+    def _earlier(self, runs: Sequence[Run]) -> list[Run]:
+        return [run for run in runs if self.since and run.is_final and run.ended_at and run.ended_at < self.since]
+
+    def _ended(self, runs: Sequence[Run], of: int) -> None:
+        for run in runs:
+            self.shown.add(run.pk)
+            self._line(f"  {len(self.shown):>3}/{of}  {_summary(run)}")
+
+    def _line(self, text: str) -> None:
+        start = "\r\033[K" if self.is_terminal else ""
+        self.out.write(f"{start}{text}\n")
+
+    def _bar(self, runs: Sequence[Run]) -> str:
+        done = len(self.shown) / len(runs) if runs else 1
+        full = round(done * BAR_WIDTH)
+        now = next((f" {run}" for run in runs if not run.is_final and run.state != State.QUEUED), "")
+        bar = "#" * full + "." * (BAR_WIDTH - full)
+        return f"  [{bar}] {len(self.shown)}/{len(runs)}  about {clock(seconds_left(runs))} left {now}"[:110]
+
+
+def _kinds(runs: Sequence[Run]) -> str:
+    return counted(Counter(run.kind for run in runs))
+
+
+def _summary(run: Run) -> str:
+    if run.state != State.SUCCEEDED:
+        return f"{run}: {run.state}. {run.reason}"
+    if run.kind == Run.Kind.LOAD:
+        return f"{run}: loaded"
+    return f"{run}: {run.result.throughput:,.0f} {run.result.unit}"

@@ -1,0 +1,367 @@
+"""The queue: who may run next, who drives a run at the moment, and every move of a run's state.
+
+All of it is rows and constraints: any number of workers may do this at once, be paused, or die at any line.
+Times are the database's, never a worker's clock.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import IntegrityError, InterfaceError, OperationalError, models, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from benchhub.bench.models import Attempt, Event, Experiment, Hold, Run, Watch
+from benchhub.bench.models.states import ACTIVE, FINAL, State, may_move
+from benchhub.bench.webhooks import notices
+
+from . import canary, gates
+
+logger = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=settings.LEASE_SECONDS)
+RESERVED_JUST_NOW = timedelta(seconds=5)
+# The warehouse is away: that says nothing of the row at hand, and the next one would fare no better.
+AWAY = (OperationalError, InterfaceError)
+FRESH_WATCH = {
+    "next_look_at": Now(),
+    "last_contact_at": None,
+    "contact_error": "",
+    "unreachable_since": None,
+    "step": "",
+    "progress_offset": 0,
+    "out_offset": 0,
+    "live_tps": None,
+}
+
+
+class StaleFenceError(Exception):
+    """Somebody else has claimed the run since: what this worker knows is old, and nothing was written."""
+
+
+class ShutError(Exception):
+    """Something that happened a moment ago keeps the run from starting; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    run_id: int
+    fence: int
+
+
+def move(run: Run, state: State, reason: str = "", fence: int = 0) -> None:
+    """Make one allowed move and record it; the caller's transaction holds both."""
+    if not may_move(run.state, state):
+        raise ValueError(f"Run {run.pk} may not move from {run.state} to {state}.")
+    Event.objects.create(run=run, old_state=run.state, new_state=state, reason=reason, fence=fence)
+    run.state, run.reason = state, reason
+    stamps = {State.RUNNING: "started_at", **dict.fromkeys(FINAL, "ended_at")}
+    fields: dict[str, object] = {"state": state, "reason": reason}
+    if state in stamps:
+        fields[stamps[state]] = Now()
+    Run.objects.filter(pk=run.pk).update(**fields)
+    if state in FINAL:
+        notices.note_end(run)
+
+
+# --- reserving -----------------------------------------------------------------------------------------------
+
+
+def resources(run: Run) -> list[str]:
+    """What must be free: driver and server host, the groups they share hardware in, and the instance itself."""
+    system = run.system
+    hosts = [host for host in (system.driver, system.instance.host) if host]
+    keys = {f"host:{host.pk}" for host in hosts} | {f"instance:{system.instance_id}"}
+    keys |= {f"group:{host.interference_group_id}" for host in hosts if host.interference_group_id}
+    return sorted(keys)
+
+
+def reserve() -> list[int]:
+    """Reserve the next run of every driver that may start one now; returns their keys."""
+    stop_failing()
+    judge_canaries()
+    Hold.objects.filter(run=None, free_at__lte=Now()).delete()
+    return [run.pk for run in _next_of_each_driver() if _reserve(run)]
+
+
+def _next_of_each_driver() -> list[Run]:
+    """Two drivers may want the same server: the one whose run comes first in the queue gets it."""
+    keys = gates.keys_of_next()
+    return list(
+        Run.objects.filter(pk__in=keys)
+        .select_related("experiment", "system__driver", "system__instance__host")
+        .next_first()
+    )
+
+
+def _reserve(run: Run) -> bool:
+    if run.cancel_asked_at:
+        return _end_in_queue(run, State.CANCELLED, "Cancelled before it started.")
+    if reason := _missing_data_set(run):
+        return _fail_unprepared(run, reason)
+    try:
+        with transaction.atomic():
+            Hold.objects.bulk_create(Hold(resource=key, run=run) for key in resources(run))
+            locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
+            if run.experiment.failure_policy != Experiment.FailurePolicy.CONTINUE:
+                _refuse_where_shut(run)
+            move(locked, State.RESERVED)
+            Watch.objects.update_or_create(run=locked, defaults=dict(FRESH_WATCH))
+    except (IntegrityError, Run.DoesNotExist, ShutError):
+        return False  # another worker was first, another driver's run holds the server, or a gate has just shut
+    return True
+
+
+def _refuse_where_shut(run: Run) -> None:
+    """Ask again when the hosts are ours: what ended on them a moment ago may have been one failure too many."""
+    # In this order: what another worker pauses between the two has either tripped already or is seen as paused.
+    if Experiment.objects.tripped().filter(pk=run.experiment_id).exists() or why_not_now(run):
+        raise ShutError
+
+
+def slept_over(run: Run) -> str:
+    """What keeps a run from starting that was reserved some time ago; its gates were open a moment before that."""
+    is_old = Watch.objects.filter(run=run, next_look_at__lt=Now() - RESERVED_JUST_NOW).exists()
+    return why_not_now(run) if is_old else ""
+
+
+def why_not_now(run: Run) -> str:
+    """What keeps a run from starting, apart from its hosts being held (by itself, it may be); empty for nothing."""
+    if gates.is_open(run):
+        return ""
+    again = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
+    return " ".join(gates.sentences(again, without="busy"))
+
+
+def _end_in_queue(run: Run, state: State, reason: str) -> bool:
+    with transaction.atomic():
+        locked = Run.objects.select_for_update().filter(pk=run.pk, state=State.QUEUED).first()
+        if locked:
+            move(locked, state, reason)
+    return bool(locked)
+
+
+def _fail_unprepared(run: Run, reason: str) -> bool:
+    """With all that waits behind it for the same: one by one, each would keep its host idle until the next tick.
+
+    Not where a policy may stop the experiment after any of them.
+    """
+    has_ended = _end_in_queue(run, State.FAILED, reason)
+    if run.experiment.failure_policy == Experiment.FailurePolicy.CONTINUE:
+        same = Run.objects.queued().filter(experiment=run.experiment_id, system=run.system_id)
+        for other in same.filter(position__gt=run.position).order_by("position"):
+            if reason := _missing_data_set(other):
+                _end_in_queue(other, State.FAILED, reason)
+    return has_ended
+
+
+def _missing_data_set(run: Run) -> str:
+    """Why a run cannot go: the load of its data set, or the warm-up planned after that, did not end well."""
+    if run.kind == Run.Kind.LOAD:
+        return ""
+    needed = [Run.Kind.LOAD, *([Run.Kind.WARMUP] if run.kind == Run.Kind.MEASURE else [])]
+    before = Run.objects.filter(experiment=run.experiment_id, system=run.system_id, position__lt=run.position)
+    newest = before.filter(kind__in=needed).order_by("kind", "-position").distinct("kind")
+    for one in newest:
+        if one.state in FINAL and one.state != State.SUCCEEDED:
+            what = "data set was not loaded" if one.kind == Run.Kind.LOAD else "system was not warmed up"
+            return f"Its {what} (run {one.pk} {one.state}): {one.reason}"
+    return ""
+
+
+# --- claiming ------------------------------------------------------------------------------------------------
+
+
+def claim(limit: int, run_ids: Collection[int] = ()) -> list[Claim]:
+    """Claim active runs that are due, or the named ones, unless somebody drives them at present; under new fences."""
+    with transaction.atomic():
+        due = Q(pk__in=run_ids) if run_ids else Q(next_look_at__lte=Now())
+        free = Q(lease_until=None) | Q(lease_until__lt=Now())
+        watches = list(
+            Watch.objects.select_for_update(skip_locked=True, of=("self",))
+            .filter(due, free, run__state__in=ACTIVE)
+            .order_by("next_look_at")[:limit]
+        )
+        Watch.objects.filter(pk__in=[watch.pk for watch in watches]).update(
+            lease_until=Now() + LEASE, fence=F("fence") + 1
+        )
+    return [Claim(watch.pk, watch.fence + 1) for watch in watches]
+
+
+@contextmanager
+def fenced(claim: Claim) -> Iterator[Run]:
+    """A transaction that holds the run, or StaleFenceError when this claim is no longer the newest."""
+    with transaction.atomic():
+        if not Watch.objects.select_for_update().filter(pk=claim.run_id, fence=claim.fence).exists():
+            raise StaleFenceError(f"Run {claim.run_id}: fence {claim.fence} is old.")
+        yield Run.objects.select_for_update().get(pk=claim.run_id)
+
+
+def renew(claims: Iterable[Claim]) -> None:
+    """Keep the leases of steps that take long, where half of one is over; a claim that is stale stays stale."""
+    fences = {claim.run_id: claim.fence for claim in claims}
+    ending = Watch.objects.filter(pk__in=fences, lease_until__lt=Now() + LEASE / 2)
+    for run_id, fence in ending.values_list("pk", "fence"):
+        if fence == fences[run_id]:
+            keep(Claim(run_id, fence))
+
+
+def keep(claim: Claim, **observed: object) -> bool:
+    """Go on with the run under the same claim; False, and nothing done, when it is stale."""
+    mine = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
+    return bool(mine.update(lease_until=Now() + LEASE, **observed))
+
+
+def look_again(claim: Claim, after: timedelta, **observed: object) -> bool:
+    """Give the run back until its next look, with what was seen; False, and nothing done, when the claim is stale."""
+    mine = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
+    return bool(mine.update(next_look_at=Now() + after, lease_until=None, **observed))
+
+
+def finish(run: Run, claim: Claim, state: State, reason: str = "") -> None:
+    """End the run inside the caller's transaction: the state, its open attempt, and its holds (after the rest).
+
+    A lost run goes back to the queue at once while its experiment's policy gives it another attempt.
+    """
+    move(run, state, reason, claim.fence)
+    Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=state, reason=reason)
+    _let_go(run)
+    release(run)
+    if state == State.LOST and not run.cancel_asked_at:
+        allowed = run.experiment.attempts_if_lost
+        if (had := run.attempts.count()) < allowed:
+            _queue_again(run, f"Attempt {had} of at most {allowed} was lost: it is run again.", claim.fence)
+
+
+def give_back(run: Run, claim: Claim, reason: str) -> None:
+    """Put a run of which nothing has begun back into the queue, inside the caller's transaction."""
+    move(run, State.QUEUED, reason, claim.fence)
+    Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=State.CANCELLED, reason=reason)
+    _let_go(run)
+    Hold.objects.filter(run=run).delete()
+
+
+def _let_go(run: Run) -> None:
+    """Nobody's claim is good any more: what a worker still knows of the run is old from here on."""
+    Watch.objects.filter(pk=run.pk).update(
+        lease_until=None, fence=F("fence") + 1, live_tps=None, step="", contact_error="", unreachable_since=None
+    )
+
+
+def release(run: Run) -> None:
+    rest = timedelta(seconds=run.experiment.rest_s)
+    if rest:
+        Hold.objects.filter(run=run).update(run=None, free_at=Now() + rest)
+    else:
+        Hold.objects.filter(run=run).delete()
+
+
+# --- what people and policies ask ----------------------------------------------------------------------------
+
+
+def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it started.") -> int:
+    """Ask that runs end: those in the queue at once, those under way when a worker has stopped them on the host."""
+    unfinished = runs.exclude(state__in=FINAL)
+    asked = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
+    for run in unfinished.filter(state=State.QUEUED):
+        _end_in_queue(run, State.CANCELLED, reason)
+    Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).update(next_look_at=Now())
+    return asked
+
+
+def stop_failing() -> None:
+    """Pause the experiments of which too many runs have failed, or cancel what still waits of them."""
+    for experiment in Experiment.objects.tripped():
+        or_pause(experiment, _stop, "stop it as its policy asks")
+
+
+def _stop(experiment: Experiment) -> None:
+    count = experiment.failures  # type: ignore[attr-defined]  # tripped() annotates it, which no type tells
+    reason = f"{count} run{'' if count == 1 else 's'} failed or lost, which is where its policy stops it."
+    if experiment.failure_policy == Experiment.FailurePolicy.PAUSE:
+        pause(experiment, reason)
+    else:
+        waiting = Run.objects.filter(experiment=experiment, state=State.QUEUED)
+        ask_to_cancel(waiting, f"Cancelled with the rest of the experiment: {reason}")
+
+
+def judge_canaries() -> None:
+    """Let the experiments whose canary has ended go on, or pause them."""
+    for experiment in canary.ended():
+        or_pause(experiment, canary.judge, "judge its canary")
+
+
+def or_pause(experiment: Experiment, step: Callable[[Experiment], int | None], what: str) -> int:
+    """What fails for one experiment must not keep the queue from all others: it is paused, and says why."""
+    try:
+        return step(experiment) or 0
+    except AWAY:
+        raise
+    except Exception as error:
+        logger.exception("BenchHub could not %s: experiment %s", what, experiment.pk)
+        pause(experiment, f"BenchHub could not {what}: {error!r}. To let it try again, resume it.")
+        return 0
+
+
+def pause(experiment: Experiment, reason: str) -> bool:
+    """Let no further run of it start; what is under way goes on. False where it was paused, or resumed since."""
+    mine = Experiment.objects.filter(pk=experiment.pk, paused_at=None, resumed_at=experiment.resumed_at)
+    return bool(mine.update(paused_at=Now(), pause_reason=reason))
+
+
+def resume(experiment: Experiment) -> bool:
+    """Let its runs start again; failures until now no longer count for its policy."""
+    mine = Experiment.objects.filter(pk=experiment.pk, paused_at__isnull=False)
+    mine.filter(canary=Experiment.Canary.FAILED).update(canary=Experiment.Canary.WAIVED)
+    return bool(mine.update(paused_at=None, pause_reason="", resumed_at=Now()))
+
+
+@transaction.atomic
+def run_again(runs: models.QuerySet[Run], reason: str = "To be run again, as a person asked.") -> int:
+    """Queue those that were lost or failed once more, as new attempts; what they left is kept. Returns how many."""
+    again = list(runs.select_for_update(of=("self",)).filter(state__in=[State.LOST, State.FAILED]).order_by("pk"))
+    for run in again:
+        _queue_again(run, reason)
+    return len(again)
+
+
+def run_lost_again(experiment: Experiment, attempts: int) -> int:
+    """Queue the experiment's lost runs once more, as new attempts, as long as they had fewer than `attempts`."""
+    had = models.Count("attempts")
+    lost = Run.objects.filter(experiment=experiment, state=State.LOST).annotate(had=had).filter(had__lt=attempts)
+    reason = "To be run again: the attempt before was lost."
+    return run_again(Run.objects.filter(pk__in=list(lost.values_list("pk", flat=True))), reason)
+
+
+def _queue_again(run: Run, reason: str, fence: int = 0) -> None:
+    move(run, State.QUEUED, reason, fence)
+    Run.objects.filter(pk=run.pk).update(cancel_asked_at=None, started_at=None, ended_at=None)
+
+
+@transaction.atomic
+def shift(experiment: Experiment, by: int) -> bool:
+    """Move a waiting experiment up (-1) or down (+1) by one; it takes the priority of the one that it passes."""
+    list(Experiment.objects.select_for_update().order_by("pk"))
+    waiting = list(Experiment.objects.waiting())
+    order = [row.pk for row in waiting]
+    here = order.index(experiment.pk) if experiment.pk in order else -1
+    if here < 0 or not 0 <= here + by < len(order):
+        return False
+    passed = waiting[here + by]
+    waiting[here].priority = passed.priority
+    waiting.insert(here + by, waiting.pop(here))
+    _keep_order([row for row in waiting if row.priority == passed.priority])
+    return True
+
+
+def _keep_order(rows: Sequence[Experiment]) -> None:
+    """Give rows of one priority each other's places, so that they stand as they come here."""
+    places = sorted(row.pk if row.place is None else row.place for row in rows)
+    for row, place in zip(rows, places, strict=True):
+        Experiment.objects.filter(pk=row.pk).update(priority=row.priority, place=place)

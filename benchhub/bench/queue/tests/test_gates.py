@@ -1,0 +1,231 @@
+"""Who may start now, by the database; each rule apart, and that a gate holds up nobody else."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from benchhub.bench import testing
+from benchhub.bench.models import Event, Experiment, Run, Window
+from benchhub.bench.models.states import State
+from benchhub.bench.queue import gates, queue, timetable
+from benchhub.bench.queue.tests.test_queue import new_experiment, new_host, new_run, new_system, states
+from benchhub.catalog.models import Host, InterferenceGroup
+
+pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def host():
+    return new_host("alpha")
+
+
+@pytest.fixture
+def run(host):
+    """One run of 600 s in the queue."""
+    system = new_system(host)
+    return new_run(new_experiment(), system, 1, expected_s=600)
+
+
+def reasons():
+    return gates.sentences(gates.with_gates(Run.objects.select_related("system__driver")).get())
+
+
+def hours(owner, start, end):
+    now = timezone.now()
+    return timetable.reserve_once(owner, now + start * HOUR, now + end * HOUR, zone="UTC", reason="")
+
+
+def test_nothing_keeps_a_run_from_starting(run):
+    assert reasons() == []
+    assert len(queue.reserve()) == 1
+
+
+def test_runs_of_a_paused_experiment_wait_and_those_of_others_do_not(run, host):
+    other = new_run(new_experiment(), run.system, 2)
+    queue.pause(run.experiment, "Paused by ada.")
+    assert len(queue.reserve()) == 1
+    other.refresh_from_db()
+    assert (other.state, states()) == ("reserved", ["queued", "reserved"])
+    queue.resume(run.experiment)
+    assert not Experiment.objects.filter(paused_at__isnull=False).exists()
+
+
+def test_a_paused_host_starts_nothing_whether_it_drives_or_serves(host):
+    driver = new_host("driver")
+    new_run_of = new_system(host, driver)
+    run = new_run(new_experiment(), new_run_of, 1)
+    for paused in (host, driver):
+        paused.pause()
+        assert len(queue.reserve()) == 0
+        assert reasons_of(run) == [f"The host {paused.name} is paused."]
+        paused.resume()
+    assert len(queue.reserve()) == 1
+
+
+def reasons_of(run):
+    return gates.sentences(gates.with_gates(Run.objects.filter(pk=run.pk)).get())
+
+
+def test_runs_wait_for_a_quarantined_host_instead_of_failing_one_after_the_other(run):
+    Host.objects.update(trust=Host.Trust.QUARANTINED)
+    assert len(queue.reserve()) == 0
+    assert states() == ["queued"]
+    assert "has changed" in reasons()[0]
+    Host.objects.update(trust=Host.Trust.PINNED)
+    assert len(queue.reserve()) == 1
+
+
+def test_a_run_waits_for_the_load_of_its_data_set_even_where_that_waits_for_something_else(host):
+    system = new_system(host)
+    experiment = new_experiment()
+    load = new_run(experiment, system, 1, kind="load", clients=0, threads=0, repeat=0, expected_s=7200)
+    new_run(experiment, system, 2)
+    hours(host, 1, 2)  # the load does not fit before it, the run would
+    assert len(queue.reserve()) == 0
+    assert states() == ["queued", "queued"]
+    testing.ended(load, "succeeded")
+    assert len(queue.reserve()) == 1
+    assert states() == ["succeeded", "reserved"]
+
+
+def test_a_run_that_would_reach_into_a_block_waits(run, host):
+    block = hours(host, 600 / 3600, 2)  # 600 s from now: the run takes 605
+    assert len(queue.reserve()) == 0
+    assert reasons() == ["A host of it is blocked now, or would be before the run ends."]
+    timetable.remove(block)
+    hours(host, 620 / 3600, 2)
+    assert len(queue.reserve()) == 1
+
+
+def test_a_short_run_goes_before_a_block_that_keeps_a_long_one_waiting(run, host):
+    short = new_run(run.experiment, run.system, 2, expected_s=60)
+    hours(host, 0.1, 2)
+    assert len(queue.reserve()) == 1
+    short.refresh_from_db()
+    assert (short.state, states()) == ("reserved", ["queued", "reserved"])
+
+
+def test_a_block_of_the_server_keeps_a_driver_waiting_too():
+    server, driver = new_host("server"), new_host("driver")
+    system = new_system(server, driver)
+    new_run(new_experiment(), system, 1)
+    hours(server, -1, 1)
+    assert len(queue.reserve()) == 0
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "starts"),
+    [
+        (-1, 605 / 3600 + 0.01, True),
+        (-1, 600 / 3600, False),  # it would end five seconds too late
+        (1, 3, False),
+        (-3, -1, False),
+    ],
+)
+def test_a_confined_run_starts_only_where_its_expected_end_lies_inside(run, start, end, starts):
+    hours(run.experiment, start, end)
+    assert len(queue.reserve()) == starts
+    assert bool(reasons_of(run)) != starts or states() == ["reserved"]
+
+
+def test_periods_that_touch_count_as_one_and_those_with_a_gap_do_not(run):
+    now = timezone.now()
+    border = now + timedelta(seconds=300)
+    timetable.reserve_once(run.experiment, now - HOUR, border, zone="UTC", reason="")
+    second = timetable.reserve_once(run.experiment, border + timedelta(seconds=1), now + HOUR, zone="UTC", reason="")
+    assert len(queue.reserve()) == 0
+    timetable.remove(second)
+    timetable.reserve_once(run.experiment, border, now + HOUR, zone="UTC", reason="")
+    assert len(queue.reserve()) == 1
+
+
+def test_an_experiment_with_a_window_that_is_not_written_out_yet_does_not_start(run):
+    Window.objects.create(experiment=run.experiment, weekdays=[0], starts_at="00:00", ends_at="00:00", zone="UTC")
+    assert len(queue.reserve()) == 0
+
+
+def test_one_experiments_times_do_not_confine_another(run):
+    hours(new_experiment(), 5, 6)
+    assert len(queue.reserve()) == 1
+
+
+def test_a_run_whose_server_is_busy_lets_a_later_one_of_its_driver_go_first():
+    server, other, driver = new_host("server"), new_host("other"), new_host("driver")
+    system = new_system(server, label="busy")
+    busy = new_run(new_experiment(), system, 1)
+    assert len(queue.reserve()) == 1
+    waits = new_run(busy.experiment, new_system(server, driver, label="waits"), 2)
+    new_run(busy.experiment, new_system(other, driver, label="goes"), 3)
+    assert len(queue.reserve()) == 1
+    assert states() == ["reserved", "queued", "reserved"]
+    assert "busy" in reasons_of(waits)[0]
+
+
+def test_of_two_drivers_that_want_one_server_the_higher_priority_gets_it():
+    server, first, second = new_host("server"), new_host("first"), new_host("second")
+    systems = [new_system(server, driver, label=driver.name) for driver in (first, second)]
+    low = new_run(new_experiment(), systems[0], 1)
+    high = new_run(new_experiment(priority=1), systems[1], 2)
+    assert len(queue.reserve()) == 1
+    assert (Run.objects.get(pk=low.pk).state, Run.objects.get(pk=high.pk).state) == ("queued", "reserved")
+
+
+def test_a_rest_and_shared_hardware_are_busy_too(run, host):
+    group = InterferenceGroup.objects.create(name="one hypervisor")
+    Host.objects.update(interference_group=group)
+    neighbour = new_run(run.experiment, new_system(new_host("n", interference_group=group), label="n"), 2)
+    Experiment.objects.update(rest_s=60)
+    assert len(queue.reserve()) == 1
+    assert "busy or rests" in reasons_of(neighbour)[0]
+    [claim] = queue.claim(1)
+    with queue.fenced(claim) as claimed:
+        queue.finish(claimed, claim, State.FAILED, "no good")
+    assert len(queue.reserve()) == 0
+    assert "busy or rests" in reasons_of(neighbour)[0]
+
+
+def test_whatever_is_ready_has_no_sentence_and_whatever_has_one_is_not_ready(run, host):
+    paused = new_run(new_experiment(paused_at=Now()), run.system, 2)
+    hours(new_experiment(), 1, 2)
+    for one in (run, paused):
+        is_ready = gates.ready(Run.objects.filter(pk=one.pk)).exists()
+        assert is_ready == (reasons_of(one) == [])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failure_policy_holds_at_the_gate_with_many_workers_at_once():
+    """A run fails and its experiment pauses at the first failure: no worker starts the next one in between."""
+    system = new_system(new_host("alpha"))
+    experiment = new_experiment(failure_policy="pause")
+    for position in range(1, 6):
+        new_run(experiment, system, position)
+    queue.reserve()
+    [claim] = queue.claim(1)
+    barrier = threading.Barrier(6)
+
+    def end():
+        barrier.wait()
+        with queue.fenced(claim) as run:
+            queue.finish(run, claim, State.FAILED, "no good")
+        connection.close()
+
+    def work():
+        barrier.wait()
+        for _ in range(20):
+            queue.reserve()
+        connection.close()
+
+    threads = [threading.Thread(target=end), *(threading.Thread(target=work) for _ in range(5))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    queue.reserve()
+    assert Event.objects.filter(new_state=State.RESERVED).count() == 1
+    assert states() == ["failed", *["queued"] * 4]
+    assert Experiment.objects.get().pause_reason.startswith("1 run failed or lost")

@@ -1,0 +1,60 @@
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+
+from benchhub.bench.models import Result, Run, System
+from benchhub.bench.queue.progress import Progress, counted
+
+START = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def test_what_measures_nothing_is_counted_apart():
+    assert counted({"measure": 16, "load": 2}) == "16 runs and 2 loads"
+    assert counted({"load": 1, "warmup": 1, "measure": 1}) == "1 run, 1 warm-up and 1 load"
+    assert counted({"load": 2}) == "2 loads"
+    assert counted({}) == "0 runs"
+
+
+def test_what_is_done_stands_before_each_count():
+    assert counted({"measure": 16, "load": 2}, {"load": 2}) == "0 of 16 runs and 2 of 2 loads"
+
+
+def measured(number, ended_at):
+    """A run at so many clients that ended then, as it would come from the warehouse."""
+    of = System(label="PostgreSQL 18")
+    run = Run(pk=number, kind="measure", system=of, clients=number, repeat=1, state="succeeded", ended_at=ended_at)
+    Result(run=run, throughput=100.0 * number, unit="TPS")
+    return run
+
+
+def told(since, *looks):
+    """The lines that are written about runs that were looked at so often."""
+    progress = Progress(out := StringIO(), since)
+    for runs in looks:
+        progress.show(runs)
+    assert progress.end(looks[-1])
+    return out.getvalue().splitlines()
+
+
+def test_runs_of_an_earlier_start_are_shown_apart_from_those_of_this_one():
+    before, now = measured(2, START - timedelta(hours=1)), measured(4, START + timedelta(seconds=9))
+    waiting = Run(pk=4, kind="measure", state="queued")
+    assert told(START, [before, waiting], [before, now]) == [
+        "  There before, of an earlier start: 1 run",
+        "    1/2  PostgreSQL 18, 2 clients, repeat 1: 200 TPS",
+        "  Of this start: 1 run",
+        "    2/2  PostgreSQL 18, 4 clients, repeat 1: 400 TPS",
+        "  1 run in 0:00, beside 1 run from before: all succeeded",
+    ]
+
+
+def test_a_start_that_has_nothing_left_to_run_says_so():
+    lines = told(START, [measured(2, START - timedelta(days=1))])
+    assert lines[0] == "  There before, of an earlier start: 1 run"
+    assert lines[2:] == ["  Nothing was left to run at this start: all succeeded"]
+
+
+def test_a_first_start_speaks_of_no_other():
+    assert told(START, [measured(2, START + timedelta(seconds=9))]) == [
+        "    1/1  PostgreSQL 18, 2 clients, repeat 1: 200 TPS",
+        "  1 run in 0:00: all succeeded",
+    ]

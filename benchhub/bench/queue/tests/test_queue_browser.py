@@ -1,0 +1,85 @@
+"""The queue and the live log as a person uses them in a browser, on a phone."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db.models.functions import Now
+
+from benchhub.bench import testing
+from benchhub.bench.models import Experiment, Run, Watch, Window
+from benchhub.bench.results import live_log
+from benchhub.catalog.models import Hardware, Host
+from conftest import is_too_wide
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def page(chromium, live_server):
+    """A tab whose console must stay silent."""
+    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
+    tab, complaints = context.new_page(), []
+    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    get_user_model().objects.create_superuser("ada", password="engine")
+    tab.goto("/")
+    tab.get_by_label("Name").fill("ada")
+    tab.get_by_label("Password").fill("engine")
+    tab.get_by_role("button", name="Sign in").click()
+    yield tab
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def experiments():
+    """Two that wait for the host 'box', with two runs each."""
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    system = testing.make_system("18", testing.make_host(), hardware)
+    made = [testing.make_experiment([system], name=name) for name in ("First", "Second")]
+    for experiment in made:
+        for clients in (1, 8):
+            testing.make_run(experiment, system, clients, 1)
+    return made
+
+
+def test_experiments_are_moved_and_a_host_is_paused_and_blocked(page, experiments):
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("link", name="Queue", exact=True).click()
+    page.wait_for_url("/queue/")
+    assert not is_too_wide(page)
+    page.get_by_role("button", name="Up Second").click()
+    page.get_by_role("button", name="Down Second").wait_for()
+    assert [row.name for row in Experiment.objects.waiting()] == ["Second", "First"]
+    page.get_by_role("button", name="Pause box").press("Enter")
+    page.get_by_text("The host box is paused.").first.wait_for()
+    page.get_by_role("button", name="Resume box").press("Enter")
+    page.get_by_role("button", name="Pause box").wait_for()
+    assert not Host.objects.filter(paused_at__isnull=False).exists()
+    page.get_by_role("link", name="Block times of box").click()
+    page.get_by_role("link", name="Add a weekly window").click()
+    page.get_by_label("Monday").check()
+    page.get_by_label("From").fill("08:00")
+    page.get_by_label("Until").fill("18:00")
+    page.get_by_label("Time zone").select_option("Europe/Berlin")
+    assert not is_too_wide(page)
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("cell", name="Monday 08:00 to 18:00, Europe/Berlin", exact=True).wait_for()
+    assert not is_too_wide(page)
+    assert Window.objects.get().reservations.count() in (8, 9, 10)
+
+
+def test_a_log_grows_while_somebody_reads_it(page, experiments):
+    run = Run.objects.order_by("pk").first()
+    for state in ("reserved", "starting", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    run.attempts.create(number=1)
+    Watch.objects.create(run=run, last_contact_at=Now(), live_tps=1234.0)
+    live_log.keep(run, "err", 0, b"progress: 1.0 s\n")
+    page.goto(f"/runs/{run.pk}/")
+    log = page.locator("#log-err")
+    assert log.inner_text() == "progress: 1.0 s\n"
+    live_log.keep(run, "err", 16, b"<b>progress</b>: 2.0 s \x1b[2J\n")
+    page.locator("#log-err", has_text="2.0 s").wait_for()
+    assert log.inner_text() == "progress: 1.0 s\n<b>progress</b>: 2.0 s ␛[2J\n"
+    assert log.locator("b").count() == 0
+    assert not is_too_wide(page)

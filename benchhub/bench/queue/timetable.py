@@ -1,0 +1,111 @@
+"""From weekly windows to rows of reserved periods, 60 days ahead; and periods that a person gives once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfoNotFoundError
+
+from django.db import IntegrityError, connection, transaction
+from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from benchhub.analysis.planning.timetable import Period, occurrences, without
+from benchhub.bench.models import Experiment, Reservation, Window
+from benchhub.catalog.models import Host
+
+logger = logging.getLogger(__name__)
+
+AHEAD = timedelta(days=60)
+EXPANDED_ENOUGH = timedelta(days=59)  # so that a window is expanded once a day, and after it was changed
+LOCK = 4_846_214_911  # one worker at a time; any number that nothing else locks
+
+
+def expand() -> int:
+    """Write the periods of windows that are due as rows; returns how many. Any worker may do it again."""
+    due = Window.objects.filter(Q(expanded_until=None) | Q(expanded_until__lt=Now() + EXPANDED_ENOUGH))
+    if not due.exists():
+        return 0
+    with transaction.atomic():
+        now = _locked_at()
+        return sum(_expand(window, now) for window in due.order_by("pk")) if now else 0
+
+
+def _locked_at() -> datetime | None:
+    """The database's time, if the lock is ours until the end of the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s), now()", [LOCK])
+        is_ours, now = cursor.fetchone()
+    return now if is_ours else None
+
+
+def _expand(window: Window, now: datetime) -> int:
+    """What other periods of the same owner cover already is left out: together they are the same time."""
+    try:
+        wanted = list(occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD))
+    except ZoneInfoNotFoundError:  # an update of the system may take old names away; other windows are not to wait
+        logger.error("Window %s names the time zone %s, which this machine no longer knows.", window.pk, window.zone)
+        return 0
+    # The first may have begun before now, and what covered a part of it be over.
+    since = min((period.start for period in wanted), default=now)
+    rows = [_row(window, piece) for piece in without(wanted, periods(_of_owner(window), since))]
+    try:
+        with transaction.atomic():
+            Reservation.objects.bulk_create(rows)
+    except IntegrityError:  # a person gave a period at this moment: the next tick cuts around it
+        return 0
+    Window.objects.filter(pk=window.pk).update(expanded_until=now + AHEAD)
+    return len(rows)
+
+
+def _row(window: Window, period: Period) -> Reservation:
+    return Reservation(
+        host_id=window.host_id,
+        experiment_id=window.experiment_id,
+        window=window,
+        period=DateTimeTZRange(period.start, period.end),
+        zone=window.zone,
+        reason=window.reason,
+    )
+
+
+def _of_owner(of: Window | Reservation) -> Q:
+    return Q(host=of.host_id) if of.host_id else Q(experiment=of.experiment_id)
+
+
+def periods(of: Q, since: datetime) -> list[Period]:
+    rows: Iterable[DateTimeTZRange] = Reservation.objects.filter(of, period__endswith__gt=since).values_list(
+        "period", flat=True
+    )
+    return [Period(row.lower, row.upper) for row in rows]
+
+
+def reserve_once(owner: Host | Experiment, start: datetime, end: datetime, *, zone: str, reason: str) -> Reservation:
+    """Block a host, or let an experiment run, from start to end. IntegrityError where one of its periods overlaps."""
+    kind = "host" if isinstance(owner, Host) else "experiment"
+    with transaction.atomic():
+        return Reservation.objects.create(**{kind: owner}, period=DateTimeTZRange(start, end), zone=zone, reason=reason)
+
+
+@transaction.atomic
+def remove(gone: Window | Reservation) -> None:
+    """Take a window with all its periods away, or a period that was given once; other windows fill what it covered."""
+    gone.delete()
+    Window.objects.filter(_of_owner(gone)).update(expanded_until=None)
+
+
+def copy_windows(old: Experiment, new: Experiment) -> None:
+    """Confine a copy of an experiment to the same windows. Periods given once are not copied: they pass."""
+    Window.objects.bulk_create(
+        Window(
+            experiment=new,
+            weekdays=window.weekdays,
+            starts_at=window.starts_at,
+            ends_at=window.ends_at,
+            zone=window.zone,
+            reason=window.reason,
+        )
+        for window in old.windows.all()
+    )

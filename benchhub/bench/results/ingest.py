@@ -1,0 +1,283 @@
+"""From what an attempt left behind to rows: evidence, measures, series, histograms, facts, data set."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db.models.functions import Now
+
+from benchhub.analysis.doubts import audit, verdict
+from benchhub.analysis.protocol import digest
+from benchhub.analysis.protocol.settings import same_setting
+from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
+from benchhub.bench.models.states import State
+from benchhub.bench.plan import plan
+from benchhub.catalog.models import DataSet
+from runners import tools
+from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Doubt, Outputs, RunResult
+from runners.tools.pgbench.output import last_errors, text_of
+from runners.tools.shell import tells_of_no_data_set
+
+from . import run_facts
+
+STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Facts around a run, already parsed: server settings and version, hosts, differences over the measured part."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    host: Mapping[str, Any] = field(default_factory=dict)
+    stable_facts: Mapping[str, Any] = field(default_factory=dict)
+    deltas: Mapping[str, Any] = field(default_factory=dict)
+    restarted: bool = False
+
+
+def keep_evidence(attempt: Attempt, outputs: Outputs, manifest: Mapping[str, Any], remarks: Mapping[str, str]) -> None:
+    """Store every file as it came, once; a file that was not brought is named with its size and checksum."""
+    whole = {"out.log": outputs.stdout, "err.log": outputs.stderr, **outputs.files}
+    files = {name: content for name, content in whole.items() if name not in remarks}
+    brought = [_evidence(attempt, name, content) for name, content in files.items()]
+    left = [
+        Evidence(
+            attempt=attempt,
+            name=entry["name"],
+            content=b"",
+            size_bytes=entry["bytes"],
+            sha256=entry["sha256"],
+            remark=remarks.get(entry["name"], ""),
+        )
+        for entry in manifest.get("files", ())
+        if entry["name"] not in files
+    ]
+    Evidence.objects.bulk_create([*brought, *left], ignore_conflicts=True)
+
+
+def _evidence(attempt: Attempt, name: str, content: bytes) -> Evidence:
+    return Evidence(
+        attempt=attempt,
+        name=name,
+        content=content,
+        size_bytes=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def store(
+    run: Run, attempt: Attempt, outputs: Outputs, observed: Observed, remarks: Sequence[str]
+) -> tuple[State, str]:
+    """Turn outputs into rows; returns how the run ended, and what is to be said of that: why if not well, or what was
+    found of a data set. A failed run gets no result."""
+    result = parse(run, outputs, observed)
+    if result.outcome == "failed":
+        return State.FAILED, " ".join([result.reason, *_forget_data_set(run, outputs), *remarks])
+    if run.kind == Run.Kind.LOAD:
+        store_data_set(run, outputs)
+        return State.SUCCEEDED, " ".join(result.remarks)
+    store_result(run, attempt, replace(result, remarks=(*result.remarks, *remarks)), observed)
+    _age_data_set(run, outputs)
+    return State.SUCCEEDED, ""
+
+
+def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
+    """What the tool's parser makes of the outputs; a restart of PostgreSQL fails the run, whatever the tool says."""
+    spec = plan.spec_of(run)
+    tool = tools.get(spec.tool)
+    if outputs.returncode in STEP_FAILED:
+        return RunResult("failed", step_reason(outputs), tool.parser)
+    result = tool.parse(spec, outputs)
+    if observed.restarted and result.outcome == "succeeded":
+        reason = "PostgreSQL was restarted while the run was under way; its numbers are not a measurement."
+        return RunResult("failed", reason, result.parser)
+    return result
+
+
+def step_reason(outputs: Outputs) -> str:
+    """Which step beside the load failed, and why: the load generator's parser would take it for the load."""
+    *said, step = text_of(outputs.stderr).strip().splitlines() or ["A step beside the load failed."]
+    why = last_errors("\n".join(said))
+    return f"{step.rstrip('.')}: {why}." if why else step
+
+
+def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
+    """The rows of a measuring run that ended well."""
+    differences = settings_that_differ(run, observed.settings)
+    doubts = [*map(difference_doubt, differences), *_judged(run, result, observed)]
+    result_row(run, attempt, result, observed, doubts).save()
+    _store_series(run, result)
+    _store_found(run, observed, differences)
+
+
+def result_row(
+    run: Run, attempt: Attempt, result: RunResult, observed: Observed, more_doubts: Iterable[Doubt] = ()
+) -> Result:
+    """Unsaved; with what its parser and the audit of its numbers doubt, and with `more_doubts`."""
+    doubts = [*result.doubts, *audit_doubts(run, result, observed), *more_doubts]
+    value = {name: measure.value for name, measure in result.measures.items()}
+    throughput = result.measures[throughput_name(run)]
+    return Result(
+        run=run,
+        attempt=attempt,
+        throughput=throughput.value,
+        unit=throughput.unit,
+        latency_average_ms=value.get("latency_average_ms"),
+        latency_p50_ms=value.get("latency_p50_ms"),
+        latency_p95_ms=value.get("latency_p95_ms"),
+        latency_p99_ms=value.get("latency_p99_ms"),
+        measures={name: {"value": m.value, "unit": m.unit} for name, m in result.measures.items()},
+        doubts=[{"code": doubt.code, "text": doubt.text} for doubt in doubts],
+        remarks=list(result.remarks),
+        parser=result.parser,
+    )
+
+
+def throughput_name(run: Run) -> str:
+    """The measure that stands for the run, and its series: tps, mqth."""
+    return tools.get(plan.spec_of(run).tool).unit.lower()
+
+
+def series_rows(run: Run, result: RunResult) -> list[Series]:
+    return [
+        Series(
+            run=run,
+            metric=series.metric,
+            unit=series.unit,
+            start_epoch_s=series.start_epoch_s,
+            step_s=series.step_s,
+            values=list(series.values),
+        )
+        for series in result.series
+    ]
+
+
+def histogram_rows(run: Run, result: RunResult) -> list[LatencyHistogram]:
+    return [
+        LatencyHistogram(
+            run=run,
+            name=histogram.name,
+            lower_us=list(histogram.lower_us),
+            upper_us=list(histogram.upper_us),
+            counts=list(histogram.counts),
+            sum_us=histogram.sum_us,
+            min_us=histogram.min_us,
+            max_us=histogram.max_us,
+            sampling_rate=histogram.sampling_rate,
+        )
+        for histogram in result.histograms
+    ]
+
+
+def _store_series(run: Run, result: RunResult) -> None:
+    Series.objects.bulk_create(series_rows(run, result))
+    LatencyHistogram.objects.bulk_create(histogram_rows(run, result))
+
+
+def _store_found(run: Run, observed: Observed, differences: list[dict[str, str]]) -> None:
+    Found.objects.create(
+        run=run,
+        settings=dict(observed.settings),
+        server=dict(observed.server),
+        host=dict(observed.host),
+        deltas=dict(observed.deltas),
+        differences=differences,
+        facts_digest=digest.digest(digest.facts_form(observed.stable_facts)),
+    )
+
+
+def settings_that_differ(run: Run, found: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Settings asked for by the configuration that the server did not have."""
+    rows = []
+    for name, asked in run.system.configuration.settings.items():
+        seen = found.get(name)
+        if seen is None or not same_setting(str(asked), str(seen["setting"]), seen.get("unit")):
+            shown = "not found" if seen is None else f"{seen['setting']} {seen.get('unit') or ''}".strip()
+            rows.append({"name": name, "asked": str(asked), "found": shown})
+    return rows
+
+
+def difference_doubt(row: Mapping[str, str]) -> Doubt:
+    return Doubt("settings_differ", f"{row['name']} was {row['found']}, although {row['asked']} was asked for.")
+
+
+def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
+    """Contradictions between the numbers of the run: what was asked, printed, logged, and counted by the server."""
+    value = {name: measure.value for name, measure in result.measures.items()}
+    spec = plan.spec_of(run)
+    found = audit.audit(
+        audit.Evidence(
+            clients=run.clients,
+            threads=run.threads,
+            duration_s=value.get("measured_s", spec.duration_s),
+            tps=value[throughput_name(run)],
+            tps_including=value.get("tps_including"),
+            tps_excluding=value.get("tps_excluding"),
+            transactions=_whole(value.get("transactions")),
+            failed_transactions=_whole(value.get("failed_transactions")) or 0,
+            latency_average_ms=value.get("latency_average_ms"),
+            latency_is_derived="latency_stddev_ms" not in value,
+            initial_connection_time_ms=value.get("initial_connection_time_ms", 0.0),
+            logged_transactions=_whole(value.get("logged_transactions")),
+            logged_latency_average_ms=value.get("logged_latency_average_ms"),
+            log_sampling_rate=spec.log_sampling_rate,
+            xact_commit_growth=observed.deltas.get("pg_stat_database", {}).get("xact_commit"),
+            commits_per_transaction=None if "scripts" in spec.parameters else 1,
+            rate_limited=bool(spec.parameters.get("rate_tps")),
+            connect_each=bool(spec.parameters.get("connect_each")),
+            asked_scale=spec.parameters.get("scale"),
+            reported_scale=_whole(value.get("reported_scale")),
+        )
+    )
+    return [Doubt(code, text) for code, text in found]
+
+
+def _judged(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
+    """What else speaks against the run: its series, its failures, and what was counted around it."""
+    value = {name: measure.value for name, measure in result.measures.items()}
+    tps = [(series.values, series.step_s) for series in result.series if series.metric == throughput_name(run)]
+    facts = run_facts.facts(run, (), value, tps[0] if tps else None, observed.deltas)
+    return [Doubt(reason.code, reason.text) for reason in verdict.of_run(facts).reasons]
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else round(number)
+
+
+def _age_data_set(run: Run, outputs: Outputs) -> None:
+    """Note how many write transactions the data set has seen since its load, where the tool could count them."""
+    counted = outputs.files.get("age.txt", b"").strip()
+    if counted.isdigit():
+        DataSet.objects.filter(instance=run.system.instance_id, replaced_at=None).update(
+            age_write_transactions=int(counted)
+        )
+
+
+def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
+    """What a check did not find is not there, whatever was loaded once: then the next plan loads it. Says so."""
+    if outputs.returncode != VERIFY_FAILED or not tells_of_no_data_set(text_of(outputs.stderr)):
+        return []
+    wanted = plan.recipe_digest(run.experiment.workload)
+    current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=wanted, replaced_at=None)
+    current.update(replaced_at=Now())
+    return ["Plan it anew, or add repeats to its experiment: the data set is then loaded first."]
+
+
+def store_data_set(run: Run, outputs: Outputs) -> None:
+    """The data set that a load run made, in place of the one that the instance had before."""
+    spec = plan.spec_of(run)
+    recipe = dict(tools.get(spec.tool).data_set(spec.parameters))
+    instance = run.system.instance
+    size_bytes, checksum = int(outputs.files["size_bytes.txt"]), outputs.files["fingerprint.txt"].decode().strip()
+    DataSet.objects.filter(instance=instance, replaced_at=None).update(replaced_at=Now())
+    DataSet.objects.create(
+        instance=instance,
+        build=run.system.build,
+        recipe=recipe,
+        recipe_digest=digest.digest(recipe),
+        size_bytes=size_bytes,
+        checksum=checksum,
+    )

@@ -1,0 +1,78 @@
+"""What the verdict on a run is made of, from what its attempt left behind or from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchhub.analysis.doubts import steadiness
+from benchhub.analysis.doubts.verdict import RunFacts
+from benchhub.bench.models import Run
+
+CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
+               "pg_stat_bgwriter": ("checkpoints_timed", "checkpoints_req")}  # fmt: skip
+
+
+def facts(
+    run: Run,
+    doubts: Iterable[tuple[str, str]],
+    measures: Mapping[str, float],
+    series: tuple[Sequence[float | None], float] | None,
+    deltas: Mapping[str, Any],
+) -> RunFacts:
+    """`series` is the throughput over time with its step in seconds; `deltas` as telemetry.deltas has them."""
+    transactions = measures.get("transactions")
+    return RunFacts(
+        clients=run.clients,
+        duration_s=run.spec.get("duration_s") or 0,
+        doubts=tuple(doubts),
+        steadiness=steadiness.of_series(*series) if series else None,
+        transactions=None if transactions is None else round(transactions),
+        failed_transactions=round(measures.get("failed_transactions", 0)),
+        driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
+        thread_busy_share=_thread_busy(run, deltas),
+        busy_before=_busy_before(run, deltas),
+        stolen_share=_stolen(deltas),
+        throttle_events=_throttled(deltas),
+        blocks_read=deltas.get("pg_stat_database", {}).get("blks_read"),
+        covered_s=len(series[0]) * series[1] if series else None,
+        settings_changed=deltas.get("settings_changed", ()),
+    )
+
+
+def _busy(cpu: Mapping[str, float]) -> float | None:
+    return 1 - cpu["idle_share"] - cpu.get("iowait_share", 0) if "idle_share" in cpu else None
+
+
+def _thread_busy(run: Run, deltas: Mapping[str, Any]) -> float | None:
+    """What works beside the load generator counts too: of TATP a look at its log now and then."""
+    elapsed_s, threads = deltas.get("elapsed_s"), min(run.threads, run.clients)
+    if not elapsed_s or "load_cpu_s" not in deltas or threads < 1:
+        return None
+    return float(deltas["load_cpu_s"] / (threads * elapsed_s))
+
+
+def _busy_before(run: Run, deltas: Mapping[str, Any]) -> dict[str, float]:
+    """By what each host is to the run; without those where it was not counted."""
+    driver = "the host" if run.system.driven_locally else "the driver's host"
+    hosts = {driver: deltas, "the server's host": deltas.get("server_host", {})}
+    return {name: host["busy_before_share"] for name, host in hosts.items() if "busy_before_share" in host}
+
+
+def _stolen(deltas: Mapping[str, Any]) -> float | None:
+    """Of the host that lost more of it."""
+    hosts = (deltas.get("cpu", {}), deltas.get("server_host", {}).get("cpu", {}))
+    return max((cpu["steal_share"] for cpu in hosts if "steal_share" in cpu), default=None)
+
+
+def _throttled(deltas: Mapping[str, Any]) -> int | None:
+    hosts = (deltas, deltas.get("server_host", {}))
+    return max((int(host["throttle_events"]) for host in hosts if "throttle_events" in host), default=None)
+
+
+def checkpoints(deltas: Mapping[str, Any]) -> int | None:
+    """How many began within the run; None where the server did not say."""
+    for view, names in CHECKPOINTS.items():
+        if all(name in deltas.get(view, {}) for name in names):
+            return sum(int(deltas[view][name]) for name in names)
+    return None

@@ -1,0 +1,199 @@
+"""A run as plain files with which anybody repeats it without BenchHub: shell commands, scripts, settings, data set."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from benchhub.bench.models import Run
+from benchhub.bench.plan import plan
+from runners import tools
+from runners.contract import ConnectionPath, RunSpec
+from runners.tools.base import Tool
+from runners.tools.shell import CHECK_FAILED
+
+# The programs are called through a link that connection.sh makes, so that no path of another machine is in a command.
+PROGRAMS = "../bin"
+PATHS: Mapping[ConnectionPath, str] = {
+    "socket": "a Unix socket on the server's own machine: leave PGHOST empty, or name the socket's folder",
+    "loopback": "TCP on the server's own machine, without TLS",
+    "network": "the network, without TLS, from another machine",
+    "tls": "the network, with TLS, from another machine",
+}
+LARGEST_EVIDENCE_BYTES = 256 * 1024
+HEAD = '#!/bin/sh\n# {title}\ncd "$(dirname "$0")" && . ./connection.sh && mkdir -p {folder} && cd {folder} || exit 1\n'
+PSQL = f"{PROGRAMS}/psql -X -q -w -v ON_ERROR_STOP=1 -c"
+
+
+def files(of: Run, settings_found: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Name -> text. None of them names a host, an address or a user. `of` needs its experiment, system and result."""
+    spec = replace(plan.spec_of(of), bin_directory=PROGRAMS, application_name="repeat")
+    tool = tools.get(spec.tool)
+    found = {
+        "README.txt": _readme(of, spec, tool),
+        "connection.sh": _connection(spec, tool.client(spec.tool_version)),
+        "1-load.sh": _load(spec, tool),
+        "2-run.sh": _run(spec, tool),
+        "postgresql.conf": _configuration(of.system.configuration.settings),
+        "data-set.json": _json(tool.data_set(spec.parameters)),
+        "workload.json": _json({**_plain(spec), "parameters": dict(spec.parameters)}),
+    }
+    if of.system.configuration.os_settings:
+        found["os-settings.json"] = _json(of.system.configuration.os_settings)
+    if hasattr(of, "result"):
+        found["measured.json"] = _json(_measured(of))
+    if settings_found:
+        found["settings-as-found.csv"] = _settings(settings_found)
+    return found
+
+
+class NoBundleError(Exception):
+    """The run cannot be repeated by files; the message is a sentence for people."""
+
+
+def whole(of: Run, settings_found: Mapping[str, Any] | None) -> dict[str, str]:
+    """With the evidence. Raises NoBundleError."""
+    try:
+        return files(of, settings_found) | evidence(of)
+    except (TypeError, ValueError, KeyError) as error:
+        raise NoBundleError("It was planned by a tool or a release that is not here any more.") from error
+
+
+def evidence(of: Run) -> dict[str, str]:
+    """The small files that the newest attempt left, as they came: these do name hosts and folders."""
+    newest = of.attempts.order_by("-number").first()
+    small = newest.evidence.filter(size_bytes__lte=LARGEST_EVIDENCE_BYTES) if newest else []
+    return {f"evidence/{file.name}": file.text for file in small if not file.name.endswith(".gz")}
+
+
+def archive(folder: str, of: Mapping[str, str]) -> bytes:
+    """A tar.gz of one folder; the same files always give the same bytes."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, text in sorted(of.items()):
+            content = text.encode()
+            entry = tarfile.TarInfo(f"{folder}/{name}")
+            entry.size, entry.mode = len(content), 0o755 if name.endswith(".sh") else 0o644
+            tar.addfile(entry, io.BytesIO(content))
+    return gzip.compress(packed.getvalue(), mtime=0)
+
+
+def _plain(spec: RunSpec) -> dict[str, Any]:
+    kept = asdict(spec)
+    for name in ("endpoint", "bin_directory", "application_name"):
+        del kept[name]
+    return kept
+
+
+def _readme(of: Run, spec: RunSpec, tool: Tool) -> str:
+    client = tool.client(spec.tool_version)
+    more = "   Latencies of what it logged are beside it, as a histogram." if tool.reduce_command(spec) else ""
+    more += f" The last line on the screen is {tool.unit}." if tool.throughput_command(spec) else ""
+    lines = [
+        f"How to repeat run {of.pk} without BenchHub",
+        "",
+        f"System:    {of.system}, {of.system.build}",
+        f"Load:      {_load_by(tool, client)}, {of.clients} clients on {of.threads} threads, {spec.duration_s} s"
+        + (f" after {spec.warmup_s} s of warm-up" if spec.warmup_s else ", no warm-up"),
+        f"Connected: by {PATHS[spec.endpoint.path]}",
+        f"Measured:  {_said(of)}",
+        "",
+        "1. Set up a PostgreSQL server with the lines of postgresql.conf, and an empty database.",
+        "   Lines that are not there keep the server's default; settings-as-found.csv, if there is one, has all.",
+        "2. Say in connection.sh where the server and the client programs are, or set the variables yourself.",
+        "3. sh 1-load.sh makes the data set (data-set.json says which), replacing an older one.",
+        "4. sh 2-run.sh checks the data set, prepares the server as the run did, and measures.",
+        "   What the load generator prints is in run/out.log, and at the end on the screen.",
+        *([more] if more else []),
+        "",
+        f"You need {client}, psql and awk. Another version of the load generator may measure other",
+        "numbers. One run tells little: repeat it, and compare with the repeats that stand with the result.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _said(of: Run) -> str:
+    result = getattr(of, "result", None)
+    if result is None:
+        return "nothing, the run has no result"
+    latency = "" if result.latency_average_ms is None else f", latency {result.latency_average_ms:.3f} ms on average"
+    return f"{result.throughput:,.2f} {result.unit}{latency}"
+
+
+def _load_by(tool: Tool, client: str) -> str:
+    return client if tool.name == tool.program else f"{tool.name} by {client}"
+
+
+def _connection(spec: RunSpec, client: str) -> str:
+    mode = "require" if spec.endpoint.path == "tls" else "disable"
+    return f"""\
+# Where the server is. The run was driven by {PATHS[spec.endpoint.path]}.
+# A password belongs into ~/.pgpass, or into the file that PGPASSFILE names with its whole path.
+: "${{PGHOST={"" if spec.endpoint.path == "socket" else "127.0.0.1"}}}"
+: "${{PGPORT=5432}}"
+: "${{PGUSER=$(id -un)}}"
+: "${{PGDATABASE=benchmark}}"
+: "${{PGSSLMODE={mode}}}"
+# The folder of {client} and psql.
+: "${{BIN=$(dirname "$(command -v pgbench || command -v psql)")}}"
+export LC_ALL=C PGHOST PGPORT PGUSER PGDATABASE PGSSLMODE PGAPPNAME=repeat
+ln -sfn "$BIN" bin
+"""
+
+
+def _load(spec: RunSpec, tool: Tool) -> str:
+    head = HEAD.format(title="Makes the data set, replacing an older one.", folder="load")
+    command = tool.load_command(replace(spec, kind="load"))
+    return f"{head}(\n{command.rstrip()}\n) || {{ echo 'The data set could not be made.' >&2; exit 1; }}\n"
+
+
+def _run(spec: RunSpec, tool: Tool) -> str:
+    steps = [("VACUUM", f"{PSQL} 'VACUUM ANALYZE'")] if spec.vacuum else []
+    steps += [("CHECKPOINT", f"{PSQL} CHECKPOINT")] if spec.checkpoint else []
+    # A warm-up that the measured command begins with has no command of its own.
+    steps += [("The warm-up", warmup)] if spec.warmup_s and (warmup := tool.warmup_command(spec)) else []
+    parts = [HEAD.format(title="Prepares the server as the run did, and measures.", folder="run")]
+    parts.append(f"(\n{tool.verify_command(spec).rstrip()}\n) || {{ echo {CHECK_FAILED} >&2; exit 1; }}")
+    parts += [_step(name, command) for name, command in steps]
+    measure = tool.measure_command(spec).rstrip()
+    parts.append(f"(\n{measure}\n) > out.log 2> err.log\ncode=$?\ncat err.log >&2\ncat out.log")
+    parts.append("[ $code -eq 0 ] || exit $code")
+    after = [("The reduction of the log", tool.reduce_command(spec)), ("The sum", tool.throughput_command(spec))]
+    parts += [_step(name, command) for name, command in after if command]
+    return "\n".join(parts) + "\n"
+
+
+def _step(name: str, command: str) -> str:
+    return f"(\n{command.rstrip()}\n) || {{ echo '{name} failed.' >&2; exit 1; }}"
+
+
+def _configuration(settings: Mapping[str, Any]) -> str:
+    lines = [f"{name} = '{str(value).replace(chr(39), chr(39) * 2)}'" for name, value in settings.items()]
+    return "\n".join(["# What was asked of the server.", *lines]) + "\n"
+
+
+def _measured(of: Run) -> dict[str, Any]:
+    result = of.result
+    names = ("throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "measures", "doubts")
+    return {"run": of.pk, **{name: getattr(result, name) for name in (*names, "remarks", "parser")}}
+
+
+def _settings(found: Mapping[str, Any]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(("setting", "value", "unit", "source"))
+    for name, value in sorted(found.items()):
+        row = value if isinstance(value, Mapping) else {"setting": value}
+        writer.writerow((name, row.get("setting", ""), row.get("unit") or "", row.get("source") or ""))
+    return text.getvalue()
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    # Escaped, a name would not be found by those who must leave it out.
+    return json.dumps(value, indent=2, sort_keys=True, default=str, ensure_ascii=False) + "\n"

@@ -1,0 +1,79 @@
+"""Transactions by type, for load generators that tell them apart: how often each ran and succeeded, and how fast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchhub.bench.models import LatencyHistogram
+from runners.tools.tatp.counts import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW
+from runners.tools.tatp.parameters import ACCEPTING, TRANSACTIONS
+
+from .mqth import NORMAL_95
+
+PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
+# Each of these says itself that it succeeded, and pgbench how often it ran: no sampled log is needed.
+COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """One type; shares in percent, None where nothing is known. `histogram` is of what counts alone.
+
+    `is_estimate`: its executions are the share of a sampled log.
+    """
+
+    name: str
+    executions: float
+    success: float | None
+    lowest: float | None
+    highest: float | None
+    histogram: LatencyHistogram | None
+    is_estimate: bool = False
+
+    @property
+    def executions_known(self) -> float:
+        """An estimate to the digit that the transactions logged of this type leave known, with 95%."""
+        logged = sum(self.histogram.counts) if self.histogram else 0
+        if not self.is_estimate or not self.executions:
+            return self.executions
+        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, logged))
+        return float(round(self.executions, -math.floor(math.log10(off))))
+
+    @property
+    def is_doubtful(self) -> bool:
+        if self.success is None or self.lowest is None or self.highest is None:
+            return False
+        return not self.lowest <= self.success <= self.highest
+
+
+def is_per_type(measure: str) -> bool:
+    return measure.startswith(PER_TYPE)
+
+
+def types(
+    measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], *, is_sampled: bool = False
+) -> list[Type]:
+    """In the order of the most executed; none for a load generator that does not tell types apart."""
+    of_name = {histogram.name.lower(): histogram for histogram in histograms}
+    keys = [name.removeprefix(EXECUTIONS) for name in measures if name.startswith(EXECUTIONS)]
+
+    def value(what: str, key: str) -> float | None:
+        found = measures.get(what + key)
+        return None if found is None else float(found["value"])
+
+    rows = [
+        Type(
+            name=key.upper(),
+            executions=value(EXECUTIONS, key) or 0.0,
+            success=value(SUCCESS, key),
+            lowest=value(SUCCESS_LOW, key),
+            highest=value(SUCCESS_HIGH, key),
+            histogram=of_name.get(key),
+            is_estimate=is_sampled and key.upper() not in COUNTED,
+        )
+        for key in keys
+    ]
+    return sorted(rows, key=lambda row: (-row.executions, row.name))

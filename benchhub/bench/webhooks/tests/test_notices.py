@@ -1,0 +1,257 @@
+import hashlib
+import hmac
+import itertools
+import json
+import socket
+from contextlib import suppress
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Event, Thread
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import reverse
+
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+from benchhub.bench import testing
+from benchhub.bench.models import Experiment, Growth, Notice, Run, Webhook
+from benchhub.bench.queue import queue
+from benchhub.bench.webhooks import notices, post
+from benchhub.catalog.models import Hardware
+
+ADDRESS = "https://ci.example.org/hook"
+BOTH = ["run.ended", "experiment.ended"]
+
+
+@pytest.fixture
+def webhook(db):
+    user = get_user_model().objects.create_superuser("ada")
+    return Webhook.objects.create(name="ci", url=ADDRESS, events=BOTH, secret="hush", created_by=user)
+
+
+@pytest.fixture
+def experiment(db):
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    made = testing.make_experiment([testing.make_system("18", testing.make_host(), hardware)])
+    for repeat in (1, 2):
+        testing.make_run(made, made.systems.get(), 1, repeat)
+    return made
+
+
+def end(experiment, *repeats):
+    queue.ask_to_cancel(Run.objects.filter(experiment=experiment, repeat__in=repeats))
+
+
+class Outside:
+    """Takes what is sent, and answers as a test says."""
+
+    def __init__(self, *answers):
+        self.answers, self.seen = list(answers), []
+
+    def __call__(self, url, body, headers):
+        self.seen.append((url, json.loads(body), headers, body))
+        answer = self.answers.pop(0) if self.answers else 204
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def send(outside):
+    Notice.objects.filter(state="due").update(next_at="2026-01-01T00:00Z")
+    return notices.send_due(outside)
+
+
+def test_a_run_that_ends_is_told_at_once_and_its_experiment_when_no_run_is_left(webhook, experiment):
+    end(experiment, 1)
+    assert notices.ripen() == 0
+    outside = Outside()
+    assert send(outside) == 1
+    [(url, told, headers, _)] = outside.seen
+    assert (url, told["event"], told["run"]["state"]) == (ADDRESS, "run.ended", "cancelled")
+    assert headers["BenchHub-Delivery"] == told["id"]
+    end(experiment, 2)
+    assert notices.ripen() == 1
+    send(outside)
+    last = [told for _, told, _, _ in outside.seen if told["event"] == "experiment.ended"]
+    assert [(one["experiment"]["id"], one["experiment"]["runs"]["cancelled"]) for one in last] == [(experiment.pk, 2)]
+    assert send(outside) == 0
+    assert set(Notice.objects.values_list("state", flat=True)) == {"sent"}
+
+
+def test_between_two_steps_of_a_plan_that_grows_nobody_is_told_that_it_has_ended(webhook, experiment):
+    Experiment.objects.update(grows="peak", most_runs=12)
+    end(experiment, 1, 2)
+    assert notices.ripen() == 0
+    growth = Growth.objects.create(experiment=experiment)
+    assert notices.ripen() == 0
+    growth.stopped = Growth.Stopped.KNOWN
+    growth.save()
+    assert notices.ripen() == 1
+    assert notices.ripen() == 0
+
+
+def test_an_end_that_is_rolled_back_tells_nobody(webhook, experiment):
+    from django.db import transaction
+
+    with pytest.raises(RuntimeError), transaction.atomic():
+        end(experiment, 1)
+        raise RuntimeError
+    assert not Notice.objects.exists()
+
+
+def test_a_webhook_hears_only_what_it_asked_for_and_nothing_while_inactive(webhook, experiment):
+    Webhook.objects.update(events=["experiment.ended"])
+    end(experiment, 1)
+    assert set(Notice.objects.values_list("event", flat=True)) == {"experiment.ended"}
+    Webhook.objects.update(is_active=False)
+    end(experiment, 2)
+    assert Notice.objects.count() == 1
+
+
+def test_what_is_not_taken_is_sent_again_later_and_later_and_then_given_up(webhook, experiment):
+    end(experiment, 1)
+    outside = Outside(*[500, OSError("refused"), 302, 500, 500, 500, 500, 500])
+    assert [notices.wait(n).total_seconds() for n in (1, 2, 3, 7)] == [30, 90, 270, 21_870]
+    for attempt in range(1, 9):
+        assert send(outside) == 1
+        notice = Notice.objects.get(event="run.ended")
+        assert notice.attempts == attempt
+    assert (notice.state, notice.next_at, notice.error) == ("given up", None, "It answered 500.")
+    assert send(outside) == 0
+    assert len({told["id"] for _, told, _, _ in outside.seen}) == 1  # so that a repeated delivery can be told
+
+
+def test_nothing_is_sent_before_its_time_or_while_another_worker_sends_it(webhook, experiment):
+    end(experiment, 1)
+    outside = Outside(503)
+    assert notices.send_due(outside) == 1
+    assert notices.send_due(outside) == 0
+    notice = Notice.objects.get(event="run.ended")
+    waited = notice.next_at - notice.created_at
+    assert timedelta(seconds=25) < waited < timedelta(seconds=60)
+
+
+def test_the_signature_is_that_of_the_secret_over_stamp_and_body(webhook, experiment):
+    end(experiment, 1)
+    outside = Outside()
+    send(outside)
+    [(_, _, headers, body)] = outside.seen
+    stamp, found = (part.partition("=")[2] for part in headers["BenchHub-Signature"].split(","))
+    assert found == hmac.new(b"hush", f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
+    assert found != notices.signature("other", stamp, body)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/", "http://10.1.2.3/", "http://169.254.169.254/latest", "http://[::1]/", "http://0.0.0.0/",
+        "http://[::ffff:127.0.0.1]/", "http://localhost/", "http://192.168.1.1:8000/x",
+    ],
+)  # fmt: skip
+def test_nothing_is_sent_to_this_machine_or_a_private_network(url):
+    with pytest.raises((ValueError, OSError), match=r"private|Name|resol"):
+        post.resolved(post.checked(url))
+
+
+@pytest.mark.parametrize("url", ["ftp://a.example/", "https://", "https://u:p@a.example/", "https://a:x/", "no"])
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(ValueError, match=r".+"):
+        post.checked(url)
+
+
+def test_a_private_network_that_is_allowed_is_reached_and_redirects_are_not_followed(settings):
+    seen = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            seen.append((self.path, self.headers["Host"], self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(302 if self.path == "/away" else 204)
+            self.send_header("Location", "http://127.0.0.1:1/")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    settings.WEBHOOK_NETWORKS = ["127.0.0.0/8"]
+    base = f"http://127.0.0.1:{server.server_port}"
+    assert post.post(f"{base}/hook?a=1", b"{}", {}) == 204
+    assert post.post(f"{base}/away", b"{}", {}) == 302
+    server.shutdown()
+    assert seen[0] == ("/hook?a=1", f"127.0.0.1:{server.server_port}", b"{}") and len(seen) == 2
+
+
+@pytest.fixture
+def dripping(settings):
+    """A server's address, that sends these pieces one by one, and the last of them for ever."""
+    settings.WEBHOOK_NETWORKS = ["127.0.0.0/8"]
+    is_over = Event()
+    listeners = []
+
+    def answer(listener, pieces):
+        taken, _ = listener.accept()
+        with taken, suppress(OSError):
+            for piece in itertools.chain(pieces, itertools.repeat(pieces[-1])):
+                taken.sendall(piece)
+                if is_over.wait(0.02):
+                    return
+
+    def make(*pieces):
+        listeners.append(socket.create_server(("127.0.0.1", 0)))
+        Thread(target=answer, args=(listeners[-1], pieces), daemon=True).start()
+        return f"http://127.0.0.1:{listeners[-1].getsockname()[1]}/"
+
+    yield make
+    is_over.set()
+    for listener in listeners:
+        listener.close()
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [(b"HTTP/1.1 200 O", b"K"), (b"HTTP/1.1 200 OK\r\nX: ", b"x"), (b"HTTP/1.1 100 Continue\r\n\r\n",), (b"x",)],
+)
+def test_an_answer_that_drips_and_never_ends_is_given_up_at_one_deadline(dripping, pieces):
+    with pytest.raises(OSError, match=r"It did not answer within 0\.3 s\."):
+        post.post(dripping(*pieces), b"{}", {}, within_s=0.3)
+
+
+def test_a_status_counts_although_what_follows_it_drips(dripping):
+    address = dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"x")
+    assert post.post(address, b"{}", {}, within_s=0.3) == 200
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [(b"HTTP/1.1 200 OK\r\n", b"X: " + 1000 * b"x" + b"\r\n"), (b"HTTP/1.1 100 Continue\r\nX: 1\r\n\r\n" * 1000,)],
+)
+def test_no_more_of_an_answer_is_read_than_its_status_needs(dripping, pieces):
+    with pytest.raises(OSError, match=r"more than 16,384 bytes"):
+        post.post(dripping(*pieces), b"{}", {})
+
+
+def test_administrators_add_webhooks_and_see_the_secret_once(client, db):
+    client.force_login(make_user("ada", Role.ADMINISTRATOR))
+    refused = client.post(reverse("webhook-add"), {"name": "x", "url": "http://10.0.0.1/", "events": ["run.ended"]})
+    assert "WEBHOOK_NETWORKS" in refused.content.decode() and not Webhook.objects.exists()
+    sent = {"name": "ci", "url": ADDRESS, "events": BOTH, "is_active": "on"}
+    made = client.post(reverse("webhook-add"), sent)
+    webhook = Webhook.objects.get()
+    assert made.status_code == 201 and webhook.secret in made.content.decode()
+    for name, args in (("webhooks", []), ("webhook", [webhook.pk]), ("webhook-edit", [webhook.pk])):
+        page = client.get(reverse(name, args=args))
+        assert page.status_code == 200 and webhook.secret not in page.content.decode()
+    client.force_login(make_user("rosa", Role.RUNNER, everywhere=True))
+    assert client.get(reverse("webhooks")).status_code == 403
+
+
+def test_the_log_shows_what_was_told_and_what_was_not(client, webhook, experiment):
+    end(experiment, 1, 2)
+    send(Outside(503))
+    client.force_login(get_user_model().objects.get(username="ada"))
+    shown = client.get(reverse("webhook", args=[webhook.pk])).content.decode()
+    assert "It answered 503." in shown and "delivered" in shown and experiment.name in shown
+    assert client.post(reverse("webhook-delete", args=[webhook.pk])).status_code == 302
+    assert not Notice.objects.exists()

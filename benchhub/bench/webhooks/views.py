@@ -1,0 +1,129 @@
+"""Pages of webhooks: the list, the form, and the log of what each was told. The secret is shown once."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Count, Max, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from benchhub.bench.models import Notice, Webhook
+from benchhub.catalog.shared.forms import CatalogForm
+from benchhub.ui.listing import Column, Filter, Listing
+
+from . import post
+
+COLUMNS = (
+    Column("name", "Webhook", ("name",)),
+    Column("url", "Address", ("url", "name")),
+    Column("events", "Told of"),
+    Column("last", "Last delivered", ("last_sent_at", "name")),
+    Column("troubles", "Not delivered", ("trouble_count", "name"), is_number=True),
+)
+NOTICE_COLUMNS = (
+    Column("created", "When", ("created_at",)),
+    Column("event", "Event", ("event", "-created_at")),
+    Column("of", "Of", ("experiment", "-created_at")),
+    Column("state", "State", ("state", "-created_at")),
+    Column("attempts", "Attempts", ("attempts", "-created_at"), is_number=True),
+    Column("answer", "Answer", ("status", "-created_at")),
+    Column("next", "Next attempt", ("next_at",)),
+)
+STATES = Filter(
+    "state", "State", {value: (str(label), Q(state=value)) for value, label in Notice.State.choices}
+)  # fmt: skip
+CRUMB = "Webhooks"
+
+
+class WebhookForm(CatalogForm):
+    url = forms.CharField(
+        max_length=500,
+        label="Address",
+        help_text="What is sent there is JSON, by POST. Private addresses must be in WEBHOOK_NETWORKS.",
+    )
+    events = forms.MultipleChoiceField(
+        choices=Webhook.On.choices,
+        widget=forms.CheckboxSelectMultiple,
+        label="Told when",
+        error_messages={"required": "Choose at least one."},
+    )
+    is_active = forms.BooleanField(required=False, initial=True, label="Active")
+
+    class Meta:
+        model = Webhook
+        fields = ("name", "url", "events", "is_active")
+        error_messages = {"name": {"unique": "There is already a webhook of this name: choose another one."}}
+
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"]
+        try:
+            post.checked(url)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+        return url
+
+    def saved_by(self, user: Any) -> Webhook | None:
+        """The saved webhook; a new one gets its secret."""
+        if self.instance.pk is None:
+            self.instance.created_by, self.instance.secret = user, secrets.token_urlsafe(32)
+        saved: Webhook | None = self.saved()
+        return saved
+
+
+def webhooks(request: HttpRequest) -> HttpResponse:
+    troubled = Q(notices__state=Notice.State.GIVEN_UP) | Q(notices__state=Notice.State.DUE, notices__attempts__gt=0)
+    rows = Webhook.objects.defer("secret").annotate(
+        last_sent_at=Max("notices__sent_at"), trouble_count=Count("notices", filter=troubled)
+    )
+    listing = Listing(request.GET, rows, COLUMNS, search=("name", "url"), default="name")
+    return render(request, "bench/webhooks.html", {"listing": listing})
+
+
+@never_cache
+def add(request: HttpRequest) -> HttpResponse:
+    form = WebhookForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved_by(request.user)):
+        return render(request, "bench/webhook_secret.html", {"webhook": saved}, status=201)
+    crumb = {"address": reverse("webhooks"), "title": CRUMB}
+    shown = {"title": "Add a webhook", "action": "Add the webhook", "crumb": crumb}
+    return render(request, "form.html", {"form": form, **shown})
+
+
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Webhook, pk=pk)
+    form = WebhookForm(request.POST or None, instance=row)
+    if request.method == "POST" and form.is_valid() and form.saved_by(request.user):
+        messages.success(request, f"{row.name} is saved.")
+        return redirect("webhook", pk)
+    crumb = {"address": reverse("webhook", args=[pk]), "title": row.name}
+    return render(request, "form.html", {"form": form, "title": f"Edit {row.name}", "crumb": crumb})
+
+
+def webhook(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Webhook.objects.defer("secret"), pk=pk)
+    rows = Notice.objects.filter(webhook=row).select_related("experiment")
+    listing = Listing(request.GET, rows, NOTICE_COLUMNS, filters=(STATES,), default="-created")
+    return render(request, "bench/webhook.html", {"webhook": row, "listing": listing})
+
+
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """GET asks, POST does."""
+    row = get_object_or_404(Webhook, pk=pk)
+    if request.method == "POST":
+        row.delete()
+        messages.success(request, f"{row.name} is deleted.")
+        return redirect("webhooks")
+    question = {
+        "title": f"Delete {row.name}?",
+        "consequence": "Nothing is sent to it any more, and the log of its deliveries goes with it. To keep the log, "
+        "edit it and make it inactive instead.",
+        "action": "Delete it",
+        "crumb": {"address": reverse("webhook", args=[pk]), "title": row.name},
+    }
+    return render(request, "confirm.html", question)

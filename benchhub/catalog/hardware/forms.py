@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.validators import MinValueValidator
+from django.urls import reverse
+
+from benchhub.catalog.models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
+from benchhub.catalog.shared.forms import CatalogForm, RevisedForm, of_kind, offer
+from benchhub.catalog.templatetags.catalogue import GIB
+
+KINDS: dict[str, type[Hardware] | type[LicenceModel]] = {"hardware": Hardware, "licence_model": LicenceModel}
+KIND_NAMES = {"hardware": "Hardware", "licence_model": "Licences: of what, for how long"}
+DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+
+
+MEMORY = {"memory_gib": "memory_bytes", "vm_memory_gib": "vm_memory_bytes"}
+
+
+def _memory_field(label: str, help_text: str) -> forms.DecimalField:
+    least = Decimal("0.01")
+    return forms.DecimalField(min_value=least, max_value=1_048_576, required=False, label=label, help_text=help_text)
+
+
+class HardwareForm(RevisedForm):
+    memory_gib = _memory_field("Memory, GiB", "As bought.")
+    vm_memory_gib = _memory_field("Memory of the virtual machine, GiB", "For licences that count it.")
+    followers = ((Host, "hardware"),)
+    derived = ("memory_bytes", "vm_memory_bytes")
+    bought = (
+        "name", "processor", "sockets", "cores_per_socket", "threads_per_core", "disabled_cores_per_socket",
+        "clock_ghz", "memory_gib", "disks", "remark",
+    )  # fmt: skip
+    virtual = ("vm_vcpus", "vm_memory_gib", "vm_smt")
+
+    class Meta:
+        model = Hardware
+        fields = (
+            "name", "processor", "sockets", "cores_per_socket", "threads_per_core", "disabled_cores_per_socket",
+            "clock_ghz", "disks", "remark", "vm_vcpus", "vm_smt",
+        )  # fmt: skip
+        labels = {
+            "clock_ghz": "Clock, GHz",
+            "processor": "Processor family",
+            "disabled_cores_per_socket": "Cores per socket disabled in firmware",
+            "vm_vcpus": "vCPUs",
+            "vm_smt": "Two vCPUs share a physical core (SMT is on)",
+        }
+        help_texts = {
+            "processor": "Core factors of licences go by it: write it as there, for example POWER8.",
+            "sockets": "Occupied sockets as bought, not as a virtual machine shows them: licences count these.",
+            "cores_per_socket": "Physical cores as bought, the disabled ones too, whatever the operating system shows.",
+            "disabled_cores_per_socket": "Some licences count them all the same: their rules say.",
+            "disks": "For example 4 x 300 GB SAS.",
+            "vm_vcpus": "Licences per vCPU count these; all others count what was bought.",
+        }
+        widgets = {"remark": forms.Textarea(attrs={"rows": 3})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["disabled_cores_per_socket"].required = False
+        self.fields["vm_vcpus"].validators.append(MinValueValidator(1))
+        for gib, stored in MEMORY.items():
+            if (memory_bytes := getattr(self.instance, stored)) is not None:
+                self.initial[gib] = round(Decimal(memory_bytes) / GIB, 2)
+
+    @property
+    def groups(self) -> list[tuple[str, list[Any]]]:
+        bought = [self[name] for name in self.bought if name in self.fields]
+        return [("", bought), ("Its virtual machine, if it runs in one", [self[name] for name in self.virtual])]
+
+    def clean_disabled_cores_per_socket(self) -> int:
+        disabled: int = self.cleaned_data["disabled_cores_per_socket"] or 0
+        if disabled and disabled >= self.cleaned_data.get("cores_per_socket", disabled + 1):
+            raise forms.ValidationError("Write fewer than the socket has cores.")
+        return disabled
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        for gib, stored in MEMORY.items():
+            if gib in self.changed_data:
+                memory = cleaned.get(gib)
+                setattr(self.instance, stored, None if memory is None else int(memory * GIB))
+        if not cleaned.get("vm_vcpus"):
+            cleaned["vm_smt"] = True
+            if cleaned.get("vm_memory_gib") and "vm_vcpus" not in self.errors:
+                self.add_error("vm_vcpus", "Write how many vCPUs the virtual machine has, or leave its memory empty.")
+        return cleaned
+
+
+class PriceForm(CatalogForm):
+    of = forms.ChoiceField(choices=(), label="Price of")
+    priced_on = forms.DateField(widget=DAY, help_text="The day of the list or the quotation; it counts from then on.")
+    currency = forms.CharField(max_length=3, help_text="ISO 4217: EUR, USD, GBP.")
+
+    class Meta:
+        model = ListPrice
+        fields = ("description", "part_number", "amount", "currency", "priced_on", "source", "remark")
+        help_texts = {
+            "description": "The line of the list: Box, with 3 years of maintenance.",
+            "source": "Where it can be looked up again: list, quotation or address, with page.",
+        }
+        widgets = {"remark": forms.Textarea(attrs={"rows": 3})}
+
+    field_order = ("of", "description", "part_number", "amount", "currency", "priced_on", "source", "remark")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "of", [("", "choose"), *priced_things()])
+        shows = {"hx-get": reverse("price-unit"), "hx-target": "#id_amount_helptext", "hx-select": "unset"}
+        self.fields["of"].widget.attrs |= {**shows, "hx-trigger": "change", "hx-swap": "innerHTML"}
+        self.fields["amount"].help_text = amount_help(str(self["of"].value() or ""))
+
+    def clean_currency(self) -> str:
+        return str(self.cleaned_data["currency"]).upper()
+
+    def clean_amount(self) -> Decimal:
+        amount: Decimal = self.cleaned_data["amount"]
+        if amount < 0:
+            raise forms.ValidationError("A price cannot be negative.")
+        return amount
+
+    def clean_of(self) -> str:
+        """Set what is priced on the row before its constraints are looked at."""
+        of: str = self.cleaned_data["of"]
+        for kind in KINDS:
+            setattr(self.instance, f"{kind}_id", of_kind(of, kind))
+        return of
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        key = {name: cleaned.get(name) for name in ("description", "source", "priced_on")}
+        if all(key.values()) and ListPrice.objects.filter(**key).exists():
+            self.add_error("description", "The list has this line already: same description, source and day.")
+        return cleaned
+
+
+class RateForm(CatalogForm):
+    base = forms.CharField(max_length=3, label="From", help_text="The currency of which one unit is converted: EUR.")
+    quoted = forms.CharField(max_length=3, label="To", help_text="The currency that it gives: USD.")
+    value = forms.DecimalField(
+        max_digits=18, decimal_places=8, label="Rate", help_text="How many of the second one unit of the first gives."
+    )
+    priced_on = forms.DateField(widget=DAY, label="Day", help_text="It counts from this day on.")
+
+    class Meta:
+        model = ExchangeRate
+        fields = ("base", "quoted", "value", "priced_on", "source")
+        help_texts = {"source": "Where it can be looked up again: a central bank, with address."}
+
+    def clean_base(self) -> str:
+        return str(self.cleaned_data["base"]).upper()
+
+    def clean_quoted(self) -> str:
+        return str(self.cleaned_data["quoted"]).upper()
+
+    def clean_value(self) -> Decimal:
+        value: Decimal = self.cleaned_data["value"]
+        if value <= 0:
+            raise forms.ValidationError("Write a rate above 0.")
+        return value
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("base") and cleaned.get("base") == cleaned.get("quoted"):
+            self.add_error("quoted", "Write another currency than the first one.")
+        return cleaned
+
+
+def amount_help(of: str) -> str:
+    """What an amount is of, by what is priced: a licence's rules say how it is paid."""
+    pk = of_kind(of, "licence_model")
+    model = LicenceModel.objects.filter(pk=pk).first() if pk else None
+    if model:
+        return f"Without VAT. Of {model.price_of}, as the rules of {model} say."
+    return "Without VAT." if of else "Without VAT. Of a licence: for what its rules count, and as they are paid."
+
+
+def priced_things() -> list[tuple[str, list[tuple[str, str]]]]:
+    """What a price can be of, by kind."""
+    groups = [
+        (KIND_NAMES[kind], [(f"{kind}:{row.pk}", _thing(row)) for row in model.objects.current().order_by("name")])
+        for kind, model in KINDS.items()
+    ]
+    return [group for group in groups if group[1]]
+
+
+def _thing(row: Hardware | LicenceModel) -> str:
+    return f"{row} ({row.price_of})" if isinstance(row, LicenceModel) else str(row)

@@ -1,0 +1,154 @@
+"""What is bought: hardware, and the list prices of hardware and licences."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from benchhub.catalog.models import Hardware, Host, ListPrice
+from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
+from benchhub.catalog.templatetags.catalogue import GIB
+from benchhub.ui.listing import Column, Filter, Listing
+
+from .forms import HardwareForm, PriceForm, amount_help
+
+HARDWARE_COLUMNS = (
+    Column("name", "Hardware", ("name", "-revision")),
+    Column("sockets", "Sockets", ("sockets", "name"), is_number=True),
+    Column("cores", "Cores per socket", ("cores_per_socket", "name"), is_number=True),
+    Column("threads", "Threads per core", ("threads_per_core", "name"), is_number=True),
+    Column("clock", "Clock, GHz", ("clock_ghz", "name"), is_number=True),
+    Column("memory", "Memory, GiB", ("memory_bytes", "name"), is_number=True),
+    Column("hosts", "Hosts", ("host_count", "name"), is_number=True),
+    Column("price", "Newest price", is_number=True),
+    Column("actions", "Change"),
+)
+WHILE_ALIKE = (
+    "Its prices go on counting while sockets, cores, threads, clock, memory, processor and disks stay as they are; "
+    "where one of them changes, it is another machine, and needs a price of its own."
+)
+HARDWARE_FORM = "catalog/hardware_form.html"
+PRICE_COLUMNS = (
+    Column("date", "Priced on", ("priced_on", "description")),
+    Column("of", "Price of", ("hardware__name", "licence_model__name", "priced_on")),
+    Column("description", "Description", ("description", "priced_on")),
+    Column("amount", "Amount", ("currency", "amount"), is_number=True),
+    Column("source", "Source", ("source", "priced_on")),
+    Column("actions", "Change"),
+)
+PRICE_FILTERS = (
+    Filter(
+        "kind",
+        "Of",
+        {"hardware": ("hardware", Q(licence_model=None)), "licence": ("licences", Q(hardware=None))},
+    ),
+)
+PRICE_SEARCH = ("description", "part_number", "source", "currency", "hardware__name", "licence_model__name")
+
+
+def hardware_list(request: HttpRequest) -> HttpResponse:
+    rows = Hardware.objects.annotate(host_count=Count("host"))
+    search = ("name", "disks", "remark")
+    listing = listing_of_revised(request, rows, HARDWARE_COLUMNS, search=search, filters=(REVISIONS,))
+    prices = list(ListPrice.objects.of_hardware(listing.page).newest_first())
+    for row in listing.page:
+        row.newest_price = next((price for price in prices if price.counts_for(row)), None)
+    return render(request, "catalog/hardware_list.html", {"listing": listing})
+
+
+def hardware_add(request: HttpRequest) -> HttpResponse:
+    """`host` in the address takes what a probe of that host saw, and gives the host this hardware."""
+    asked = request.GET.get("host", "")
+    host = Host.objects.defer("private_key").filter(pk=asked).first() if _is_key(asked) else None
+    form = HardwareForm(request.POST or None, initial=_seen(host) if host else None)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        if host:
+            Host.objects.filter(pk=host.pk, hardware=None).update(hardware=saved)
+        price = f"{reverse('price-add')}?of=hardware:{saved.pk}"
+        said = '{} is saved. <a href="{}">Add its price</a> next, so that its transactions can be priced.'
+        messages.success(request, format_html(said, saved, price))
+        return redirect("host", host.pk) if host else redirect("hardware-list")
+    intro = "What was bought, not what a virtual machine shows: prices and licences are counted by it."
+    if host:
+        intro = f"Filled in with what the probe of {host.name} saw: correct it to what was bought."
+    shown = {"title": "Add hardware", "action": "Add the hardware", "intro": intro, "template": HARDWARE_FORM}
+    return _form(request, form, "hardware-list", "Hardware", **shown)
+
+
+def _seen(host: Host) -> dict[str, Any]:
+    cpu = host.facts.get("cpu", {})
+    seen = {name: cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")}
+    memory_gib = round(Decimal(host.facts.get("memory_bytes", 0)) / GIB, 2)
+    return {**seen, "name": host.name, "memory_gib": memory_gib or None}
+
+
+def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Hardware, pk=pk)
+    name, revision, hosts = str(row), row.revision + 1, row.host_set.count()
+    form = HardwareForm(request.POST or None, instance=row)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(request, f"{saved} is saved. {_prices_of(saved, Hardware.objects.get(pk=pk))}")
+        return redirect("hardware-list")
+    intro = f"{note_revision(revision, [(hosts, 'host')])} {WHILE_ALIKE}"
+    action = f"Save revision {revision}"
+    shown = {"title": f"Revise {name}", "action": action, "intro": intro, "template": HARDWARE_FORM}
+    return _form(request, form, "hardware-list", "Hardware", **shown)
+
+
+def _prices_of(saved: Hardware, before: Hardware) -> str:
+    if saved.is_same_thing(before):
+        return "It is the same machine: its prices and price sheets go on counting."
+    return f"It is not the machine that {before} was, whose prices do not count for it: add its price."
+
+
+def prices(request: HttpRequest) -> HttpResponse:
+    rows = ListPrice.objects.select_related("hardware", "licence_model")
+    columns, filters = PRICE_COLUMNS, PRICE_FILTERS
+    listing = Listing(request.GET, rows, columns, search=PRICE_SEARCH, filters=filters, default="-date")
+    return render(request, "catalog/prices.html", {"listing": listing})
+
+
+def price_add(request: HttpRequest) -> HttpResponse:
+    """`of` in the address chooses what is priced; `after` takes the words of an older price for a newer one."""
+    form = PriceForm(request.POST or None, initial=_like(request.GET.get("after", "")) | _of(request))
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        later = f" It counts from {saved.priced_on} on, not before." if saved.priced_on > timezone.now().date() else ""
+        messages.success(request, f"The price of {saved.description} is in the list.{later}")
+        return redirect("prices")
+    intro = "A price is never changed: results cite it. When it changes, add a newer one with its day and source."
+    return _form(request, form, "prices", "Prices", title="Add a price", action="Add the price", intro=intro)
+
+
+def price_unit(request: HttpRequest) -> HttpResponse:
+    """What an amount is of, for what is chosen in the form."""
+    return HttpResponse(amount_help(request.GET.get("of", "")), content_type="text/plain; charset=utf-8")
+
+
+def _of(request: HttpRequest) -> dict[str, str]:
+    return {"of": request.GET["of"]} if "of" in request.GET else {}
+
+
+def _is_key(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10
+
+
+def _like(after: str) -> dict[str, Any]:
+    row = ListPrice.objects.filter(pk=after).first() if _is_key(after) else None
+    if row is None:
+        return {}
+    of = f"hardware:{row.hardware_id}" if row.hardware_id else f"licence_model:{row.licence_model_id}"
+    same = ("description", "part_number", "currency", "remark")
+    return {"of": of, **{name: getattr(row, name) for name in same}}
+
+
+def _form(request: HttpRequest, form: Any, back: str, back_title: str, **shown: Any) -> HttpResponse:
+    crumb = {"address": reverse(back), "title": back_title}
+    return render(request, shown.pop("template", "form.html"), {"form": form, "crumb": crumb, **shown})

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+
+from benchhub.catalog.models import Hardware, Host, InterferenceGroup
+from benchhub.catalog.shared.forms import NO_BLANKS, CatalogForm, offer_rows, port_field
+
+WORK_DIRECTORY = ".benchhub"
+HOST_FIELDS = (
+    "name",
+    "address",
+    "port",
+    "username",
+    "hardware",
+    "work_directory",
+    "bin_directories",
+    "interference_group",
+)
+PLACE = ("address", "port", "username")
+
+
+class HostForm(CatalogForm):
+    address = forms.CharField(max_length=253, validators=[NO_BLANKS], help_text="A host name or an IP address.")
+    port = port_field(22)
+    username = forms.CharField(
+        max_length=64,
+        validators=[NO_BLANKS],
+        label="User",
+        help_text="Who runs the load there. It needs no privileges, and no password is ever sent.",
+    )
+    hardware = forms.ModelChoiceField(
+        Hardware.objects.none(),
+        required=False,
+        empty_label="not described yet",
+        help_text="What was bought: prices are counted by it. It can be added later.",
+    )
+    work_directory = forms.CharField(
+        max_length=300,
+        required=False,
+        initial=WORK_DIRECTORY,
+        help_text="Where runs leave their folders, below the user's home unless it begins with /.",
+    )
+    bin_directories = forms.RegexField(
+        r"^(/[^\s*?\[]+)( +/[^\s*?\[]+)*$",
+        max_length=600,
+        required=False,
+        label="PostgreSQL is installed in",
+        help_text="Directories of programs that a probe would not find by itself, several apart by a space.",
+        error_messages={"invalid": "Write absolute paths, apart by a space: /opt/pg18/bin /opt/pg16/bin."},
+    )
+    group = forms.CharField(
+        max_length=120,
+        required=False,
+        label="Interference group",
+        help_text="Hosts of one group share hardware, so that only one run at a time takes place on any of them.",
+        widget=forms.TextInput(attrs={"list": "groups"}),
+    )
+
+    class Meta:
+        model = Host
+        fields = ("name", "address", "port", "username", "hardware", "work_directory", "bin_directories")
+        error_messages = {"name": {"unique": "There is already a host of this name: choose another one."}}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        present = Q(retired_at=None) | Q(pk=self.instance.hardware_id)
+        offer_rows(self, "hardware", Hardware.objects.filter(present).order_by("name"))
+        if self.instance.interference_group:
+            self.fields["group"].initial = self.instance.interference_group.name
+
+    def clean_work_directory(self) -> str:
+        return self.cleaned_data["work_directory"] or WORK_DIRECTORY
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        place = {name: cleaned[name] for name in PLACE if name in cleaned}
+        same = (
+            Host.objects.filter(**place).exclude(pk=self.instance.pk)
+            if len(place) == len(PLACE)
+            else Host.objects.none()
+        )
+        if other := same.values_list("name", flat=True).first():
+            self.add_error("address", f"The host {other} has this address, port and user already.")
+        return cleaned
+
+    @property
+    def moved(self) -> bool:
+        """Whether an edit points the host at another machine or account."""
+        return any(name in self.changed_data for name in PLACE)
+
+    def save(self, commit: bool = True) -> Host:  # noqa: ARG002  # a ModelForm's signature
+        """Write only what the form asks for: a worker may be writing the rest at this moment."""
+        host: Host = self.instance
+        group = self.cleaned_data["group"]
+        host.interference_group = InterferenceGroup.objects.get_or_create(name=group)[0] if group else None
+        if host._state.adding:
+            host.make_key_pair()
+            host.save()
+        elif self.moved:
+            host.facts, host.facts_at = {}, None
+            host.save(update_fields=[*HOST_FIELDS, "facts", "facts_at"])
+        else:
+            host.save(update_fields=HOST_FIELDS)
+        return host

@@ -1,0 +1,122 @@
+"""Hosts, from nothing: add, install the key, approve the host's own, probe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from benchhub.catalog.models import Host
+from benchhub.celery import wake
+from benchhub.ui.listing import Column, Filter, Listing
+
+from . import page as queries
+from .forms import HostForm
+
+COLUMNS = (
+    Column("name", "Host", ("name",)),
+    Column("address", "Address", ("address", "port", "username")),
+    Column("trust", "Host key", ("trust", "name")),
+    Column("hardware", "Hardware", ("hardware__name", "name")),
+    Column("group", "Group", ("interference_group__name", "name")),
+    Column("instances", "Instances", ("instance_count", "name"), is_number=True),
+    Column("probed", "Probed", ("facts_at", "name")),
+)
+TRUST = {
+    "unknown": "not seen yet",
+    "offered": "waiting for approval",
+    "pinned": "approved",
+    "quarantined": "quarantined",
+    "elsewhere": "never reached",
+}
+FILTERS = (
+    Filter("trust", "Host key", {value: (label, Q(trust=value)) for value, label in TRUST.items()}),
+    Filter(
+        "probed", "Probed", {"yes": ("yes", Q(facts_at__isnull=False)), "no": ("not yet", Q(facts_at__isnull=True))}
+    ),
+)
+SEARCH = ("name", "address", "username", "hardware__name", "interference_group__name")
+
+
+def hosts(request: HttpRequest) -> HttpResponse:
+    listing = Listing(request.GET, queries.hosts(), COLUMNS, search=SEARCH, filters=FILTERS, default="name")
+    is_live = any(host.wanted for host in listing.page)
+    return render(request, "catalog/hosts.html", {"listing": listing, "is_live": is_live})
+
+
+def add(request: HttpRequest) -> HttpResponse:
+    form = HostForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and (host := form.saved()):
+        return _ask(host, Host.Wanted.KEY)
+    crumb = {"address": reverse("hosts"), "title": "Hosts"}
+    intro = "BenchHub reaches it over SSH, with a key pair of its own that it makes now. Nothing is installed there."
+    return _form(request, form, title="Add a host", action="Add the host", crumb=crumb, intro=intro)
+
+
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    host = get_object_or_404(queries.host(), pk=pk)
+    crumb = {"address": reverse("host", args=[pk]), "title": host.name}
+    form = HostForm(request.POST or None, instance=host)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        return _ask(saved, Host.Wanted.KEY) if form.moved else redirect("host", pk)
+    return _form(request, form, title="Edit the host", crumb=crumb)
+
+
+def _form(request: HttpRequest, form: HostForm, **shown: Any) -> HttpResponse:
+    return render(request, "catalog/host_form.html", {"form": form, "groups": queries.group_names(), **shown})
+
+
+def host(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(queries.host(), pk=pk)
+    instances = list(row.instances.select_related("build", "configuration").defer("password").order_by("name"))
+    shown = {
+        "host": row,
+        "instances": instances,
+        "steps": queries.steps(row, len(instances)),
+        "install_line": queries.install_line(row),
+        "offered": queries.fingerprint(row.offered_host_key),
+        "pinned": queries.fingerprint(row.host_key),
+        "command": queries.command_at_console(row.offered_host_key or row.host_key),
+        "facts": queries.facts(row),
+        "compared": queries.bought_and_found(row),
+        "troubles": queries.troubles(row),
+        "builds": queries.server_builds(row),
+    }
+    return render(request, "catalog/host.html", shown)
+
+
+@require_POST
+def look(_request: HttpRequest, pk: int) -> HttpResponse:
+    return _ask(get_object_or_404(queries.host(), pk=pk), Host.Wanted.KEY)
+
+
+@require_POST
+def approve(request: HttpRequest, pk: int) -> HttpResponse:
+    """Pin the key that the person saw; if the host has offered another one since, nothing is approved."""
+    row = get_object_or_404(queries.host(), pk=pk)
+    if not row.approve(request.POST.get("key", "").replace("\0", "")):
+        messages.error(
+            request, "Nothing was approved: the host offers another key than the one you saw. Compare again."
+        )
+    return redirect("host", pk)
+
+
+@require_POST
+def probe(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(queries.host(), pk=pk)
+    if row.trust != Host.Trust.PINNED:
+        messages.error(request, "Nothing was sent: approve the host key first.")
+        return redirect("host", pk)
+    return _ask(row, Host.Wanted.FACTS)
+
+
+def _ask(row: Host, wanted: str) -> HttpResponse:
+    row.ask(wanted)
+    transaction.on_commit(wake)
+    return redirect("host", row.pk)

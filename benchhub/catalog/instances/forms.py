@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+
+from benchhub.catalog.hosts.page import server_builds
+from benchhub.catalog.models import Configuration, Host, Instance, PgBuild
+from benchhub.catalog.shared.forms import ABSOLUTE, NO_BLANKS, CatalogForm, offer, offer_rows, port_field
+
+MANAGED = "managed"
+Choices = list[tuple[str, Any]]
+
+
+def managed_build(version: str) -> PgBuild:
+    """The row for a managed server's version: its program cannot be read, so the version's text is what tells it."""
+    digest = hashlib.sha256(f"managed PostgreSQL {version}".encode()).hexdigest()
+    defaults = {"version": version, "version_num": version_num(version)}
+    return PgBuild.objects.get_or_create(binary_digest=digest, defaults=defaults)[0]
+
+
+def version_num(version: str) -> int:
+    """As PostgreSQL counts: 16.4 is 160004, 9.6.24 is 90624."""
+    first, second, third = (int(part) for part in [*version.split("."), "0", "0"][:3])
+    return first * 10000 + second if first >= 10 else first * 10000 + second * 100 + third
+
+
+def server_choices(hosts: Iterable[Host]) -> Choices:
+    """A group per host with the servers that its probe found; the value is 'host:bin directory'."""
+    found: Choices = [(host.name, [_choice(host, build) for build in server_builds(host)]) for host in hosts]
+    return [group for group in found if group[1]]
+
+
+def _choice(host: Host, build: dict[str, Any]) -> tuple[str, str]:
+    folder = build["bin_directory"]
+    return f"{host.pk}:{folder}", f"PostgreSQL {build['version']} in {folder}"
+
+
+class InstanceForm(CatalogForm):
+    server = forms.ChoiceField(
+        choices=(),
+        help_text="The programs that probes found, by host. Is one missing? Probe its host, then come back.",
+    )
+    version = forms.RegexField(
+        re.compile(r"\A\d{1,2}(\.\d{1,3}){1,2}\Z", re.ASCII),
+        required=False,
+        max_length=20,
+        label="Version of a managed server",
+        help_text="As SELECT version() says it, for example 16.4. Nobody can look at the programs of a managed "
+        "server, so two of the same version count as the same build.",
+        error_messages={"invalid": "Write the numbers only: 16.4."},
+    )
+    address = forms.CharField(
+        max_length=253,
+        validators=[NO_BLANKS],
+        help_text="As the load generator's host reaches it: a name, an IP address, or the directory of a socket.",
+    )
+    port = port_field(5432)
+    database = forms.CharField(
+        max_length=63, help_text="One for benchmarks alone: pgbench replaces its own tables there."
+    )
+    username = forms.CharField(max_length=63, label="User", help_text="A role that may create tables there.")
+    password = forms.CharField(
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="Stored encrypted and never shown again.",
+    )
+    data_directory = forms.CharField(max_length=300, required=False, validators=[ABSOLUTE])
+    configuration = forms.ModelChoiceField(
+        Configuration.objects.none(),
+        empty_label="choose",
+        help_text="The settings that it is meant to have; each run says where it found others.",
+    )
+
+    class Meta:
+        model = Instance
+        fields = ("name", "configuration", "address", "port", "database", "username", "data_directory")
+        error_messages = {"name": {"unique": "There is already an instance of this name: choose another one."}}
+
+    field_order = ("name", "server", "version", "configuration", "address", "port", "database", "username", "password")
+
+    def __init__(self, *args: Any, hosts: Iterable[Host], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.hosts = {host.pk: host for host in hosts}
+        choices = [*server_choices(self.hosts.values()), (MANAGED, "A managed server: its host cannot be reached")]
+        offer(self, "server", [("", "choose"), *self._as_before(choices), *choices])
+        present = Q(retired_at=None) | Q(pk=self.instance.configuration_id)
+        offer_rows(self, "configuration", Configuration.objects.filter(present).order_by("name"))
+        if self.instance.pk:
+            self._show_stored()
+
+    def _show_stored(self) -> None:
+        self.initial["server"] = self._stored_server
+        if self._stored_server == MANAGED:
+            self.initial["version"] = self.instance.build.version
+        self.fields["password"].help_text = "Never shown. Empty keeps the one that is stored."
+
+    @property
+    def _stored_server(self) -> str:
+        return f"{self.instance.host_id}:{self.instance.bin_directory}" if self.instance.host_id else MANAGED
+
+    def _as_before(self, choices: Choices) -> Choices:
+        """The instance's own programs, although no probe finds them any more."""
+        known = {value for _, group in choices if isinstance(group, list) for value, _ in group}
+        if not self.instance.pk or self._stored_server in (*known, MANAGED):
+            return []
+        instance = self.instance
+        return [(self._stored_server, f"{instance.host}: {instance.build} in {instance.bin_directory}, as before")]
+
+    def full_clean(self) -> None:
+        super().full_clean()
+        if self.is_bound and self.errors and self.data.get(self.add_prefix("password")):
+            self.add_error("password", "Type the password again: it is not sent back to this page.")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("server") == MANAGED and not cleaned.get("version") and "version" not in self.errors:
+            self.add_error("version", "Say which version the managed server has.")
+        return cleaned
+
+    def save(self, commit: bool = True) -> Instance:
+        instance: Instance = self.instance
+        server = self.cleaned_data["server"]
+        if server == MANAGED:
+            instance.host, instance.bin_directory = None, ""
+            instance.build = managed_build(self.cleaned_data["version"])
+        else:
+            self._take_build(*server.split(":", 1))
+        if password := self.cleaned_data["password"]:
+            instance.password = password
+        super().save(commit)
+        return instance
+
+    def _take_build(self, host_id: str, folder: str) -> None:
+        """The build as the last probe found it; one that no probe finds any more stays as it is stored."""
+        host = self.hosts.get(int(host_id))
+        found = {build["bin_directory"]: build for build in server_builds(host)} if host else {}
+        if folder in found:
+            self.instance.host, self.instance.bin_directory = host, folder
+            self.instance.build = PgBuild.from_facts(found[folder])

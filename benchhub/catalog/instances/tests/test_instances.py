@@ -1,0 +1,177 @@
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from benchhub.catalog.instances.forms import managed_build, version_num
+from benchhub.catalog.models import Configuration, Host, Instance, PgBuild
+
+pytestmark = pytest.mark.django_db
+LIST_QUERIES = 4  # session, user, count, page
+PASSWORD = "s3cret-of-the-server"
+
+
+@pytest.fixture
+def configuration():
+    return Configuration.objects.create(name="defaults")
+
+
+@pytest.fixture
+def typed(probed, configuration):
+    return {
+        "name": "pg18",
+        "server": f"{probed.pk}:/opt/pg18/bin",
+        "address": "127.0.0.1",
+        "port": "5433",
+        "database": "bench",
+        "username": "bench",
+        "password": PASSWORD,
+        "data_directory": "/data/18",
+        "configuration": configuration.pk,
+    }
+
+
+def add(client, typed, **changes):
+    return client.post(reverse("instance-add"), {**typed, **changes})
+
+
+def edit(client, typed, **changes):
+    return client.post(reverse("instance-edit", args=[Instance.objects.get().pk]), {**typed, **changes})
+
+
+def test_an_instance_takes_its_build_from_what_the_probe_found(engineer, typed, probed):
+    assertRedirects(add(engineer, typed), reverse("instances"))
+    instance = Instance.objects.get()
+    assert (instance.host, instance.bin_directory, instance.port) == (probed, "/opt/pg18/bin", 5433)
+    assert (instance.build.version, instance.build.binary_digest) == ("18.4", "18" * 32)
+    assert (instance.password, instance.data_directory) == (PASSWORD, "/data/18")
+
+
+def test_the_choice_is_of_servers_that_a_probe_found(engineer, typed, probed):
+    page = reverse("instance-add")
+    answer = engineer.get(page, {"server": f"{probed.pk}:/opt/pg16/bin"})
+    assertContains(
+        answer, f'<option value="{probed.pk}:/opt/pg16/bin" selected>PostgreSQL 16.4 in /opt/pg16/bin</option>'
+    )
+    assertNotContains(answer, "/opt/client/bin")  # has pgbench only
+    errors = add(engineer, typed, server=f"{probed.pk}:/opt/nowhere").context["form"].errors
+    assert errors.keys() == {"server", "password"}
+    assert not Instance.objects.exists()
+
+
+def test_two_instances_of_the_same_programs_share_their_build(engineer, typed):
+    add(engineer, typed)
+    add(engineer, typed, name="second", port="5434")
+    assert (Instance.objects.count(), PgBuild.objects.count()) == (2, 1)
+
+
+def test_a_password_is_sent_back_to_no_page(engineer, typed):
+    add(engineer, typed)
+    pk = Instance.objects.get().pk
+    refused = add(engineer, typed)
+    pages = [reverse("instances"), reverse("instance-edit", args=[pk]), reverse("host", args=[Host.objects.get().pk])]
+    for answer in (refused, *map(engineer.get, pages)):
+        assertNotContains(answer, PASSWORD)
+    assert "Type the password again" in refused.context["form"].errors["password"][0]
+
+
+def test_an_edit_without_a_password_keeps_the_old_one_and_with_one_takes_it(engineer, typed):
+    add(engineer, typed)
+    assertRedirects(edit(engineer, typed, password="", port="6000"), reverse("instances"))
+    assert (Instance.objects.get().password, Instance.objects.get().port) == (PASSWORD, 6000)
+    edit(engineer, typed, password=" new ")
+    assert Instance.objects.get().password == " new "
+
+
+def test_a_refused_form_does_not_ask_for_a_password_that_was_not_typed(engineer, typed):
+    assert add(engineer, typed, password="", port="x").context["form"].errors.keys() == {"port"}
+
+
+def test_an_edit_takes_the_build_as_probed_last(engineer, typed, probed):
+    add(engineer, typed)
+    newer = {**probed.facts["builds"][1], "version": "18.5", "version_num": 180005, "postgres_sha256": "ab" * 32}
+    Host.objects.update(facts={**probed.facts, "builds": [newer]})
+    edit(engineer, typed)
+    assert Instance.objects.get().build.version == "18.5"
+
+
+def test_an_edit_keeps_a_build_that_no_probe_finds_any_more(engineer, typed, probed):
+    add(engineer, typed)
+    Host.objects.update(facts={})
+    answer = engineer.get(reverse("instance-edit", args=[Instance.objects.get().pk]))
+    assertContains(answer, "PostgreSQL 18.4 in /opt/pg18/bin, as before")
+    assertRedirects(edit(engineer, typed, port="6000"), reverse("instances"))
+    after = Instance.objects.get()
+    assert (after.port, after.bin_directory, after.build.version) == (6000, "/opt/pg18/bin", "18.4")
+
+
+def test_a_managed_server_needs_its_version_only(engineer, typed):
+    managed = {"server": "managed", "version": "16.4", "address": "db.test"}
+    assertRedirects(add(engineer, typed, **managed), reverse("instances"))
+    instance = Instance.objects.get()
+    assert (instance.host, instance.bin_directory) == (None, "")
+    assert (instance.build.version, instance.build.version_num) == ("16.4", 160004)
+    answer = engineer.get(reverse("instance-edit", args=[instance.pk]))
+    assertContains(answer, 'value="16.4"')
+    assert managed_build("16.4") == instance.build
+    assert managed_build("16.5") != instance.build
+
+
+@pytest.mark.parametrize(("version", "number"), [("16.4", 160004), ("9.6.24", 90624), ("10.1", 100001)])
+def test_versions_count_as_postgresql_counts_them(version, number):
+    assert version_num(version) == number
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "sentence"),
+    [
+        ({"server": ""}, "server", "required"),
+        ({"server": "managed"}, "version", "Say which version"),
+        ({"server": "managed", "version": "sixteen"}, "version", "numbers only"),
+        ({"server": "managed", "version": "16.4 beta"}, "version", "numbers only"),
+        ({"server": "managed", "version": "at least 9.6"}, "version", "numbers only"),
+        ({"address": "a b"}, "address", "without blanks"),
+        ({"port": "70000"}, "port", "less than or equal"),
+        ({"data_directory": "data"}, "data_directory", "whole path"),
+        ({"configuration": ""}, "configuration", "required"),
+        ({"database": "a\x01b"}, "database", "on one line"),
+    ],
+)
+def test_a_mistake_is_told_beside_its_field(engineer, typed, changes, field, sentence):
+    answer = add(engineer, typed, password="", **changes)
+    [(at, errors)] = answer.context["form"].errors.items()
+    assert at == field
+    assert sentence in errors[0]
+    assertContains(answer, 'value="pg18"')
+    assert not Instance.objects.exists()
+
+
+def test_a_second_instance_of_a_name_is_refused_beside_the_field(engineer, typed):
+    add(engineer, typed)
+    errors = add(engineer, typed, password="").context["form"].errors
+    assert errors == {"name": ["There is already an instance of this name: choose another one."]}
+
+
+def test_without_a_configuration_the_form_says_to_add_one(engineer):
+    assertContains(engineer.get(reverse("instance-add")), "There is no configuration yet")
+
+
+def test_the_list_is_searched_and_filtered(engineer, typed):
+    add(engineer, typed)
+    add(engineer, typed, name="cloud", server="managed", version="17.1", address="db.test")
+
+    def names(**asked):
+        return [row.name for row in engineer.get(reverse("instances"), asked).context["listing"].page]
+
+    assert names() == ["cloud", "pg18"]
+    assert names(sort="-build") == ["pg18", "cloud"]
+    assert names(kind="managed") == ["cloud"]
+    assert names(q="box") == ["pg18"]
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_the_list_asks_the_database_as_often_for_many_as_for_one(engineer, typed, count, django_assert_num_queries):
+    for number in range(count):
+        add(engineer, typed, name=f"i{number}")
+    engineer.get(reverse("instances"))  # shows the messages of the forms
+    with django_assert_num_queries(LIST_QUERIES):
+        engineer.get(reverse("instances"))

@@ -1,0 +1,82 @@
+"""Instances: PostgreSQL servers to be tested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from benchhub.catalog.models import Host, Instance
+from benchhub.catalog.shared.citations import is_cited
+from benchhub.ui.listing import Column, Filter, Listing
+
+from .forms import InstanceForm
+
+COLUMNS = (
+    Column("name", "Instance", ("name",)),
+    Column("host", "Host", ("host__name", "name")),
+    Column("build", "Build", ("build__version_num", "name")),
+    Column("configuration", "Configuration", ("configuration__name", "name")),
+    Column("address", "Reached at", ("address", "port")),
+    Column("database", "Database", ("database", "username")),
+    Column("actions", "Change"),
+)
+FILTERS = (
+    Filter(
+        "kind",
+        "Kind",
+        {"host": ("on a host", Q(host__isnull=False)), "managed": ("managed", Q(host__isnull=True))},
+    ),
+    Filter(
+        "retired",
+        "Retired",
+        {"no": ("left out", Q(retired_at=None)), "yes": ("only these", Q(retired_at__isnull=False))},
+    ),
+)
+SEARCH = ("name", "host__name", "build__version", "configuration__name", "address", "database", "username")
+INTRO = "A PostgreSQL server that runs already. BenchHub starts and stops no server; it asks and measures."
+RETIRED = "It is retired: no plan offers it. The list of instances can show it again."
+
+
+def rows() -> QuerySet[Instance]:
+    return Instance.objects.select_related("host", "build", "configuration").defer(
+        "password", "host__private_key", "host__facts"
+    )
+
+
+def instances(request: HttpRequest) -> HttpResponse:
+    shown = rows().annotate(is_cited=is_cited(Instance))
+    listing = Listing(request.GET, shown, COLUMNS, search=SEARCH, filters=FILTERS, default="name")
+    return render(request, "catalog/instances.html", {"listing": listing})
+
+
+def add(request: HttpRequest) -> HttpResponse:
+    """`server` in the address chooses a build: 'host:bin directory', as the host's page links to it."""
+    initial = {"server": request.GET.get("server", ""), **_local(request.GET.get("server", ""))}
+    return _form(request, Instance(), initial, title="Add an instance", intro=INTRO, action="Add the instance")
+
+
+def _local(server: str) -> dict[str, str]:
+    return {"address": "127.0.0.1", "database": "bench", "username": "bench"} if server else {}
+
+
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    instance = get_object_or_404(rows(), pk=pk)
+    intro = RETIRED if instance.retired_at else ""
+    return _form(request, instance, {}, title=f"Edit {instance.name}", intro=intro)
+
+
+def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **shown: Any) -> HttpResponse:
+    hosts = list(Host.objects.defer("private_key").order_by("name"))
+    form = InstanceForm(request.POST or None, instance=instance, initial=initial, hosts=hosts)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(
+            request, f"{saved.name} is saved." + ("" if saved.retired_at else " Experiments can use it now.")
+        )
+        return redirect("instances")
+    crumb = {"address": reverse("instances"), "title": "Instances"}
+    return render(request, "catalog/instance_form.html", {"form": form, "crumb": crumb, **shown})

@@ -1,0 +1,220 @@
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from benchhub.analysis.pricing.licences.rules import UNDER_METRIC, UNDER_PAYMENT, defaults
+from benchhub.analysis.pricing.licences.words import price_of, words
+from benchhub.catalog.licences.fields import GROUPS, LABELS
+from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
+
+pytestmark = pytest.mark.django_db
+PER_CORE = {"name": "Per core", "metric": "core", "product": "A product"}
+FACTORS = {
+    "factors-count": "2",
+    "factors-0-processor": "POWER8",
+    "factors-0-factor": "0.5",
+    "factors-0-since": "2015-01-01",
+    "factors-1-factor": "1",
+}
+TIERS = {"tiers-count": "2", "tiers-0-from_units": "11", "tiers-0-percent_off": "10", "tiers-1-from_units": ""}
+
+
+@pytest.fixture
+def power():
+    return Hardware.objects.create(name="Power", sockets=2, cores_per_socket=10, threads_per_core=8, processor="POWER8")
+
+
+def add(client, **typed):
+    return client.post(reverse("licence-model-add"), {**PER_CORE, **typed})
+
+
+def trial(client, machine, **typed):
+    tried = {"trial-hardware": machine.pk, "trial-price": "1800", "trial-years": "3", "trial-currency": "EUR"}
+    return client.post(reverse("licence-model-preview"), {**PER_CORE, **tried, **typed})
+
+
+def test_every_parameter_of_the_engine_has_a_field_and_a_group():
+    named = [name for names in GROUPS.values() for name in names]
+    assert sorted(named) == sorted(defaults())
+    assert LABELS.keys() | {"factors", "tiers"} == set(named)
+    assert UNDER_METRIC.keys() | UNDER_PAYMENT.keys() == set(named)
+
+
+def test_rules_are_stored_as_the_engine_reads_them(engineer):
+    typed = {"pack": "2", "minimum_per_server": "16", "exempt_roles": "standby, pooler", "counts_disabled_cores": "no"}
+    assertRedirects(add(engineer, **typed, **FACTORS, **TIERS), reverse("licence-models"))
+    rules = LicenceModel.objects.get().licence_rules()
+    assert (rules.pack, rules.minimum_per_server, rules.counts_disabled_cores) == (2, 16, False)
+    assert rules.exempt_roles == {"standby", "pooler"}
+    assert [(one.processor, one.factor, str(one.since)) for one in rules.factors] == [
+        ("POWER8", Decimal("0.5"), "2015-01-01"),
+        ("", Decimal(1), "None"),
+    ]
+    assert [(one.from_units, one.percent_off) for one in rules.tiers] == [(11, Decimal(10))]
+
+
+def test_what_holds_its_default_is_not_stored(engineer):
+    add(engineer, pack="1", payment="subscription", counts_disabled_cores="yes", hours_per_month="730")
+    assert LicenceModel.objects.get().rules == {"version": 1}
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "sentence"),
+    [
+        ({"pack": "0"}, "pack", "1 or more"),
+        ({"pack": "1.5"}, "pack", "whole number"),
+        ({"pack": "two"}, "pack", "Write a number"),
+        ({"memory_block_gb": "1e999999"}, "memory_block_gb", "Write a number"),
+        ({"support_percent": "20"}, "support_percent", "choose payment perpetual"),
+        ({"memory_block_gb": "64"}, "memory_block_gb", "count by memory"),
+        ({"discount_percent": "x"}, "discount_percent", "Write a number"),
+        ({"discount_percent": "10", "contracted_price": "5"}, "contracted_price", "either a discount"),
+        ({"payment": "barter"}, "payment", "valid choice"),
+        ({"name": ""}, "name", "required"),
+    ],
+)
+def test_what_the_engine_refuses_is_said_beside_the_field_and_nothing_is_lost(engineer, typed, field, sentence):
+    answer = add(engineer, **typed, **FACTORS)
+    [(at, errors)] = answer.context["draft"].form.errors.items()
+    assert at == field
+    assert sentence in errors[0]
+    assertContains(answer, "Not saved")
+    assertContains(answer, 'value="POWER8"')
+    assert not LicenceModel.objects.exists()
+
+
+def test_a_row_that_cannot_be_is_refused_at_its_place(engineer):
+    answer = add(engineer, **{**FACTORS, "factors-1-factor": "much"})
+    assertContains(answer, "Write a number with a point")
+    answer = add(engineer, **{**FACTORS, "factors-1-factor": "0"})
+    assertContains(answer, "Write factors above 0.")
+    answer = add(engineer, **{**TIERS, "tiers-0-price": "5"})
+    assertContains(answer, "Write either a price or per cent off for each tier.")
+    assert not LicenceModel.objects.exists()
+
+
+def test_rows_are_added_and_removed_without_script_and_nothing_is_saved(engineer):
+    longer = add(engineer, add="factors", **FACTORS).context["draft"]
+    assert [row.texts["processor"] for row in longer.tables["factors"].rows] == ["POWER8", "", ""]
+    shorter = add(engineer, remove="factors:0", **FACTORS).context["draft"]
+    assert [row.texts["factor"] for row in shorter.tables["factors"].rows] == ["1"]
+    assert not LicenceModel.objects.exists()
+
+
+def test_the_trial_shows_count_and_cost_as_sentences(engineer, power):
+    # 2 x 10 cores x 0.5 = 10 licences; 3 years x 10 x 1,800
+    answer = trial(engineer, power, **FACTORS)
+    assertContains(answer, "Power has 2 x 10 = 20")
+    assertContains(answer, "Factor: 20 x 0.5 for POWER8 = 10")
+    assertContains(answer, "54,000.00 EUR")
+    assertNotContains(answer, "<html")
+    assert not LicenceModel.objects.exists()
+
+
+def test_standbys_count_unless_their_role_is_exempt(engineer, power):
+    assertContains(trial(engineer, power, **{"trial-standbys": "2"}), "Order: 1 x 20 + 2 x 20 = 60")
+    exempt = trial(engineer, power, exempt_roles="standby", **{"trial-standbys": "2"})
+    assertContains(exempt, "Power needs none of Per core, as its role is standby")
+    assertContains(exempt, "108,000.00 EUR")
+
+
+def test_not_eligible_is_an_answer_with_its_reason(engineer, power):
+    answer = trial(engineer, power, max_sockets="1")
+    assertContains(answer, "Not eligible.")
+    assertContains(answer, "at most 1 socket, and Power has 2")
+
+
+def test_a_licence_per_vcpu_counts_the_virtual_machine_and_one_per_socket_what_was_bought(engineer, power):
+    power = power.revise(vm_vcpus=160)
+    assertContains(trial(engineer, power, metric="vcpu"), "Power (revision 2) has 160")
+    # 2 sockets x 3 years x 1,800
+    assertContains(trial(engineer, power, metric="socket"), "10,800.00 EUR")
+
+
+def test_a_trial_says_what_it_lacks(engineer, power):
+    assertContains(trial(engineer, power, **{"trial-price": ""}), "Type a price")
+    assertContains(trial(engineer, power, **{"trial-hardware": ""}), "Choose a machine")
+    assertContains(trial(engineer, power, metric="memory"), "that of &#x27;Power&#x27; is not known: fill it in")
+    assertNotContains(trial(engineer, power, payment="barter"), "Licences</dt>")
+    assertContains(trial(engineer, power, pack="0"), "Units in a pack: Write a whole number of 1 or more.")
+    assertContains(trial(engineer, power, name="", **{"trial-currency": "USD"}), "USD")
+    assert engineer.get(reverse("licence-model-preview")).status_code == 405
+
+
+def test_a_revision_begins_with_the_rules_and_the_newest_price(engineer, power):
+    old = LicenceModel.objects.create(
+        name="l", metric="core", rules={"pack": 2, "factors": [{"processor": "POWER8", "factor": "0.5"}]}
+    )
+    priced = {"description": "core", "amount": Decimal(1800), "currency": "USD", "priced_on": "2026-01-01"}
+    ListPrice.objects.create(licence_model=old, source="a list", **priced)
+    page = reverse("licence-model-revise", args=[old.pk])
+    answer = engineer.get(page)
+    assertContains(answer, 'name="pack" value="2"')
+    assertContains(answer, 'value="POWER8"')
+    assert answer.context["draft"].trial_form["currency"].value() == "USD"
+    engineer.post(page, {"metric": "core", "pack": "4"})
+    new = LicenceModel.objects.current().get()
+    assert (new.revision, new.rules) == (2, {"version": 1, "pack": 4})
+    old.refresh_from_db()
+    assert old.rules["pack"] == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "rules", "sentence", "of"),
+    [
+        ("none", {}, "Nothing is licensed", "nothing: no licence is needed"),
+        ("socket", {}, "Per occupied socket. Paid by the year.", "one occupied socket, for a year"),
+        (
+            "socket",
+            {"sockets_per_licence": 2, "period": "month"},
+            "covers 2 of them",
+            "2 occupied sockets, for a month",
+        ),
+        (
+            "core",
+            {"minimum_per_socket": 4, "minimum_per_server": 16, "pack": 2, "is_price_per_pack": True},
+            "Per physical core. At least 4 per socket and 16 per server. Sold in packs of 2, pooled per server.",
+            "a pack of 2 physical cores, for a year",
+        ),
+        (
+            "user",
+            {"users_per_processor": 25, "payment": "perpetual", "support_percent": "22"},
+            "Per named user; at least 25 for each socket. Paid once, for good, with support of 22% of the list price",
+            "one named user, for good",
+        ),
+        (
+            "core",
+            {"minimum_per_server": 16, "maximum_per_socket": 24, "maximum_per_order": 96},
+            "At least 16 per server. Paid for at most 24 per socket and 96 per order.",
+            "one physical core, for a year",
+        ),
+        (
+            "core",
+            {"pack": 2, "is_price_per_pack": True, "tiers": [{"from_units": 6, "percent_off": "10"}]},
+            "From 6 packs on 10% off",
+            "a pack of 2 physical cores, for a year",
+        ),
+        ("memory", {"memory_block_gb": "64", "payment": "hourly"}, "64 GB", "64 GB of memory, for an hour"),
+        ("flat", {"max_servers": 3}, "One licence for the whole site. For at most 3 servers.", "one site, for a year"),
+        ("vcpu", {"tiers": [{"from_units": 9, "price": "5"}]}, "From 9 on 5 each: each unit", "one vCPU, for a year"),
+        (
+            "core",
+            {"exempt_roles": ["standby"], "max_sockets": 2},
+            "None for servers in the role of standby.",
+            "one phy",
+        ),
+    ],
+)
+def test_rules_in_plain_words(metric, rules, sentence, of):
+    known = LicenceModel(metric=metric, rules=rules).licence_rules()
+    assert sentence in words(known)
+    assert price_of(known).startswith(of)
+
+
+def test_the_list_shows_rules_in_words_and_never_as_json(engineer):
+    LicenceModel.objects.create(name="l", metric="core", rules={"pack": 2})
+    answer = engineer.get(reverse("licence-models"))
+    assertContains(answer, "Per physical core. Sold in packs of 2, pooled per server. Paid by the year.")
+    assertNotContains(answer, "&#x27;pack")

@@ -1,0 +1,97 @@
+"""Licence models: the list in plain words, and the editor that shows its arithmetic on a machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
+from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
+from benchhub.ui.listing import Column, Filter
+from benchhub.ui.row_cells import written
+
+from .forms import LicenceDraft
+
+COLUMNS = (
+    Column("name", "Licence model", ("name", "-revision")),
+    Column("metric", "Counted", ("metric", "name")),
+    Column("rules", "Rules"),
+    Column("product", "Product", ("product", "name")),
+    Column("price", "Newest price", is_number=True),
+    Column("actions", "Change"),
+)
+METRICS = Filter(
+    "metric", "Counted", {value: (str(label), Q(metric=value)) for value, label in LicenceModel.Metric.choices}
+)
+
+
+def licence_models(request: HttpRequest) -> HttpResponse:
+    search = ("name", "product", "remark")
+    rows = LicenceModel.objects.all()
+    listing = listing_of_revised(request, rows, COLUMNS, search=search, filters=(METRICS, REVISIONS))
+    prices = list(ListPrice.objects.of_licences(listing.page).by(timezone.now().date()).newest_first())
+    for row in listing.page:
+        row.newest_price = next((price for price in prices if price.counts_for(row)), None)
+    return render(request, "catalog/licence_models.html", {"listing": listing})
+
+
+def add(request: HttpRequest) -> HttpResponse:
+    draft = LicenceDraft(request.POST if request.method == "POST" else None, trial=_first_machine())
+    if (saved := _saved(request, draft)) is not None:
+        messages.success(request, f"{saved} is saved." + ("" if saved.metric == "none" else " Add its price next."))
+        return redirect("licence-models")
+    return _editor(request, draft, title="Add a licence model", action="Add the licence model")
+
+
+def revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(LicenceModel, pk=pk)
+    name, revision = str(row), row.revision + 1
+    draft = LicenceDraft(request.POST if request.method == "POST" else None, row, _first_machine() | _newest(row))
+    if (saved := _saved(request, draft)) is not None:
+        messages.success(request, f"{saved} is saved.{_prices_after(saved, pk)}")
+        return redirect("licence-models")
+    intro = f"{note_revision(revision, [])} Its list prices go on while they are of {row.price_of}."
+    return _editor(request, draft, title=f"Revise {name}", action=f"Save revision {revision}", intro=intro)
+
+
+@require_POST
+def preview(request: HttpRequest) -> HttpResponse:
+    """What the rules in the form come to on the chosen machine, as a part of its page; nothing is saved."""
+    return render(request, "catalog/licence_trial.html", {"draft": LicenceDraft(request.POST)})
+
+
+def _saved(request: HttpRequest, draft: LicenceDraft) -> Any:
+    """The saved model; None where something is wrong, or where only a row or the arithmetic was asked for."""
+    if request.method != "POST" or request.POST.keys() & {"add", "remove", "show"}:
+        return None
+    return draft.form.saved() if draft.form.is_valid() and draft.rules else None
+
+
+def _first_machine() -> dict[str, Any]:
+    row = Hardware.objects.current().order_by("name").first()
+    return {"hardware": row.pk} if row else {}
+
+
+def _prices_after(saved: LicenceModel, before_pk: int) -> str:
+    """Whether the prices of the revision before still count."""
+    before = LicenceModel.objects.get(pk=before_pk)
+    if saved.metric == "none" or saved.price_of == before.price_of:
+        return ""
+    return f" A price is now of {saved.price_of}: add one."
+
+
+def _newest(of: LicenceModel) -> dict[str, Any]:
+    prices = ListPrice.objects.of_licences([of]).newest_first()
+    price = next((price for price in prices if price.counts_for(of)), None)
+    return {"price": written(price.amount), "currency": price.currency} if price else {}
+
+
+def _editor(request: HttpRequest, draft: LicenceDraft, **shown: str) -> HttpResponse:
+    is_final = request.method == "POST" and not request.POST.keys() & {"add", "remove", "show"}
+    return render(request, "catalog/licence_model_form.html", {"draft": draft, "is_final": is_final, **shown})

@@ -1,0 +1,26 @@
+"""What exists, as tables: what is tested, on what, at what price. Words: docs/words.md."""
+
+from .hardware import ExchangeRate, Hardware, LicenceModel, ListPrice
+from .hosts import Host, InterferenceGroup
+from .instances import DataSet, Instance, PgBuild
+from .revised import Revised
+from .sheets import PriceSheet, PriceSheetDiscount, PriceSheetLine
+from .workloads import Configuration, Workload
+
+__all__ = [
+    "Configuration",
+    "DataSet",
+    "ExchangeRate",
+    "Hardware",
+    "Host",
+    "Instance",
+    "InterferenceGroup",
+    "LicenceModel",
+    "ListPrice",
+    "PgBuild",
+    "PriceSheet",
+    "PriceSheetDiscount",
+    "PriceSheetLine",
+    "Revised",
+    "Workload",
+]

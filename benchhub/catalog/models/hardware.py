@@ -1,0 +1,229 @@
+"""What is bought: hardware, licence models, and the dated list prices and exchange rates that are never rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import Self
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from benchhub.analysis.pricing.licences import words as licences_words
+from benchhub.analysis.pricing.licences.rules import CHOICES, LicenceRules, RulesError
+from benchhub.analysis.pricing.licences.rules_form import rules_from
+from benchhub.analysis.pricing.money import trimmed
+from benchhub.analysis.pricing.topology import Machine, VirtualMachine
+
+from .revised import Revised, name_constraints
+
+CURRENCY = RegexValidator(r"^[A-Z]{3}$", "Use an ISO 4217 code: EUR.")
+
+
+# What a price of hardware is of.
+PARTS = ("sockets", "cores_per_socket", "threads_per_core", "clock_ghz", "memory_bytes", "processor", "disks")
+
+
+class Hardware(Revised):
+    """A hardware profile as it was bought. What a probe saw is kept with the host and with each run instead."""
+
+    sockets = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    cores_per_socket = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    threads_per_core = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
+    clock_ghz = models.DecimalField(max_digits=5, decimal_places=2, null=True, blank=True)
+    memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    processor = models.CharField(max_length=80, blank=True)
+    disabled_cores_per_socket = models.PositiveIntegerField(default=0)
+    vm_vcpus = models.PositiveIntegerField(null=True, blank=True)
+    vm_memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    vm_smt = models.BooleanField(default=True)
+    disks = models.CharField(max_length=300, blank=True)
+    remark = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "hardware"
+        constraints = [
+            *name_constraints("hardware"),
+            models.CheckConstraint(
+                condition=Q(sockets__gte=1, cores_per_socket__gte=1, threads_per_core__gte=1),
+                name="hardware_has_cores",
+            ),
+            models.CheckConstraint(
+                condition=Q(disabled_cores_per_socket__lt=F("cores_per_socket")), name="hardware_has_enabled_cores"
+            ),
+            models.CheckConstraint(condition=Q(vm_vcpus=None) | Q(vm_vcpus__gte=1), name="hardware_vm_has_vcpus"),
+        ]
+
+    def is_same_thing(self, other: Hardware) -> bool:
+        """Whether a price of one is a price of the other: revisions whose parts are alike, as far as both name them.
+
+        What a remark says, which cores are disabled, and what virtual machine runs there change nothing of it.
+        """
+        pairs = [(getattr(self, part), getattr(other, part)) for part in PARTS]
+        return self.name == other.name and all(
+            one == two or None in (one, two) or "" in (one, two) for one, two in pairs
+        )
+
+    @property
+    def cores(self) -> int:
+        return self.sockets * self.cores_per_socket
+
+    @property
+    def threads(self) -> int:
+        return self.cores * self.threads_per_core
+
+    def machine(self) -> Machine:
+        """As licences count it; 1 GB of memory is 2^30 bytes."""
+        return Machine(
+            name=str(self),
+            sockets=self.sockets,
+            cores_per_socket=self.cores_per_socket,
+            threads_per_core=self.threads_per_core,
+            memory_gb=_gb(self.memory_bytes),
+            processor=self.processor,
+            disabled_cores_per_socket=self.disabled_cores_per_socket,
+            vm=VirtualMachine(self.vm_vcpus, _gb(self.vm_memory_bytes), self.vm_smt) if self.vm_vcpus else None,
+        )
+
+
+def _gb(memory_bytes: int | None) -> Decimal | None:
+    return None if memory_bytes is None else Decimal(memory_bytes) / 2**30
+
+
+class LicenceModel(Revised):
+    """How a product's licence is counted and paid: analysis.pricing.rules. What holds its default is not in `rules`."""
+
+    class Metric(models.TextChoices):
+        NONE = "none", "hardware only"
+        SERVER = "server", "per server"
+        SOCKET = "socket", "per socket"
+        CORE = "core", "per core"
+        VCPU = "vcpu", "per vCPU"
+        MEMORY = "memory", "by memory"
+        USER = "user", "per named user"
+        FLAT = "flat", "one price for all"
+
+    metric = models.CharField(max_length=10, choices=Metric)
+    rules = models.JSONField(default=dict, blank=True)
+    product = models.CharField(max_length=120, blank=True)
+    remark = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            *name_constraints("licence_model"),
+            models.CheckConstraint(condition=Q(metric__in=CHOICES["metric"]), name="licence_model_metric"),
+        ]
+
+    def licence_rules(self) -> LicenceRules:
+        """Raises RulesError; what a form or a fixture has let in raises none."""
+        return rules_from({**self.rules, "metric": self.metric})
+
+    @property
+    def words(self) -> str:
+        """The rules in plain sentences."""
+        try:
+            return licences_words.words(self.licence_rules())
+        except RulesError as error:
+            return str(error)
+
+    @property
+    def price_of(self) -> str:
+        """What an amount in the price list buys: 'one physical core, for a year'."""
+        try:
+            return licences_words.price_of(self.licence_rules())
+        except RulesError:
+            return "what its rules do not say"
+
+    def clean(self) -> None:
+        if self.metric not in self.Metric.values:
+            return  # said of the field itself
+        try:
+            self.licence_rules()
+        except RulesError as error:
+            raise ValidationError(str(error)) from error
+
+
+class ListPriceQuerySet(models.QuerySet["ListPrice"]):
+    def newest_first(self) -> Self:
+        return self.order_by("-priced_on", "-pk")
+
+    def by(self, day: date) -> Self:
+        return self.filter(priced_on__lte=day)
+
+    def of_licences(self, models: Iterable[LicenceModel]) -> Self:
+        """Those of these licence models and of their other revisions; `counts_for` says which of them count."""
+        return self.filter(licence_model__name__in=[model.name for model in models]).select_related("licence_model")
+
+    def of_hardware(self, hardware: Iterable[Hardware]) -> Self:
+        """Those of this hardware and of its other revisions; `counts_for` says which of them count."""
+        return self.filter(hardware__name__in=[one.name for one in hardware]).select_related("hardware")
+
+
+class ListPrice(models.Model):
+    """One dated, sourced price. Append-only: the database refuses to change or delete a row."""
+
+    hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True, related_name="prices")
+    licence_model = models.ForeignKey(LicenceModel, models.PROTECT, null=True, blank=True, related_name="prices")
+    description = models.CharField(max_length=200)
+    part_number = models.CharField(max_length=80, blank=True)
+    amount = models.DecimalField(max_digits=20, decimal_places=8)  # a thousandth of a cent an hour is a price too
+    currency = models.CharField(max_length=3, validators=[CURRENCY])
+    priced_on = models.DateField()
+    source = models.CharField(max_length=300)
+    remark = models.TextField(blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ListPriceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-priced_on", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["description", "source", "priced_on"], name="list_price_natural_key"),
+            models.CheckConstraint(condition=Q(amount__gte=0), name="list_price_not_negative"),
+            models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="list_price_currency"),
+            models.CheckConstraint(
+                condition=Q(hardware=None, licence_model__isnull=False) | Q(hardware__isnull=False, licence_model=None),
+                name="list_price_of_one_thing",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.description}: {trimmed(self.amount):f} {self.currency} ({self.priced_on})"
+
+    def counts_for(self, of: Hardware | LicenceModel) -> bool:
+        """A price outlives revisions while it is of the same: of the same parts, or of a socket for a year, say."""
+        if isinstance(of, Hardware):
+            return self.hardware is not None and (self.hardware_id == of.pk or self.hardware.is_same_thing(of))
+        own = self.licence_model
+        if own is None or own.name != of.name:
+            return False
+        return own.pk == of.pk or own.price_of == of.price_of
+
+
+class ExchangeRate(models.Model):
+    """What one unit of `base` cost in `quoted` on a day. Append-only, as prices are."""
+
+    base = models.CharField(max_length=3, validators=[CURRENCY])
+    quoted = models.CharField(max_length=3, validators=[CURRENCY])
+    value = models.DecimalField(max_digits=18, decimal_places=8)
+    priced_on = models.DateField()
+    source = models.CharField(max_length=300)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-priced_on", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["base", "quoted", "priced_on", "source"], name="exchange_rate_natural_key"),
+            models.CheckConstraint(condition=Q(value__gt=0), name="exchange_rate_positive"),
+            models.CheckConstraint(condition=~Q(base=F("quoted")), name="exchange_rate_of_two_currencies"),
+            models.CheckConstraint(
+                condition=Q(base__regex=r"^[A-Z]{3}$", quoted__regex=r"^[A-Z]{3}$"), name="exchange_rate_currencies"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"1 {self.base} = {self.value.normalize():f} {self.quoted} ({self.priced_on})"

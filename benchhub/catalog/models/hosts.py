@@ -1,0 +1,105 @@
+"""Machines reached over SSH, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from runners.keys import make_key_pair
+
+from .hardware import Hardware
+from .secret_field import SecretField
+
+
+class InterferenceGroup(models.Model):
+    """Hosts that share hardware, so that only one run at a time may take place on any of them."""
+
+    name = models.CharField(max_length=120, unique=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Host(models.Model):
+    """A machine reachable over SSH. Its key pair is BenchHub's own; only the public half is ever shown."""
+
+    class Trust(models.TextChoices):
+        UNKNOWN = "unknown", "not seen yet"
+        OFFERED = "offered", "waiting for approval"
+        PINNED = "pinned", "pinned"
+        QUARANTINED = "quarantined", "quarantined: its host key changed"
+        ELSEWHERE = "elsewhere", "known by results that were brought in"
+
+    class Wanted(models.TextChoices):
+        KEY = "key", "its host key"
+        FACTS = "facts", "its facts"
+
+    name = models.CharField(max_length=120, unique=True)
+    address = models.CharField(max_length=253)
+    port = models.PositiveIntegerField(default=22)
+    username = models.CharField(max_length=64)
+    host_key = models.TextField(blank=True, help_text="The public host key that a person approved.")
+    offered_host_key = models.TextField(blank=True)
+    trust = models.CharField(max_length=12, choices=Trust, default=Trust.UNKNOWN)
+    public_key = models.TextField(editable=False)
+    private_key = SecretField(editable=False)
+    work_directory = models.CharField(max_length=300, default=".benchhub")
+    bin_directories = models.CharField(
+        max_length=600,
+        blank=True,
+        help_text="Where PostgreSQL lies, if a probe would not look there; several by spaces.",
+    )
+    interference_group = models.ForeignKey(InterferenceGroup, models.PROTECT, null=True, blank=True)
+    hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True)
+    wanted = models.CharField(max_length=8, choices=Wanted, blank=True, editable=False)
+    visit_until = models.DateTimeField(null=True, blank=True, editable=False)
+    contacted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    contact_error = models.TextField(blank=True, editable=False)
+    unreachable_since = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="The first of the visits that failed, until one succeeds."
+    )
+    paused_at = models.DateTimeField(null=True, blank=True, editable=False)
+    facts = models.JSONField(default=dict, blank=True, editable=False)
+    facts_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["address", "port", "username"], name="host_address"),
+            models.CheckConstraint(condition=Q(port__gte=1, port__lte=65535), name="host_port_range"),
+            models.CheckConstraint(condition=~Q(trust="pinned", host_key=""), name="host_pinned_has_key"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def make_key_pair(self) -> None:
+        """Give the host a key pair of its own; the old one, if any, is forgotten. Save afterwards."""
+        pair = make_key_pair(f"benchhub {self.name}")
+        self.private_key, self.public_key = pair.private_key, pair.public_key
+
+    def ask(self, wanted: str) -> None:
+        """Have a worker visit the host soon, for its host key or its facts; what came of it is stored here."""
+        Host.objects.filter(pk=self.pk).update(wanted=wanted, visit_until=None, contact_error="")
+        self.wanted, self.contact_error = wanted, ""
+
+    def approve(self, host_key: str) -> bool:
+        """Pin the offered key, if it is still the one that the person saw; a quarantined host is trusted again."""
+        seen = Host.objects.filter(pk=self.pk, offered_host_key=host_key).exclude(offered_host_key="")
+        return bool(seen.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED))
+
+    def pause(self) -> None:
+        """Let no further run start on the host; what is under way goes on."""
+        Host.objects.filter(pk=self.pk, paused_at=None).update(paused_at=Now())
+
+    def resume(self) -> None:
+        Host.objects.filter(pk=self.pk).update(paused_at=None)
+
+    def build_facts(self, bin_directory: str) -> dict[str, Any]:
+        """What the last probe found of the PostgreSQL there; LookupError says what to do when it found none."""
+        for build in self.facts.get("builds", []):
+            if build["bin_directory"] == bin_directory:
+                return dict(build)
+        raise LookupError(f"No PostgreSQL was found in {bin_directory} of {self.name}: probe the host with that path.")

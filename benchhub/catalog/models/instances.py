@@ -1,0 +1,90 @@
+"""PostgreSQL servers as tables: their builds, and the data sets that were loaded into them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from .hosts import Host
+from .revised import CurrentQuerySet
+from .secret_field import SecretField
+from .workloads import Configuration
+
+
+class PgBuild(models.Model):
+    """A PostgreSQL as built: two builds are the same when their binaries are."""
+
+    version = models.CharField(max_length=40)
+    version_num = models.PositiveIntegerField()
+    configure_options = models.TextField(blank=True)
+    binary_digest = models.CharField(max_length=64, unique=True)
+
+    class Meta:
+        ordering = ["version_num"]
+
+    def __str__(self) -> str:
+        return f"PostgreSQL {self.version}"
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> PgBuild:
+        """The row for a build as a probe found it (runners.probe); made when it is the first of its kind."""
+        build, _ = cls.objects.get_or_create(
+            binary_digest=facts["postgres_sha256"],
+            defaults={
+                "version": facts["version"],
+                "version_num": facts["version_num"],
+                "configure_options": shlex.join(facts.get("configure", [])),
+            },
+        )
+        return build
+
+
+class Instance(models.Model):
+    """A PostgreSQL server to be tested; without a host it is known by its connection only (a managed database)."""
+
+    name = models.CharField(max_length=120, unique=True)
+    host = models.ForeignKey(Host, models.PROTECT, null=True, blank=True, related_name="instances")
+    build = models.ForeignKey(PgBuild, models.PROTECT)
+    configuration = models.ForeignKey(Configuration, models.PROTECT)
+    address = models.CharField(max_length=253, help_text="As the driver reaches it; a directory for a socket.")
+    port = models.PositiveIntegerField(default=5432)
+    database = models.CharField(max_length=63)
+    username = models.CharField(max_length=63)
+    password = SecretField(blank=True)
+    data_directory = models.CharField(max_length=300, blank=True)
+    bin_directory = models.CharField(max_length=300, blank=True)
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = CurrentQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DataSet(models.Model):
+    """What was loaded into an instance: the recipe, the build that loaded it, its size, checksum and age."""
+
+    instance = models.ForeignKey(Instance, models.PROTECT, related_name="data_sets")
+    build = models.ForeignKey(PgBuild, models.PROTECT)
+    recipe = models.JSONField()
+    recipe_digest = models.CharField(max_length=64)
+    size_bytes = models.PositiveBigIntegerField()
+    checksum = models.CharField(max_length=64)
+    loaded_at = models.DateTimeField(db_default=Now())
+    age_write_transactions = models.PositiveBigIntegerField(default=0)
+    replaced_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["instance"], condition=Q(replaced_at=None), name="data_set_one_current_per_instance"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.recipe.get('tool')} data set of {self.instance}"

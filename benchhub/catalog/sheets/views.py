@@ -1,0 +1,164 @@
+"""Price sheets: the list, a sheet with its derivation, its CSV, and the editor that shows what it comes to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_POST
+
+from benchhub.analysis.pricing.money import PricingError
+from benchhub.analysis.pricing.sheets.total import SheetTotal
+from benchhub.analysis.pricing.steps import counted
+from benchhub.catalog.models import Hardware, PriceSheet
+from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
+from benchhub.ui.listing import Column, Filter
+
+from . import csv, page
+from . import texts as sheets_texts
+from .forms import SheetDraft
+from .reported_form import ReportedForm
+from .texts import SheetTexts
+
+COLUMNS = (
+    Column("name", "Price sheet", ("name", "-revision")),
+    Column("hardware", "Hardware", ("hardware__name", "name")),
+    Column("date", "Priced on", ("priced_on", "name")),
+    Column("lines", "Lines", ("line_count", "name"), is_number=True),
+    Column("total", "Total", is_number=True),
+    Column("currency", "Currency", ("currency", "name")),
+    Column("file", "Download"),
+    Column("actions", "Change"),
+)
+SEARCH = ("name", "source", "remark", "hardware__name", "currency")
+OF = Filter(
+    "of", "Of", {"hardware": ("hardware", Q(hardware__isnull=False)), "other": ("anything else", Q(hardware=None))}
+)
+
+
+def sheets(request: HttpRequest) -> HttpResponse:
+    rows = PriceSheet.objects.whole().annotate(line_count=Count("lines", distinct=True))
+    filters = (_currencies(), OF, REVISIONS)
+    listing = listing_of_revised(request, rows, COLUMNS, search=SEARCH, filters=filters)
+    for row in listing.page.object_list:
+        row.total = _total(row)
+    return render(request, "catalog/price_sheets.html", {"listing": listing})
+
+
+def _currencies() -> Filter:
+    known = PriceSheet.objects.order_by("currency").values_list("currency", flat=True).distinct()
+    return Filter("currency", "Currency", {code: (code, Q(currency=code)) for code in known})
+
+
+def _total(of: PriceSheet) -> SheetTotal | None:
+    """None for what no form and no fixture would have let in."""
+    try:
+        return of.priced()
+    except PricingError:
+        return None
+
+
+def sheet(request: HttpRequest, pk: int) -> HttpResponse:
+    """`metric` in the address, with its unit, has the price of one of it shown."""
+    row = get_object_or_404(PriceSheet.objects.whole().marked(), pk=pk)
+    revisions = PriceSheet.objects.filter(name=row.name).exclude(pk=pk).order_by("-revision")
+    total, form = _total(row), ReportedForm(request.GET if "metric" in request.GET else None)
+    shown = {"row": row, "shown": page.shown(total) if total else None, "revisions": revisions}
+    shown |= {"reported": form, "per_metric": form.price(total) if total else None}
+    return render(request, "catalog/price_sheet.html", shown)
+
+
+def csv_file(_: HttpRequest, pk: int) -> HttpResponse:
+    return download(get_object_or_404(PriceSheet.objects.whole(), pk=pk))
+
+
+def download(row: PriceSheet) -> HttpResponse:
+    """The sheet as CSV, with the name of its hardware."""
+    texts = sheets_texts.of(row)
+    texts.sheet["hardware"] = row.hardware.name if row.hardware else ""
+    response = HttpResponse(csv.write(texts), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = content_disposition_header(True, f"{row}.csv") or ""
+    return response
+
+
+def add(request: HttpRequest) -> HttpResponse:
+    """`hardware` in the address chooses the machine."""
+    if request.method == "POST":
+        return _sent(request, None)
+    texts = sheets_texts.empty()
+    texts.sheet |= {"hardware": request.GET.get("hardware", ""), "priced_on": datetime.now(UTC).date().isoformat()}
+    return _editor(request, SheetDraft(texts, is_started=False))
+
+
+def revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(PriceSheet.objects.whole(), pk=pk)
+    if request.method == "POST":
+        return _sent(request, row)
+    return _editor(request, SheetDraft(sheets_texts.of(row), row))
+
+
+@require_POST
+def preview(request: HttpRequest) -> HttpResponse:
+    """What the sheet comes to as it stands in the form, as a part of its page; nothing is saved."""
+    draft = SheetDraft(sheets_texts.sent(request.POST))
+    return render(request, "catalog/price_sheet_preview.html", {"draft": draft, "is_live": True})
+
+
+def _sent(request: HttpRequest, of: PriceSheet | None) -> HttpResponse:
+    texts = sheets_texts.sent(request.POST)
+    if "import" in request.POST:
+        return _imported(request, texts, of)
+    is_final = "save" in request.POST
+    draft = SheetDraft(texts, of, is_final=is_final)
+    if is_final and (saved := draft.save()):
+        messages.success(request, f"{saved} is saved with {counted(len(draft.lines.filled), 'line', 'lines')}.")
+        return redirect("price-sheet", saved.pk)
+    if "HX-Request" not in request.headers:  # a page that is brought up to date keeps the reader's focus
+        draft.focus(request.POST.get("add", ""))
+    return _editor(request, draft)
+
+
+def _imported(request: HttpRequest, typed: SheetTexts, of: PriceSheet | None) -> HttpResponse:
+    """The form with what a file holds. A file with faults changes nothing; nothing is saved either way."""
+    pasted = request.POST.get("pasted", "")
+    try:
+        read = csv.read(_file(request) or pasted)
+        _find_hardware(read)
+    except csv.CsvError as error:
+        return _editor(request, SheetDraft(typed, of), problems=error.problems, pasted=pasted)
+    is_replacing = "replace" in request.POST or sheets_texts.is_untouched(typed)
+    draft = SheetDraft(sheets_texts.added(typed, read, is_replacing), of)
+    counts = f"{counted(len(read.lines), 'line', 'lines')}, {counted(len(read.discounts), 'discount', 'discounts')}"
+    imported = f"Read: {counts}. Nothing is saved yet."
+    return _editor(request, draft, imported=imported)
+
+
+def _file(request: HttpRequest) -> str:
+    """The text of the file that was sent, if one was. Raises CsvError."""
+    file: Any = request.FILES.get("file")
+    return csv.decode(file.read(csv.LARGEST_BYTES + 1)) if file else ""
+
+
+def _find_hardware(texts: SheetTexts) -> None:
+    """Its key instead of its name. Raises CsvError."""
+    name = texts.sheet.pop("hardware", "")
+    if not name:
+        return
+    row = Hardware.objects.current().filter(name=name).first()
+    if row is None:
+        sentence = f"There is no hardware named '{name}': add it first, or leave this empty."
+        raise csv.CsvError([csv.Problem(2, "hardware", sentence)])
+    texts.sheet["hardware"] = str(row.pk)
+
+
+def _editor(request: HttpRequest, draft: SheetDraft, **shown: object) -> HttpResponse:
+    of = draft.of
+    title = f"Revise {of}" if of else "Add a price sheet"
+    note = note_revision(of.revision + 1, []) if of else ""
+    shown |= {"draft": draft, "title": title, "note": note, "columns": csv.columns_in_words()}
+    return render(request, "catalog/price_sheet_form.html", shown)

@@ -1,0 +1,133 @@
+"""What is asked of a server and of a load generator: configurations and workloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from benchhub.catalog.models import Configuration, Workload
+from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
+from benchhub.ui.listing import Column, Filter
+from runners.tools import TOOLS
+from runners.tools.pgbench.parameters import BUILTIN_SCRIPTS
+
+from .configuration_form import ConfigurationForm
+from .forms import FORMS, PRESETS, BuiltinForm, ScriptsForm, WorkloadForm, kind_of
+
+CONFIGURATION_COLUMNS = (
+    Column("name", "Configuration", ("name", "-revision")),
+    Column("settings", "Server settings"),
+    Column("os", "Operating system"),
+    Column("instances", "Instances", ("instance_count", "name"), is_number=True),
+    Column("actions", "Change"),
+)
+WORKLOAD_COLUMNS = (
+    Column("name", "Workload", ("name", "-revision")),
+    Column("tool", "Load generator", ("tool", "name")),
+    Column("script", "Script or mix", ("parameters__script", "parameters__mix", "name")),
+    Column("mode", "Query mode", ("parameters__query_mode", "name")),
+    Column("scale", "Size", ("parameters__scale", "parameters__subscribers", "name"), is_number=True),
+    Column("remark", "Remark"),
+    Column("actions", "Change"),
+)
+STORAGE = Filter(
+    "storage",
+    "Storage",
+    {"lasting": ("lasting", Q(volatile_storage=False)), "volatile": ("RAM disk", Q(volatile_storage=True))},
+)
+GENERATORS = Filter("tool", "Load generator", {name: (name, Q(tool=name)) for name in TOOLS})
+SCRIPTS = Filter(
+    "script", "Script", {name: (name, Q(parameters__script=name)) for name in (*BUILTIN_SCRIPTS, "custom")}
+)
+
+
+def configurations(request: HttpRequest) -> HttpResponse:
+    rows = Configuration.objects.annotate(instance_count=Count("instance"))
+    search, filters = ("name", "settings", "os_settings", "remark"), (STORAGE, REVISIONS)
+    listing = listing_of_revised(request, rows, CONFIGURATION_COLUMNS, search=search, filters=filters)
+    return render(request, "catalog/configurations.html", {"listing": listing})
+
+
+def configuration_add(request: HttpRequest) -> HttpResponse:
+    intro = "What a server is meant to be set to. BenchHub changes no setting: each run says where it found others."
+    shown = {"title": "Add a configuration", "action": "Add the configuration", "intro": intro}
+    return _form(request, ConfigurationForm(request.POST or None), "configurations", "Configurations", **shown)
+
+
+def configuration_revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Configuration, pk=pk)
+    intro = note_revision(row.revision + 1, [(row.instance_set.count(), "instance")])
+    shown = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
+    form = ConfigurationForm(request.POST or None, instance=row)
+    return _form(request, form, "configurations", "Configurations", **shown)
+
+
+def workloads(request: HttpRequest) -> HttpResponse:
+    search, filters = (
+        ("name", "tool", "parameters__script", "parameters__mix", "remark"),
+        (GENERATORS, SCRIPTS, REVISIONS),
+    )
+    listing = listing_of_revised(request, Workload.objects.all(), WORKLOAD_COLUMNS, search=search, filters=filters)
+    return render(request, "catalog/workloads.html", {"listing": listing})
+
+
+def workload_add(request: HttpRequest) -> HttpResponse:
+    """`?kind=` chooses the form, `preset` what it starts from."""
+    form_class = FORMS.get(request.GET.get("kind", ""), BuiltinForm)
+    _require_right_to_write(request, form_class)
+    intro = "What the load generator does, and on how much data. The numbers of clients belong to the experiment."
+    shown = {"title": "Add a workload", "action": "Add the workload", "intro": intro}
+    preset = PRESETS.get(request.GET.get("preset", ""), {}) if form_class is ScriptsForm else {}
+    start = {name: preset[name] for name in ("name", "remark") if name in preset}
+    form = form_class(request.POST or None, instance=Workload(parameters=preset.get("parameters", {})), initial=start)
+    offered = [one for one in FORMS.values() if _may_open(request, one)]
+    kinds = [(one.kind, one.title, one is form_class) for one in offered]
+    presets = [(key, one["title"]) for key, one in PRESETS.items()] if form_class is ScriptsForm else []
+    return _form(request, form, "workloads", "Workloads", kinds=kinds, presets=presets, **shown)
+
+
+def workload_revise(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Workload, pk=pk)
+    form_class = FORMS[kind_of(row)]
+    _require_right_to_write(request, form_class)
+    intro = note_revision(row.revision + 1, []) + " Curves of the two are compared only if they load and do the same."
+    shown = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
+    form = form_class(request.POST or None, instance=row)
+    return _form(request, form, "workloads", "Workloads", **shown)
+
+
+def _may_open(request: HttpRequest, form_class: type[WorkloadForm]) -> bool:
+    """A custom script is sent to servers as it is written: that takes a right of its own."""
+    return form_class is not ScriptsForm or request.user.has_perm("catalog.write_scripts")
+
+
+def _require_right_to_write(request: HttpRequest, form_class: type[WorkloadForm]) -> None:
+    if not _may_open(request, form_class):
+        raise PermissionDenied(
+            "Custom scripts run on servers as they are written, so your account needs the right to write them: "
+            "ask an administrator."
+        )
+
+
+def _form(
+    request: HttpRequest, form: ConfigurationForm | WorkloadForm, back: str, back_title: str, **shown: Any
+) -> HttpResponse:
+    before = form.instance.pk
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        _say_saved(request, saved, is_as_before=saved.pk == before)
+        return redirect(back)
+    crumb = {"address": reverse(back), "title": back_title}
+    return render(request, "catalog/recipe_form.html", {"form": form, "crumb": crumb, **shown})
+
+
+def _say_saved(request: HttpRequest, saved: Configuration | Workload, is_as_before: bool) -> None:
+    if is_as_before:
+        messages.info(request, f"Nothing was changed, so there is no new revision: {saved} stays as it is.")
+    else:
+        messages.success(request, f"{saved} is saved.")

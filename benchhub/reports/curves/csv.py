@@ -1,0 +1,79 @@
+"""A curve as CSV: the exact values of what the page shows rounded."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from typing import Any
+
+from benchhub.analysis.curves.curve import Level
+from benchhub.ui.csv_cells import harmless as harmless  # for all that writes CSV here
+
+from .curves import Group, SystemCurve
+from .sweeps import Sweep
+
+COLUMNS = (
+    "system", "clients", "n", "median", "mean", "lowest", "highest", "unit", "latency_average_ms",
+    "latency_p95_ms", "latency_p99_ms", "latency_samples", "runs", "doubts", "protocol_digest", "system_digest",
+    "sd", "low", "high", "low_to_high_is", "outlier_run",
+)  # fmt: skip
+
+OFFERED = (
+    "run", "offered_tps", "achieved_tps", "transactions", "late", "skipped", "late_share", "latency_average_ms",
+    "latency_p95_ms", "latency_p99_ms", "lag_average_ms",
+)  # fmt: skip
+
+
+def experiment_csv(swept: Sequence[Sweep], groups: Iterable[Group]) -> str:
+    """The runs of an open loop where there are any, otherwise the curves."""
+    return sweeps_csv(swept) if swept else curves_csv(groups)
+
+
+def curves_csv(groups: Iterable[Group]) -> str:
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for group in groups:
+        for of in group.curves:
+            writer.writerows(map(harmless, _row(of, level)) for level in of.curve.levels)
+    return text.getvalue()
+
+
+def sweeps_csv(of: Iterable[Sweep]) -> str:
+    """A line per run of an open loop; latencies include the schedule lag."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(("system", "limit_ms", "is_held", *OFFERED))
+    for one in of:
+        for run in (run for rate in one.rates for run in rate.runs):
+            row = (one.system.label, one.limit_ms, not run.failing, *(getattr(run, name) for name in OFFERED))
+            writer.writerow(map(harmless, row))
+    return text.getvalue()
+
+
+def _row(of: SystemCurve, level: Level) -> list[Any]:
+    spread = level.throughput
+    return [
+        of.system.label,
+        level.clients,
+        spread.n,
+        spread.median,
+        spread.mean,
+        spread.lowest,
+        spread.highest,
+        of.curve.unit,
+        level.latency_average_ms,
+        level.latency_p95_ms,
+        level.latency_p99_ms,
+        level.latencies.samples if level.latencies else None,
+        " ".join(str(run.run) for run in level.runs),
+        " ".join(level.doubts),
+        of.curve.protocol_digest,
+        of.curve.system_digest,
+        spread.sd,
+        spread.low if spread.n > 1 else None,
+        spread.high if spread.n > 1 else None,
+        spread.kind if spread.n > 1 else "",
+        level.outlier.run if level.outlier else None,
+    ]

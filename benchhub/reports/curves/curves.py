@@ -1,0 +1,121 @@
+"""From an experiment's runs to curves that may be drawn together, and the sentences where they may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchhub.analysis.curves import curve
+from benchhub.analysis.curves.curve import Curve, RunPoint
+from benchhub.analysis.protocol.digest import differing_fields
+from benchhub.analysis.statistics.drift import Start
+from benchhub.bench.models import Run, System
+from benchhub.bench.models.states import State
+from benchhub.catalog.models import Instance
+
+from .latencies import Known
+
+UNKNOWN: Known = {}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCurve:
+    """One system's curve. `series` is the system's place in the experiment: its colour, marker and dash.
+
+    `aside` are the runs that a person set aside: they are drawn crossed out, and are part of nothing else.
+    `planned` are the numbers of clients that its plan asks for, whether or not they were run yet.
+    """
+
+    system: System
+    series: int
+    curve: Curve
+    aside: tuple[RunPoint, ...] = ()
+    planned: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What was planned under one protocol. `refusal` says why nothing is drawn; then there are no curves."""
+
+    number: int
+    protocol_digest: str
+    curves: tuple[SystemCurve, ...]
+    refusal: str = ""
+
+
+def groups(runs: Sequence[Run], systems: Sequence[System], known: Known = UNKNOWN) -> list[Group]:
+    """One group per protocol that was planned, in the order of the plan; different protocols never share one.
+
+    `known` are the latencies of the runs. Open loops have none: their axis is the offered rate (reports/sweeps.py).
+    """
+    digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE and not run.rate_tps)
+    return [_group(number, key, runs, systems, known) for number, key in enumerate(digests, start=1)]
+
+
+def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Names of the fields in which any of the protocols differ."""
+    first, *others = protocols
+    return sorted({name for other in others for name in differing_fields(first, other)})
+
+
+def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System], known: Known) -> Group:
+    planned = tuple(runs[0].experiment.client_levels)
+    try:
+        curves = tuple(
+            SystemCurve(system, series, curve.build(points), aside(runs, system.pk, key), planned)
+            for series, system in enumerate(systems)
+            if (points := [point(run, known) for run in runs if run.system_id == system.pk and is_point(run, key)])
+        )
+        curve.require_comparable([of_system.curve for of_system in curves])
+    except curve.UnlikeRunsError as error:
+        return Group(number, key, (), str(error))
+    return Group(number, key, curves)
+
+
+def kinds(of: Iterable[SystemCurve]) -> list[str]:
+    """Which kinds of spread the levels show, where there is any: the range of repeats, an interval, or both."""
+    spreads = [level.throughput for one in of for level in one.curve.levels]
+    return sorted({spread.kind for spread in spreads if spread.n > 1})
+
+
+def aside(runs: Sequence[Run], system: int, protocol_digest: str) -> tuple[RunPoint, ...]:
+    """The runs of a system under this protocol that would be points, had nobody set them aside."""
+    own = [run for run in runs if run.system_id == system and run.protocol_id == protocol_digest]
+    return tuple(point(run) for run in own if run.set_aside_at and hasattr(run, "result"))
+
+
+def is_point(run: Run, protocol_digest: str) -> bool:
+    """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, ended well, and counts."""
+    if run.protocol_id != protocol_digest or run.set_aside_at or run.rate_tps:
+        return False
+    return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
+
+
+def point(run: Run, known: Known = UNKNOWN) -> RunPoint:
+    result = run.result
+    return RunPoint(
+        run=run.pk,
+        clients=run.clients,
+        throughput=result.throughput,
+        unit=result.unit,
+        protocol_digest=run.protocol_id,
+        system_digest=run.system.digest,
+        latency_average_ms=result.latency_average_ms,
+        latency_p95_ms=result.latency_p95_ms,
+        latency_p99_ms=result.latency_p99_ms,
+        doubts=tuple(doubt["text"] for doubt in result.doubts),
+        histogram=known.get(run.pk),
+        start=_start(run),
+        place=_place(run.system.instance),
+    )
+
+
+def _place(of: Instance) -> str:
+    return f"host {of.host_id}" if of.host_id else f"instance {of.pk}"
+
+
+def _start(run: Run) -> Start | None:
+    if run.started_at is None:
+        return None
+    return Start(run.started_at.timestamp(), run.expected_s, run.clients, run.result.throughput)

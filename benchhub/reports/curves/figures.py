@@ -1,0 +1,172 @@
+"""Plotly figures as plain dicts: importing plotly's graph objects would cost each web process 31 MB.
+
+Colours are the page's: a trace names its `series`, and the script takes the colour of that series from the theme.
+Marker and dash differ as well, so that nothing hangs on colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchhub.analysis.curves.curve import Level, RunPoint
+from benchhub.analysis.statistics.spread import Spread
+
+from .curves import SystemCurve
+
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "pentagon")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+FEW_LEVELS = 12
+FEW_CLIENTS = 10  # up to these plotly would put ticks between whole clients
+
+Figure = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What stands on the y axis: its value for a run, and its spread at a level; None where it is not known."""
+
+    name: str
+    unit: str
+    of_run: Callable[[RunPoint], float | None]
+    of_level: Callable[[Level], Spread | None]
+
+
+def throughput_figure(curves: Sequence[SystemCurve]) -> Figure:
+    """Throughput against clients: every repeat a point, a line through the medians, their spread a bar."""
+    unit = curves[0].curve.unit if curves else ""
+    return _figure(curves, Quantity("throughput", unit, lambda run: run.throughput, lambda level: level.throughput))
+
+
+def latency_figure(curves: Sequence[SystemCurve]) -> Figure:
+    """Average latency against clients, drawn as throughput is; runs without one are left out."""
+    average = Quantity("average latency", "ms", lambda run: run.latency_average_ms, lambda level: level.latency)
+    return _figure(curves, average)
+
+
+def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
+    axes = client_axes(sorted({level.clients for of in curves for level in of.curve.levels}))
+    first = first_axis(curves)
+    title = f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
+    return {
+        "data": [
+            trace for of in curves for trace in (_repeats(of, quantity), _medians(of, quantity), *_aside(of, quantity))
+        ],
+        "layout": {
+            "xaxis": {"title": {"text": "clients"}, **axes[first]},
+            "yaxis": {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~f"},
+            "meta": {"axis": first, "axes": axes},
+        },
+    }
+
+
+def first_axis(curves: Iterable[SystemCurve]) -> str:
+    """The axis of clients that a figure begins with: by logarithm for a few levels that lie far apart.
+
+    It goes by what was planned as well as by what was run, so that it stays as it is while levels come in.
+    """
+    levels = {clients for of in curves for clients in (*of.planned, *(level.clients for level in of.curve.levels))}
+    is_wide = bool(levels) and max(levels) >= 8 * min(levels)
+    return "log2" if is_wide and len(levels) <= FEW_LEVELS else "linear"
+
+
+def client_axes(levels: Sequence[int]) -> dict[str, dict[str, Any]]:
+    """Both axes of clients: by logarithm, with a tick at each level or, of many, at each doubling; and linear."""
+    doublings = [2**power for power in range(max(levels, default=1).bit_length())]
+    ticks = list(levels) if len(levels) <= FEW_LEVELS else [tick for tick in doublings if tick >= levels[0]]
+    logarithmic = {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
+    linear: dict[str, Any] = {"type": "linear", "rangemode": "tozero"}
+    if max(levels, default=1) <= FEW_CLIENTS:
+        linear |= {"tick0": 0, "dtick": 1}
+    return {"log2": logarithmic, "linear": linear}
+
+
+def _repeats(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
+    known = [(level, run) for level in of.curve.levels for run in level.runs if quantity.of_run(run) is not None]
+    trace = _repeats_of(of, quantity, [run for _, run in known])
+    # A single run has no bar that it could cover.
+    trace["marker"]["standoff"] = [trace["marker"]["standoff"] * (len(level.runs) > 1) for level, _ in known]
+    return trace
+
+
+def _repeats_of(of: SystemCurve, quantity: Quantity, runs: Sequence[RunPoint]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"{of.system.label}, each run",
+        "legendgroup": f"series {of.series}",
+        "showlegend": False,
+        "x": [run.clients for run in runs],
+        "y": [quantity.of_run(run) for run in runs],
+        "customdata": [run.run for run in runs],
+        "marker": {"symbol": f"{_turned(of.series)}-open", "size": 7, **_beside(of.series)},
+        "hovertemplate": f"run %{{customdata}}, %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
+        "meta": {"series": of.series},
+    }
+
+
+def _aside(of: SystemCurve, quantity: Quantity) -> list[dict[str, Any]]:
+    """Runs that were set aside, crossed out; no trace where there are none."""
+    runs = [run for run in of.aside if quantity.of_run(run) is not None]
+    if not runs:
+        return []
+    trace = _repeats_of(of, quantity, runs)
+    trace["name"] = f"{of.system.label}, set aside"
+    trace["marker"] |= {"symbol": "x-thin-open", "size": 9, "line": {"width": 2}}
+    trace["hovertemplate"] = f"set aside: {trace['hovertemplate']}"
+    return [trace]
+
+
+def _medians(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
+    known = [(level.clients, spread) for level in of.curve.levels if (spread := quantity.of_level(level))]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": of.system.label,
+        "legendgroup": f"series {of.series}",
+        "x": [clients for clients, _ in known],
+        "y": [spread.median for _, spread in known],
+        "error_y": _bars([spread for _, spread in known]),
+        "line": {"dash": DASHES[of.series % len(DASHES)], "width": 2},
+        "marker": {"symbol": marker(of.series), "size": 8},
+        "text": [_spread_text(spread) for _, spread in known],
+        "hovertemplate": (
+            f"median at %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<br>%{{text}}<extra>%{{fullData.name}}</extra>"
+        ),
+        "meta": {"series": of.series},
+    }
+
+
+def _spread_text(spread: Spread) -> str:
+    if spread.n < 2:
+        return ""
+    mean = f"mean {spread.mean:,.4g}, " if spread.interval else ""
+    return f"{mean}{spread.kind} {spread.low:,.4g} to {spread.high:,.4g}"
+
+
+def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:
+    """From low to high; an interval of the mean that lies beside the median is drawn there, not beside itself."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [spread.high - spread.median for spread in spreads],
+        "arrayminus": [spread.median - spread.low for spread in spreads],
+        "thickness": 1.5,
+        "width": 5,
+    }
+
+
+def _beside(series: int) -> dict[str, int]:
+    """How far off its level's bar a run is drawn, in px, and to which side: those of two systems stand apart."""
+    return {"angle": -90 if series % 2 else 90, "standoff": 9 + 5 * (series // 2)}
+
+
+def _turned(series: int) -> str:
+    """The series' marker, such that it stands upright when it is turned to its side."""
+    symbol = marker(series)
+    return symbol.replace("up", "right" if series % 2 else "left") if symbol == "triangle-up" else symbol
+
+
+def marker(series: int) -> str:
+    return MARKERS[series % len(MARKERS)]

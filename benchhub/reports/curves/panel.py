@@ -1,0 +1,85 @@
+"""A figure with its table: the same rows are drawn, shown and exported, so that they agree to the last digit."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from io import StringIO
+
+from benchhub.analysis.pricing.steps import Step
+
+from .csv import harmless
+from .figures import Figure
+
+Value = str | int | Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRow:
+    """`steps` are how its numbers came about; `why` is the place on the page where the rest of that stands."""
+
+    values: tuple[Value, ...]
+    steps: tuple[Step, ...] = ()
+    why: str = ""
+    is_marked: bool = False
+
+    @property
+    def cells(self) -> list[tuple[Value, bool]]:
+        """Each value, and whether it is a number."""
+        return [(value, isinstance(value, int | Decimal)) for value in self.values]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`sentences` say plainly what is to be seen; `refusal` why nothing is drawn: then there is no figure."""
+
+    name: str
+    title: str
+    sentences: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[PanelRow, ...] = ()
+    figure: Figure | None = None
+    refusal: str = ""
+
+    @property
+    def script_id(self) -> str:
+        return f"figure-{self.name}"
+
+    @property
+    def has_derivations(self) -> bool:
+        return any(row.steps or row.why for row in self.rows)
+
+    @property
+    def heads(self) -> list[tuple[str, bool]]:
+        """A column is of numbers where any of its values is one."""
+        return [
+            (name, any(isinstance(row.values[place], int | Decimal) for row in self.rows))
+            for place, name in enumerate(self.columns)
+        ]
+
+    def csv(self) -> str:
+        text = StringIO()
+        writer = csv.writer(text)
+        writer.writerow([*self.columns, "derivation"])
+        for row in self.rows:
+            derived = " ".join(map(str, row.steps))
+            writer.writerow([harmless("" if value is None else _exact(value)) for value in (*row.values, derived)])
+        return text.getvalue()
+
+
+def _exact(value: Value) -> Value:
+    return f"{value:f}" if isinstance(value, Decimal) else value
+
+
+def refused(name: str, title: str, sentence: str, lead: Sequence[str] = ()) -> Panel:
+    return Panel(name, title, tuple(lead), refusal=sentence)
+
+
+def unlike(currencies: Sequence[str]) -> str:
+    """Why amounts are not drawn together; empty where they may be."""
+    found = sorted(set(currencies))
+    if len(found) < 2:
+        return ""
+    return f"Amounts in {' and '.join(found)} are never on one axis. Choose one currency under 'More terms'."

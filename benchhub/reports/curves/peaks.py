@@ -1,0 +1,110 @@
+"""Peaks of curves in words: where they are, how sure that is, and how many times one is the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchhub.analysis.curves import curve, peak, ratio
+from benchhub.analysis.curves.curve import Curve
+from benchhub.analysis.curves.peak import Levels, PeakRatio, SelectedPeak
+from benchhub.analysis.curves.ratio import Claim
+from benchhub.analysis.statistics import drift
+from benchhub.reports.templatetags.shown import significant
+
+EDGES = {
+    "": "",
+    "only": "only one level was run, so that this need not be a peak",
+    "lowest": "the lowest level that was run: the peak may lie below it",
+    "highest": "the highest level that was run: the peak may lie beyond it",
+    "both": "both ends of the sweep among them: the peak may lie beyond either",
+}
+
+
+def claim(one: Curve, baseline: Curve, name: str, baseline_name: str) -> Claim | None:
+    """How the two peaks compare without the bias of picking the best; None where repeats are too few for that, or
+    not independent.
+    """
+    if why_withheld(one, baseline):
+        return None
+    run = peak.of_curve(one), peak.of_curve(baseline)
+    return of_levels(*run, name, baseline_name, "at their peaks", one.unit)
+
+
+def why_withheld(one: Curve, baseline: Curve) -> str:
+    """Why the peaks of two curves are not set against each other; empty where they are."""
+    in_a_row = drift.IN_A_ROW if one.is_in_a_row or baseline.is_in_a_row else ""
+    return curve.why_withheld(one, baseline) or in_a_row
+
+
+def under_ceiling(one: Curve, baseline: Curve, ceiling_ms: float, name: str, baseline_name: str) -> Claim | None:
+    """How the best levels compare of those that kept an average latency; None where repeats are too few for that."""
+    kept = [peak.under_ceiling(of, ceiling_ms) for of in (one, baseline)]
+    where = f"with an average latency of at most {ceiling_ms:g} ms"
+    run = peak.of_curve(one), peak.of_curve(baseline)
+    return of_levels(kept[0], kept[1], name, baseline_name, where, one.unit, run=run)
+
+
+def of_levels(
+    one: Levels,
+    baseline: Levels,
+    name: str,
+    baseline_name: str,
+    where: str,
+    unit: str,
+    *,
+    run: tuple[Levels, Levels] | None = None,
+) -> Claim | None:
+    """`run` are all levels of the two where these are only some of them."""
+    ours, theirs = peak.selected(one), peak.selected(baseline)
+    if ours is None or theirs is None:
+        return None
+    found = _ratio_claim(peak.ratio(ours, theirs), name, baseline_name, where)
+    repeats = f"{ours.n}" if ours.n == theirs.n else f"{ours.n} and {theirs.n}"
+    if run is None:
+        places = f"{name} peaks {place(ours, one)}, {baseline_name} {place(theirs, baseline)}"
+    else:
+        best, others = place_of_kept(ours, one, run[0]), place_of_kept(theirs, baseline, run[1])
+        places = f"{name} is best {best}, {baseline_name} {others}"
+    return Claim(found.found, f"{found.rest}, {repeats} repeats. {_compared(ours, theirs, unit)} {places}.")
+
+
+def _compared(one: SelectedPeak, baseline: SelectedPeak, unit: str) -> str:
+    """Which numbers: they need not be the medians that a table calls best."""
+    values = " with ".join(significant(of.value, 3) for of in (one, baseline))
+    said = f"That compares {values} {unit}, geometric means of the repeats"
+    if len({*one.chosen}) == len({*baseline.chosen}) == 1:
+        return f"{said}."
+    return f"{said}, each at the level that the other repeats choose: the best median of several is too high by chance."
+
+
+def _ratio_claim(of: PeakRatio, name: str, baseline_name: str, where: str) -> Claim:
+    bounds = f"between {ratio.number(of.low)} and {ratio.number(of.high)}"
+    if of.tells_apart:
+        found = f"{where.capitalize()} {name} gives {ratio.times(of.value)} the throughput of {baseline_name}"
+        return Claim(found, f", {bounds}")
+    found = f"{where.capitalize()} {name} and {baseline_name} are not distinguishable"
+    return Claim(found, f": {ratio.times(of.value)}, {bounds}")
+
+
+def place(of: SelectedPeak, levels: Levels) -> str:
+    """The levels that could be the peak, and whether they reach an end of what was run."""
+    edge = EDGES[peak.edge(levels, of.candidates)]
+    if len(of.candidates) > 1:
+        edge = edge.replace("run: the", "run is among them: the")
+    return f"at {clients(of.candidates)}{f' ({edge})' if edge else ''}"
+
+
+def place_of_kept(of: SelectedPeak, kept: Levels, run: Levels) -> str:
+    """The same of the levels that kept a ceiling: beyond the highest of them more may be had before it is reached."""
+    beyond = min((level for level in run if level > max(kept)), default=None)
+    if beyond is None or max(kept) not in of.candidates:
+        return place(of, run)
+    return f"at {clients(of.candidates)} ({clients([beyond])} did not keep it: the best load may lie between)"
+
+
+def clients(levels: Sequence[int]) -> str:
+    """'8 clients', '8 or 16 clients', or of many '8 to 64 clients'."""
+    if len(levels) > 2:
+        return f"{levels[0]:,} to {levels[-1]:,} clients"
+    unit = "client" if levels[-1] == 1 else "clients"
+    return f"{' or '.join(f'{level:,}' for level in levels)} {unit}"

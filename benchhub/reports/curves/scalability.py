@@ -1,0 +1,133 @@
+"""The Universal Scalability Law beside the curves it was fitted to: drawn over the data, and where it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from benchhub.analysis.curves import peak, scalability
+from benchhub.analysis.curves.scalability import LACK_OF_FIT_P, Law, Parameter
+from benchhub.analysis.statistics.spread import round_significant
+
+from .curves import SystemCurve
+from .figures import DASHES, client_axes, marker
+from .panel import Panel, PanelRow, refused
+
+NAME, TITLE = "law", "Universal Scalability Law"
+COLUMNS = ("System", "Clients", "Measured, geometric mean", "By the law", "Residual, %")
+POINTS = 60
+LEAD = (
+    "What limits each system as clients are added: contention, the share of the work that waits its turn, and "
+    "coherency, the cost of keeping clients in agreement, which makes throughput fall again."
+)
+
+
+def panel(curves: Sequence[SystemCurve]) -> Panel:
+    """A panel of the curves that the law can be fitted to; a refusal where there is none."""
+    sound = [of for of in curves if not of.curve.is_in_a_row]
+    laws = [(of, law) for of in sound if (law := scalability.fit(peak.of_curve(of.curve))) is not None]
+    withheld = [f"It is not fitted to {of.system.label}: {of.curve.withheld}." for of in curves if of not in sound]
+    if not laws:
+        why = f"The law is fitted to {scalability.FEWEST_LEVELS} levels or more of one curve."
+        return refused(NAME, TITLE, " ".join([why, *withheld]))
+    left = [of.system.label for of in sound if of not in [fitted for fitted, _ in laws]]
+    few = [*withheld, *(f"{label} has fewer than {scalability.FEWEST_LEVELS} levels." for label in left)]
+    said = [sentence for of, law in laws for sentence in sentences(of.system.label, law, of.curve.unit)]
+    rows = tuple(row for of, law in laws for row in _rows(of, law))
+    how = f"By {scalability.METHOD}."
+    return Panel(NAME, TITLE, (LEAD, *said, *few, how), COLUMNS, rows, figure([*laws]))
+
+
+def sentences(label: str, law: Law, unit: str) -> Iterator[str]:
+    """Plain words first; a law that does not hold has no parameters to speak of."""
+    if not law.holds:
+        worst = max(law.residuals_percent, key=lambda clients: abs(law.residuals_percent[clients]))
+        yield (
+            f"{label} does not follow the law: at {worst:,} clients it is {law.residuals_percent[worst]:+.1f}% off, "
+            f"far more than repeats scatter (p below {LACK_OF_FIT_P:g}). It is not drawn, and has no peak to offer."
+        )
+        return
+    yield (
+        f"{label}: one client gives {_words(law.single)} {unit}, contention is {_words(law.contention, 100)}%, "
+        f"coherency {_words(law.coherency, 1e6)} millionths. {_peak(law)}{_certainty(law)}"
+    )
+
+
+def _peak(law: Law) -> str:
+    if law.peak_clients is None:
+        return f"The law has no peak: it only rises, as far as {law.highest_clients:,} clients can tell."
+    at = f"The law puts the peak at {law.peak_clients:,.0f} clients"
+    if law.peaks_beyond_the_data:
+        return f"{at}, beyond the {law.highest_clients:,} that were run: an extrapolation, not a measurement."
+    return f"{at}, within what was run."
+
+
+def _certainty(law: Law) -> str:
+    return " Without repeats nothing says whether the law holds." if law.lack_of_fit_p is None else ""
+
+
+def _words(of: Parameter, factor: float = 1) -> str:
+    value = _figure(of.value * factor)
+    if of.low is None or of.high is None:
+        return f"{value} (at the edge of what it can be)"
+    return f"{value} ({_figure(of.low * factor)} to {_figure(of.high * factor)})"
+
+
+def _figure(value: float) -> str:
+    rounded = round_significant(value, 3)
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:.3g}"
+
+
+def _rows(of: SystemCurve, law: Law) -> Iterator[PanelRow]:
+    for clients, residual in law.residuals_percent.items():
+        by_law = law.throughput(clients)
+        measured = by_law * (1 + residual / 100)
+        values = (of.system.label, clients, _decimal(measured, 4), _decimal(by_law, 4), _decimal(residual, 2))
+        yield PanelRow(values)
+
+
+def _decimal(value: float, digits: int) -> Decimal:
+    return Decimal(f"{round_significant(value, digits):.10g}")
+
+
+def figure(laws: Sequence[tuple[SystemCurve, Law]]) -> dict[str, Any]:
+    levels = sorted({clients for _, law in laws for clients in law.residuals_percent})
+    unit = laws[0][0].curve.unit
+    lines = [_line(of, law) for of, law in laws if law.holds]
+    return {
+        "data": [*(_marks(of, law) for of, law in laws), *lines],
+        "layout": {
+            "xaxis": {"title": {"text": "clients"}, **client_axes(levels)["linear"]},
+            "yaxis": {"title": {"text": f"throughput ({unit})"}, "rangemode": "tozero", "tickformat": ",~f"},
+        },
+    }
+
+
+def _marks(of: SystemCurve, law: Law) -> dict[str, Any]:
+    values = [law.throughput(clients) * (1 + residual / 100) for clients, residual in law.residuals_percent.items()]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"{of.system.label}, measured",
+        "x": list(law.residuals_percent),
+        "y": values,
+        "marker": {"symbol": marker(of.series), "size": 8},
+        "hovertemplate": f"%{{x}} clients: %{{y:,.4~r}} {of.curve.unit}<extra>%{{fullData.name}}</extra>",
+        "meta": {"series": of.series},
+    }
+
+
+def _line(of: SystemCurve, law: Law) -> dict[str, Any]:
+    step = (law.highest_clients - law.lowest_clients) / POINTS
+    x = [law.lowest_clients + place * step for place in range(POINTS + 1)]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": f"{of.system.label}, by the law",
+        "x": x,
+        "y": [law.throughput(clients) for clients in x],
+        "line": {"dash": DASHES[(of.series + 2) % len(DASHES)], "width": 2},
+        "hovertemplate": f"%{{x:.1f}} clients: %{{y:,.4~r}} {of.curve.unit}<extra>%{{fullData.name}}</extra>",
+        "meta": {"series": of.series},
+    }

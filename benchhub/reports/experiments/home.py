@@ -1,0 +1,124 @@
+"""The home page: what runs now, what is next, the latest results, hosts in trouble; at the start, what to do first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.utils import timezone
+
+from benchhub.bench.models import Experiment, Result, Run
+from benchhub.bench.queue.progress import counted, run_seconds_left
+from benchhub.catalog.models import Hardware, Host, Instance, Workload
+
+NEXT = 8
+LATEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """A run under way, and the estimate of how long still."""
+
+    run: Run
+    left_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A host that needs a person: why, and since when (None: not known)."""
+
+    host: Host
+    what: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    title: str
+    url_name: str
+    is_done: bool
+
+
+def context() -> dict[str, Any]:
+    active = list(_active())
+    queued = list(_queued()[:NEXT])
+    has_experiments = bool(active or queued) or Experiment.objects.exists()
+    return {
+        "now": _with_time_left(active),
+        "next": queued,
+        "queue": _waiting(),
+        "latest": list(_latest()[:LATEST]),
+        "troubles": troubles(active),
+        "first_steps": [] if has_experiments else first_steps(),
+    }
+
+
+def _active() -> QuerySet[Run]:
+    return (
+        Run.objects.active()
+        .select_related("experiment__workload", "system__driver", "watch")
+        .order_by("started_at", "pk")
+    )
+
+
+def _queued() -> QuerySet[Run]:
+    """In the order of the queue."""
+    waiting = Run.objects.queued().select_related("experiment", "system__driver")
+    return waiting.next_first().defer("spec")
+
+
+def _waiting() -> dict[str, Any]:
+    """How many wait, in words too, and for how many seconds of load."""
+    found = list(Run.objects.queued().order_by().values_list("kind").annotate(Count("pk"), Sum("expected_s")))
+    kinds = {kind: count for kind, count, _ in found}
+    return {"count": sum(kinds.values()), "words": counted(kinds), "seconds": sum(seconds for *_, seconds in found)}
+
+
+def _latest() -> QuerySet[Result]:
+    points = Result.objects.filter(run__kind=Run.Kind.MEASURE, run__set_aside_at=None)
+    return points.select_related("run__system", "run__experiment").order_by("-parsed_at", "-pk")
+
+
+def _with_time_left(active: Sequence[Run]) -> list[Now]:
+    at = timezone.now()
+    return [Now(run, run_seconds_left(run, at)) for run in active]
+
+
+def troubles(active: Sequence[Run]) -> list[Trouble]:
+    """Hosts that are quarantined or await approval, or could not be reached: when last asked, or by a run's worker."""
+    waits = [Host.Trust.QUARANTINED, Host.Trust.OFFERED]
+    hosts = Host.objects.filter(Q(trust__in=waits) | ~Q(contact_error="")).order_by("name")
+    found = {host.pk: Trouble(host, _trouble(host), _since(host)) for host in hosts.defer("facts", "private_key")}
+    for run in active:
+        if hasattr(run, "watch") and run.watch.contact_error:
+            host = run.system.driver
+            since = run.watch.unreachable_since or run.watch.last_contact_at
+            found.setdefault(host.pk, Trouble(host, run.watch.contact_error, since))
+    return list(found.values())
+
+
+def _since(host: Host) -> datetime | None:
+    """The first failure, while they last; else the last time that the host answered."""
+    return host.unreachable_since or host.contacted_at
+
+
+def _trouble(host: Host) -> str:
+    if host.trust == Host.Trust.QUARANTINED:
+        return "Quarantined: its host key changed. Nothing runs there until you approve the new key."
+    if host.trust == Host.Trust.OFFERED:
+        return "Its host key waits for your approval."
+    return host.contact_error
+
+
+def first_steps() -> list[FirstStep]:
+    return [
+        FirstStep("Add the host of the PostgreSQL server, install BenchHub's public key there, probe it", "hosts",
+                  Host.objects.filter(trust=Host.Trust.PINNED, facts_at__isnull=False).exists()),
+        FirstStep("Say what hardware it is, and what it cost", "hardware-list", Hardware.objects.current().exists()),
+        FirstStep("Add the PostgreSQL instance to be measured", "instances", Instance.objects.current().exists()),
+        FirstStep("Look at the workloads, or add one of your own", "workloads", Workload.objects.current().exists()),
+        FirstStep("Plan the first experiment", "experiment-new", False),
+    ]  # fmt: skip

@@ -1,0 +1,59 @@
+"""How far an experiment is, counted from its runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchhub.bench.models import Run
+from benchhub.bench.models.states import ACTIVE, State
+from benchhub.bench.queue.progress import counted, seconds_left
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Counts of runs of all kinds, and the estimate of what is left; `planned_kinds` and `done_kinds` are by kind."""
+
+    planned: int
+    ended: int
+    active: int
+    unsuccessful: int
+    cancelled: int
+    remaining_s: float
+    planned_kinds: Mapping[str, int]
+    done_kinds: Mapping[str, int]
+    cancelling: int = 0
+
+    @property
+    def done(self) -> int:
+        """Those that ended by themselves: what a person cancelled is counted apart."""
+        return self.ended - self.cancelled
+
+    @property
+    def words(self) -> str:
+        """'3 of 16 runs and 2 of 2 loads', of those that ended by themselves."""
+        return counted(self.planned_kinds, self.done_kinds)
+
+    @property
+    def planned_words(self) -> str:
+        return counted(self.planned_kinds)
+
+    @property
+    def is_live(self) -> bool:
+        return self.ended < self.planned
+
+
+def progress(runs: Sequence[Run]) -> Progress:
+    states = Counter(run.state for run in runs)
+    return Progress(
+        planned=len(runs),
+        ended=sum(run.is_final for run in runs),
+        active=sum(states[state] for state in ACTIVE),
+        unsuccessful=states[State.FAILED] + states[State.LOST],
+        cancelled=states[State.CANCELLED],
+        remaining_s=seconds_left(runs),
+        planned_kinds=Counter(run.kind for run in runs),
+        done_kinds=Counter(run.kind for run in runs if run.is_final and run.state != State.CANCELLED),
+        cancelling=sum(bool(run.cancel_asked_at) and not run.is_final for run in runs),
+    )

@@ -1,0 +1,89 @@
+"""What the pages ask of the warehouse, each in a number of queries that does not grow with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.postgres.aggregates import StringAgg
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+)
+from django.db.models.functions import Coalesce
+
+from benchhub.bench.models import Experiment, ExperimentSystem, Growth, Protocol, Run, System
+from benchhub.bench.models.states import FINAL, State
+
+GROWS_ON = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
+IS_OVER = Q(run_count=F("ended_count"), grows_on=False)
+MEASURING = Q(kind=Run.Kind.MEASURE)
+
+
+def experiments() -> QuerySet[Experiment]:
+    """Each with its systems' labels, and counts of its runs of all kinds: all, ended, failed, cancelled, waiting.
+
+    Of runs that measure: all, and those that ended by themselves. `grows_on`: more runs may be planned, also where
+    none is left at this moment. To be narrowed.
+    """
+    return Experiment.objects.select_related("workload").annotate(
+        system_labels=_system_labels(),
+        run_count=_run_count(Q()),
+        ended_count=_run_count(Q(state__in=FINAL)),
+        bad_count=_run_count(Q(state__in=[State.FAILED, State.LOST])),
+        cancelled_count=_run_count(Q(state=State.CANCELLED)),
+        measure_count=_run_count(MEASURING),
+        done_count=_run_count(MEASURING & Q(state__in=FINAL) & ~Q(state=State.CANCELLED)),
+        waiting_count=_run_count(Q(state=State.QUEUED)),
+        grows_on=ExpressionWrapper(GROWS_ON, BooleanField()),
+    )
+
+
+def _run_count(of: Q) -> Coalesce:
+    runs = Run.objects.filter(of, experiment=OuterRef("pk")).order_by().values("experiment")
+    return Coalesce(Subquery(runs.annotate(count=Count("pk")).values("count")), 0, output_field=IntegerField())
+
+
+def _system_labels() -> Subquery:
+    rows = ExperimentSystem.objects.filter(experiment=OuterRef("pk")).order_by().values("experiment")
+    labels = StringAgg("system__label", delimiter="; ", order_by="position")
+    return Subquery(rows.annotate(labels=labels).values("labels"), output_field=TextField())
+
+
+def runs_left() -> bool:
+    return Run.objects.unfinished().exists()
+
+
+def experiment(pk: int) -> QuerySet[Experiment]:
+    """With all that its page says of it, and the keys of its hosts."""
+    return Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
+
+
+def systems(of: Experiment) -> list[System]:
+    """In the order of the plan; not those that its conditions leave without a run."""
+    rows = ExperimentSystem.objects.filter(experiment=of).select_related(
+        "system__hardware", "system__build", "system__configuration", "system__instance__host", "system__driver"
+    )
+    if of.kept_only or of.left_out:
+        rows = rows.filter(Exists(Run.objects.filter(experiment=of, system=OuterRef("system"))))
+    return [row.system for row in rows]
+
+
+def runs(of: Experiment) -> QuerySet[Run]:
+    """All runs in the order of the plan, with system, result and watch; for the table to be narrowed."""
+    rows = of.runs.for_table().select_related("system__instance")
+    return rows.defer("spec", "result__measures", "result__remarks")
+
+
+def protocol_forms(digests: Iterable[str]) -> list[dict[str, Any]]:
+    """The canonical forms of protocols, to name what differs between them."""
+    return list(Protocol.objects.filter(digest__in=list(digests)).values_list("form", flat=True))

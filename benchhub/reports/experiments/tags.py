@@ -1,0 +1,52 @@
+"""Tags of an experiment: words by which its curves are found again."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from benchhub.bench.models import Experiment
+from benchhub.reports.models import Tag
+
+LONGEST, MOST = 40, 12
+
+
+class TagsForm(forms.Form):
+    tags = forms.CharField(
+        required=False,
+        help_text="Several by commas: before the upgrade, NVMe. Curves can be found by them.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def clean_tags(self) -> list[str]:
+        words = [" ".join(word.split()) for word in self.cleaned_data["tags"].split(",")]
+        found = list(dict.fromkeys(word for word in words if word))
+        if too_long := [word for word in found if len(word) > LONGEST]:
+            raise forms.ValidationError(f"'{too_long[0]}' is longer than {LONGEST} characters.")
+        if len(found) > MOST:
+            raise forms.ValidationError(f"An experiment has at most {MOST} tags; these are {len(found)}.")
+        return found
+
+
+@permission_required("reports.change_tag", raise_exception=True)
+def tags(request: HttpRequest, pk: int) -> HttpResponse:
+    experiment = get_object_or_404(Experiment, pk=pk)
+    present = Tag.objects.filter(experiment=experiment).values_list("name", flat=True)
+    form = TagsForm(request.POST or None, initial={"tags": ", ".join(present)})
+    if request.method == "POST" and form.is_valid():
+        replace(experiment, form.cleaned_data["tags"])
+        return redirect("experiment", pk)
+    crumb = {"address": reverse("experiment", args=[pk]), "title": experiment.name}
+    return render(request, "form.html", {"form": form, "title": "Tags", "crumb": crumb})
+
+
+@transaction.atomic
+def replace(experiment: Experiment, names: list[str]) -> None:
+    """These take the place of the tags that it has."""
+    own = Tag.objects.filter(experiment=experiment)
+    own.exclude(name__in=names).delete()
+    Tag.objects.bulk_create([Tag(experiment=experiment, name=name) for name in names], ignore_conflicts=True)

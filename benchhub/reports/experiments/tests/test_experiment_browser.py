@@ -1,0 +1,159 @@
+"""The pages as a browser draws them: under the content security policy, whole, live, and without sideways scrolling."""
+
+import pytest
+from django.urls import reverse
+
+from benchhub.bench import testing
+from benchhub.catalog.models import Hardware
+from benchhub.navigation import ENTRIES
+from conftest import is_too_wide, sign_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def system(page):
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    return testing.make_system("18", testing.make_host(), hardware)
+
+
+@pytest.fixture
+def experiment(system):
+    made = testing.make_experiment([system])
+    for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, 990.0), (8, 2, 1010.0)):
+        testing.succeeded(testing.make_run(made, system, clients, repeat), tps)
+    return made
+
+
+def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experiment):
+    sign_in(page)
+    assert not is_too_wide(page)
+    assert not page.get_by_role("link", name="Queue", exact=True).is_visible()
+    page.get_by_role("button", name="Menu").press("Enter")
+    assert page.get_by_role("navigation", name="Main").get_by_role("link", name="Queue", exact=True).is_visible()
+    page.get_by_role("link", name="Experiments", exact=True).click()
+    page.wait_for_url("/experiments/")
+    assert not is_too_wide(page)
+    page.get_by_role("link", name="Two builds").click()
+    page.locator(".chart.drawn").wait_for()
+    assert page.locator(".chart .scatterlayer .trace.scatter").count() == 2  # the repeats, and their medians
+    assert page.locator(".chart .points path.point").count() == 4 + 2
+    assert page.locator(".chart .errorbar").count() == 2
+    assert page.locator(".chart .xtick text").all_text_contents() == ["1", "8"]
+    buttons = page.locator(".modebar-btn").evaluate_all("found => found.map(one => one.dataset.title)")
+    assert any("Download plot" in title for title in buttons)
+    assert not any("Share" in title or "Cloud" in title for title in buttons)  # nothing leaves for another host
+    assert not is_too_wide(page)
+
+
+def test_latency_and_a_linear_axis_are_chosen_by_keyboard_and_kept_in_the_address(page, experiment):
+    sign_in(page)
+    page.goto(reverse("experiment", args=[experiment.pk]))
+    page.locator(".chart.drawn").wait_for()
+    log2 = page.get_by_role("button", name="log₂")
+    assert log2.get_attribute("aria-pressed") == "true"
+    assert page.locator(".chart .ytitle").text_content() == "throughput (TPS)"
+    page.get_by_role("button", name="Throughput").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator(".chart .ytitle", has_text="average latency (ms)").wait_for()
+    page.get_by_role("button", name="linear").press("Space")
+    page.wait_for_function("document.querySelectorAll('.chart .xtick').length > 2")
+    assert log2.get_attribute("aria-pressed") == "false"
+    assert "show=latency" in page.url and "axis=linear" in page.url
+    page.reload()
+    page.locator(".chart .ytitle", has_text="average latency (ms)").wait_for()
+    assert page.get_by_role("button", name="linear").get_attribute("aria-pressed") == "true"
+    assert page.locator(".numbers").is_visible()
+    assert not is_too_wide(page)
+
+
+def test_a_chart_takes_the_colours_of_the_theme(page, experiment):
+    sign_in(page)
+    page.goto(reverse("experiment", args=[experiment.pk]))
+    line = page.locator(".chart .js-line")
+    line.wait_for(state="attached")
+    light = line.evaluate("line => getComputedStyle(line).stroke")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("old => getComputedStyle(document.querySelector('.js-line')).stroke !== old", arg=light)
+    dark = line.evaluate("line => getComputedStyle(line).stroke")
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("old => getComputedStyle(document.querySelector('.js-line')).stroke !== old", arg=dark)
+    assert line.evaluate("line => getComputedStyle(line).stroke") == light != dark
+
+
+def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page, experiment, system):
+    doubt = [{"code": "x", "text": "A doubt."}]
+    testing.succeeded(testing.make_run(experiment, system, 2, 1), 500.0, doubts=doubt)
+    last = testing.make_run(experiment, system, 4, 1)
+    sign_in(page)
+    page.goto(reverse("experiment", args=[experiment.pk]))
+    page.locator(".chart.drawn").wait_for()
+    page.locator(".doubts summary").click()
+    page.evaluate("window.isSamePage = true")
+    testing.succeeded(last, 700.0)
+    page.get_by_text("6 of 6").wait_for(timeout=15_000)
+    assert page.locator(".doubts details").get_attribute("open") is not None
+    assert page.evaluate("window.isSamePage")
+    page.wait_for_function("document.querySelectorAll('.chart .points path.point').length === 6 + 4")
+    assert page.locator("[hx-trigger^=every]").count() == 0
+
+
+def test_a_page_that_was_opened_before_the_first_result_gets_the_switches_of_the_chart_with_it(page, system):
+    search = testing.make_experiment([system], grows="peak", most_runs=12, precision=0.01)
+    sign_in(page)
+    page.goto(reverse("experiment", args=[search.pk]))
+    assert page.locator(".chart").count() == 0
+    testing.succeeded(testing.make_run(search, system, 8, 1), 700.0)
+    page.locator(".chart.drawn").wait_for(timeout=15_000)
+    page.get_by_role("button", name="Latency").click()
+    page.locator(".chart .ytitle", has_text="average latency (ms)").wait_for()
+    assert "show=latency" in page.url
+
+
+def test_the_page_of_a_run_is_drawn_whole_and_not_too_wide(page, experiment):
+    run = experiment.runs.first()
+    testing.with_everything(run)
+    sign_in(page)
+    page.goto(reverse("run", args=[run.pk]))
+    page.wait_for_function("document.querySelectorAll('.chart.drawn').length === 3")
+    assert not is_too_wide(page)
+    assert page.locator("time[data-local]").count() > 0
+
+
+def lies_above(page, upper, lower):
+    above, below = page.locator(upper).first.bounding_box(), page.locator(lower).first.bounding_box()
+    return above["y"] + above["height"] <= below["y"] + 0.5
+
+
+def test_the_buttons_of_a_chart_lie_over_neither_its_legend_nor_its_curves(page, system):
+    other = testing.make_system("16", system.driver, system.hardware)
+    made = testing.make_two_curves([system, other])
+    sign_in(page)
+    for width in (360, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(reverse("experiment", args=[made.pk]))
+        page.locator(".chart.drawn").wait_for()
+        assert lies_above(page, ".switches", ".chart .modebar")
+        assert lies_above(page, ".chart .modebar", ".chart .main-svg")
+        assert lies_above(page, ".chart .modebar", ".chart .legend")
+        assert not is_too_wide(page)
+
+
+def test_the_navigation_of_an_administrator_takes_one_line_at_1280_px_and_tab_reaches_every_entry(page):
+    sign_in(page)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    entries = page.get_by_role("navigation", name="Main").get_by_role("link")
+    names = [title for title, _ in ENTRIES]
+    assert entries.all_text_contents() == names
+    for user in ("ada", "a-name-of-a-user-that-is-as-long-as-names-of-users-rarely-are@example.org"):
+        page.locator(".user").evaluate("(link, name) => { link.textContent = name; }", user)
+        assert len({entry.bounding_box()["y"] for entry in entries.all()}) == 1
+        assert page.locator(".top").bounding_box()["height"] < 2 * entries.first.bounding_box()["height"]
+        assert not is_too_wide(page)
+    page.locator(".brand").focus()
+    for name in [*names, user, "Sign out"]:
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == name
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert not is_too_wide(page)

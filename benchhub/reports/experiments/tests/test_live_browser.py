@@ -1,0 +1,185 @@
+"""How pages keep up to date in a browser: what changes by itself, and what of the reader's stays as it is."""
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from benchhub.bench import testing
+from benchhub.catalog.models import Hardware
+from conftest import sign_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LOOKS_EVERY_MS = 5_000
+NEXT_LOOK_MS = 15_000
+COUNT_DRAWINGS = """() => {
+    window.drawings = 0;
+    document.querySelector(".chart").on("plotly_afterplot", () => { window.drawings += 1; });
+}"""
+
+
+@pytest.fixture
+def experiment():
+    """Two runs have ended with a result, one has failed, one waits."""
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    system = testing.make_system("18", testing.make_host(), hardware)
+    made = testing.make_experiment([system])
+    doubt = [{"code": "x", "text": "A doubt."}]
+    testing.succeeded(testing.make_run(made, system, 1, 1), 300.0, doubts=doubt)
+    testing.succeeded(testing.make_run(made, system, 8, 1), 990.0)
+    testing.ended(testing.make_run(made, system, 8, 2), "failed", "it broke")
+    testing.make_run(made, system, 1, 2)
+    return made
+
+
+@pytest.fixture
+def shown(page, experiment):
+    """The experiment's page, its chart drawn, by a clock that can be put forward."""
+    sign_in(page)
+    page.clock.install()
+    page.goto(reverse("experiment", args=[experiment.pk]))
+    page.locator(".chart.drawn").wait_for()
+    page.evaluate("window.isSamePage = true")
+    page.evaluate(COUNT_DRAWINGS)
+    return page
+
+
+def end_the_last_run(experiment, tps=310.0):
+    testing.succeeded(experiment.runs.get(state="queued"), tps)
+
+
+def look_again(tab):
+    """Do not wait for the page's next look at the server."""
+    tab.clock.fast_forward(LOOKS_EVERY_MS)
+
+
+def test_focus_scroll_and_what_is_typed_stay_while_the_page_changes(shown, experiment):
+    shown.set_viewport_size({"width": 720, "height": 800})  # as narrow as rows do not stack
+    shown.locator("#list").evaluate("list => (list.scrollLeft = 40)")
+    shown.get_by_role("searchbox").press_sequentially("brok")
+    end_the_last_run(experiment)
+    look_again(shown)
+    shown.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
+    assert shown.locator("#list").evaluate("list => list.scrollLeft") == 40
+    assert shown.get_by_role("searchbox").input_value() == "brok"
+    shown.keyboard.type("e")
+    assert shown.get_by_role("searchbox").input_value() == "broke"
+    assert shown.evaluate("window.isSamePage")
+
+
+def test_a_filter_narrows_the_table_keeps_the_address_and_leaves_the_chart_alone(shown, experiment):
+    expect(shown.locator("#list tbody tr")).to_have_count(4)
+    shown.get_by_label("State").select_option(label="State: failed")
+    expect(shown.locator("#list tbody tr")).to_have_count(1)
+    assert "state=failed" in shown.url
+    shown.get_by_role("searchbox").fill("queued")
+    shown.get_by_role("searchbox").press("Enter")
+    shown.get_by_text("No run matches.").wait_for()
+    shown.get_by_role("link", name="Show all").last.click()
+    expect(shown.locator("#list tbody tr")).to_have_count(4)
+    shown.get_by_role("link", name="Throughput", exact=True).click()
+    shown.wait_for_url("**sort=throughput**")
+    shown.locator("[aria-sort=ascending]", has_text="Throughput").wait_for()
+    assert shown.evaluate("window.isSamePage && window.drawings === 0")
+
+
+def test_a_filtered_table_stays_filtered_when_a_run_ends_and_the_chart_gets_its_point(shown, experiment):
+    shown.get_by_label("State").select_option(label="State: succeeded")
+    expect(shown.locator("#list tbody tr")).to_have_count(2)
+    end_the_last_run(experiment)
+    look_again(shown)
+    expect(shown.locator("#list tbody tr")).to_have_count(3, timeout=NEXT_LOOK_MS)
+    expect(shown.locator(".chart .points path.point")).to_have_count(3 + 2)
+    assert shown.get_by_label("State").input_value() == "succeeded"
+    assert shown.evaluate("window.isSamePage")
+
+
+def test_back_brings_the_table_as_it_was_before_the_filter(shown):
+    shown.get_by_label("State").select_option(label="State: failed")
+    expect(shown.locator("#list tbody tr")).to_have_count(1)
+    shown.go_back()
+    expect(shown.locator("#list tbody tr")).to_have_count(4)
+    shown.go_forward()
+    expect(shown.locator("#list tbody tr")).to_have_count(1)
+    assert shown.evaluate("window.isSamePage && window.drawings === 0")
+    assert shown.locator(".chart.drawn").count() == 1
+
+
+def test_who_is_signed_out_meanwhile_comes_to_the_sign_in_and_back(shown, experiment):
+    Session.objects.all().delete()
+    look_again(shown)
+    shown.get_by_label("Password").wait_for(timeout=NEXT_LOOK_MS)
+    shown.get_by_label("Name").fill("ada")
+    shown.get_by_label("Password").fill("engine")
+    shown.get_by_role("button", name="Sign in").click()
+    shown.wait_for_url(f"**{reverse('experiment', args=[experiment.pk])}")
+    expect(shown.locator(".chart.drawn")).to_be_visible()
+    assert shown.get_by_label("Password").count() == 0
+
+
+def test_a_hidden_tab_asks_for_nothing(shown, experiment):
+    shown.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.isHidden, configurable: true})")
+    shown.evaluate("window.isHidden = true")
+    asked = []
+    shown.on("request", lambda request: asked.append(request.url))
+    end_the_last_run(experiment)
+    for _ in range(3):
+        look_again(shown)
+        shown.wait_for_timeout(100)
+    assert asked == []
+    shown.evaluate("window.isHidden = false")
+    look_again(shown)
+    shown.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
+
+
+def test_a_server_that_is_away_for_a_moment_is_asked_again(chromium, live_server, experiment):
+    context = chromium.new_context(base_url=live_server.url)
+    tab = context.new_page()
+    sign_in(tab)
+    tab.clock.install()
+    tab.goto(reverse("experiment", args=[experiment.pk]))
+    answers = iter(["away", "broken"])
+
+    def answer(route):
+        kind = next(answers, "well")
+        if kind == "away":
+            route.abort("connectionrefused")
+        elif kind == "broken":
+            route.fulfill(status=502, body="<div id=live>Bad gateway</div>")
+        else:
+            route.continue_()
+
+    tab.route("**/experiments/*/", answer)
+    end_the_last_run(experiment)
+    for _ in range(3):
+        with tab.expect_request("**/experiments/*/"):
+            look_again(tab)
+    tab.get_by_text("4 of 4").wait_for(timeout=3 * NEXT_LOOK_MS)
+    assert tab.get_by_text("Bad gateway").count() == 0
+    assert next(answers, "all were given") == "all were given"
+    context.close()
+
+
+def test_a_run_that_ends_shows_its_results_without_a_reload(page, experiment):
+    run = experiment.runs.get(state="queued")
+    sign_in(page)
+    page.clock.install()
+    page.goto(reverse("run", args=[run.pk]))
+    page.get_by_text("queued").first.wait_for()
+    page.evaluate("window.isSamePage = true")
+    testing.succeeded(run, 310.0)
+    testing.with_everything(run)
+    look_again(page)
+    expect(page.locator(".chart.drawn")).to_have_count(3, timeout=NEXT_LOOK_MS)
+    assert page.get_by_role("heading", name="What was measured").is_visible()
+    assert page.evaluate("window.isSamePage")
+
+
+def test_on_a_phone_runs_and_experiments_stack_so_that_nothing_lies_off_the_screen(shown):
+    shown.set_viewport_size({"width": 360, "height": 800})
+    for cell in (".runs .state-failed", ".runs td.first:has-text('TPS') >> nth=0"):
+        box = shown.locator(cell).first.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 360
+    shown.goto(reverse("experiments"))
+    overhang = "list => list.scrollWidth - list.clientWidth"
+    assert shown.locator("#list").evaluate(overhang) == 0

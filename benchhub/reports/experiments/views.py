@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from django.db.models import F, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from benchhub.reports.curves import csv as curves_csv
+from benchhub.reports.curves import sweeps
+from benchhub.ui.listing import Column, Filter, Listing
+
+from . import home as experiments_home
+from . import page, queries
+
+EXPERIMENT_COLUMNS = (
+    Column("name", "Experiment", ("name",)),
+    Column("state", "State"),
+    Column("progress", "Progress", ("done_count", "measure_count")),
+    Column("workload", "Workload", ("workload__name",)),
+    Column("systems", "Systems", ("system_labels",)),
+    Column("created", "Created", ("created_at",)),
+)
+EXPERIMENT_FILTERS = (
+    Filter(
+        "state",
+        "State",
+        {
+            "queued": ("queued", Q(waiting_count=F("run_count")) & ~queries.IS_OVER),
+            "running": ("under way", Q(waiting_count__lt=F("run_count")) & ~queries.IS_OVER),
+            "ended": ("ended", queries.IS_OVER),
+            "failed": ("with failed or lost runs", Q(bad_count__gt=0)),
+        },
+    ),
+    Filter(
+        "demonstration",
+        "Demonstrations",
+        {"without": ("left out", Q(is_demonstration=False)), "only": ("only these", Q(is_demonstration=True))},
+    ),
+)
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    return render(request, "reports/home.html", experiments_home.context())
+
+
+def experiments(request: HttpRequest) -> HttpResponse:
+    listing = Listing(
+        request.GET,
+        queries.experiments(),
+        EXPERIMENT_COLUMNS,
+        search=("name", "remark", "workload__name", "system_labels"),
+        filters=EXPERIMENT_FILTERS,
+        default="-created",
+    )
+    return render(request, "reports/experiments.html", {"listing": listing, "is_live": queries.runs_left()})
+
+
+def experiment(request: HttpRequest, pk: int) -> HttpResponse:
+    shown = get_object_or_404(queries.experiment(pk))
+    return render(request, "reports/experiment.html", page.context(shown, request.GET))
+
+
+def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
+    shown = get_object_or_404(queries.experiment(pk))
+    systems = queries.systems(shown)
+    swept = sweeps.sweeps(shown, systems)
+    text = curves_csv.experiment_csv(swept, page.groups(list(queries.runs(shown)), systems))
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
+    return response

@@ -1,0 +1,271 @@
+"""The tables of a published report: what its page shows and its CSV holds, from the same cells."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from io import StringIO
+
+from benchhub.analysis.published import Check, Document, littles_law, report_c, report_d
+from benchhub.analysis.published.check import DERIVED_GROUP, plain, rounded
+from benchhub.analysis.published.document import Row
+from benchhub.reports.curves.csv import harmless
+
+Value = Decimal | int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    title: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value as it stands in the CSV; `shown` on the page has the same digits, with thousands set apart.
+
+    `anchor` is the row of the recomputation that says how a computed one came about.
+    """
+
+    value: Value
+    anchor: str = ""
+
+    @property
+    def is_missing(self) -> bool:
+        return self.value is None
+
+    @property
+    def is_number(self) -> bool:
+        return not isinstance(self.value, str)
+
+    @property
+    def shown(self) -> str:
+        if self.value is None:
+            return "–"
+        return self.value if isinstance(self.value, str) else f"{self.value:,}"
+
+    @property
+    def written(self) -> str:
+        if self.value is None:
+            return ""
+        return str(harmless(self.value)) if isinstance(self.value, str) else format(Decimal(self.value), "f")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`key` names it in the address of its CSV; `totals` are rows that close it."""
+
+    key: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    totals: tuple[tuple[Cell, ...], ...] = ()
+
+    @property
+    def labelled(self) -> list[list[tuple[str, Cell]]]:
+        return self._labelled(self.rows)
+
+    @property
+    def labelled_totals(self) -> list[list[tuple[str, Cell]]]:
+        return self._labelled(self.totals)
+
+    def _labelled(self, rows: Iterable[Iterable[Cell]]) -> list[list[tuple[str, Cell]]]:
+        """Each cell with the title of its column: on a phone it stands beside it."""
+        titles = [column.title for column in self.columns]
+        return [list(zip(titles, row, strict=True)) for row in rows]
+
+    def csv(self) -> str:
+        text = StringIO()
+        writer = csv.writer(text)
+        writer.writerow(column.title for column in self.columns)
+        writer.writerows([cell.written for cell in row] for row in (*self.rows, *self.totals))
+        return text.getvalue()
+
+
+Given = Value | Cell
+Anchors = Mapping[tuple[str, str], str]
+
+
+def anchors(checks: Iterable[Check]) -> Anchors:
+    """Where on the page each check stands, by its group and what it is of."""
+    return {(check.group, check.what): f"check-{number}" for number, check in enumerate(checks, start=1)}
+
+
+def table(
+    key: str, title: str, columns: str, rows: Iterable[Sequence[Given]], totals: Iterable[Sequence[Given]] = ()
+) -> Table:
+    """`columns` are titles separated by |; a title that ends with # is one of numbers."""
+    heads = tuple(Column(title.strip(" #"), title.rstrip().endswith("#")) for title in columns.split("|"))
+    return Table(key, title, heads, _cells(rows), _cells(totals))
+
+
+def _cells(rows: Iterable[Sequence[Given]]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(tuple(one if isinstance(one, Cell) else Cell(one) for one in row) for row in rows)
+
+
+def results(document: Document, found: Anchors) -> Table:
+    """Report A: the table of results, with what the printed latency implies."""
+    cells = [littles_law.cell(row) for row in document.all("result")]
+    return table(
+        "results",
+        "Peaks as printed, and what the printed latency implies",
+        "Build | Connecting | Clients : threads | Scale # | Clients # | Threads # | TPS # | Latency, ms # "
+        "| TPS x latency, clients # | Clients / latency, TPS # | Remark",
+        [
+            (
+                cell.build,
+                cell.counted,
+                cell.ratio,
+                cell.scale,
+                cell.clients,
+                cell.threads,
+                cell.tps,
+                cell.latency_ms,
+                Cell(rounded(cell.implied_clients, 1), anchor),
+                Cell(rounded(cell.implied_tps, 0), anchor),
+                cell.oddity,
+            )
+            for cell in cells
+            for anchor in (found[littles_law.group(cell), littles_law.what(cell)],)
+        ],
+    )
+
+
+def prices(document: Document, checks: Sequence[Check]) -> Table:
+    """Report A: each system with what was divided, both prices as printed and as computed, in EUR per TPS."""
+    group, found = "Price per TPS", anchors(checks)
+    computed = {check.what: Cell(check.computed, found[group, check.what]) for check in checks if check.group == group}
+    rows: list[Sequence[Given]] = []
+    for system in document.all("system"):
+        hardware, tps = document.cited(system, "hardware"), document.cited(system, "tps")
+        units, licence = document.cited(system, "units"), document.cited(system, "licence")
+        alone, with_subscription = (document.cited(system, name) for name in ("hardware_only", "with_subscription"))
+        subscription = document.value("term") * units.value * licence.value
+        amounts = (_whole(hardware.value), subscription, _whole(hardware.value + subscription), tps.value)
+        both = (alone.value, computed[alone.what], with_subscription.value, computed[with_subscription.what])
+        rows.append((system.text("name"), *amounts, *both))
+    return table(
+        "prices",
+        "Prices in EUR per TPS, as printed and as computed",
+        "System | Hardware, EUR # | Subscription, 3 years, EUR # | Total, EUR # | TPS # | Hardware only, printed # "
+        "| Hardware only, computed # | With subscription, printed # | With subscription, computed #",
+        rows,
+    )
+
+
+def _whole(amount: Decimal) -> Decimal:
+    """Without cents where there are none."""
+    return amount.to_integral_value() if amount == amount.to_integral_value() else amount
+
+
+def peaks(document: Document, found: Anchors) -> Table:
+    """Report B: the two peaks that its text prints, per core as derived."""
+    rows: list[Sequence[Given]] = []
+    machines = (("power8", "POWER8, S822L"), ("x86", "x86, Ivy Bridge (PGECons 2013)"))
+    for machine, name in machines:
+        row = document.one("derived", id=f"peak-per-core-{machine}")
+        peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
+        rows.append((name, cores, peak.printed, peak.value, *_derived(row, found)))
+    return table(
+        "peaks",
+        "Peaks of the custom script",
+        "Machine | Cores # | Peak as printed | Peak, TPS # | TPS per core, derived # | from # | to #",
+        rows,
+    )
+
+
+def _derived(row: Row, found: Anchors) -> tuple[Given, ...]:
+    """A derived figure with the interval that rounding leaves."""
+    anchor = found[DERIVED_GROUP, row.text("what")]
+    return Cell(row.number("value"), anchor), row.number("low"), row.number("high")
+
+
+def shares(document: Document) -> Table:
+    """Report B: POWER8 in per cent of x86."""
+    names = (("Physical cores", "cores-percent"), ("Throughput", "throughput-percent"))
+    rows = [(name, document.figure(of).printed, document.value(of)) for name, of in names]
+    return table("shares", "POWER8 in per cent of x86", "What | As printed | Per cent #", rows)
+
+
+def gains(document: Document, found: Anchors) -> Table:
+    """Report C: each step with its gain as printed, compounded so far, and the sum of them all as printed."""
+    rows: list[Sequence[Given]] = []
+    factor, aggregate = Fraction(1), document.figure("aggregate")
+    anchor = found["Gains", aggregate.what]
+    for step in report_c.steps(document):
+        factor *= step.factor
+        so_far = Cell(rounded((factor - 1) * 100, 1), anchor)
+        rows.append((step.number, step.change, step.section, step.words, step.gain_percent, so_far, step.oddity))
+    remark = f"Computed: {plain((factor - 1) * 100, 1)}%."
+    total = (None, aggregate.what, aggregate.section, aggregate.printed, aggregate.value, None, remark)
+    return table(
+        "steps",
+        "Gain of each step",
+        "Step # | Change | Section | As printed | Gain, % # | Compounded so far, computed, % # | Remark",
+        rows,
+        [total],
+    )
+
+
+def parts(document: Document, found: Anchors) -> Table:
+    """Report D: the parts list in USD, its totals computed and printed."""
+    listed = document.all("part")
+    bought = [(part, (report_d.amount(part, "hybrid"), report_d.amount(part, "in_memory"))) for part in listed]
+    rows: list[Sequence[Given]] = [
+        (part.text("name"), part.text("category"), *both, part.text("oddity")) for part, both in bought
+    ]
+    sums = [sum((both[side] or Decimal(0) for _, both in bought), Decimal(0)) for side in (0, 1)]
+    printed = [document.figure(name) for name in ("total-hybrid", "total-memory")]
+    computed = [Cell(total, found["Totals", figure.what]) for total, figure in zip(sums, printed, strict=True)]
+    totals: list[Sequence[Given]] = [
+        ("Total, computed", "", *computed, ""),
+        ("Total, printed", "", *(figure.value for figure in printed), ""),
+    ]
+    columns = "Part | Category | Hybrid, USD # | In memory with MAX5, USD # | Remark"
+    return table("parts", "Parts list as priced", columns, rows, totals)
+
+
+def transactions(document: Document) -> Table:
+    """Report D: price per transaction as printed, in USD for each MQTh."""
+    rows: list[Sequence[Given]] = []
+    for system in document.all("system"):
+        total, price = document.cited(system, "total"), document.cited(system, "price")
+        rows.append((system.text("name"), system.whole("drivers"), total.value, price.value))
+    columns = "Database | Drivers # | Total, USD # | Price, USD per MQTh #"
+    return table("transactions", "Price per transaction as printed", columns, rows)
+
+
+def throughputs(document: Document, found: Anchors) -> Table:
+    """Report D: MQTh, which is not printed, with the interval that the price leaves."""
+    rows: list[Sequence[Given]] = []
+    for system in document.all("system"):
+        row = report_d.mqth(document, system)
+        rows.append((system.text("name"), system.whole("drivers"), *_derived(row, found), row.text("from")))
+    columns = "Database | Drivers # | MQTh, derived # | from # | to # | Derived as"
+    return table("throughput", "Throughput, derived from total and price", columns, rows)
+
+
+def recomputed(checks: Iterable[Check]) -> Table:
+    """Every check: published, computed, difference, verdict, why."""
+    rows = [
+        (
+            check.section,
+            check.group,
+            check.what,
+            check.published,
+            check.value,
+            check.unit,
+            check.computed,
+            check.difference,
+            check.verdict,
+            check.why,
+        )
+        for check in checks
+    ]
+    columns = (
+        "Section | Group | What | Published | Published value # | Unit | Computed # | Difference # | Verdict | Why"
+    )
+    return table("recomputation", "Recomputation", columns, rows)

@@ -1,0 +1,145 @@
+"""The recomputation of published reports for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from itertools import groupby
+from textwrap import wrap
+from typing import Any
+
+from benchhub.analysis.published import Check, Tally, tally
+
+from .files import Report
+
+JSON_VERSION = 1
+NARROWEST, WIDEST = 80, 120
+# Width and alignment of each column; what is checked takes the rest.
+COLUMNS = (
+    ("Section", 10, "<"),
+    ("What", 0, "<"),
+    ("Published", 11, ">"),
+    ("Computed", 11, ">"),
+    ("Difference", 10, ">"),
+    ("Verdict", 10, "<"),
+)
+INDENT = " " * 11
+
+
+def text(reports: Sequence[Report], columns: int, why: bool = False) -> Iterator[str]:
+    """Lines no wider than the terminal: a table for each report, what does not survive, and a closing count."""
+    width = min(max(columns, NARROWEST), WIDEST) - 1
+    for report in reports:
+        yield from _table(report, width, why)
+    yield "What does not survive"
+    for report in reports:
+        yield from _findings(report, width)
+    yield ""
+    yield from wrap(_closing(reports), width)
+
+
+def as_json(reports: Sequence[Report]) -> str:
+    """The same for programs; every number is text, so that none is rounded when it is read."""
+    content = {
+        "version": JSON_VERSION,
+        "reports": [_report_json(report) for report in reports],
+        "tally": _tally_json(_all(reports)),
+    }
+    return json.dumps(content, indent=2)
+
+
+def signed(difference: Decimal) -> str:
+    """+0.0052, -0.0020 or 0.00: published less computed."""
+    return f"{difference:+,}" if difference else f"{difference:,}"
+
+
+def exact(check: Check) -> str:
+    """The computed number without any rounding: whole, or a fraction."""
+    fraction = check.exact
+    return str(fraction.numerator) if fraction.denominator == 1 else f"{fraction.numerator}/{fraction.denominator}"
+
+
+def _table(report: Report, width: int, why: bool) -> Iterator[str]:
+    yield from wrap(f"{report.document.letter}  {report.about['title']} ({report.about['year']})", width)
+    yield from _row([name for name, _, _ in COLUMNS], width)
+    yield "-" * width
+    for group, checks in groupby(report.checks, key=lambda check: check.group):
+        yield f"{group}:"
+        for check in checks:
+            yield from _row(_cells(check), width)
+            if why:
+                yield from wrap(check.why, width, initial_indent=INDENT, subsequent_indent=INDENT)
+    yield ""
+
+
+def _cells(check: Check) -> list[str]:
+    computed = f"{check.computed:,}"
+    return [
+        check.section,
+        f"{check.what} ({check.unit})" if check.unit else check.what,
+        check.published,
+        computed,
+        signed(check.difference),
+        check.verdict,
+    ]
+
+
+def _row(cells: Sequence[str], width: int) -> Iterator[str]:
+    """One row, over as many lines as its longest cell needs."""
+    rest = width - sum(given for _, given, _ in COLUMNS) - (len(COLUMNS) - 1)
+    widths = [given or rest for _, given, _ in COLUMNS]
+    wrapped = [wrap(cell, of) or [""] for cell, of in zip(cells, widths, strict=True)]
+    for number in range(max(map(len, wrapped))):
+        lines = [cell[number] if number < len(cell) else "" for cell in wrapped]
+        shown = [f"{line:{side}{of}}" for line, of, (_, _, side) in zip(lines, widths, COLUMNS, strict=True)]
+        yield " ".join(shown).rstrip()
+
+
+def _findings(report: Report, width: int) -> Iterator[str]:
+    for finding in report.findings:
+        yield from wrap(f"{report.document.letter}  {finding}", width, subsequent_indent="   ")
+
+
+def _closing(reports: Sequence[Report]) -> str:
+    all_of_them = _all(reports)
+    return (
+        f"{all_of_them.total} numbers of {len(reports)} report{'s' * (len(reports) != 1)}: {all_of_them.agrees} agree, "
+        f"{all_of_them.rounded_up} rounded up, {all_of_them.disagrees} disagree."
+    )
+
+
+def _all(reports: Iterable[Report]) -> Tally:
+    return tally(check for report in reports for check in report.checks)
+
+
+def _report_json(report: Report) -> dict[str, Any]:
+    about = {name: report.about[name] for name in ("letter", "slug", "title", "document", "who", "year", "compared")}
+    return {
+        **about,
+        "checks": [_check_json(check) for check in report.checks],
+        "findings": list(report.findings),
+        "tally": _tally_json(report.tally),
+    }
+
+
+def _check_json(check: Check) -> dict[str, Any]:
+    return {
+        "report": check.report,
+        "section": check.section,
+        "group": check.group,
+        "what": check.what,
+        "published": check.published,
+        "published_value": f"{check.value:f}",
+        "unit": check.unit,
+        "computed": f"{check.computed:f}",
+        "exact": exact(check),
+        "difference": f"{check.difference:f}",
+        "verdict": check.verdict,
+        "why": check.why,
+        "steps": list(check.steps),
+    }
+
+
+def _tally_json(of: Tally) -> dict[str, int]:
+    return {"total": of.total, "agrees": of.agrees, "rounded up": of.rounded_up, "disagrees": of.disagrees}

@@ -1,0 +1,41 @@
+"""Published reports as pages: what they print, drawn again, and what their own numbers make of it."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from benchhub.reports.models import Snapshot
+
+from . import page
+from .files import Report, reports
+
+
+def published(request: HttpRequest) -> HttpResponse:
+    return render(request, "reports/published_list.html", {"reports": reports()})
+
+
+def report(request: HttpRequest, slug: str) -> HttpResponse:
+    """`?csv=` answers with one of the page's tables instead."""
+    found = find(slug)
+    if key := request.GET.get("csv"):
+        return _csv(found, key)
+    snapshots = Snapshot.objects.filter(published=slug).for_list()
+    return render(request, "reports/published.html", {**page.context(found), "snapshots": snapshots})
+
+
+def find(slug: str) -> Report:
+    """Raises Http404."""
+    found = next((one for one in reports() if one.about["slug"] == slug), None)
+    if found is None:
+        raise Http404(f"There is no published report named '{slug}'.")
+    return found
+
+
+def _csv(found: Report, key: str) -> HttpResponse:
+    tables = page.all_tables(found)
+    if key not in tables:
+        return HttpResponse(f"There is no table of that name: ask for {', '.join(tables)}.", status=404)
+    response = HttpResponse(tables[key].csv(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{found.about["slug"]}-{key}.csv"'
+    return response

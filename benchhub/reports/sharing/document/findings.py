@@ -1,0 +1,97 @@
+"""Intervals and tests behind what was found, the noise of the hosts, and how both are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchhub.analysis.snapshot import nodes
+from benchhub.analysis.snapshot.nodes import Node
+from benchhub.reports.comparison import comparison, findings
+from benchhub.reports.comparison import loads as comparison_loads
+from benchhub.reports.comparison.comparison import Chosen
+from benchhub.reports.comparison.findings import Finding, Row
+from benchhub.reports.curves.panel import Panel
+from benchhub.reports.templatetags.shown import significant
+
+from .prices import panel_blocks
+from .results import from_csv
+
+RATIOS = (("At", False), ("Ratio", True), ("From", True), ("To", True), ("p", True), ("p, of several", True))
+PER_PIECE = "Peak throughput per piece of hardware"
+DIVIDED = "Hardware as bought. Throughput need not grow with cores or clock: this divides, it does not predict."
+TOO_FEW = "No level has three repeats of both, and fewer have neither interval nor test."
+
+
+def section(said: Mapping[str, Any], baseline: Chosen) -> Node:
+    blocks = [block for finding in said["more"] for block in _finding(finding, baseline)]
+    noise = [nodes.paragraph(" ".join(of.sentences)) for of in said["host_noise"]]
+    rows = [nodes.row([nodes.cell(name, role="head"), nodes.cell(method)]) for name, method in said["methods"]]
+    columns = [nodes.column("What"), nodes.column("How it is computed")]
+    how = nodes.table("methods", "How these are computed", columns, rows, style="given", is_folded=True)
+    too_few = nodes.paragraph("Too few repeats on these hosts to say how noisy they are.", "caption")
+    law = panel_blocks(said["law"], ())
+    return nodes.section("statistics", "Intervals, tests and noise", [*blocks, *(noise or [too_few]), *law, how])
+
+
+def loads(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:
+    """Percentiles of latency where they are known, and figures that a load generator's reports have."""
+    blocks = [block for panel in load_panels(chosen, baseline) for block in panel_blocks(panel, ())]
+    return [nodes.section("loads", "Loads and latencies", blocks)] if blocks else []
+
+
+def load_panels(chosen: Sequence[Chosen], baseline: Chosen) -> list[Panel]:
+    return comparison_loads.panels(chosen, comparison.levels(chosen, baseline))
+
+
+def _finding(finding: Finding, baseline: Chosen) -> list[Node]:
+    title = f"{finding.one.label} against {baseline.label}"
+    rows = [*finding.rows, *(one.row for one in finding.normalised)]
+    lead = nodes.paragraph(title, "lead", series=finding.one.of.series)
+    if not rows:
+        return [lead, nodes.paragraph(TOO_FEW)]
+    columns = [nodes.column(head, is_number=is_number) for head, is_number in RATIOS]
+    columns += [nodes.column("Repeats", is_number=True), nodes.column("Verdict")]
+    name = f"ratios-{finding.one.of.series}"
+    return [lead, nodes.table(name, f"Ratios: {title}", columns, map(_row, rows)), *_per_piece(finding, baseline)]
+
+
+def _per_piece(finding: Finding, baseline: Chosen) -> list[Node]:
+    """Peaks divided by what was bought: their ratios stand in the table above."""
+    if not finding.normalised:
+        return []
+    labels = (finding.one.label, baseline.label)
+    columns = [nodes.column("Peak throughput per"), *(nodes.column(label, is_number=True) for label in labels)]
+    rows = [
+        nodes.row([nodes.cell(one.per, role="head"), _number(one.value, 4), _number(one.baseline, 4)])
+        for one in finding.normalised
+    ]
+    name = f"per-piece-{finding.one.of.series}"
+    shown = nodes.table(name, f"{PER_PIECE}: {labels[0]} against {labels[1]}", columns, rows)
+    return [shown, nodes.paragraph(DIVIDED, "caption")]
+
+
+def _row(row: Row) -> Node:
+    repeats = row.n if row.n == row.baseline_n else f"{row.n} and {row.baseline_n}"
+    numbers = [_number(value, 4) for value in (row.value, row.low, row.high)]
+    tests = [_number(value, 2) for value in (row.p, row.adjusted_p)]
+    return nodes.row(
+        [
+            nodes.cell(row.where, role="head"),
+            *numbers,
+            *tests,
+            nodes.cell(repeats, exact=row.n),
+            nodes.cell(row.verdict),
+        ]
+    )
+
+
+def _number(value: float | None, digits: int) -> Node:
+    return (
+        nodes.cell("–", role="missing") if value is None else nodes.cell(significant(value, digits), exact=repr(value))
+    )
+
+
+def tables(said: Mapping[str, Any], baseline: Chosen) -> list[Node]:
+    found: Sequence[Finding] = said["more"]
+    return [from_csv("findings", "Ratios, intervals and tests", findings.table(found, baseline), {})] if found else []

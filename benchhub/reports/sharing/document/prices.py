@@ -1,0 +1,198 @@
+"""Prices as they were: the table with derivations, its figures, and what today's prices are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from django.http import QueryDict
+
+from benchhub.analysis.snapshot import nodes
+from benchhub.analysis.snapshot.nodes import Node
+from benchhub.reports.comparison import csv as comparison_csv
+from benchhub.reports.comparison.comparison import Chosen
+from benchhub.reports.curves.panel import Panel, PanelRow, Value
+from benchhub.reports.prices import pictures, what_if
+from benchhub.reports.prices.table import Cell, Row, Table
+from benchhub.reports.prices.terms import Terms
+from benchhub.reports.prices.what_if import Subject
+
+from .results import from_csv
+
+# How a price came about tells list prices, discounts and who sells.
+DERIVATION = ("discount", "vendor")
+DISCOUNT = ("discount",)
+
+
+def sections(priced: Table, usual: Sequence[Panel], asides: Sequence[Panel], about: Subject | None) -> list[Node]:
+    """`usual` panels are drawn in any case, `asides` answer what if of the subject."""
+    if not priced.rows or not priced.licence_models:
+        return []
+    found = [nodes.section("prices", f"Price per {priced.unit}", _table(priced))]
+    if about is None:
+        return found
+    drawn = [block for panel in usual for block in panel_blocks(panel, about_discount(priced.terms))]
+    answers = [block for panel in asides for block in _answer(panel, priced.terms)]
+    said = nodes.paragraph(f"These answers are about {about.name}, by the terms above.")
+    return [
+        *found,
+        nodes.section("price-figures", "Prices in figures", drawn),
+        nodes.section("what-if", "What if", [said, *answers]),
+    ]
+
+
+def panels(priced: Table, state: QueryDict, keys: Sequence[str]) -> tuple[list[Panel], list[Panel], Subject | None]:
+    """The figures of prices and those of what if, as the page has them; none where nothing has a price."""
+    about = what_if.subject(state, priced, keys)
+    if about is None:
+        return [], [], None
+    usual = [pictures.bars(priced), pictures.against_clients(priced, about.model), pictures.split(priced)]
+    return usual, what_if.panels(priced, about), about
+
+
+def _answer(panel: Panel, terms: Terms) -> list[Node]:
+    """What moves the price has a price without any discount: beside the present one it tells what that is."""
+    blocks = panel_blocks(panel, about_discount(terms))
+    if panel.name != what_if.SENSITIVITY:
+        return blocks
+    return [{**block, "about": list(about_discount(terms))} for block in blocks]
+
+
+def about_discount(terms: Terms) -> tuple[str, ...]:
+    """What a sentence discloses that says these terms."""
+    return DISCOUNT if terms.discount_percent else ()
+
+
+def _table(priced: Table) -> list[Node]:
+    blocks = [nodes.paragraph(_caption(priced), "caption")]
+    if priced.terms.discount_percent:
+        blocks.append(nodes.paragraph(f"{priced.terms.discount_percent:f}% is off everything.", "caption", DISCOUNT))
+    blocks += [nodes.paragraph(priced.lead, "lead")] if priced.lead else []
+    blocks += [nodes.paragraph(priced.remark, "note")] if priced.remark else []
+    columns = [nodes.column("System"), *(nodes.column(str(model)) for model in priced.licence_models)]
+    rows = [nodes.row([_system(row), *_cells(row, priced)]) for row in priced.rows]
+    return [*blocks, nodes.table("price-table", f"Price per {priced.unit}", columns, rows, style="prices")]
+
+
+def _caption(priced: Table) -> str:
+    """The terms without the discount, which has a sentence of its own."""
+    words = replace(priced.terms, discount_percent=Decimal(0)).words
+    said = f"Price per {priced.unit}: {priced.per}, {priced.load_words}, over {words}. All doubt in it is that of the "
+    said += "throughput: the range of its repeats, or from three on their 95% interval."
+    return f"{said} {priced.closed_loop}".strip()
+
+
+def _system(row: Row) -> Node:
+    bought = str(row.of.system.hardware)
+    notes = [f"{bought}, {row.at.words}" if row.at else bought]
+    return nodes.cell(row.of.system.label, notes=notes, series=row.of.series, role="head")
+
+
+def _cells(row: Row, priced: Table) -> list[Node]:
+    if row.refusal:
+        return [nodes.cell(row.refusal, role="error") for _ in priced.licence_models]
+    return [_cell(cell, priced) for cell in row.cells]
+
+
+def _cell(cell: Cell, priced: Table) -> Node:
+    if cell.quote is None or cell.price is None:
+        is_not_eligible = bool(cell.refusal and cell.refusal.is_not_eligible)
+        why = cell.refusal.sentence if cell.refusal else ""
+        return nodes.cell(
+            "not eligible" if is_not_eligible else "no price", notes=[nodes.note(why, DERIVATION)], role="missing"
+        )
+    against = cell.verdict.against if cell.verdict else ()
+    return nodes.cell(
+        f"{cell.price:,f}",
+        exact=f"{cell.quote.quotient:f}",
+        unit=f"{cell.quote.currency} per {priced.unit}",
+        notes=[*_said(cell, priced), *(nodes.note(flag, DISCOUNT, "flag") for flag in cell.flags)],
+        tags=["lowest"] if cell.verdict and cell.verdict.is_lowest else [],
+        steps=[*map(str, cell.steps), *(f"Against {label}: {found.sentence}" for label, found in against)],
+        steps_about=DERIVATION,
+        role="price",
+    )
+
+
+def _said(cell: Cell, priced: Table) -> list[str]:
+    said = [cell.spread_words]
+    if cell.verdict and cell.verdict.unsure:
+        said.append(cell.verdict.unsure_words)
+    if cell.verdict and cell.verdict.probability_percent:
+        said.append(f"the cheaper one with a probability of {cell.verdict.probability_percent}%")
+    if cell.per_million is not None and cell.quote:
+        use = f"{priced.terms.utilisation_percent:f}% use"
+        said.append(f"{cell.per_million:,f} {cell.quote.currency} per million transactions at {use}")
+    return said
+
+
+def panel_blocks(panel: Panel, about: Sequence[str]) -> list[Node]:
+    said = [nodes.paragraph(sentence, "plain", about) for sentence in panel.sentences]
+    if panel.refusal or panel.figure is None:
+        return [*said, nodes.paragraph(panel.refusal, "note")]
+    columns = [nodes.column(name, is_number=is_number) for name, is_number in panel.heads]
+    shown = nodes.table(f"{panel.name}-table", panel.title, columns, map(_panel_row, panel.rows), is_folded=True)
+    return [nodes.figure(panel.name, panel.title, panel.title, panel.figure), *said, shown]
+
+
+def _panel_row(row: PanelRow) -> Node:
+    cells = [nodes.cell(_shown(value), exact=_exact(value)) for value in row.values]
+    if row.steps:
+        cells[-1] |= {"steps": {"items": [str(step) for step in row.steps], "about": list(DERIVATION)}}
+    return nodes.row(cells, is_marked=row.is_marked)
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
+
+
+def _exact(value: Value) -> str:
+    if value is None or isinstance(value, str):
+        return ""
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def of_panels(shown: Iterable[Panel], terms: Terms) -> list[Node]:
+    """The numbers of each figure for programs."""
+    return [_of_panel(panel, terms) for panel in shown if panel.rows]
+
+
+def _of_panel(panel: Panel, terms: Terms) -> Node:
+    found = from_csv(panel.name, panel.title, panel.csv(), {}, {"derivation": list(DERIVATION)})
+    tells_discount = panel.name == what_if.SENSITIVITY and terms.discount_percent
+    return {**found, "about": list(DISCOUNT)} if tells_discount else found
+
+
+def tables(priced: Table) -> list[Node]:
+    about = {name: list(DERIVATION) for name in ("derivation", "missing")} | {"flags": list(DISCOUNT)}
+    about["terms"] = list(about_discount(priced.terms))
+    amounts = dict.fromkeys(("total", "hardware_total", "licence_total", "support_total"), "as in the column currency")
+    each = dict.fromkeys(("price", "price_low", "price_high", "exact"), "the column currency per the column unit")
+    units = {**amounts, **each, "per_million": "the column currency per million transactions"}
+    text = comparison_csv.prices(priced)
+    return [from_csv("prices", f"Price per {priced.unit}", text, {**units, "utilisation_percent": "%"}, about)]
+
+
+def source(chosen: Sequence[Chosen], priced: Table) -> list[dict[str, Any]]:
+    """What today's prices are held against: each price with the throughput and the total that gave it."""
+    return [
+        _source(one.key, cell) for one, row in zip(chosen, priced.rows, strict=True) for cell in row.cells if cell.quote
+    ]
+
+
+def _source(key: str, cell: Cell) -> dict[str, Any]:
+    assert cell.quote is not None and cell.price is not None
+    exponent = cell.price.as_tuple().exponent
+    return {
+        "curve": key,
+        "licence": cell.model.pk,
+        "throughput": cell.quote.throughput.value,
+        "total": cell.quote.total,
+        "currency": cell.quote.currency,
+        "price": cell.price,
+        "places": -exponent if isinstance(exponent, int) else 2,
+    }

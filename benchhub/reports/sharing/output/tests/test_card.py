@@ -1,0 +1,108 @@
+"""The picture of a preview card: what is drawn in it, who gets it, and who does not."""
+
+import io
+import re
+from dataclasses import astuple
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from PIL import Image
+
+from benchhub.analysis.snapshot import canonical
+from benchhub.reports.models import Link
+from benchhub.reports.published.files import reports
+from benchhub.reports.sharing import passwords
+from benchhub.reports.sharing.conftest import SECRETS
+from benchhub.reports.sharing.document import published
+from benchhub.reports.sharing.output import card
+
+pytestmark = pytest.mark.django_db
+PICTURE = re.compile(r'<meta property="og:image" content="([^"]+)">')
+
+
+@pytest.fixture
+def stranger():
+    return Client()
+
+
+def shown(content):
+    return Image.open(io.BytesIO(content))
+
+
+def test_a_card_has_the_curves_of_the_first_figure_and_neither_repeats_nor_other_figures(snapshot):
+    found = card.card(canonical.from_bytes(bytes(snapshot.content)))
+    assert (found.title, found.axis, found.across) == ("16 or 18 on quokka", "Throughput, TPS", "clients")
+    # 300 and 310 at 1 client; 980 and 1,020, and 1,100 and 1,140 at 8
+    assert [(one.name, one.points) for one in found.curves] == [
+        ("PostgreSQL 16", ((1.0, 305.0), (8.0, 1000.0))),
+        ("PostgreSQL 18", ((1.0, 305.0), (8.0, 1120.0))),
+    ]
+
+
+@pytest.mark.parametrize("hidden", [("host",), ("vendor", "discount"), ("host", "address", "discount", "vendor")])
+def test_what_a_link_hides_is_not_drawn(share, hidden):
+    link, _ = share(hidden)
+    drawn = str(astuple(card.card(canonical.from_bytes(bytes(link.projection.content))))).lower()
+    assert [name for one in hidden for name in SECRETS.get(one, ()) if name.lower() in drawn] == []
+    assert "postgresql 18" in drawn
+
+
+def test_a_page_names_a_picture_that_anybody_gets_without_signing_in(share, stranger):
+    link, address = share()
+    for page in (address, f"{address}report"):
+        [picture] = PICTURE.findall(stranger.get(page).content.decode())
+        assert picture == f"http://testserver{address}card.png"  # whole, as other sites need it
+    answer = stranger.get(picture)
+    assert (answer.status_code, answer["Content-Type"], answer.cookies) == (200, "image/png", {})
+    image = shown(answer.content)
+    assert (image.format, image.size) == ("PNG", (1200, 630))
+    assert len(image.getcolors(100_000)) > 10  # something is drawn
+    again = stranger.get(picture, headers={"If-None-Match": answer["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    link.refresh_from_db()
+    assert link.views == 2  # of the pages
+
+
+def test_the_picture_is_closed_with_the_link(share, stranger):
+    link, address = share()
+    assert stranger.get(f"{address}card.png").status_code == 200
+    Link.objects.filter(pk=link.pk).update(revoked_at=timezone.now())
+    answer = stranger.get(f"{address}card.png")
+    assert (answer.status_code, answer["Content-Type"].startswith("text/html")) == (410, True)
+
+
+def test_a_link_with_a_password_has_no_picture(share, stranger):
+    link, address = share(password="correct horse")
+    opened = f"{address}k/{passwords.key(link)}/"
+    assert b"PostgreSQL 18" in stranger.get(opened).content
+    assert not PICTURE.search(stranger.get(opened).content.decode())
+    for picture in (f"{address}card.png", f"{opened}card.png"):
+        answer = stranger.get(picture)
+        assert (b"PNG" in answer.content, answer["Content-Type"].startswith("text/")) == (False, True)
+
+
+@pytest.mark.parametrize("report", reports(), ids=lambda one: one.about["slug"])
+def test_every_published_report_has_a_card(report):
+    document = canonical.from_bytes(canonical.to_bytes(published.document(report, timezone.now(), "1")))
+    assert shown(card.drawn(card.card(document))).size == (1200, 630)
+
+
+@pytest.mark.parametrize(
+    ("highest", "step"), [(1140.0, 500.0), (0.9, 0.5), (1000.0, 500.0), (4.0, 1.0), (9.0, 5.0), (0.0, 0.5)]
+)
+def test_ticks_are_round_and_about_four(highest, step):
+    assert card.tick(highest) == pytest.approx(step)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        card.Card("測試 " * 40, "word" * 200),
+        card.Card("", "", "TPS", "", (card.Curve("一" * 30, 8, ((4.0, 0.0), (4.0, 0.0))),)),
+        card.Card("x " * 300, "y " * 900, "TPS", "clients", (card.Curve("long " * 30, 1, ((1.0, 1e12), (1e6, 2.0))),)),
+    ],
+    ids=["letters that the font has not", "one level and nothing measured", "far too much"],
+)
+def test_odd_content_is_drawn_too(of):
+    assert shown(card.drawn(of)).size == (1200, 630)

@@ -1,0 +1,203 @@
+import json
+import re
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.http import QueryDict
+from django.utils.html import escape
+
+from benchhub.accounts.models import Entry
+from benchhub.bench import testing
+from benchhub.bench.models import Comparability, Protocol
+from benchhub.catalog.models import ListPrice
+from benchhub.reports.comparison import views as comparison_views
+from benchhub.reports.models import Comparison, Link, Snapshot
+from benchhub.reports.published import files
+from benchhub.reports.published import page as published_page
+from benchhub.reports.published import views as published_views
+from benchhub.reports.sharing import publish
+from benchhub.reports.sharing.document.comparison import NothingToPublishError
+from benchhub.reports.testing import both, key
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def viewer(client):
+    client.force_login(get_user_model().objects.create_user("grace"))
+    return client
+
+
+def test_a_comparison_is_kept_with_its_curves_and_terms(client, publisher, experiment, systems):
+    asked = both(experiment, systems, term=1, discount=10).removeprefix("/compare/")
+    page = client.get(f"/compare/{asked}").content.decode()
+    assert f'href="/comparisons/new{asked.replace("&", "&amp;")}"' in page
+    client.post(f"/comparisons/new{asked}", {"title": "Which one?", "remarks": "Look."})
+    kept = Comparison.objects.get()
+    assert (kept.title, kept.remarks, kept.created_by) == ("Which one?", "Look.", publisher)
+    led = client.get(f"/comparisons/{kept.pk}/")
+    assert led.headers["Location"] == f"/comparisons/{kept.pk}/?{kept.query}"
+    shown = client.get(led.headers["Location"]).content.decode()
+    assert "<h1>Which one?</h1>" in shown
+    assert "Publish</button>" in shown
+
+
+def test_nothing_is_kept_without_curves(client, publisher):
+    assert client.post("/comparisons/new", {"title": "x"}).headers["Location"] == "/compare/"
+    assert not Comparison.objects.exists()
+
+
+def test_what_was_kept_changes_only_when_somebody_says_so(client, publisher, comparison):
+    changed = f"/comparisons/{comparison.pk}/?{comparison.query}&term=1"
+    page = client.get(changed).content.decode()
+    assert "Keep these changes" in page
+    assert "Publish</button>" not in page
+    comparison.refresh_from_db()
+    assert "term=1" not in comparison.query
+    client.post(f"/comparisons/{comparison.pk}/keep?{comparison.query}&term=1")
+    comparison.refresh_from_db()
+    assert "term=1" in comparison.query
+
+
+def test_publishing_leads_to_the_snapshot_and_keeps_who_did_it(client, publisher, comparison):
+    led = client.post(f"/comparisons/{comparison.pk}/publish")
+    made = Snapshot.objects.get()
+    assert led.headers["Location"] == f"/snapshots/{made.pk}/"
+    assert (made.taken_by, made.comparison, made.title) == (publisher, comparison, "16 or 18 on quokka")
+    assert client.get(f"/snapshots/{made.pk}/").status_code == 200
+    listed = client.get("/comparisons/").content.decode()
+    assert '<td class="n" data-label="Published">1</td>' in listed
+
+
+def test_curves_of_other_protocols_are_not_published(comparison, experiment, systems, publisher):
+    with pytest.raises(NothingToPublishError, match="are not there any more"):
+        publish.comparison_snapshot(comparison, QueryDict("curve=1-2"), [(0, 0), (0, 1)], publisher)
+    assert not Snapshot.objects.exists()
+
+
+def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(experiment, systems, publisher):
+    slow = testing.make_experiment(systems[:1], name="By TLS")
+    testing.succeeded(testing.make_run(slow, systems[0], 8, 1, protocol=Protocol.of({"path": "tls"})), 500.0)
+    kept = Comparison.objects.create(
+        title="x", query=f"curve={key(experiment, systems[0])}&curve={key(slow, systems[0])}"
+    )
+    state = QueryDict(kept.query)
+    with pytest.raises(NothingToPublishError, match="not comparable"):
+        publish.comparison_snapshot(kept, state, comparison_views.chosen_keys(state), publisher)
+    digests = sorted(Protocol.of({"path": path}).pk for path in ("socket", "tls"))
+    reason = {"reason": "The network is never the bottleneck here.", "declared_by": publisher}
+    Comparability.objects.create(first_id=digests[0], second_id=digests[1], **reason)
+    made = publish.comparison_snapshot(kept, state, comparison_views.chosen_keys(state), publisher)
+    method = next(one for one in json.loads(bytes(made.content))["sections"] if one["id"] == "method")
+    assert method["blocks"][0]["text"].endswith("all the same: The network is never the bottleneck here.")
+    cells = [[cell["text"] for cell in row["cells"]] for row in method["blocks"][1]["rows"]]
+    assert ["connection path", "socket", "tls"] in cells
+
+
+def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapshot):
+    fields = {"name": "The board", "hidden": ["host"], "expires": "7", "password": "", "embedded_by": ""}
+    answer = client.post(f"/snapshots/{snapshot.pk}/links/new", fields)
+    page = answer.content.decode()
+    address = re.search(r'value="http://testserver(/s/[^"]+/)"', page)[1]
+    assert b"16 or 18 on host A" in client.get(address).content
+    assert answer.status_code == 201
+    assert Entry.objects.filter(action="link new").count() == 1  # an act, which the audit log keeps
+    later = client.get(f"/snapshots/{snapshot.pk}/").content.decode()
+    assert "The board" in later
+    assert address not in later
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("password", "short", "at least 8 characters"),
+        ("embedded_by", "wiki.example.org", "is no site: write https://"),
+        ("embedded_by", "https://a.example; script-src *", "is no site"),
+        ("hidden", "salary", "not one of the available choices"),
+        ("expires", "1000", "not one of the available choices"),
+        ("name", "", "This field is required."),
+    ],
+)
+def test_a_link_that_cannot_be_is_refused_beside_its_field(client, publisher, snapshot, field, value, said):
+    fields = {"name": "x", "hidden": ["host"], "expires": "7", "password": "", "embedded_by": "", field: value}
+    answer = client.post(f"/snapshots/{snapshot.pk}/links/new", fields)
+    assert said in answer.content.decode()
+    assert not Link.objects.exists()
+
+
+def test_a_link_is_paused_opened_again_and_withdrawn_for_good(client, publisher, share):
+    link, address = share()
+    states = []
+    for step in ("pause", "resume", "revoke", "resume"):
+        client.post(f"/links/{link.pk}/{step}")
+        states.append((client.get(address).status_code, Link.objects.get().state))
+    assert states == [(403, "paused"), (200, "open"), (410, "revoked"), (410, "revoked")]
+
+
+def test_a_viewer_may_look_and_do_nothing_else(viewer, snapshot, comparison, share, experiment, systems):
+    link, _ = share()
+    viewer.force_login(get_user_model().objects.get(username="grace"))
+    assert viewer.get(f"/snapshots/{snapshot.pk}/").status_code == 200
+    assert viewer.get(f"/snapshots/{snapshot.pk}/data.json").status_code == 200
+    assert b"Make a link" not in viewer.get(f"/snapshots/{snapshot.pk}/").content
+    assert b"Keep and publish" not in viewer.get(both(experiment, systems)).content
+    refused = [
+        f"/comparisons/new?curve={key(experiment, systems[0])}",
+        f"/comparisons/{comparison.pk}/edit",
+        f"/comparisons/{comparison.pk}/keep?{comparison.query}&term=1",
+        f"/comparisons/{comparison.pk}/publish",
+        f"/snapshots/{snapshot.pk}/links/new",
+        *(f"/links/{link.pk}/{step}" for step in ("pause", "resume", "revoke")),
+    ]
+    assert [viewer.post(path, {"title": "x", "name": "x"}).status_code for path in refused] == [403] * len(refused)
+    assert (Snapshot.objects.count(), Link.objects.get().state) == (1, "open")
+
+
+@pytest.mark.parametrize("slug", [report.about["slug"] for report in files.reports()])
+def test_a_published_report_is_shared_with_all_its_tables(client, publisher, slug):
+    led = client.post(f"/published/{slug}/publish").headers["Location"]
+    made = Snapshot.objects.get()
+    assert (led, made.published, made.comparison) == (f"/snapshots/{made.pk}/", slug, None)
+    _, token = publish.link(made, ["host", "address", "discount"], "", publisher, name="x")
+    page = client.get(f"/s/{token}/").content.decode()
+    assert "Published, not measured here." in page
+    report = published_views.find(slug)
+    for name, table in published_page.all_tables(report).items():
+        assert client.get(f"/s/{token}/{name}.csv").content.decode() == table.csv()
+    assert [check.what for check in report.checks if escape(check.what) not in page] == []
+    assert client.get(f"/snapshots/{made.pk}/today").status_code == 200
+    assert led in client.get(f"/published/{slug}/").content.decode()
+
+
+def test_nobody_who_has_not_signed_in_sees_a_snapshot_without_a_link(snapshot, client):
+    client.logout()
+    for path in (f"/snapshots/{snapshot.pk}/", f"/snapshots/{snapshot.pk}/data.json", "/comparisons/"):
+        assert client.get(path).headers["Location"].startswith("/login/")
+
+
+def test_todays_prices_stand_beside_the_frozen_ones_with_their_difference(client, snapshot, systems):
+    dearer = {"description": "Acme Z9", "source": "Another quote", "currency": "EUR", "priced_on": "2026-02-01"}
+    ListPrice.objects.create(hardware=systems[0].hardware, amount=10_000, **dearer)
+    text = re.sub(r"\s+", " ", client.get(f"/snapshots/{snapshot.pk}/today").content.decode())
+    # Hardware alone: 5,000 less 12.5% = 4,375, / 1,120 = 3.906; 10,000 less 12.5% = 8,750, / 1,120 = 7.8125
+    row = (
+        '<th scope="row" class="line">PostgreSQL 18</th><td class="line">Hardware only</td>'
+        '<td class="n" data-label="Published">3.91</td> <td class="n strong" data-label="Today">7.81</td>'
+    )
+    assert row in text
+    assert "+100.0%" in text
+    frozen = client.get(f"/snapshots/{snapshot.pk}/").content.decode()
+    assert ">3.91<" in frozen
+    assert ">7.81<" not in frozen
+
+
+def test_a_price_that_did_not_move_says_so(client, snapshot):
+    text = client.get(f"/snapshots/{snapshot.pk}/today").content.decode()
+    assert text.count('data-label="Difference">none</td>') == 4  # two curves under two licences
+
+
+def test_the_page_of_a_snapshot_takes_few_queries(client, snapshot, share, django_assert_num_queries):
+    for _ in range(3):
+        share(["host"])
+    with django_assert_num_queries(7):  # session, user, its rights (3), snapshot, links
+        client.get(f"/snapshots/{snapshot.pk}/")

@@ -1,0 +1,211 @@
+"""pgbench's commands as POSIX sh text, and the SQL that looks at its data set.
+
+Every word that a person may have chosen goes through shlex.quote. No command uses `exit`, so that the caller
+can put further lines after it: `(exit N)` sets the exit code.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from runners.contract import RunSpec
+from runners.tools.shell import SCRIPT_REFUSED, program, psql, verified
+
+from .check import check_command
+from .log import REDUCE_AWK
+from .parameters import ACCOUNTS_PER_SCALE, CUSTOM, Parameters, Version, check, init_digest, version_of
+
+KEPT_LOG_CAP_BYTES = 1024 * 1024
+INIT_MARK = "BenchHub init "
+# psql tells the line after the error; where the server knows of none, it tells something else or nothing.
+INIT_AWK = r"""
+message != "" {
+    where = /^LINE [0-9]+: / ? ", line " ($2 + 0) : ""
+    print "Init script" where ": error: " message
+    message = ""
+    if (where != "") next
+}
+/^ERROR:  / { message = substr($0, 9); next }
+{ print }
+END { if (message != "") print "Init script: error: " message }
+"""
+TABLES = ("pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history")
+# Before 9.6 the built-in scripts have a switch each, and the default has none.
+OLD_SWITCHES = {"select-only": ["-S"], "simple-update": ["-N"], "tpcb-like": []}
+
+AGE_QUERY = "SELECT count(*) FROM pgbench_history"
+
+# One pass over each table; counts and sums of a freshly loaded data set depend on its scale alone.
+FINGERPRINT_QUERY = """\
+SELECT md5(concat_ws(' ', branches, tellers, accounts, history)) FROM
+(SELECT concat_ws(',', count(*), sum(bid), sum(bbalance)) AS branches FROM pgbench_branches) AS b,
+(SELECT concat_ws(',', count(*), sum(tid), sum(bid), sum(tbalance)) AS tellers FROM pgbench_tellers) AS t,
+(SELECT concat_ws(',', count(*), sum(aid), sum(bid), sum(abalance)) AS accounts FROM pgbench_accounts) AS a,
+(SELECT concat_ws(',', count(*), sum(aid), sum(delta)) AS history FROM pgbench_history) AS h"""
+
+# Every table but the history has the same fill factor and persistence, so the smallest speaks for them.
+# A load that was cut off before its last step has no primary key.
+FOUND_QUERY = """\
+SELECT 'scale ' || (SELECT count(*) FROM pgbench_branches)
+|| ', accounts ' || (SELECT coalesce(max(aid), 0) FROM pgbench_accounts)
+|| ', primary keys ' || (SELECT count(*) FROM pg_index
+    WHERE indisprimary AND indrelid = 'pgbench_accounts'::regclass)
+|| ', foreign keys ' || (SELECT count(*) > 0 FROM pg_constraint
+    WHERE contype = 'f' AND conrelid = 'pgbench_accounts'::regclass)
+|| ', partitions ' || (SELECT count(*) FROM pg_inherits WHERE inhparent = 'pgbench_accounts'::regclass)
+|| ', unlogged ' || (relpersistence = 'u')
+|| ', fillfactor ' || coalesce(substring(array_to_string(reloptions, ',') from 'fillfactor=([0-9]+)'), '100')
+|| ', init ' || coalesce(substring(obj_description(oid, 'pg_class') from 'BenchHub init (.*)'), 'none')
+FROM pg_class WHERE oid = 'pgbench_branches'::regclass"""
+
+
+def load_command(spec: RunSpec) -> str:
+    """Return the command that makes the data set and then vacuums and analyses it."""
+    parameters = check(spec)
+    words = [program(spec, "pgbench"), "-i", "-n", "-q", "-s", str(parameters.scale)]
+    words += ["-F", str(parameters.fillfactor)] if parameters.fillfactor != 100 else []
+    words += ["--foreign-keys"] if parameters.foreign_keys else []
+    words += ["--unlogged-tables"] if parameters.unlogged else []
+    if parameters.partitions:
+        words += [
+            f"--partitions={parameters.partitions}",
+            f"--partition-method={parameters.partition_method}",
+        ]
+    mark = f"COMMENT ON TABLE pgbench_branches IS '{INIT_MARK}{init_digest(parameters)}'"
+    inits = [_init(spec, parameters.init), psql(spec, mark)] if parameters.init else []
+    # One statement per psql: VACUUM runs in no transaction, and old psql keeps only the last of several -c.
+    vacuums = [psql(spec, f"VACUUM ANALYZE {table}") for table in TABLES]
+    return " &&\n".join([" ".join(words), *inits, *vacuums]) + "\n"
+
+
+def _init(spec: RunSpec, statements: str) -> str:
+    told = f"awk {shlex.quote(INIT_AWK)} init.err >&2"
+    return f"{{ {psql(spec, statements)} 2> init.err; rc=$?; {told}; rm -f init.err; (exit $rc); }}"
+
+
+def verify_command(spec: RunSpec) -> str:
+    """Return the command that exits 0 if the data set is as asked for, 1 if not, 2 if nobody can tell.
+
+    Custom scripts are checked too: 3 where one cannot be read.
+    """
+    parameters = check(spec)
+    checked = f"""\
+if [ "$rc" -eq 0 ]; then
+{_write_scripts(parameters)}{{
+{check_command(spec, parameters)}}} || rc={SCRIPT_REFUSED}
+fi
+"""
+    return verified(spec, "pgbench", FOUND_QUERY, _expected(parameters), checked if parameters.scripts else "")
+
+
+def _expected(parameters: Parameters) -> str:
+    """Return what FOUND_QUERY says of these parameters' data set."""
+    return (
+        f"scale {parameters.scale}, accounts {parameters.scale * ACCOUNTS_PER_SCALE}, primary keys 1"
+        f", foreign keys {_sql(parameters.foreign_keys)}, partitions {parameters.partitions}"
+        f", unlogged {_sql(parameters.unlogged)}, fillfactor {parameters.fillfactor}, init {init_digest(parameters)}"
+    )
+
+
+def _sql(truth: bool) -> str:
+    return "true" if truth else "false"
+
+
+def warmup_command(spec: RunSpec) -> str:
+    """Return the command that runs the load for `warmup_s`, unlogged; it prints to warmup.out and warmup.err.
+
+    Only when it fails does its stderr go to the caller's too: the measured run's output stays by itself.
+    """
+    parameters = check(spec)
+    pgbench = " ".join(_run_words(spec, parameters, spec.warmup_s))
+    return f"""\
+rc=0
+{_write_scripts(parameters)}{pgbench} > warmup.out 2> warmup.err || rc=$?
+if [ "$rc" -ne 0 ]; then cat warmup.err >&2; fi
+(exit "$rc")
+"""
+
+
+def measure_command(spec: RunSpec) -> str:
+    """Return the command that runs the load for `duration_s`; its exit code is pgbench's. It leaves started_epoch."""
+    parameters = check(spec)
+    words = _run_words(spec, parameters, spec.duration_s)
+    folder = ""
+    if spec.log_sampling_rate:
+        words[1:1] = _log_words(spec)
+        folder = "mkdir -p log &&\n"
+    return f"""\
+rc=0
+{_write_scripts(parameters)}{folder}date +%s > started_epoch &&
+{" ".join(words)} || rc=$?
+(exit "$rc")
+"""
+
+
+def _run_words(spec: RunSpec, parameters: Parameters, duration_s: int) -> list[str]:
+    """Return pgbench's command line without logging, its words quoted."""
+    version = version_of(spec.tool_version)
+    words = [program(spec, "pgbench"), "-n", "-c", str(spec.clients), "-j", str(spec.threads)]
+    words += ["-T", str(duration_s), "-M", parameters.query_mode]
+    words += ["-P", "1"] if version >= (9, 4) else []
+    words += ["-C"] if parameters.connect_each else []
+    words += ["-R", f"{parameters.rate_tps:.15g}"] if parameters.rate_tps else []
+    words += ["-L", f"{parameters.latency_limit_ms:.15g}"] if parameters.latency_limit_ms else []
+    words += [f"--max-tries={parameters.max_tries}"] if parameters.max_tries > 1 else []
+    words += ["--failures-detailed"] if parameters.failures_detailed else []
+    for name, value in sorted((parameters.variables or {}).items()):
+        words += ["-D", shlex.quote(f"{name}={value}")]
+    return words + list(_script_words(parameters, version))
+
+
+def _script_words(parameters: Parameters, version: Version) -> Iterator[str]:
+    if parameters.script != CUSTOM:
+        yield from ["-b", parameters.script] if version >= (9, 6) else OLD_SWITCHES[parameters.script]
+        return
+    # With custom scripts alone, pgbench takes :scale to be 1 unless it is told.
+    yield from ["-s", str(parameters.scale)]
+    for number, script in enumerate(parameters.scripts):
+        weight = f"@{script.weight}" if version >= (9, 6) else ""
+        yield from ["-f", f"script_{number}.sql{weight}"]
+
+
+def _write_scripts(parameters: Parameters) -> str:
+    """Return lines that end in &&: a script that a full disk cut short must not be run."""
+    return "".join(
+        f"printf '%s\\n' {shlex.quote(script.text)} > script_{number}.sql &&\n"
+        for number, script in enumerate(parameters.scripts)
+    )
+
+
+def _log_words(spec: RunSpec) -> list[str]:
+    words = ["-l"]
+    words += ["--log-prefix=log/pgbench_log"] if version_of(spec.tool_version) >= (10,) else []
+    words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
+    return words
+
+
+def reduce_command(spec: RunSpec) -> str:
+    """Return the command that reduces a run's log/pgbench_log.*; empty where nothing was logged.
+
+    It leaves latency.hist (or latency.error, why there is none) and log.gz (or log.dropped, the bytes that were
+    too many to keep), and it is not part of what is measured: awk would be counted as the load's own CPU time.
+    """
+    if spec.log_sampling_rate == 0:
+        return ""
+    # Before 10 there is no --log-prefix and the log lies in the current folder.
+    is_new = version_of(spec.tool_version) >= (10,)
+    gather = "" if is_new else "mv pgbench_log.* log/ 2> /dev/null\n"
+    return f"""\
+{gather}if ls log/pgbench_log.* > /dev/null 2>&1; then
+    if awk {shlex.quote(REDUCE_AWK)} log/pgbench_log.* > latency.part 2> latency.error; then
+        mv latency.part latency.hist && rm -f latency.error
+    fi
+    bytes=$(($(cat log/pgbench_log.* | wc -c)))
+    if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat log/pgbench_log.* | gzip > log.gz 2> /dev/null; then
+        rm -f log.gz
+        echo "$bytes" > log.dropped
+    fi
+fi
+rm -rf latency.part log
+"""

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runners.tools.histogram import percentile_us
+from runners.tools.pgbench import log as pgbench_log
+from runners.tools.pgbench.log import (
+    REDUCE_AWK,
+    ScriptTotals,
+    choose_sampling_rate,
+    histograms,
+    read_reduction,
+    reduce_log,
+)
+
+RECORDED = Path(__file__).resolve().parents[2] / "recorded"
+HAND_MADE = RECORDED / "hand_made"
+AWKS = [
+    [name, *further]
+    for name, *further in (
+        ["awk"],
+        ["mawk"],
+        ["gawk"],
+        ["gawk", "--posix"],
+        ["busybox", "awk"],
+        ["original-awk"],
+    )
+    if shutil.which(name)
+]
+
+LOG = b"""\
+0 1 100 0 1700000000 1
+0 2 100 0 1700000000 2
+1 1 2049 1 1700000002 3 55
+1 2 skipped 0 1700000003 4 0
+1 3 serialization 1 1700000003 4 0 2
+1 4 33
+"""
+
+
+def awk_reduction(awk: list[str], log: bytes) -> pgbench_log.Reduction:
+    run = subprocess.run(
+        [*awk, REDUCE_AWK], input=log, capture_output=True, check=True, env={**os.environ, "LC_ALL": "C"}
+    )
+    return read_reduction(run.stdout.decode())
+
+
+def test_a_log_is_reduced_to_what_was_counted_by_hand() -> None:
+    reduction = reduce_log(LOG.splitlines())
+    assert reduction.lines == 6
+    assert reduction.bins == {(0, 0, 100): 2, (1, 2, 512): 1}
+    assert reduction.scripts == {0: ScriptTotals(200, 100, 100), 1: ScriptTotals(2_049, 2_049, 2_049)}
+    assert reduction.kinds == {"skipped": 1, "serialization": 1, "unreadable": 1}
+    assert (reduction.first_epoch_s, reduction.last_epoch_s) == (1_700_000_000, 1_700_000_003)
+    assert reduction.transactions == 3
+
+
+@pytest.mark.parametrize("awk", AWKS, ids=" ".join)
+def test_every_awk_here_reduces_as_python_does(awk: list[str]) -> None:
+    assert awk_reduction(awk, LOG) == reduce_log(LOG.splitlines())
+    assert awk_reduction(awk, b"") == reduce_log([])
+    beyond_int32 = b"0 1 8589934593 0 1700000000 1\n0 2 999999999999999 0 1700000000 1\n"
+    assert awk_reduction(awk, beyond_int32) == reduce_log(beyond_int32.splitlines())
+
+
+@pytest.mark.parametrize("awk", AWKS, ids=" ".join)
+def test_awk_counts_on_when_its_distinct_latencies_are_too_many_to_hold(awk: list[str]) -> None:
+    log = "".join(f"0 1 {7 * n} 0 1700000000 1\n" for n in range(70_000)).encode()
+    assert awk_reduction(awk, log * 2) == reduce_log((log * 2).splitlines())
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted((*RECORDED.glob("*/*/log/pgbench_log.*"), *HAND_MADE.glob("*_log_hand_made.log"))),
+    ids=lambda path: path.stem if path.parent == HAND_MADE else path.parent.parent.name,
+)
+def test_awk_and_python_agree_on_recorded_logs_of_every_layout(path: Path) -> None:
+    reduction = reduce_log(path.read_bytes().splitlines())
+    assert awk_reduction(["awk"], path.read_bytes()) == reduction
+    if "aggregated" not in str(path):
+        assert reduction.transactions > 0
+        assert "unreadable" not in reduction.kinds
+
+
+words = st.one_of(
+    st.integers(0, 5_000_000).map(str),
+    st.sampled_from(["skipped", "failed", "serialization", "deadlock", "aborted", "-1", "1.5", "9" * 400, "\ufffd"]),
+)
+good_lines = st.builds(
+    "{} {} {} {} {} {}".format,
+    st.integers(0, 500),
+    st.integers(0, 10**9),
+    st.integers(0, 10**10),
+    st.integers(0, 6),
+    st.integers(10**9, 2 * 10**9),
+    st.integers(0, 999_999),
+)
+lines = st.one_of(good_lines, st.lists(words, max_size=9).map(" ".join))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(lines, max_size=60))
+def test_awk_and_python_agree_on_any_log(log_lines: list[str]) -> None:
+    log = "".join(f"{line}\n" for line in log_lines).encode()
+    assert awk_reduction(["awk"], log) == reduce_log(log.splitlines())
+
+
+def test_a_log_is_read_line_by_line_and_never_whole() -> None:
+    seen = 0
+
+    def endless_looking() -> object:
+        nonlocal seen
+        for seen in range(1, 50_001):
+            yield b"0 1 %d 0 1700000000 1" % (seen % 3_000)
+
+    reduction = reduce_log(endless_looking())
+    assert reduction.lines == seen == 50_000
+    assert len(reduction.bins) < 2_048
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "does not begin"),
+        ("something else\nend\n", "does not begin"),
+        ("benchhub-latency 1\n0 0 97 3\n", "cut off"),
+        ("benchhub-latency 1\n0 0 97\nend\n", "cannot be read"),
+    ],
+)
+def test_a_damaged_reduction_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        read_reduction(text)
+
+
+def test_one_script_gives_one_histogram() -> None:
+    [latency] = histograms(reduce_log([b"0 1 100 0 1 1", b"0 2 300 0 1 1"]), 0.5)
+    assert (latency.name, latency.sum_us, latency.sampling_rate) == ("latency", 400, 0.5)
+
+
+def test_several_scripts_give_a_histogram_each_and_one_of_all() -> None:
+    latency, first, second = histograms(reduce_log(LOG.splitlines()), 1.0)
+    assert [latency.name, first.name, second.name] == [
+        "latency",
+        "latency of script 0",
+        "latency of script 1",
+    ]
+    assert [latency.total, first.total, second.total] == [3, 2, 1]
+    assert (latency.sum_us, latency.min_us, latency.max_us) == (2_249, 100, 2_049)
+
+
+def test_a_log_without_latencies_gives_no_histogram() -> None:
+    assert histograms(reduce_log([b"0 1 skipped 0 1 1"]), 1.0) == ()
+
+
+def test_percentiles_of_a_recorded_log_are_those_of_its_sorted_latencies() -> None:
+    log = (RECORDED / "18/several_scripts/log").glob("pgbench_log.*")
+    all_lines = [line for path in log for line in path.read_bytes().splitlines()]
+    exact = sorted(int(line.split()[2]) for line in all_lines)
+    read = percentile_us(histograms(reduce_log(all_lines), 1.0)[0], 0.9)
+    assert read == pytest.approx(exact[-(-len(exact) * 9 // 10) - 1], rel=0.002)
+
+
+@pytest.mark.parametrize(
+    ("tps", "duration_s", "every"),
+    [
+        (0, 300, 1),
+        (5_000, 300, 1),
+        (5_001, 300, 3),  # a fast load, although its log would fit: 5,001 / 2,000 = 2.5
+        (5_000, 3_000, 2),  # 465,000,000 bytes / 268,435,456 = 1.7
+        (600_000, 300, 300),  # 600,000 / 2,000; its log alone would need every 21st
+        (600_000, 7_200, 499),  # 133,920,000,000 bytes / 268,435,456 = 498.9
+    ],
+)
+def test_the_sampling_rate_keeps_the_log_under_the_cap(tps: float, duration_s: float, every: int) -> None:
+    assert choose_sampling_rate(tps, duration_s) == 1 / every
+
+
+@given(st.floats(0, 1e7), st.integers(1, 86_400), st.integers(1_000, 2**40))
+def test_what_is_logged_is_never_expected_above_the_cap(tps: float, duration_s: int, cap_bytes: int) -> None:
+    rate = choose_sampling_rate(tps, duration_s, cap_bytes)
+    assert 0 < rate <= 1
+    assert rate * tps * duration_s * 31 <= cap_bytes * (1 + 1e-9)
+
+
+def test_a_sampling_rate_of_nothing_sensible_is_refused() -> None:
+    with pytest.raises(ValueError, match="not negative"):
+        choose_sampling_rate(-1, 10)
+    with pytest.raises(ValueError, match="cap above 0"):
+        choose_sampling_rate(1, 10, 0)

@@ -1,0 +1,161 @@
+"""The commands against real servers, run by sh as a target would run them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchhub.embedded.postgres import Cluster
+from runners import tools
+from runners.contract import Endpoint, Outputs, RunSpec
+from runners.tools.pgbench.tests.test_command import measured_and_reduced
+
+pytestmark = pytest.mark.target
+
+PGBENCH = tools.get("pgbench")
+
+
+@pytest.fixture(params=[15, 16, 18])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    running: Cluster = request.getfixturevalue(f"cluster{request.param}")
+    return running
+
+
+@pytest.fixture
+def spec(cluster: Cluster) -> RunSpec:
+    version = subprocess.run(
+        [cluster.bin_directory / "pgbench", "--version"], capture_output=True, text=True, check=True
+    )
+    return RunSpec(
+        tool="pgbench",
+        tool_version=version.stdout.strip(),
+        bin_directory=str(cluster.bin_directory),
+        endpoint=Endpoint("loopback", "127.0.0.1", cluster.port, cluster.database, cluster.username),
+        parameters={"script": "select-only", "scale": 1, "query_mode": "prepared"},
+        clients=2,
+        threads=2,
+        duration_s=2,
+        warmup_s=1,
+    )
+
+
+def run(cluster: Cluster, folder: Path, command: str) -> Outputs:
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "PGHOST": "127.0.0.1",
+        "PGPORT": str(cluster.port),
+        "PGUSER": cluster.username,
+        "PGDATABASE": cluster.database,
+        "PGPASSWORD": cluster.password,
+    }
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=environment, capture_output=True)
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    return Outputs(done.returncode, done.stdout, done.stderr, files)
+
+
+def ask(cluster: Cluster, folder: Path, query: str) -> str:
+    outputs = run(cluster, folder, f'"{cluster.bin_directory}/psql" -X -A -t -v ON_ERROR_STOP=1 -c "{query}"')
+    assert outputs.returncode == 0, outputs.stderr
+    return outputs.stdout.decode().strip()
+
+
+def load(cluster: Cluster, folder: Path, spec: RunSpec) -> None:
+    outputs = run(cluster, folder, PGBENCH.load_command(replace(spec, kind="load")))
+    assert outputs.returncode == 0, outputs.stderr
+    assert PGBENCH.parse(replace(spec, kind="load"), outputs).measures["load_s"].value > 0
+
+
+def test_a_data_set_is_loaded_verified_warmed_up_and_measured(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
+    run(cluster, tmp_path, f"{cluster.bin_directory}/pgbench -i -I d -q")
+    absent = run(cluster, tmp_path, PGBENCH.verify_command(spec))
+    assert (absent.returncode, absent.stderr.count(b"\n")) == (1, 1)
+    assert absent.stderr.startswith(b"There is no pgbench data set: ERROR:")
+    load(cluster, tmp_path, spec)
+    assert run(cluster, tmp_path, PGBENCH.verify_command(spec)).returncode == 0
+    assert run(cluster, tmp_path, PGBENCH.warmup_command(spec)).returncode == 0
+    outputs = run(cluster, tmp_path, measured_and_reduced(spec))
+    result = PGBENCH.parse(spec, outputs)
+    assert result.outcome == "succeeded", result.reason
+    measures = {name: measure.value for name, measure in result.measures.items()}
+    assert measures["logged_transactions"] == measures["transactions"] > 0
+    assert measures["logged_latency_average_ms"] == pytest.approx(measures["latency_average_ms"], abs=0.001)
+    assert measures["latency_p50_ms"] <= measures["latency_p99_ms"]
+    # A warm-up of one second may end before pgbench reports its first.
+    metrics = {one.metric for one in result.series} - {"warmup_tps"}
+    assert metrics == {"tps", "latency_ms", "latency_stddev_ms", "failed"}
+    assert result.doubts == ()
+
+
+def test_another_data_set_than_asked_for_is_refused_with_both(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
+    load(cluster, tmp_path, spec)
+    other = replace(spec, parameters={**spec.parameters, "scale": 2, "fillfactor": 90})
+    outputs = run(cluster, tmp_path, PGBENCH.verify_command(other))
+    assert (outputs.returncode, outputs.stderr.count(b"\n")) == (1, 1)
+    assert b'found "scale 1, accounts 100000' in outputs.stderr
+    assert b'expected "scale 2, accounts 200000' in outputs.stderr
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"fillfactor": 90, "foreign_keys": True},
+        {"unlogged": True},
+        {"partitions": 3, "partition_method": "hash", "fillfactor": 80},
+    ],
+    ids=str,
+)
+def test_every_kind_of_data_set_is_recognised_as_itself(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path, parameters: dict[str, object]
+) -> None:
+    special = replace(spec, parameters={**spec.parameters, **parameters})
+    load(cluster, tmp_path, special)
+    assert run(cluster, tmp_path, PGBENCH.verify_command(special)).stderr == b""
+    assert run(cluster, tmp_path, PGBENCH.verify_command(spec)).returncode == 1
+
+
+def test_a_server_that_cannot_be_reached_is_not_one_without_data(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path
+) -> None:
+    outputs = run(cluster, tmp_path, "PGPORT=1\n" + PGBENCH.verify_command(spec))
+    assert (outputs.returncode, outputs.stderr.count(b"\n")) == (2, 1)
+
+
+def test_fingerprint_and_age_tell_of_writes(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
+    fingerprint, age = PGBENCH.fingerprint_query(spec.parameters), PGBENCH.age_query(spec.parameters)
+    load(cluster, tmp_path, spec)
+    fresh = ask(cluster, tmp_path, fingerprint)
+    assert ask(cluster, tmp_path, age) == "0"
+    # The same on every version: of nothing but the contents.
+    assert fresh == "a1c7338a1156f39132170e343302c76d"
+    writing = replace(spec, duration_s=1, parameters={**spec.parameters, "script": "tpcb-like"})
+    result = PGBENCH.parse(writing, run(cluster, tmp_path, measured_and_reduced(writing)))
+    assert ask(cluster, tmp_path, age) == str(int(result.measures["transactions"].value))
+    assert ask(cluster, tmp_path, fingerprint) != fresh
+
+
+def test_a_sampled_run_logs_its_share(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
+    load(cluster, tmp_path, spec)
+    sampled = replace(spec, duration_s=1, log_sampling_rate=0.1)
+    result = PGBENCH.parse(sampled, run(cluster, tmp_path, measured_and_reduced(sampled)))
+    assert "Percentiles are from 1 of 10 transactions." in result.remarks
+    share = result.measures["logged_transactions"].value / result.measures["transactions"].value
+    assert share == pytest.approx(0.1, abs=0.05)
+
+
+def test_a_custom_script_runs_at_the_scale_that_was_asked_for(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
+    load(cluster, tmp_path, spec)
+    text = "\\set far :scale * 7\nSELECT 1 / (CASE WHEN :far = 7 * :asked THEN 1 ELSE 0 END);"
+    parameters = {"script": "custom", "scale": 2, "scripts": [{"text": text}], "variables": {"asked": 2}}
+    custom = replace(spec, duration_s=1, parameters=parameters)
+    assert PGBENCH.parse(custom, run(cluster, tmp_path, measured_and_reduced(custom))).outcome == "succeeded"
+    aborting = replace(custom, parameters={**parameters, "scripts": [{"text": "SELECT 1 / 0;"}]})
+    outputs = run(cluster, tmp_path, measured_and_reduced(aborting))
+    result = PGBENCH.parse(aborting, outputs)
+    assert outputs.returncode == 2
+    assert "division by zero" in result.reason
+    assert result.measures == {}

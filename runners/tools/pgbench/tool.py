@@ -1,0 +1,272 @@
+"""pgbench as a load generator: its commands, and what an attempt left read into a result."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.tools.histogram import percentile_us
+
+from . import command, output
+from . import log as pgbench_log
+from . import parameters as pgbench_parameters
+from .log import Reduction
+
+PARSER = "pgbench/1"
+WARMUP_METRIC = "warmup_tps"
+PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
+LOAD_S_PER_SCALE = 0.3
+# High, for each hardware thread; of scripts that are not here as of select-only.
+TPS_GUESS = {"tpcb-like": 10_000.0, "simple-update": 15_000.0, "select-only": 60_000.0}
+BYTES_PER_SCALE = 16 * 2**20  # 100,000 accounts with their primary key
+WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNORECASE)
+LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """What the per-transaction log gave: its reduction, if there is one, and what to say of it."""
+
+    reduction: Reduction | None
+    remarks: tuple[str, ...] = ()
+
+
+class Pgbench:
+    """pgbench 9.3 to 18. See `runners.tools.base.Tool` for what each method promises."""
+
+    name = "pgbench"
+    program = "pgbench"
+    on_path = ()
+    unit = live_unit = "TPS"
+    parser = PARSER
+    takes_rate = True
+    samples_log = True
+
+    def client(self, tool_version: str) -> str:
+        return f"{self.program} {tool_version}"
+
+    def check(self, spec: RunSpec) -> None:
+        pgbench_parameters.check(spec)
+
+    def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Without custom scripts, which stand by themselves."""
+        return {name: value for name, value in parameters.items() if name not in ("scripts", "init")}
+
+    def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return pgbench_parameters.data_set(parameters)
+
+    def data_set_bytes(self, parameters: Mapping[str, Any]) -> int:
+        return int(parameters.get("scale", 1)) * BYTES_PER_SCALE
+
+    def writes(self, parameters: Mapping[str, Any]) -> bool:
+        if parameters.get("script") == "custom":
+            return any(WRITING.search(one.get("text", "")) for one in parameters.get("scripts", ()))
+        return parameters.get("script") in ("tpcb-like", "simple-update")
+
+    def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters.get("scale", 1)) * LOAD_S_PER_SCALE
+
+    def tps_guess(self, parameters: Mapping[str, Any]) -> float:
+        return TPS_GUESS.get(str(parameters.get("script")), TPS_GUESS["select-only"])
+
+    def rarest_share(self, parameters: Mapping[str, Any]) -> float:
+        weights = [script.get("weight", 1) for script in parameters.get("scripts", ())] or [1]
+        return float(min(weights) / sum(weights))
+
+    def load_command(self, spec: RunSpec) -> str:
+        return command.load_command(spec)
+
+    def verify_command(self, spec: RunSpec) -> str:
+        return command.verify_command(spec)
+
+    def warmup_command(self, spec: RunSpec) -> str:
+        return command.warmup_command(spec)
+
+    def measure_command(self, spec: RunSpec) -> str:
+        return command.measure_command(spec)
+
+    def reduce_command(self, spec: RunSpec) -> str:
+        return command.reduce_command(spec)
+
+    def throughput_command(self, spec: RunSpec) -> str:
+        del spec
+        return ""
+
+    def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
+        return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
+
+    def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
+        pgbench_parameters.read(parameters)
+        return command.FINGERPRINT_QUERY
+
+    def age_query(self, parameters: Mapping[str, Any]) -> str:
+        pgbench_parameters.read(parameters)
+        return command.AGE_QUERY
+
+
+def _failed(reason: str) -> RunResult:
+    return RunResult(outcome="failed", reason=reason, parser=PARSER)
+
+
+def parse_load(outputs: Outputs) -> RunResult:
+    """Return whether the data set was made; pgbench 13 and newer also say how long it took, as `load_s`."""
+    stderr = output.text_of(outputs.stderr)
+    if outputs.returncode != 0:
+        said = output.last_errors(stderr) or "it said nothing about it"
+        return _failed(f"The load of the data set ended with code {outputs.returncode}: {said}.")
+    taken = LOAD_SECONDS.search(stderr)
+    measures = {"load_s": Measure(float(taken[1]), "s")} if taken else {}
+    return RunResult(outcome="succeeded", reason="", parser=PARSER, measures=measures)
+
+
+def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
+    """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
+    parameters = pgbench_parameters.read(spec.parameters)
+    stderr = output.text_of(outputs.stderr)
+    aborted = output.abort_reason(outputs.returncode, stderr)
+    if aborted:
+        return _failed(aborted)
+    stdout = output.text_of(outputs.stdout)
+    summary = output.read_summary(stdout, connect_each=parameters.connect_each)
+    if summary.missing:
+        said = output.last_errors(stderr)
+        return _failed(f"{summary.missing}, although it ended with code 0{f': {said}' if said else ''}.")
+    return _succeeded(spec, outputs, stderr, summary.measures)
+
+
+def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[str, Measure]) -> RunResult:
+    latencies = _read_latencies(spec, outputs)
+    reduction = latencies.reduction
+    histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
+    started_epoch_s = _started_epoch_s(outputs, reduction)
+    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr)]
+    if started_epoch_s is None:
+        remarks.append("When the run started is not known: its series begin at 0.")
+    return RunResult(
+        outcome="succeeded",
+        reason="",
+        parser=PARSER,
+        measures={**measures, **_logged_measures(reduction, histograms)},
+        series=(
+            *output.read_progress(stderr, started_epoch_s or 0.0),
+            *_warmup_series(outputs, started_epoch_s or 0.0),
+        ),
+        histograms=histograms,
+        doubts=_doubts(reduction),
+        remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
+    )
+
+
+def _warmup_series(outputs: Outputs, started_epoch_s: float) -> tuple[Series, ...]:
+    """The throughput of the warm-up in each run: a series of its own, in no measure; () where there was none."""
+    stderr = output.text_of(outputs.files.get("warmup.err", b""))
+    found = [one for one in output.read_progress(stderr, started_epoch_s) if one.metric == "tps"]
+    return tuple(
+        replace(one, metric=WARMUP_METRIC, start_epoch_s=started_epoch_s - len(one.values) * one.step_s)
+        for one in found
+    )
+
+
+def _started_epoch_s(outputs: Outputs, reduction: Reduction | None) -> float | None:
+    written = outputs.files.get("started_epoch", b"").strip()
+    if written.isdigit():
+        return float(written)
+    return None if reduction is None or reduction.first_epoch_s is None else float(reduction.first_epoch_s)
+
+
+def _average_remarks(measures: Mapping[str, Measure]) -> list[str]:
+    """Say how pgbench came to its average: it prints a deviation only where it measured transactions."""
+    if "latency_average_ms" not in measures:
+        return []
+    if "latency_stddev_ms" in measures:
+        return [
+            "The latency average is of transactions as pgbench timed them one by one, not derived from their number."
+        ]
+    return ["The latency average is derived (duration x clients / transactions), not measured."]
+
+
+def _read_latencies(spec: RunSpec, outputs: Outputs) -> Latencies:
+    if spec.log_sampling_rate == 0:
+        return Latencies(None, ("No percentiles: transactions were not logged.",))
+    dropped = outputs.files.get("log.dropped", b"").strip()
+    remarks = () if not dropped else (_dropped_remark(dropped),)
+    try:
+        text = output.text_of(outputs.files["latency.hist"])
+        return Latencies(pgbench_log.read_reduction(text), remarks)
+    except (KeyError, ValueError) as error:
+        return _from_raw_log(outputs, remarks, _why_not_reduced(outputs, error))
+
+
+def _dropped_remark(dropped: bytes) -> str:
+    size = f"{int(dropped):,} bytes" if dropped.isdigit() else "of unknown size"
+    return f"The log of transactions ({size}) was not kept; what was read from it is the histogram."
+
+
+def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
+    said = output.text_of(outputs.files.get("latency.error", b"")).strip().splitlines()
+    if said:
+        return f"the log could not be reduced on the driver ({said[-1][:200]})"
+    return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"
+
+
+def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], why: str) -> Latencies:
+    """Reduce the log here where the driver could not but kept it."""
+    if "log.gz" not in outputs.files:
+        return Latencies(None, (*remarks, f"No percentiles: {why}."))
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(outputs.files["log.gz"])) as log:
+            return Latencies(pgbench_log.reduce_log(log), (*remarks, f"Percentiles from the kept log: {why}."))
+    except (OSError, EOFError, zlib.error) as error:
+        return Latencies(None, (*remarks, f"No percentiles: {why}, and the kept log is damaged ({error})."))
+
+
+def _logged_measures(reduction: Reduction | None, histograms: tuple[Histogram, ...]) -> dict[str, Measure]:
+    if reduction is None:
+        return {}
+    measures = {"logged_transactions": Measure(float(reduction.transactions), "transactions")}
+    if histograms:
+        whole = histograms[0]
+        measures["logged_latency_average_ms"] = Measure(whole.sum_us / whole.total / 1000, "ms")
+        for name, share in PERCENTILES.items():
+            latency_us = percentile_us(whole, share)
+            if latency_us is not None:
+                measures[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
+    return measures
+
+
+def _percentile_remarks(reduction: Reduction | None, histograms: tuple[Histogram, ...]) -> list[str]:
+    """Say what stands beside the percentiles: sampling, too few transactions, and what they leave out."""
+    if reduction is None:
+        return []
+    remarks = []
+    if histograms and histograms[0].sampling_rate < 1:
+        remarks.append(_sampling_remark(histograms[0].sampling_rate))
+    absent = [n for n, share in PERCENTILES.items() if not histograms or percentile_us(histograms[0], share) is None]
+    if absent:
+        remarks.append(f"No {', '.join(absent)}: only {reduction.transactions:,} transactions were logged.")
+    left_out = [f"{reduction.kinds[kind]:,} {kind}" for kind in pgbench_log.KINDS if reduction.kinds.get(kind)]
+    if left_out:
+        remarks.append(f"Percentiles leave out transactions without a latency: {', '.join(left_out)}.")
+    return remarks
+
+
+def _sampling_remark(rate: float) -> str:
+    every = round(1 / rate)
+    if abs(every * rate - 1) < 1e-6:
+        return f"Percentiles are from 1 of {every:,} transactions."
+    return f"Percentiles are from {rate:.2%} of transactions."
+
+
+def _doubts(reduction: Reduction | None) -> tuple[Doubt, ...]:
+    unreadable = reduction.kinds.get(pgbench_log.UNREADABLE, 0) if reduction else 0
+    if not reduction or not unreadable:
+        return ()
+    counts = f"{unreadable:,} of the log's {reduction.lines:,} lines"
+    text = f"{counts} cannot be read, so percentiles may be incomplete."
+    return (Doubt("log-unreadable", text),)

@@ -1,0 +1,114 @@
+"""sysbench: its recorded report, and runs against real servers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+
+from benchhub.embedded.postgres import Cluster
+from runners import tools
+from runners.contract import Outputs, RunResult
+from runners.tools.pgbench.tests.test_target import run
+from runners.tools.sysbench.tool import BUCKET
+from runners.tools.tatp.tests.test_parameters import SPEC as ANY_SPEC
+from runners.tools.tatp.tests.test_target import spec_of
+
+SYSBENCH = tools.get("sysbench")
+RECORDED = Path(__file__).resolve().parents[2] / "recorded" / "sysbench-1.0.20-oltp_read_write.txt"
+PARAMETERS = {"script": "oltp_read_write", "tables": 2, "table_size": 1_000}
+SPEC = replace(ANY_SPEC, tool="sysbench", parameters=PARAMETERS)
+
+
+def parsed(text: bytes, returncode: int = 0, stderr: bytes = b"") -> RunResult:
+    return SYSBENCH.parse(SPEC, Outputs(returncode, text, stderr, {"started_epoch": b"100\n"}))
+
+
+def test_the_recorded_report_is_read() -> None:
+    result = parsed(RECORDED.read_bytes())
+    assert result.outcome == "succeeded", result.reason
+    value = {name: measure.value for name, measure in result.measures.items()}
+    assert (value["tps"], value["transactions"], value["queries"]) == (1306.21, 19608, 392232)
+    assert (value["ignored_errors"], value["latency_average_ms"]) == (4, 3.06)
+    assert result.measures["tps"].unit == "TPS"
+    assert result.remarks == (
+        "Measured by sysbench 1.0.20.",
+        "4 transactions failed (deadlocks and the like) and were tried again.",
+    )
+
+
+def test_the_recorded_histogram_has_every_transaction_and_the_printed_percentile() -> None:
+    """Buckets are 1.8% wide, so the 90th percentile lies within half of that of the printed 4.82 ms."""
+    from runners.tools.histogram import percentile_us
+
+    result = parsed(RECORDED.read_bytes())
+    [histogram] = result.histograms
+    assert histogram.total == 19608
+    assert result.measures["latency_p90_ms"].value * 1000 == percentile_us(histogram, 0.9)
+    assert percentile_us(histogram, 0.9) == pytest.approx(4820, rel=0.01)
+    assert all(low < high for low, high in zip(histogram.lower_us, histogram.upper_us, strict=True))
+    assert all(a <= b for a, b in zip(histogram.upper_us, histogram.lower_us[1:], strict=False))
+
+
+def test_without_a_histogram_the_percentile_is_the_printed_one() -> None:
+    result = parsed(BUCKET.sub("", RECORDED.read_text()).encode())
+    assert result.histograms == ()
+    assert result.measures["latency_p90_ms"].value == 4.82
+    assert "latency_p50_ms" not in result.measures
+
+
+def test_a_line_of_five_seconds_gives_each_second_its_rate() -> None:
+    series = {one.metric: one for one in parsed(RECORDED.read_bytes()).series}
+    assert series["tps"].values == (1784.31,) * 5 + (1008.64,) * 5 + (1127.41,) * 5
+    assert series["errors_per_s"].values[4:6] == (0.6, 0.0)
+    assert series["tps"].start_epoch_s == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "returncode", "reason"),
+    [
+        (b"", 0, "has no transactions"),
+        (b"FATAL: Connection to database failed: no such host\n", 1, "Connection to database failed: no such host"),
+        (RECORDED.read_bytes(), 1, "ended with code 1"),
+    ],
+)
+def test_what_is_no_report_is_a_failed_run(text: bytes, returncode: int, reason: str) -> None:
+    result = parsed(text, returncode)
+    assert (result.outcome, result.measures) == ("failed", {})
+    assert reason in result.reason
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({}, "needs the parameter 'script'"),
+        ({"script": "oltp_delete"}, "is no script here"),
+        ({**PARAMETERS, "tables": 0}, "tables must be a whole number from 1"),
+        ({**PARAMETERS, "scale": 1}, "no parameter 'scale'"),
+    ],
+)
+def test_what_is_no_workload_is_refused(parameters: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        SYSBENCH.data_set(parameters)
+
+
+@pytest.mark.target
+@pytest.mark.skipif(which("sysbench") is None, reason="sysbench is not installed")
+@pytest.mark.parametrize("script", ["oltp_read_write", "oltp_point_select"])
+def test_a_run_against_a_server_is_loaded_verified_and_read(cluster16: Cluster, tmp_path: Path, script: str) -> None:
+    spec = replace(spec_of(cluster16), tool="sysbench", parameters={**PARAMETERS, "script": script})
+    spec = replace(spec, duration_s=2, clients=2)
+    loaded = run(cluster16, tmp_path, SYSBENCH.load_command(replace(spec, kind="load")))
+    assert loaded.returncode == 0, (loaded.stdout, loaded.stderr)
+    assert run(cluster16, tmp_path, SYSBENCH.verify_command(spec)).returncode == 0
+    larger = replace(spec, parameters={**PARAMETERS, "table_size": 1_001})
+    assert run(cluster16, tmp_path, SYSBENCH.verify_command(larger)).returncode == 1
+    measured = run(cluster16, tmp_path, SYSBENCH.measure_command(spec))
+    result = SYSBENCH.parse(spec, measured)
+    assert result.outcome == "succeeded", (measured.stdout, measured.stderr)
+    assert result.measures["tps"].value > 10
+    assert result.histograms[0].total == result.measures["transactions"].value
+    assert len(result.series[0].values) >= 1

@@ -1,0 +1,274 @@
+"""sysbench's OLTP scripts on PostgreSQL: commands, and its report read into a result. One client is one thread.
+
+A password reaches it as it reaches psql, by PGPASSFILE: sysbench gives libpq an empty one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any
+
+from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.tools.histogram import percentile_us
+from runners.tools.pgbench.output import text_of
+from runners.tools.shell import psql, verified
+
+PARSER = "sysbench/3"
+SCRIPTS = ("oltp_read_write", "oltp_point_select")
+DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto", "zipfian")
+MOST_TABLES, MOST_ROWS = 1_000, 1_000_000_000
+LOAD_S_PER_ROW = 10e-6
+# High, for each hardware thread.
+TPS_GUESS = {"oltp_read_write": 5_000.0, "oltp_point_select": 60_000.0}
+# A row of 216 bytes with its line pointer, 37 to a page, and its entries in two indexes.
+BYTES_PER_ROW = 265
+PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
+
+# Measure, unit, and where its number stands.
+NUMBER = r"([0-9.]+)"
+REPORT: tuple[tuple[str, str, str], ...] = (
+    ("tps", "TPS", rf"transactions:\s+\d+\s+\({NUMBER} per sec\.\)"),
+    ("transactions", "transactions", rf"transactions:\s+{NUMBER}\s"),
+    ("queries", "queries", rf"queries:\s+{NUMBER}\s"),
+    ("ignored_errors", "errors", rf"ignored errors:\s+{NUMBER}\s"),
+    ("reconnects", "reconnects", rf"reconnects:\s+{NUMBER}\s"),
+    ("latency_min_ms", "ms", rf"min:\s+{NUMBER}$"),
+    ("latency_average_ms", "ms", rf"avg:\s+{NUMBER}$"),
+    ("latency_max_ms", "ms", rf"max:\s+{NUMBER}$"),
+    ("latency_sum_ms", "ms", rf"sum:\s+{NUMBER}$"),
+    ("measured_s", "s", rf"total time:\s+{NUMBER}s$"),
+    ("reported_clients", "clients", r"Number of threads: (\d+)$"),
+)
+PRINTED_PERCENTILE = re.compile(rf"^\s*(\d+)th percentile:\s+{NUMBER}$", re.MULTILINE)
+INTERVAL = re.compile(rf"^\[ (\d+)s \] thds: \d+ tps: {NUMBER} qps: {NUMBER} .*err/s: {NUMBER} ", re.MULTILINE)
+BUCKET = re.compile(rf"^\s*{NUMBER} \|\**\s+(\d+)$", re.MULTILINE)
+VERSION = re.compile(r"^sysbench ([0-9.]+)", re.MULTILINE)
+FATAL = re.compile(r"^FATAL: (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Of the data set: `tables` and `table_size` (rows of each). `rand_type` is how rows are drawn."""
+
+    script: str
+    tables: int = 4
+    table_size: int = 50_000
+    rand_type: str = "special"
+
+
+def read(parameters: Mapping[str, Any]) -> Parameters:
+    """Return the parameters, checked. Raises ValueError with one sentence."""
+    known = [field.name for field in fields(Parameters)]
+    if unknown := sorted(set(parameters) - set(known)):
+        raise ValueError(f"sysbench has no parameter {unknown[0]!r} here; it has: {', '.join(known)}.")
+    if "script" not in parameters:
+        raise ValueError("sysbench needs the parameter 'script'.")
+    checked = Parameters(**parameters)
+    for name, choices in (("script", SCRIPTS), ("rand_type", DISTRIBUTIONS)):
+        if getattr(checked, name) not in choices:
+            raise ValueError(f"{getattr(checked, name)!r} is no {name} here; choose one of: {', '.join(choices)}.")
+    for name, most in (("tables", MOST_TABLES), ("table_size", MOST_ROWS)):
+        value = getattr(checked, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            raise ValueError(f"sysbench's {name} must be a whole number from 1 to {most:,}, not {value!r}.")
+    return checked
+
+
+class Sysbench:
+    """sysbench 1.0. See `runners.tools.base.Tool` for what each method promises."""
+
+    name = "sysbench"
+    program = "sysbench"
+    on_path = ("sysbench",)
+    unit = live_unit = "TPS"
+    parser = PARSER
+    takes_rate = False
+    samples_log = False
+
+    def client(self, tool_version: str) -> str:
+        """The driver's own sysbench, whose version each result says: a plan cannot know it."""
+        del tool_version
+        return self.program
+
+    def check(self, spec: RunSpec) -> None:
+        read(spec.parameters)
+        if spec.kind == "measure" and (spec.clients < 1 or spec.duration_s < 1 or spec.warmup_s < 0):
+            raise ValueError("A run of sysbench needs a client or more, and a second or more.")
+
+    def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return parameters
+
+    def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        checked = read(parameters)
+        return {"tool": self.name, "tables": checked.tables, "table_size": checked.table_size}
+
+    def data_set_bytes(self, parameters: Mapping[str, Any]) -> int:
+        checked = read(parameters)
+        return checked.tables * checked.table_size * BYTES_PER_ROW
+
+    def writes(self, parameters: Mapping[str, Any]) -> bool:
+        return read(parameters).script == "oltp_read_write"
+
+    def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
+        checked = read(parameters)
+        return checked.tables * checked.table_size * LOAD_S_PER_ROW
+
+    def tps_guess(self, parameters: Mapping[str, Any]) -> float:
+        return TPS_GUESS[read(parameters).script]
+
+    def rarest_share(self, parameters: Mapping[str, Any]) -> float:
+        del parameters
+        return 1.0
+
+    def load_command(self, spec: RunSpec) -> str:
+        parameters = read(spec.parameters)
+        vacuums = [psql(spec, f"VACUUM ANALYZE {table}") for table in _tables(parameters)]
+        steps = [_sysbench(parameters, "cleanup"), f"{_sysbench(parameters, 'prepare')} --threads=1", *vacuums]
+        return f"{PRESENT} &&\n" + " &&\n".join(steps) + "\n"
+
+    def verify_command(self, spec: RunSpec) -> str:
+        parameters = read(spec.parameters)
+        rows = " || ' ' || ".join(f"(SELECT count(*) || ' up to ' || max(id) FROM {t})" for t in _tables(parameters))
+        expected = " ".join([f"{parameters.table_size} up to {parameters.table_size}"] * parameters.tables)
+        return f"{PRESENT} && {{\n{verified(spec, self.name, f'SELECT {rows}', expected)}}}\n"
+
+    def warmup_command(self, spec: RunSpec) -> str:
+        return f"{_run(spec, spec.warmup_s)}\n"
+
+    def measure_command(self, spec: RunSpec) -> str:
+        further = "--report-interval=1 --percentile=95 --histogram=on"
+        return f"date +%s > started_epoch\n{_run(spec, spec.duration_s)} {further}\n"
+
+    def reduce_command(self, spec: RunSpec) -> str:
+        del spec
+        return ""
+
+    def throughput_command(self, spec: RunSpec) -> str:
+        del spec
+        return ""
+
+    def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
+        return _parse_load(outputs) if spec.kind == "load" else _parse_run(outputs)
+
+    def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
+        sums = " UNION ALL ".join(f"SELECT {_SUMS} AS sums FROM {table}" for table in _tables(read(parameters)))
+        return f"SELECT md5(string_agg(sums, ' ' ORDER BY sums)) FROM ({sums}) AS tables"
+
+    def age_query(self, parameters: Mapping[str, Any]) -> str:
+        del parameters
+        return ""
+
+
+PRESENT = (
+    "{ command -v sysbench > /dev/null || "
+    "{ echo 'sysbench is not installed on the driver: install it there' >&2; (exit 1); }; }"
+)
+_SUMS = "concat_ws(',', count(*), sum(id), sum(k), sum(ascii(c)), sum(ascii(pad)))"
+
+
+def _tables(parameters: Parameters) -> list[str]:
+    return [f"sbtest{number}" for number in range(1, parameters.tables + 1)]
+
+
+def _sysbench(parameters: Parameters, command: str) -> str:
+    return (
+        f'sysbench {parameters.script} --db-driver=pgsql --pgsql-host="${{PGHOST:-}}" --pgsql-port="$PGPORT" '
+        f'--pgsql-user="$PGUSER" --pgsql-db="$PGDATABASE" --pgsql-password= --tables={parameters.tables} '
+        f"--table-size={parameters.table_size} --rand-type={parameters.rand_type} {command}"
+    )
+
+
+def _run(spec: RunSpec, seconds: int) -> str:
+    return f"{_sysbench(read(spec.parameters), 'run')} --threads={spec.clients} --time={seconds}"
+
+
+# --- what it printed ------------------------------------------------------------------------------------------
+
+
+def _failed(reason: str) -> RunResult:
+    return RunResult(outcome="failed", reason=reason, parser=PARSER)
+
+
+def _why(outputs: Outputs) -> str:
+    fatal = FATAL.findall(text_of(outputs.stdout)) + FATAL.findall(text_of(outputs.stderr))
+    said = fatal or text_of(outputs.stderr).strip().splitlines()[-1:] or ["it said nothing about it"]
+    return "; ".join(said[:2])[:500].rstrip(".")
+
+
+def _parse_load(outputs: Outputs) -> RunResult:
+    if outputs.returncode != 0:
+        return _failed(f"The load of the data set ended with code {outputs.returncode}: {_why(outputs)}.")
+    return RunResult(outcome="succeeded", reason="", parser=PARSER)
+
+
+def _parse_run(outputs: Outputs) -> RunResult:
+    text = text_of(outputs.stdout)
+    if outputs.returncode != 0:
+        return _failed(f"sysbench ended with code {outputs.returncode}: {_why(outputs)}.")
+    measures = _measures(text)
+    if not measures.get("tps") or not measures["tps"].value:
+        return _failed("sysbench's report has no transactions.")
+    histogram = _histogram(text, measures)
+    return RunResult(
+        outcome="succeeded",
+        reason="",
+        parser=PARSER,
+        measures={**measures, **_percentiles(text, histogram)},
+        series=_series(text, outputs),
+        histograms=(histogram,) if histogram else (),
+        remarks=tuple(_remarks(text, measures)),
+    )
+
+
+def _measures(text: str) -> dict[str, Measure]:
+    found = ((name, unit, re.search(rf"^\s*{line}", text, re.MULTILINE)) for name, unit, line in REPORT)
+    return {name: Measure(float(match[1]), unit) for name, unit, match in found if match}
+
+
+def _percentiles(text: str, histogram: Histogram | None) -> dict[str, Measure]:
+    """Read from the buckets, which are 1.8% wide; where there are none, the one that is printed, to 10 us."""
+    measures: dict[str, Measure] = {}
+    for name, share in PERCENTILES.items():
+        if histogram and (latency_us := percentile_us(histogram, share)) is not None:
+            measures[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
+    for share, ms in PRINTED_PERCENTILE.findall(text):
+        measures.setdefault(f"latency_p{share}_ms", Measure(float(ms), "ms"))
+    return measures
+
+
+def _histogram(text: str, measures: Mapping[str, Measure]) -> Histogram | None:
+    """sysbench prints the middle of each bucket that is not empty; buckets are equally wide by logarithm."""
+    found = [(float(value) * 1000, int(count)) for value, count in BUCKET.findall(text)]
+    if len(found) < 2 or not {"latency_sum_ms", "latency_min_ms", "latency_max_ms"} <= measures.keys():
+        return None
+    width = min(math.log(after / before) for (before, _), (after, _) in pairwise(found))
+    lower = [max(0, round(value * math.exp(-width / 2))) for value, _ in found]
+    upper = [max(low + 1, round(value * math.exp(width / 2))) for low, (value, _) in zip(lower, found, strict=True)]
+    sum_us, min_us, max_us = (round(measures[f"latency_{of}_ms"].value * 1000) for of in ("sum", "min", "max"))
+    return Histogram("latency", tuple(lower), tuple(upper), tuple(n for _, n in found), sum_us, min_us, max_us)
+
+
+def _series(text: str, outputs: Outputs) -> tuple[Series, ...]:
+    """One value per second; a line that came late covers all seconds since the one before."""
+    written = outputs.files.get("started_epoch", b"").strip()
+    started_epoch_s = float(written) if written.isdigit() else 0.0
+    columns: dict[str, list[float]] = {"tps": [], "queries_per_s": [], "errors_per_s": []}
+    for at, *values in INTERVAL.findall(text):
+        seconds = int(at) - len(columns["tps"])
+        for name, value in zip(columns, values, strict=True):
+            columns[name] += [float(value)] * seconds
+    units = {"tps": "TPS", "queries_per_s": "queries/s", "errors_per_s": "errors/s"}
+    return tuple(Series(n, units[n], started_epoch_s, 1.0, tuple(values)) for n, values in columns.items() if values)
+
+
+def _remarks(text: str, measures: Mapping[str, Measure]) -> list[str]:
+    version = VERSION.search(text)
+    remarks = [f"Measured by sysbench {version[1]}."] if version else []
+    ignored = measures.get("ignored_errors")
+    if ignored and ignored.value:
+        remarks.append(f"{ignored.value:,.0f} transactions failed (deadlocks and the like) and were tried again.")
+    return remarks

@@ -1,0 +1,252 @@
+"""TATP on pgbench: its commands, and what an attempt left read into a result.
+
+MQTh counts by the rule of the original tool: a read that finds nothing counts, an accepted failure (a write that was
+rolled back because a row was missing or there already) does not, neither in throughput nor in response times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runners.contract import Doubt, Outputs, RunResult, RunSpec, Series
+from runners.tools.pgbench import output
+
+from . import command, latencies, population
+from . import expected as tatp_expected
+from .counts import DESTINATION, Count, Second, count, failed_transactions, rates, read_seconds, type_measures
+from .expected import Band, State
+from .loaded import PARSER, failed, parse_load
+from .parameters import LONGEST_FORWARDING, NON_UNIFORM, TRANSACTIONS, Parameters, check, data_set, in_full, read
+
+LOAD_S_PER_SUBSCRIBER = 60e-6
+TPS_GUESS = 30_000.0  # high, for each hardware thread
+BYTES_PER_SUBSCRIBER = 870  # with indexes, measured on PostgreSQL 15
+RULE = (
+    "MQTh counts by the rule of the original tool: a read that finds nothing counts, a write that is refused "
+    "does not. By the strict rule only what found or changed a row counts."
+)
+UNACCEPTED = (
+    "ended in a serialization failure or a deadlock, which TATP does not accept. It runs at READ COMMITTED: see the "
+    "server's default_transaction_isolation."
+)
+RAN = (
+    "How many writes were refused is how often pgbench says that they ran, less the successes that were told; of what "
+    "ran, the warm-up had its share of all transactions. The shares that succeeded are those of the whole load."
+)
+WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
+
+
+class Tatp:
+    """TATP on pgbench 13 and newer. See `runners.tools.base.Tool` for what each method promises."""
+
+    name = "tatp"
+    program = "pgbench"
+    on_path = ()
+    unit = "MQTh"
+    live_unit = "transactions/s, refused writes included"
+    parser = PARSER
+    takes_rate = False
+    samples_log = True
+
+    def client(self, tool_version: str) -> str:
+        return f"{self.program} {tool_version}"
+
+    def check(self, spec: RunSpec) -> None:
+        check(spec)
+
+    def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return in_full(parameters)
+
+    def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return data_set(parameters)
+
+    def data_set_bytes(self, parameters: Mapping[str, Any]) -> int:
+        return read(parameters).subscribers * BYTES_PER_SUBSCRIBER
+
+    def writes(self, parameters: Mapping[str, Any]) -> bool:
+        return any(read(parameters).weighed[3:])
+
+    def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
+        return read(parameters).subscribers * LOAD_S_PER_SUBSCRIBER
+
+    def tps_guess(self, parameters: Mapping[str, Any]) -> float:
+        del parameters
+        return TPS_GUESS
+
+    def rarest_share(self, parameters: Mapping[str, Any]) -> float:
+        return tatp_expected.rarest_share(read(parameters))
+
+    def load_command(self, spec: RunSpec) -> str:
+        return command.load_command(spec)
+
+    def verify_command(self, spec: RunSpec) -> str:
+        return command.verify_command(spec)
+
+    def warmup_command(self, spec: RunSpec) -> str:
+        """None: the warm-up is the first part of the measured command, and is cut off by time."""
+        del spec
+        return ""
+
+    def measure_command(self, spec: RunSpec) -> str:
+        return command.measure_command(spec)
+
+    def reduce_command(self, spec: RunSpec) -> str:
+        return command.reduce_command(spec)
+
+    def throughput_command(self, spec: RunSpec) -> str:
+        return command.throughput_command(spec)
+
+    def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
+        return parse_load(spec, outputs) if spec.kind == "load" else parse_run(spec, outputs)
+
+    def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
+        read(parameters)
+        return population.FINGERPRINT_SQL
+
+    def age_query(self, parameters: Mapping[str, Any]) -> str:
+        """None: the tables do not count their writes. How far they are from fresh stands with each run."""
+        del parameters
+        return ""
+
+
+# --- a measured run -------------------------------------------------------------------------------------------
+
+
+def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
+    """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
+    messages = output.text_of(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
+    aborted = output.abort_reason(outputs.returncode, messages)
+    if aborted:
+        return failed(aborted)
+    # Until pgbench was no longer asked for its progress, that stood among its messages.
+    progress = output.text_of(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
+    if errors := failed_transactions(progress, output.text_of(outputs.stdout)):
+        return failed(f"{errors:,} transactions {UNACCEPTED}")
+    try:
+        seconds = read_seconds(progress, _text(outputs, command.TOLD_FILE))
+        before, after = (_state(_text(outputs, name)) for name in (command.BEFORE_FILE, command.AFTER_FILE))
+    except (LookupError, ValueError) as error:
+        return failed(f"What the run of TATP left behind cannot be read: {error}.")
+    measured = [second for second in seconds if second.at_s - second.took_s > spec.warmup_s - 0.5]
+    if not sum(second.transactions for second in measured):
+        return failed("Nothing tells how many transactions ended in the measured part.")
+    return _succeeded(spec, outputs, seconds, measured, (before, after))
+
+
+def _text(outputs: Outputs, name: str) -> str:
+    if name not in outputs.files:
+        raise LookupError(f"there is no {name}")
+    return output.text_of(outputs.files[name])
+
+
+def _state(text: str) -> State:
+    rows, outside, facilities, subscribers = (int(number) for number in text.strip().split("|"))
+    return State(rows, outside, facilities, subscribers)
+
+
+def _succeeded(
+    spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second], states: tuple[State, State]
+) -> RunResult:
+    reduction, remarks = latencies.read_log(spec, outputs)
+    histograms = latencies.histograms_of(reduction, spec.log_sampling_rate)
+    counts = count(seconds, measured, reduction)
+    seen, shares = ({name: getattr(one, part) for name, one in counts.items()} for part in ("seen", "share"))
+    bands = tatp_expected.bands(read(spec.parameters), *states, seen)
+    return RunResult(
+        outcome="succeeded",
+        reason="",
+        parser=PARSER,
+        measures={**rates(measured, counts), **latencies.measures_of(histograms), **type_measures(counts, bands)},
+        series=_series(spec, outputs, seconds, measured),
+        histograms=histograms,
+        doubts=(
+            *_share_doubts(read(spec.parameters), counts, bands),
+            *_state_doubts(spec, states),
+            *latencies.doubts_of(reduction, shares),
+        ),
+        remarks=(
+            RULE,
+            *remarks,
+            *latencies.untold(reduction),
+            *_sampling_remarks(spec, measured),
+            WHOLE_RUN,
+            _churn_remark(spec, states),
+        ),
+    )
+
+
+def _series(
+    spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second]
+) -> tuple[Series, ...]:
+    written = outputs.files.get("started_epoch", b"").strip()
+    started_epoch_s = float(written) if written.isdigit() else 0.0
+    warmup = [second for second in seconds if second not in measured]
+    begun_epoch_s = started_epoch_s + spec.warmup_s
+    series = [
+        _line("mqth", "MQTh", begun_epoch_s, [(s.transactions - s.refused) / s.took_s for s in measured]),
+        _line("refused_writes", "per s", begun_epoch_s, [s.refused / s.took_s for s in measured]),
+        _line("latency_of_all_ms", "ms", begun_epoch_s, [s.latency_ms for s in measured]),
+    ]
+    if warmup:
+        values = [(s.transactions - s.refused) / s.took_s for s in warmup]
+        series.append(_line("warmup_mqth", "MQTh", started_epoch_s, values))
+    return tuple(series)
+
+
+def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float]) -> Series:
+    return Series(metric, unit, start_epoch_s, output.PROGRESS_STEP_S, tuple(values))
+
+
+def _share_doubts(parameters: Parameters, counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:
+    """Nobody knows which keys an earlier load had: uniform ones replace forwardings that are seldom asked for."""
+    doubts = []
+    for name, one in counts.items():
+        if one.share is not None and not bands[name].holds(one.share):
+            band = f"{100 * bands[name].low:.2f}% to {100 * bands[name].high:.2f}%"
+            text = f"{100 * one.share:.2f}% of {one.executions:,.0f} {name} succeeded, but {band} must."
+            text += " The population or the load is not TATP's."
+            is_low = name == TRANSACTIONS[DESTINATION] and one.share < bands[name].low
+            if is_low and parameters.keys == NON_UNIFORM:
+                text += " Did a load with uniform keys run on this data set before? Then load it anew."
+            doubts.append(Doubt("success-share", text))
+    return doubts
+
+
+def _state_doubts(spec: RunSpec, states: tuple[State, State]) -> list[Doubt]:
+    asked = read(spec.parameters).subscribers
+    doubts = []
+    if any(state.subscribers != asked for state in states):
+        found = " and ".join(f"{state.subscribers:,}" for state in states)
+        text = f"{asked:,} subscribers were asked for; before and after the run there were {found}."
+        doubts.append(Doubt("subscribers", text))
+    return doubts + _forwarding_doubts(read(spec.parameters), states)
+
+
+def _forwarding_doubts(parameters: Parameters, states: tuple[State, State]) -> list[Doubt]:
+    """Of a load that would have kept their number: then others have changed it, and no band tells what they did."""
+    if not tatp_expected.keeps_its_number(parameters) or all(map(tatp_expected.has_its_number, states)):
+        return []
+    before, after = states
+    expected = tatp_expected.FORWARDINGS * before.facilities
+    text = (
+        f"There were {before.rows:,} call forwardings before the run and {after.rows:,} after it, where the population "
+        f"has about {expected:,.0f}. The success shares of GET_NEW_DESTINATION and of the two that insert and delete "
+        "them are not checked. Load the data set anew."
+    )
+    return [Doubt("forwardings", text)]
+
+
+def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
+    rate, every = spec.log_sampling_rate, measured[0].told.every
+    logged = "Response times, and how often reads and updates of locations ran, are from 1 of"
+    looked_at = (
+        f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."
+    )
+    return [f"{logged} {1 / rate:.4g}.", RAN] * (rate < 1) + [looked_at] * (every > 1)
+
+
+def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:
+    longest = LONGEST_FORWARDING[read(spec.parameters).population]
+    first, second = (100 * tatp_expected.replaced_share(state, longest) for state in states)
+    return f"Of the call forwardings {first:.1f}% had been replaced before the run and {second:.1f}% after it."
