@@ -9,6 +9,8 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, ROUND_UP, Context, Decimal, local
 from functools import wraps
 from typing import Literal, ParamSpec, TypeVar
 
+from benchhub.analysis.words import plain
+
 Rounding = Literal["nearest", "up", "down"]
 Number = int | Decimal
 
@@ -145,16 +147,6 @@ def money(amount: Decimal, currency: str) -> str:
     return f"{digits}{'0' * (CENTS - len(digits.partition('.')[2]))} {currency}"
 
 
-def plain(value: Number) -> str:
-    """All the digits that a number has, without idle zeros: 1,800 or 0.5."""
-    text = f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 def number(value: Decimal) -> str:
     """Up to one decimal below 10,000, none above; the exact figure is in the export."""
     return f"{value:,.0f}" if value >= 10_000 or value == value.to_integral_value() else f"{value:,.1f}"
-
-
-def years(term_years: int) -> str:
-    return "1 year" if term_years == 1 else f"{term_years} years"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from benchhub.analysis.words import count
+
 from .licences.cost import Licence
 from .licences.units import NotEligible
 from .money import (
@@ -19,7 +21,6 @@ from .money import (
     UnlikeCurrenciesError,
     number,
     rounded_quotient,
-    years,
 )
 from .quote import USUAL, Cost, Order, Quote, Terms, Throughput, digits, licence_cost, quote, require_alike
 from .steps import Step, step
@@ -60,7 +61,7 @@ class PerMillion:
             "per_million",
             template,
             digits(self.quotient),
-            term=years(term),
+            term=count(term, "year"),
             percent=self.utilisation_percent,
             throughput=number(self.quote.throughput.value),
             transactions=round(self.transactions),

@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from benchhub.analysis.statistics.spread import Spread
+from benchhub.analysis.words import count
 
 from .licences.cost import Licence, LicenceCost, price_licence, require_term
 from .licences.units import NotEligible
@@ -26,11 +27,10 @@ from .money import (
     number,
     rounded,
     rounded_quotient,
-    years,
 )
 from .sheets import total as sheets_total
 from .sheets.sheet import KINDS, Kind, Sheet
-from .steps import Step, Value, counted, step
+from .steps import Step, Value, step
 from .topology import Deployment, Node
 
 DEFAULT_TERM_YEARS = 3
@@ -343,7 +343,7 @@ def _summed(account: _Account) -> Cost:
     total = Amount(sum((item.paid for item in account.items), Decimal(0)), currency)
     template = "Total over {term}: {sum} = {result}" if len(parts) > 1 else "Total over {term}: {result}"
     sum_words = " + ".join(str(part) for part in parts)
-    account.log.append(step("total", template, total, term=years(terms.years), sum=sum_words))
+    account.log.append(step("total", template, total, term=count(terms.years, "year"), sum=sum_words))
     return Cost(currency, tuple(account.items), terms, tuple(account.log), tuple(account.flags))
 
 
@@ -388,5 +388,5 @@ def require_alike(quotes: Sequence[Quote]) -> None:
         raise UnlikeMetricsError(f"Prices per {' and '.join(units)} are not comparable: the units differ.")
     terms = sorted({one.term_years for one in quotes})
     if len(terms) > 1:
-        said = " and ".join(counted(term, "year", "years") for term in terms)
+        said = " and ".join(count(term, "year") for term in terms)
         raise UnlikeMetricsError(f"Prices over {said} are not comparable: the terms differ.")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from .money import Amount, Number, plain
+from benchhub.analysis.words import plain
+
+from .money import Amount
 
 Value = str | int | Decimal | date | Amount
 
@@ -43,12 +45,3 @@ def words(value: Value) -> str:
     if isinstance(value, (int, Decimal)):
         return plain(value)
     return str(value)
-
-
-def listed(names: list[str]) -> str:
-    """a, b and c"""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def counted(count: Number, one: str, several: str) -> str:
-    return f"{plain(count)} {one if count == 1 else several}"

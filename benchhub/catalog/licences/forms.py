@@ -23,7 +23,7 @@ from benchhub.analysis.pricing.licences.rules import (
     defaults,
 )
 from benchhub.analysis.pricing.licences.rules_form import rules_from, to_mapping
-from benchhub.analysis.pricing.licences.units import Count, NotEligible, count
+from benchhub.analysis.pricing.licences.units import Count, NotEligible, count_licences
 from benchhub.analysis.pricing.listed import Price
 from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.topology import Deployment, Node
@@ -222,7 +222,7 @@ class LicenceDraft:
         if deployment is None:
             return Trial(words, price_of)
         name = self.form.cleaned_data.get("name") or (self.of.name if self.of else "the licence")
-        found = count(name, rules, deployment)
+        found = count_licences(name, rules, deployment)
         if isinstance(found, NotEligible):
             return Trial(words, price_of, not_eligible=str(found))
         if values.get("price") is None or rules.metric == "none":

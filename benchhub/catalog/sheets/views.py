@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.sheets.total import SheetTotal
-from benchhub.analysis.pricing.steps import counted
+from benchhub.analysis.words import count
 from benchhub.catalog.models import Hardware, PriceSheet
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter
@@ -116,7 +116,7 @@ def _sent(request: HttpRequest, of: PriceSheet | None) -> HttpResponse:
     is_final = "save" in request.POST
     draft = SheetDraft(texts, of, is_final=is_final)
     if is_final and (saved := draft.save()):
-        messages.success(request, f"{saved} is saved with {counted(len(draft.lines.filled), 'line', 'lines')}.")
+        messages.success(request, f"{saved} is saved with {count(len(draft.lines.filled), 'line')}.")
         return redirect("price-sheet", saved.pk)
     if "HX-Request" not in request.headers:  # a page that is brought up to date keeps the reader's focus
         draft.focus(request.POST.get("add", ""))
@@ -133,7 +133,7 @@ def _imported(request: HttpRequest, typed: SheetTexts, of: PriceSheet | None) ->
         return _editor(request, SheetDraft(typed, of), problems=error.problems, pasted=pasted)
     is_replacing = "replace" in request.POST or sheets_texts.is_untouched(typed)
     draft = SheetDraft(sheets_texts.added(typed, read, is_replacing), of)
-    counts = f"{counted(len(read.lines), 'line', 'lines')}, {counted(len(read.discounts), 'discount', 'discounts')}"
+    counts = f"{count(len(read.lines), 'line')}, {count(len(read.discounts), 'discount')}"
     imported = f"Read: {counts}. Nothing is saved yet."
     return _editor(request, draft, imported=imported)
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from django import template
 from django.utils import timezone
 
-from benchhub.analysis.pricing.money import plain
+from benchhub.analysis.words import plain
 
 register = template.Library()
 GIB = 2**30

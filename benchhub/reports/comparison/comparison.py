@@ -14,11 +14,12 @@ from benchhub.analysis.curves import curve, ratio
 from benchhub.analysis.curves.curve import Level
 from benchhub.analysis.curves.ratio import Claim, Ratio
 from benchhub.analysis.protocol.digest import PROTOCOL_DEFAULTS, labels
+from benchhub.analysis.words import significant
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
 from benchhub.reports.curves import curves, peaks
 from benchhub.reports.curves.curves import UNKNOWN, SystemCurve
 from benchhub.reports.curves.latencies import Known
-from benchhub.reports.templatetags.shown import significant, size
+from benchhub.ui.numbers import size
 from runners.tools.tatp.parameters import UNIFORM
 
 NOT_SET = "not set"

@@ -9,8 +9,8 @@ from django.utils.html import strip_tags
 
 from benchhub.analysis.protocol.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.bench.models import Found
-from benchhub.reports.templatetags.shown import measured
 from benchhub.ui import facts as ui_facts
+from benchhub.ui.numbers import measured
 
 from . import comparison, queries
 from .comparison import Chosen, Side

@@ -9,7 +9,7 @@ from benchhub.analysis.curves.curve import Curve
 from benchhub.analysis.curves.peak import Levels, PeakRatio, SelectedPeak
 from benchhub.analysis.curves.ratio import Claim
 from benchhub.analysis.statistics import drift
-from benchhub.reports.templatetags.shown import significant
+from benchhub.analysis.words import significant
 
 EDGES = {
     "": "",

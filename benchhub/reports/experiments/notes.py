@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from benchhub.analysis.curves import peak
 from benchhub.analysis.doubts.verdict import Verdict
+from benchhub.analysis.words import significant
 from benchhub.bench.models import Run
 from benchhub.reports.curves import peaks, verdicts
 from benchhub.reports.curves.curves import Group, SystemCurve
-from benchhub.reports.templatetags.shown import significant
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchhub.analysis.words import duration
 from benchhub.bench.models import Experiment
-from benchhub.reports.templatetags.shown import duration
 
 
 def sentences(of: Experiment) -> list[str]:

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 from benchhub.analysis.curves.curve import Curve, Level
 from benchhub.analysis.pricing import quote as pricing
-from benchhub.analysis.pricing.money import plain
 from benchhub.analysis.pricing.questions import Load, at_clients, at_peak, best_under
 from benchhub.analysis.pricing.quote import Throughput
-from benchhub.reports.templatetags.shown import significant
+from benchhub.analysis.words import plain, significant
 
 from .terms import WITHIN, Terms
 

@@ -17,8 +17,9 @@ from benchhub.analysis.pricing.money import PricingError, trimmed
 from benchhub.analysis.pricing.questions import with_support
 from benchhub.analysis.pricing.quote import Cost, Order
 from benchhub.analysis.pricing.sheets.sheet import Sheet
-from benchhub.analysis.pricing.steps import Step, counted, step
+from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.pricing.topology import Deployment, Node
+from benchhub.analysis.words import count
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice, PriceSheet
 
 from .queries import Known
@@ -152,7 +153,7 @@ def _notes(row: PriceSheet | None, standbys: int) -> tuple[Step, ...]:
             step("price_sheet", "Price sheet: {sheet} says what one machine costs", str(row), cited, sheet=str(row))
         )
     if standbys:
-        machines = counted(standbys, "machine", "machines")
+        machines = count(standbys, "machine")
         template = "Standbys: {machines} of the same hardware beside the primary, in the role standby"
         template += "; the sheet is bought {result} times" if row else ""
         notes.append(step("standbys", template, 1 + standbys, machines=machines))

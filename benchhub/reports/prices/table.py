@@ -11,8 +11,9 @@ from benchhub.analysis.pricing.certainty import WITHHELD, PriceInterval, PriceRa
 from benchhub.analysis.pricing.money import PricingError, number, rounded
 from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
-from benchhub.analysis.pricing.steps import Step, counted, step
+from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.statistics.spread import INTERVAL, RANGE
+from benchhub.analysis.words import count
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.curves import SystemCurve
 
@@ -322,7 +323,7 @@ def _lead(of: Table) -> str:
 def _and(names: Sequence[str]) -> str:
     """a, b and c; of many only the first."""
     few = list(names[:MOST_NAMED])
-    few += [counted(len(names) - MOST_NAMED, "other", "others")] if len(names) > MOST_NAMED else []
+    few += [count(len(names) - MOST_NAMED, "other")] if len(names) > MOST_NAMED else []
     return few[0] if len(few) == 1 else f"{', '.join(few[:-1])} and {few[-1]}"
 
 

@@ -12,8 +12,9 @@ from typing import TypeVar
 from django.http import QueryDict
 from django.utils import timezone
 
-from benchhub.analysis.pricing.money import HUNDRED, Rounding, plain, years
+from benchhub.analysis.pricing.money import HUNDRED, Rounding
 from benchhub.analysis.pricing.quote import DEFAULT_TERM_YEARS, TERMS_YEARS
+from benchhub.analysis.words import count, plain
 
 Value = TypeVar("Value")
 
@@ -71,7 +72,7 @@ class Terms:
 
     @property
     def choices(self) -> list[tuple[int, str]]:
-        return [(term, years(term)) for term in TERMS_YEARS]
+        return [(term, count(term, "year")) for term in TERMS_YEARS]
 
     @property
     def roundings(self) -> list[tuple[str, str]]:
@@ -80,7 +81,7 @@ class Terms:
     @property
     def words(self) -> str:
         """3 years, rounded to nearest; and whatever is not as usual."""
-        said = [years(self.years), f"rounded {ROUNDINGS[self.rounding][1]}"]
+        said = [count(self.years, "year"), f"rounded {ROUNDINGS[self.rounding][1]}"]
         said += [f"{plain(self.discount_percent)}% off everything"] if self.discount_percent else []
         support = self.support_percent
         said += [f"support at {plain(support)}% a year"] if support is not None else []

@@ -9,12 +9,13 @@ from decimal import Decimal
 from django.http import QueryDict
 
 from benchhub.analysis.pricing import questions
-from benchhub.analysis.pricing.money import PricingError, money, plain, rounded, years
+from benchhub.analysis.pricing.money import PricingError, money, rounded
 from benchhub.analysis.pricing.questions import BreakEven, Crossing, Effect
 from benchhub.analysis.pricing.quote import Quote, quote_of
 from benchhub.analysis.pricing.sheets.sheet import Kind
 from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.pricing.topology import Machine
+from benchhub.analysis.words import count, plain
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
@@ -113,7 +114,7 @@ def _crossings(found: BreakEven, names: tuple[str, str], bought: Machine, of: Ta
     first, last = found.rows[0].cores_per_socket, found.rows[-1].cores_per_socket
     own = next((row for row in found.rows if row.cores_per_socket == bought.cores_per_socket), found.rows[-1])
     has = f"{bought.name} has {bought.sockets} x {bought.cores_per_socket} cores"
-    here = f"{has}: over {years(of.terms.years)}, {_is(own)}."
+    here = f"{has}: over {count(of.terms.years, 'year')}, {_is(own)}."
     if not found.changes:
         rows = f"From {first} to {last} cores per socket nothing changes that."
         return (here, f"{rows} Licence and support of {names[0]} and {names[1]}, the hardware left aside.")
@@ -175,7 +176,7 @@ def _ends(effect: Effect, present: Quote) -> tuple[Step, ...]:
 
 def _end(effect: Effect, value: Decimal) -> Step:
     template = "{setting}, {result}, and all else as in the present price"
-    words = years(int(value)) if effect.name == "term" else f"{plain(value)}%"
+    words = count(int(value), "year") if effect.name == "term" else f"{plain(value)}%"
     return step("setting", template, words, setting=SETTINGS[effect.name])
 
 

@@ -19,7 +19,7 @@ from benchhub.reports.curves.panel import PanelRow
 from benchhub.reports.prices.pictures import why
 from benchhub.reports.prices.queries import Known
 from benchhub.reports.prices.table import Cell, Row, Table
-from benchhub.reports.templatetags.shown import MISSING
+from benchhub.ui.numbers import MISSING
 
 register = template.Library()
 OF_LINES = ("line", "maintenance")

@@ -2,17 +2,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from benchhub.reports.templatetags.shown import (
-    chance,
-    duration,
-    figure,
-    levels,
-    measured,
-    moment,
-    percent,
-    significant,
-    size,
-)
+from benchhub.analysis.words import duration, levels, significant
+from benchhub.ui.numbers import chance, figure, measured, moment, percent, size
 
 
 @pytest.mark.parametrize(

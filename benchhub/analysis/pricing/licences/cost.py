@@ -12,12 +12,13 @@ from decimal import Decimal
 from itertools import pairwise
 
 from benchhub.analysis.pricing.listed import Price, newest
-from benchhub.analysis.pricing.money import HUNDRED, Amount, PricingError, exactly, plain, rounded, years
-from benchhub.analysis.pricing.steps import Step, Value, counted, step
+from benchhub.analysis.pricing.money import HUNDRED, Amount, PricingError, exactly, rounded
+from benchhub.analysis.pricing.steps import Step, Value, step
 from benchhub.analysis.pricing.topology import Deployment
+from benchhub.analysis.words import count, plain
 
 from .rules import LicenceRules, Tier
-from .units import Count, NotEligible, count
+from .units import Count, NotEligible, count_licences
 
 SMALL_DISCOUNT_PERCENT = Decimal(25)
 LARGE_DISCOUNT_PERCENT = Decimal(50)
@@ -67,7 +68,7 @@ def price_licence(
     """What `licence` costs for a deployment over the term. Raises MissingPriceError or PricingError."""
     require_term(term_years)
     rules = licence.rules
-    counted_units = count(licence.name, rules, deployment, on)
+    counted_units = count_licences(licence.name, rules, deployment, on)
     if isinstance(counted_units, NotEligible):
         return counted_units
     if rules.metric == "none":
@@ -155,7 +156,7 @@ def _subscription(rules: LicenceRules, price: Price, billed: int, due: _Due, ter
     months = MONTHS if rules.period == "month" else 1
     periods = _raised_years(rules, range(1, term_years + 1)) * months
     paid = due.paid * periods
-    operands = _operands(due, price, billed, term=years(term_years), percent=rules.yearly_uplift_percent)
+    operands = _operands(due, price, billed, term=count(term_years, "year"), percent=rules.yearly_uplift_percent)
     template = f"Licence: {{term}} x {_each(due)}"
     template += " x 12 months" if rules.period == "month" else ""
     template += ", each year {percent}% dearer than the one before, is" if rules.yearly_uplift_percent else " ="
@@ -179,7 +180,7 @@ def _perpetual(rules: LicenceRules, price: Price, billed: int, due: _Due, term_y
 
 def _log_support(rules: LicenceRules, base: Amount, term_years: int, support: Amount, log: list[Step]) -> None:
     paid_years = term_years - rules.is_first_year_included
-    words = {"term": counted(paid_years, "year", "years")}
+    words = {"term": count(paid_years, "year")}
     words["of"] = "list price" if rules.support_on == "list" else "discounted price"
     percents = {"percent": rules.support_percent, "uplift": rules.yearly_uplift_percent}
     template = "Support: {term} x {percent}% of {base}, the {of}"
@@ -202,7 +203,7 @@ def _hourly(rules: LicenceRules, price: Price, billed: int, due: _Due, term_year
     hours = rules.hours_per_month * MONTHS * term_years * rules.utilisation_percent / HUNDRED
     template = "Licence: {term} x 12 x {month} h at {percent}% = {hours} h; {hours} h x " + _each(due) + " = {result}"
     operands = _operands(due, price, billed, month=rules.hours_per_month, percent=rules.utilisation_percent)
-    operands |= {"term": years(term_years), "hours": hours}
+    operands |= {"term": count(term_years, "year"), "hours": hours}
     paid = Amount(due.paid * hours, price.currency)
     log.append(Step("licence", template, operands, paid, _citation(due, price)))
     return due.listed * hours, due.paid * hours, Decimal(0), Decimal(0)
@@ -223,7 +224,7 @@ def _reserved(rules: LicenceRules, price: Price, billed: int, due: _Due, term_ye
         "is {result}; {early} of each is paid upfront, and all of it whether it is used or not"
     )
     operands = _operands(due, price, billed, hours=hours, percent=rules.reserved_percent_off)
-    operands |= {"times": counted(times, "reservation", "reservations"), "reserved": years(rules.reserved_years)}
+    operands |= {"times": count(times, "reservation"), "reserved": count(rules.reserved_years, "year")}
     operands |= {"extra": Amount(paid_upfront, price.currency), "early": Amount(early, price.currency)}
     log.append(Step("licence", template, operands, Amount(paid, price.currency), _citation(due, price)))
     return times * (upfront + due.listed * hours), paid, Decimal(0), Decimal(0)

@@ -13,7 +13,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from benchhub.analysis.pricing.money import plain
+from benchhub.analysis.words import plain
 
 from .rules import CHOICES, Factor, LicenceRules, RulesError, Tier, defaults
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from benchhub.analysis.pricing.money import Number, PricingError, ceiling, exactly, plain
-from benchhub.analysis.pricing.steps import Step, counted, step
+from benchhub.analysis.pricing.money import Number, PricingError, ceiling, exactly
+from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
+from benchhub.analysis.words import count, plain
 
 from .rules import Factor, LicenceRules
 
@@ -38,7 +39,9 @@ class Count:
 
 
 @exactly
-def count(name: str, rules: LicenceRules, deployment: Deployment, on: date | None = None) -> Count | NotEligible:
+def count_licences(
+    name: str, rules: LicenceRules, deployment: Deployment, on: date | None = None
+) -> Count | NotEligible:
     """Licences that `deployment` needs under the rules called `name`, with the core factors of the day `on`.
 
     Raises PricingError where a fact is missing (a machine, memory, named users, a core factor).
@@ -196,7 +199,7 @@ def _users_at_least(rules: LicenceRules, machine: Machine, on: date | None, log:
         if rules.factors:
             processors = ceiling(_factored(rules, machine, processors, on, log))
     template = "Minimum: {machine} has {processors} of {users} named users at least, {result}"
-    words = counted(processors, "processor", "processors")
+    words = count(processors, "processor")
     units = int(processors) * rules.users_per_processor
     users = rules.users_per_processor
     log.append(step("minimum_users", template, units, machine=machine.name, processors=words, users=users))
@@ -268,7 +271,7 @@ def _packed(of: str, rules: LicenceRules, units: Number, log: Log) -> Number:
     packs = ceiling(units / Decimal(rules.pack))
     if of == rules.packs_pooled_per or packs * rules.pack != units:
         template = "Packs: {units} of the {of} take {packs} of {pack}, which is {result}"
-        words = counted(packs, "pack", "packs")
+        words = count(packs, "pack")
         log.append(step("pack", template, packs * rules.pack, units=units, of=of, packs=words, pack=rules.pack))
     return packs * rules.pack
 
@@ -281,7 +284,7 @@ def _not_eligible(rules: LicenceRules, deployment: Deployment, nodes: Sequence[N
     """The first limit that is exceeded, as a sentence; empty where none is."""
     servers = sum(node.quantity for node in nodes)
     if rules.max_servers is not None and servers > rules.max_servers:
-        return f"it is for at most {counted(rules.max_servers, 'server', 'servers')}, and there are {servers}."
+        return f"it is for at most {count(rules.max_servers, 'server')}, and there are {servers}."
     if reason := _users_not_eligible(rules, deployment):
         return reason
     return next((reason for node in nodes if (reason := _machine_not_eligible(rules, node.machine))), "")
@@ -293,21 +296,21 @@ def _users_not_eligible(rules: LicenceRules, deployment: Deployment) -> str:
         return ""
     if users is None:
         raise PricingError("There is a limit on named users, and their number is not known: fill it in.")
-    most = counted(rules.max_users, "named user", "named users")
+    most = count(rules.max_users, "named user")
     return f"it is for at most {most}, and there are {plain(users)}." if users > rules.max_users else ""
 
 
 def _machine_not_eligible(rules: LicenceRules, machine: Machine) -> str:
     cores = machine.sockets * machine.counted_cores(rules.counts_disabled_cores)
     limits = (
-        (rules.max_sockets, machine.sockets, "socket", "sockets"),
-        (rules.max_cores, cores, "physical core", "physical cores"),
-        (rules.max_vcpus, machine.vcpus, "vCPU", "vCPUs"),
+        (rules.max_sockets, machine.sockets, "socket", ""),
+        (rules.max_cores, cores, "physical core", ""),
+        (rules.max_vcpus, machine.vcpus, "vCPU", ""),
         (rules.max_memory_gb, _known_memory(rules, machine), "GB of memory", "GB of memory"),
     )
-    for most, has, one, several in limits:
+    for most, has, noun, plural in limits:
         if most is not None and has > most:
-            return f"it is for servers of at most {counted(most, one, several)}, and {machine.name} has {plain(has)}."
+            return f"it is for servers of at most {count(most, noun, plural)}, and {machine.name} has {plain(has)}."
     return ""
 
 

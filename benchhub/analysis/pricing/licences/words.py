@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchhub.analysis.pricing.money import plain
-from benchhub.analysis.pricing.steps import counted, listed
+from benchhub.analysis.words import count, listing, plain
 
 from .rules import Factor, LicenceRules, Tier
 
@@ -65,16 +64,16 @@ def _counted(rules: LicenceRules) -> Iterator[str]:
     one, _ = UNITS[rules.metric]
     yield "one licence for the whole site" if rules.metric == "flat" else "; ".join([f"per {one}", *_details(rules)])
     if least := _bounds(rules, "minimum"):
-        yield f"at least {listed(least)}"
+        yield f"at least {listing(least)}"
     if most := _bounds(rules, "maximum"):
-        yield f"paid for at most {listed(most)}"
+        yield f"paid for at most {listing(most)}"
     if rules.factors:
         factors = ", ".join(map(_factor, rules.factors))
         yield f"times a core factor of {factors}, rounded up per {rules.factor_rounded_per}"
     if rules.pack > 1:
         yield f"sold in packs of {rules.pack}, pooled per {rules.packs_pooled_per}"
     if rules.exempt_roles:
-        yield f"none for servers in the role of {listed(sorted(rules.exempt_roles))}"
+        yield f"none for servers in the role of {listing(sorted(rules.exempt_roles))}"
 
 
 def _details(rules: LicenceRules) -> Iterator[str]:
@@ -107,17 +106,17 @@ def _factor(of: Factor) -> str:
 
 def _limits(rules: LicenceRules) -> Iterator[str]:
     limits = (
-        (rules.max_sockets, "socket", "sockets"),
-        (rules.max_cores, "physical core", "physical cores"),
-        (rules.max_vcpus, "vCPU", "vCPUs"),
+        (rules.max_sockets, "socket", ""),
+        (rules.max_cores, "physical core", ""),
+        (rules.max_vcpus, "vCPU", ""),
         (rules.max_memory_gb, "GB of memory", "GB of memory"),
     )
-    if of_server := [counted(most, one, several) for most, one, several in limits if most is not None]:
-        yield f"for servers of at most {listed(of_server)}"
+    if of_server := [count(most, noun, plural) for most, noun, plural in limits if most is not None]:
+        yield f"for servers of at most {listing(of_server)}"
     if rules.max_servers is not None:
-        yield f"for at most {counted(rules.max_servers, 'server', 'servers')}"
+        yield f"for at most {count(rules.max_servers, 'server')}"
     if rules.max_users is not None:
-        yield f"for at most {counted(rules.max_users, 'named user', 'named users')}"
+        yield f"for at most {count(rules.max_users, 'named user')}"
 
 
 def _paid(rules: LicenceRules) -> Iterator[str]:
@@ -151,7 +150,7 @@ def _hours(rules: LicenceRules) -> str:
     if not rules.reserved_years:
         return f"by the hour, {month} at {plain(rules.utilisation_percent)}%"
     off = f" less {plain(rules.reserved_percent_off)}%" if rules.reserved_percent_off else ""
-    return f"by the hour, {month}, reserved for {counted(rules.reserved_years, 'year', 'years')}{off}"
+    return f"by the hour, {month}, reserved for {count(rules.reserved_years, 'year')}{off}"
 
 
 def _tier(of: Tier, is_of_packs: bool) -> str:

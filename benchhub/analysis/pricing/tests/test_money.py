@@ -15,10 +15,10 @@ from benchhub.analysis.pricing.money import (
     ceiling,
     money,
     newest_rate,
-    plain,
     rounded,
     rounded_quotient,
 )
+from benchhub.analysis.words import plain
 
 DAY = date(2026, 1, 1)
 

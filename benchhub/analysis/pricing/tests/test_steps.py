@@ -2,7 +2,8 @@ from datetime import date
 from decimal import Decimal
 
 from benchhub.analysis.pricing.money import Amount
-from benchhub.analysis.pricing.steps import counted, step
+from benchhub.analysis.pricing.steps import step
+from benchhub.analysis.words import count
 
 
 def test_a_step_reads_as_a_sentence_with_its_citation():
@@ -27,4 +28,4 @@ def test_every_digit_that_says_something_is_in_the_sentence():
 
 
 def test_one_is_singular():
-    assert [counted(n, "pack", "packs") for n in (0, 1, 2)] == ["0 packs", "1 pack", "2 packs"]
+    assert [count(n, "pack") for n in (0, 1, 2)] == ["0 packs", "1 pack", "2 packs"]

@@ -5,7 +5,8 @@ import pytest
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
-from benchhub.bench.models import LatencyHistogram, Protocol, Workload
+from benchhub.bench.models import LatencyHistogram, Protocol
+from benchhub.catalog.models import Workload
 from benchhub.reports.testing import both, key, rows_of
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,8 @@
 import pytest
 
 from benchhub.bench import testing
-from benchhub.bench.models import LatencyHistogram, Workload
-from benchhub.catalog.models import Hardware, LicenceModel
+from benchhub.bench.models import LatencyHistogram
+from benchhub.catalog.models import Hardware, LicenceModel, Workload
 from benchhub.reports.testing import key, list_price
 from conftest import is_too_wide, sign_in
 from runners.tools.tatp.parameters import TRANSACTIONS

@@ -7,12 +7,12 @@ from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.words import significant
 from benchhub.reports.comparison import comparison, findings
 from benchhub.reports.comparison import loads as comparison_loads
 from benchhub.reports.comparison.comparison import Chosen
 from benchhub.reports.comparison.findings import Finding, Row
 from benchhub.reports.curves.panel import Panel
-from benchhub.reports.templatetags.shown import significant
 
 from .prices import panel_blocks
 from .results import from_csv

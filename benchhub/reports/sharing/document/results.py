@@ -9,13 +9,13 @@ from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.words import significant
 from benchhub.reports.comparison import comparison
 from benchhub.reports.comparison import csv as comparison_csv
 from benchhub.reports.comparison import doubts as comparison_doubts
 from benchhub.reports.comparison.comparison import Cell, Chosen
 from benchhub.reports.curves import figures
 from benchhub.reports.prices.table import Table
-from benchhub.reports.templatetags.shown import significant
 
 DEMONSTRATION = (
     "A demonstration is among these curves. Short runs on a shared machine support no verdict: they show how BenchHub "

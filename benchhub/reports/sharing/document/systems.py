@@ -7,13 +7,13 @@ from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.words import duration
 from benchhub.bench.run_page import page as run_page_page
 from benchhub.reports.comparison import comparison
 from benchhub.reports.comparison import csv as comparison_csv
 from benchhub.reports.comparison import environment as comparison_environment
 from benchhub.reports.comparison.comparison import Chosen, Side
 from benchhub.reports.comparison.environment import Facts
-from benchhub.reports.templatetags.shown import duration
 
 from .results import from_csv
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchhub.analysis.pricing.licences.rules import LicenceRules
 from benchhub.analysis.pricing.licences.rules_form import rules_from
-from benchhub.analysis.pricing.licences.units import NotEligible, count
+from benchhub.analysis.pricing.licences.units import NotEligible, count_licences
 from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node, VirtualMachine
 
@@ -27,7 +27,7 @@ HALF = [{"processor": "Xeon", "factor": "0.5"}, {"processor": "POWER8", "factor"
 def counted(machine, /, quantity=1, users=None, **rules):
     """`machine` is one, or the nodes of a deployment."""
     nodes = machine if isinstance(machine, tuple) else (Node(machine, quantity),)
-    return count("it", rules_from(rules), Deployment(nodes, users), DAY)
+    return count_licences("it", rules_from(rules), Deployment(nodes, users), DAY)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_the_core_factor_of_the_day_counts(on, units):
         {"processor": "Xeon", "factor": "0.5", "since": "2025-07-01"},
     ]
     rules = rules_from({"metric": "core", "factors": factors})
-    found = count("it", rules, Deployment((Node(X86),)), on)
+    found = count_licences("it", rules, Deployment((Node(X86),)), on)
     assert found.units == units
 
 
@@ -309,7 +309,8 @@ models = st.builds(
 def test_more_cores_never_take_fewer_licences(rules, sockets, fewer, more, quantity):
     fewer, more = sorted((fewer, more))
     few, many = (
-        count("it", rules, Deployment((Node(Machine("m", sockets, cores), quantity),))).units for cores in (fewer, more)
+        count_licences("it", rules, Deployment((Node(Machine("m", sockets, cores), quantity),))).units
+        for cores in (fewer, more)
     )
     assert few <= many
 
@@ -321,6 +322,6 @@ def test_a_pack_never_sells_less_than_is_needed_nor_a_whole_pack_more(rules, poo
     deployment = Deployment((Node(Machine("m", sockets, cores), quantity),))
     packed = LicenceRules("core", pack=rules.pack, packs_pooled_per=pool)
     needed = sockets * cores * quantity
-    sold = count("it", packed, deployment).units
+    sold = count_licences("it", packed, deployment).units
     assert needed <= sold < needed + rules.pack * (quantity if pool == "server" else 1)
     assert sold % rules.pack == 0
