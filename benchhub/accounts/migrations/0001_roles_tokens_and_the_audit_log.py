@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("catalog", "0006_pause_hosts_and_say_since_when_they_are_away"),
+        ("catalog", "0001_what_exists"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,4 +1,4 @@
-"""Tags, comparisons that are kept, snapshots of them, and the links that share those."""
+"""What is shared: snapshots and their projections are never rewritten nor deleted."""
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
@@ -7,11 +7,25 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+def append_only(table: str) -> migrations.RunSQL:
+    return migrations.RunSQL(
+        f"CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON reports_{table} "
+        "FOR EACH ROW EXECUTE FUNCTION benchhub_append_only();",
+        f"DROP TRIGGER append_only ON reports_{table};",
+    )
+
+
 class Migration(migrations.Migration):
+    # A warehouse that was kept has applied these; they were one file each until the first release.
+    replaces = [
+        ("reports", "0001_share_comparisons"),
+        ("reports", "0002_freeze_snapshots"),
+    ]
+
     initial = True
 
     dependencies = [
-        ("bench", "0006_remember_what_targets_may_forget"),
+        ("bench", "0001_what_happens"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -179,4 +193,6 @@ class Migration(migrations.Migration):
             model_name="tag",
             constraint=models.UniqueConstraint(fields=("experiment", "name"), name="tag_once"),
         ),
+        append_only("snapshot"),
+        append_only("projection"),
     ]
