@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from cryptography.fernet import Fernet
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
+from django.test import Client
 from hypothesis import HealthCheck
 from hypothesis import settings as properties
 
@@ -53,6 +55,36 @@ CHROMIUM_FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+
+
+_LINE_BREAK = re.compile(r"(>?)[ \t]*\n\s*(?=(<?))")
+
+
+def _as_read(html: str) -> str:
+    """Take the indentation of templates out of a page, so that tests need not know how their lines are broken."""
+    parts = re.split(r"(<(pre|textarea)\b.*?</\2>)", html, flags=re.S)
+    return "".join(
+        part if number % 3 else _LINE_BREAK.sub(lambda m: m[1] or ("" if m[2] else " "), part)
+        for number, part in enumerate(parts)
+        if number % 3 != 2
+    )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def pages_as_read() -> Iterator[None]:
+    """Give tests pages without the white space that no reader sees; what a browser gets stays as it is."""
+    request = Client.request
+
+    def read(client: Client, **parameters: Any) -> Any:
+        response = request(client, **parameters)
+        is_page = response.get("Content-Type", "").startswith("text/html")
+        if is_page and not response.streaming and "Content-Encoding" not in response:
+            response.content = _as_read(response.content.decode()).encode()
+        return response
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "request", read)
+        yield
 
 
 @contextmanager

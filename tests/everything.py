@@ -8,7 +8,6 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
-from django.http import QueryDict
 
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Notice, Run, System, Webhook, Window
@@ -27,7 +26,6 @@ from benchhub.catalog.models import (
     PriceSheetLine,
 )
 from benchhub.catalog.testing import make_sheet
-from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 
@@ -103,8 +101,7 @@ def _idle(system: System) -> dict[str, Any]:
 def _shared(experiment: Experiment, system: System) -> dict[str, Any]:
     query = f"curve={experiment.pk}-{system.pk}"
     kept = Comparison.objects.create(title="How it scales", query=query, remarks="One box.")
-    state = QueryDict(kept.query)
-    snapshot = publish.comparison_snapshot(kept, state, comparison_views.chosen_keys(state), AnonymousUser())
+    snapshot = publish.comparison_snapshot(kept, AnonymousUser())
     link, _ = publish.link(snapshot, ["host"], "correct horse", None, name="A reader")
     return {"comparison": kept, "snapshot": snapshot, "link": link}
 

@@ -16,16 +16,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import Comparability
-from benchhub.reports.comparison import comparison, findings
-from benchhub.reports.comparison import declared as comparison_declared
-from benchhub.reports.comparison import doubts as comparison_doubts
-from benchhub.reports.comparison import queries as comparison_queries
-from benchhub.reports.comparison import views as comparison_views
-from benchhub.reports.comparison.comparison import Chosen
-from benchhub.reports.curves import latencies
-from benchhub.reports.prices.queries import known
-from benchhub.reports.prices.table import Cell, Row, Table, table
-from benchhub.reports.prices.terms import NAMES, Terms, terms
+from benchhub.reports.comparison import comparison as comparisons
+from benchhub.reports.comparison import declared
+from benchhub.reports.comparison.answers import doubts
+from benchhub.reports.comparison.answers.findings import Finding as CurveFinding
+from benchhub.reports.comparison.entries import Entry
+from benchhub.reports.comparison.state import CEILING, MOST, State
+from benchhub.reports.comparison.state import PARAMETERS as STATE
+from benchhub.reports.prices.table import Cell, Row
+from benchhub.reports.prices.terms import NAMES
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.comparison import NothingToPublishError
 
@@ -53,13 +52,13 @@ PARAMETERS = [
     OpenApiParameter("curve", OpenApiTypes.STR, required=True, many=True, description="experiment-system; up to 12."),
     OpenApiParameter("baseline", OpenApiTypes.STR, description="One of the curves; left out: the first."),
     OpenApiParameter(
-        findings.CEILING, OpenApiTypes.STR, description="Compare where the average latency is at most so many ms, too."
+        CEILING, OpenApiTypes.STR, description="Compare where the average latency is at most so many ms, too."
     ),
     *(OpenApiParameter(name, OpenApiTypes.STR, many=name == "licence", description=WORDS[name]) for name in NAMES),
 ]
 
 ABOUT = [
-    OpenApiParameter(findings.CEILING, OpenApiTypes.STR, description="Latency ceiling of the findings in ms."),
+    OpenApiParameter(CEILING, OpenApiTypes.STR, description="Latency ceiling of the findings in ms."),
     OpenApiParameter("drawn", OpenApiTypes.STR, description="The licence model of the figures, and of what if."),
     OpenApiParameter("subject", OpenApiTypes.STR, description="The curve that what if is about."),
     OpenApiParameter("one", OpenApiTypes.STR, description="The licence models whose break-even is sought: one"),
@@ -74,10 +73,10 @@ class DeclarationRequest(Strict):
     curves = drf.ListField(
         child=drf.CharField(max_length=40),
         min_length=2,
-        max_length=comparison_views.MOST,
+        max_length=MOST,
         help_text="Each experiment-system.",
     )
-    reason = json_forms.json_field(comparison_declared.DeclarationForm.base_fields["reason"])
+    reason = json_forms.json_field(declared.DeclarationForm.base_fields["reason"])
 
 
 class Declaration(Shown):
@@ -187,107 +186,97 @@ class Comparisons(View):
     @extend_schema(parameters=PARAMETERS, responses=forced_singular_serializer(Comparison))
     def list(self, request: Request) -> Response:
         """Compare curves, and price them by terms. Like the page, it has its whole state in the address."""
-        asked = request._request.GET
-        keys, by = keys_of(asked, {"baseline", findings.CEILING, *NAMES}), _terms(asked)
-        return Response(_compared(keys, asked.get("baseline"), by, _ceiling(asked)))
+        state = state_of(request._request.GET, {"baseline", CEILING, *NAMES})
+        _require_terms(state)
+        if state.ceiling.error:
+            raise wrong({CEILING: state.ceiling.error})
+        return Response(_compared(comparisons.Comparison.load(state)))
 
     @extend_schema(parameters=[*PARAMETERS, *ABOUT], responses=WHOLE)
     @action(detail=False, **FILE)
     def document(self, request: Request) -> HttpResponse:
         """All that the page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
-        asked = request._request.GET
-        keys = keys_of(asked, set(comparison_views.STATE))
-        _terms(asked)
+        state = state_of(request._request.GET, set(STATE))
+        _require_terms(state)
         try:
-            whole = publish.comparison_now(comparison_views.state_of(asked), keys)
+            whole = publish.comparison_now(state)
         except NothingToPublishError as error:
             raise problems.Problem(409, str(error)) from error
         return HttpResponse(whole, content_type="application/json")
 
 
-def keys_of(asked: QueryDict, known: Container[str]) -> list[tuple[int, int]]:
-    """The curves of an address. Raises a problem where it names none, or a parameter that is not known."""
-    if unknown := [name for name in asked if name not in known and name not in ("curve", "format")]:
+def state_of(asked: QueryDict, names: Container[str]) -> State:
+    """Read the state in an address. Raises a problem where it names no curve, or a parameter that is none of names."""
+    if unknown := [name for name in asked if name not in names and name not in ("curve", "format")]:
         raise wrong(dict.fromkeys(sorted(unknown), "There is no such parameter."))
-    keys = comparison_views.chosen_keys(asked)
-    if not keys or len(keys) < len(set(asked.getlist("curve"))):
-        raise wrong({"curve": f"Name 1 to {comparison_views.MOST} curves, each as experiment-system: 3-7."})
-    return keys
+    state = State.read(asked)
+    if not state.keys or len(state.keys) < len(set(asked.getlist("curve"))):
+        raise wrong({"curve": f"Name 1 to {MOST} curves, each as experiment-system: 3-7."})
+    return state
 
 
-def _terms(asked: QueryDict) -> Terms:
-    by = terms(asked)
-    if by.problems:
-        raise wrong(dict(by.problems))
-    return by
+def require_whole(comparison: comparisons.Comparison) -> None:
+    """Raise a problem where one of the curves is not there."""
+    if not comparison.is_whole:
+        raise problems.Problem(409, " ".join(comparison.problems))
 
 
-def _ceiling(asked: QueryDict) -> float | None:
-    ceiling_ms, sentence = findings.ceiling(asked.get(findings.CEILING, ""))
-    if sentence:
-        raise wrong({findings.CEILING: sentence})
-    return ceiling_ms
+def _require_terms(state: State) -> None:
+    if faults := state.terms().problems:
+        raise wrong(dict(faults))
 
 
-def wrong(found: dict[str, str]) -> problems.Problem:
-    errors = [{"pointer": f"?{name}", "detail": sentence} for name, sentence in found.items()]
-    return problems.Problem(400, " ".join(found.values()), errors)
+def wrong(faults: dict[str, str]) -> problems.Problem:
+    """Return the problem of an address: a sentence for each parameter at fault."""
+    errors = [{"pointer": f"?{name}", "detail": sentence} for name, sentence in faults.items()]
+    return problems.Problem(400, " ".join(faults.values()), errors)
 
 
-def _compared(
-    keys: Sequence[tuple[int, int]], baseline: str | None, by: Terms, ceiling_ms: float | None
-) -> dict[str, Any]:
-    rows = comparison_queries.chosen(keys)
-    there = {(row.experiment_id, row.system_id) for row in rows}
-    runs = comparison_queries.runs(keys)
-    chosen, told = comparison.choose(rows, runs, latencies.of_runs(run.pk for run in runs))
-    told += [f"There is no curve {one[0]}-{one[1]}." for one in keys if one not in there]
-    groups = comparison.groups(chosen)
-    refusal = ""
-    declared = comparison_declared.declared(groups)
-    if declared:
-        chosen = comparison_declared.as_one(chosen)
-    elif len(groups) > 1:
-        forms = comparison_queries.protocol_forms(group[0].of.curve.protocol_digest for group in groups)
-        refusal = comparison.refusal(groups, forms)
-    words = [{"id": one.pk, "by": str(one.declared_by), "reason": one.reason} for one in declared]
-    shown = {
-        "refusal": refusal,
-        "declared": words,
-        "problems": told,
-        "curves": [curve_of(one.key, one.of) for one in chosen],
-    }
+def _compared(comparison: comparisons.Comparison) -> dict[str, Any]:
+    is_compared = bool(comparison.curves) and comparison.is_comparable
     nothing: dict[str, Any] = {"baseline": None, "unit": None, "findings": [], "ratios": [], "prices": None}
-    if refusal or not chosen:
-        return {**nothing, **shown}
-    of = next((one for one in chosen if one.key == baseline), chosen[0])
-    return {**shown, **_together(chosen, of, by, ceiling_ms)}
-
-
-def _together(chosen: Sequence[Chosen], baseline: Chosen, by: Terms, ceiling_ms: float | None) -> dict[str, Any]:
-    more = {one.one.key: one for one in findings.of(chosen, baseline, ceiling_ms)}
-    found = table([one.of for one in chosen], known([one.of.system.hardware for one in chosen], (by.day, by.today)), by)
+    curves = comparison.entries if is_compared else comparison.curves
     return {
-        "baseline": baseline.key,
-        "unit": baseline.of.curve.unit,
-        "findings": [_found(one, baseline, more.get(one.key)) for one in chosen],
-        "ratios": _ratios(chosen, baseline),
-        "prices": _prices(found, chosen),
+        **nothing,
+        "refusal": comparison.refusal,
+        "declared": [
+            {"id": row.pk, "by": str(row.declared_by), "reason": row.reason} for row in comparison.declarations
+        ],
+        "problems": comparison.problems,
+        "curves": [curve_of(entry.key, entry) for entry in curves],
+        **(_together(comparison) if is_compared else {}),
     }
 
 
-def _found(one: Chosen, baseline: Chosen, more: findings.Finding | None) -> dict[str, Any]:
-    sentences = [*comparison.sentences(one, baseline), *more.sentences] if more else []
-    rows = (*more.rows, *(per.row for per in more.normalised)) if more else ()
-    shown = {"key": one.key, "sentences": sentences, "doubts": list(comparison_doubts.doubts(one))}
-    return {**shown, "rows": FindingRow(rows, many=True).data}
+def _together(comparison: comparisons.Comparison) -> dict[str, Any]:
+    findings = {finding.entry.key: finding for finding in comparison.findings}
+    sentences = {entry.key: list(map(str, claims)) for entry, claims in comparison.claims}
+    return {
+        "baseline": comparison.baseline.key,
+        "unit": comparison.unit,
+        "findings": [
+            _finding(entry, sentences.get(entry.key, []), findings.get(entry.key)) for entry in comparison.entries
+        ],
+        "ratios": _ratios(comparison),
+        "prices": _prices(comparison),
+    }
 
 
-def _ratios(chosen: Sequence[Chosen], baseline: Chosen) -> list[dict[str, Any]]:
+def _finding(entry: Entry, sentences: Sequence[str], finding: CurveFinding | None) -> dict[str, Any]:
+    rows = (*finding.rows, *(normalised.row for normalised in finding.normalised)) if finding else ()
+    return {
+        "key": entry.key,
+        "sentences": [*sentences, *(finding.sentences if finding else ())],
+        "doubts": doubts.of_curve(entry),
+        "rows": FindingRow(rows, many=True).data,
+    }
+
+
+def _ratios(comparison: comparisons.Comparison) -> list[dict[str, Any]]:
     return [
         {
-            "key": one.key,
-            "clients": clients,
+            "key": cell.entry.key,
+            "clients": row.clients,
             "ratio": cell.ratio.value if cell.ratio else None,
             "lowest": cell.ratio.lowest if cell.ratio else None,
             "highest": cell.ratio.highest if cell.ratio else None,
@@ -295,22 +284,23 @@ def _ratios(chosen: Sequence[Chosen], baseline: Chosen) -> list[dict[str, Any]]:
             "withheld": cell.ratio.withheld if cell.ratio else "",
             "is_best": cell.is_best,
         }
-        for clients, cells in comparison.levels(chosen, baseline)
-        for one, cell in zip(chosen, cells, strict=True)
+        for row in comparison.levels
+        for cell in row.cells
         if cell is not None
     ]
 
 
-def _prices(found: Table, chosen: Sequence[Chosen]) -> dict[str, Any]:
-    pairs = [(one.key, row) for one, row in zip(chosen, found.rows, strict=True)]
+def _prices(comparison: comparisons.Comparison) -> dict[str, Any]:
+    prices = comparison.prices
+    pairs = [(entry.key, row) for entry, row in zip(comparison.entries, prices.rows, strict=True)]
     rows = [_price(key, row, cell) for key, row in pairs for cell in row.cells]
-    rows += [_no_price(key, row, model) for key, row in pairs if row.refusal for model in found.licence_models]
+    rows += [_no_price(key, row, model) for key, row in pairs if row.refusal for model in prices.licence_models]
     return {
-        "terms": found.terms.words,
-        "load": found.load_words,
-        "unit": found.unit,
-        "lead": found.lead,
-        "remark": found.remark,
+        "terms": prices.terms.words,
+        "load": prices.load_words,
+        "unit": prices.unit,
+        "lead": prices.lead,
+        "remark": prices.remark,
         "rows": rows,
     }
 
@@ -357,12 +347,12 @@ class Declarations(Read):
     def create(self, request: Request) -> Response:
         """Declare the protocols of these curves comparable, with a reason that stands wherever they are compared."""
         sent = json_forms.checked(DeclarationRequest, request.data)
-        form = comparison_declared.DeclarationForm(json_forms.texts({"reason": sent["reason"]}))
+        form = declared.DeclarationForm(json_forms.texts({"reason": sent["reason"]}))
         if not form.is_valid():
             raise problems.invalid(problems.of_form(form))
         groups = _unlike(sent["curves"])
-        comparison_declared.declare(groups, form.cleaned_data["reason"], request.user)
-        rows = Comparability.objects.among({group[0].of.curve.protocol_digest for group in groups})
+        declared.declare(groups, form.cleaned_data["reason"], request.user)
+        rows = Comparability.objects.among({group[0].curve.protocol_digest for group in groups})
         return Response(self.get_serializer(rows, many=True).data, status=201)
 
     @extend_schema(request=None)
@@ -375,20 +365,14 @@ class Declarations(Read):
         return Response(self.get_serializer(self.get_object()).data)
 
 
-def _unlike(curves: Sequence[str]) -> list[list[Chosen]]:
-    """The curves by their protocols. Raises a problem where there is nothing to declare, or where nothing may be."""
-    asked = QueryDict(mutable=True)
-    asked.setlist("curve", list(curves))
-    keys = comparison_views.chosen_keys(asked)
-    chosen: list[Chosen] = []
-    if len(keys) == len(curves):
-        chosen, _ = comparison.choose(comparison_queries.chosen(keys), comparison_queries.runs(keys))
-    if len(chosen) < len(curves):
-        sentence = "One of them is not there, has no result or is named twice: name each as experiment-system."
+def _unlike(curves: Sequence[str]) -> list[list[Entry]]:
+    """Return the curves by protocol. Raises a problem where there is nothing to declare, or where nothing may be."""
+    comparison = comparisons.Comparison.load(State.of_curves(curves))
+    if len(comparison.curves) < len(curves):
+        sentence = " ".join(comparison.problems) or "One of them is named twice: name each once, as experiment-system."
         raise problems.invalid([{"pointer": "/curves", "detail": sentence}])
-    groups = comparison.groups(chosen)
-    if len(groups) < 2:
+    if len(comparison.groups) < 2:
         raise problems.Problem(409, "They have the same protocol: they are compared as they are.")
-    if not comparison_declared.may_be_declared(groups):
+    if not declared.may_be_declared(comparison.groups):
         raise problems.Problem(409, "Unlike units are never compared, whatever anybody declares.")
-    return groups
+    return comparison.groups

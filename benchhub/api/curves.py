@@ -11,9 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import ExperimentSystem
-from benchhub.reports.comparison import comparison
-from benchhub.reports.comparison import queries as comparison_queries
-from benchhub.reports.comparison import views as comparison_views
+from benchhub.reports.comparison import queries
+from benchhub.reports.comparison.entries import key_of
 
 from .core.views import View
 
@@ -39,11 +38,11 @@ class FinishedCurve(drf.Serializer):
     unit = drf.CharField(allow_null=True)
 
     def get_key(self, row: ExperimentSystem) -> str:
-        return comparison.key_of(row)
+        return key_of(row)
 
 
 class Curves(mixins.ListModelMixin, View):
-    queryset = comparison_queries.finished().annotate(created_at=F("experiment__created_at")).order_by("pk")
+    queryset = queries.finished().annotate(created_at=F("experiment__created_at")).order_by("pk")
     serializer_class = FinishedCurve
     filterset_fields: ClassVar[Any] = {
         "experiment": ["exact"], "experiment__name": ["exact", "icontains"], "experiment__workload": ["exact"],
@@ -52,17 +51,17 @@ class Curves(mixins.ListModelMixin, View):
         "system__build": ["exact"], "system__configuration": ["exact"], "system__hardware": ["exact"],
     }  # fmt: skip
     ordering_fields = ("id", "created_at", "result_count")
-    search_fields = comparison_views.SEARCH
+    search_fields = queries.SEARCH
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Finished curves, to be named in comparisons by their keys."""
         return super().list(request, *args, **kwargs)
 
     def paginate_queryset(self, queryset: QuerySet[ExperimentSystem]) -> Any:
-        """With the peaks of the page's curves, by one query."""
+        """Return a page of curves with their peaks, by one query."""
         rows: Any = super().paginate_queryset(queryset)
-        peaks = comparison_queries.peaks([(row.experiment_id, row.system_id) for row in rows])
+        peaks = queries.peaks([(row.experiment_id, row.system_id) for row in rows])
         for row in rows:
-            found = peaks.get((row.experiment_id, row.system_id), (None, None, None))
-            row.peak_clients, row.peak_median, row.unit = found
+            peak = peaks.get((row.experiment_id, row.system_id), (None, None, None))
+            row.peak_clients, row.peak_median, row.unit = peak
         return rows

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.reports import models
-from benchhub.reports.comparison import views as comparison_views
+from benchhub.reports.comparison.state import MOST, PARAMETERS, State
 from benchhub.reports.prices.terms import terms
 from benchhub.reports.published import views as published_views
 from benchhub.reports.published.files import Report, reports
@@ -57,15 +57,14 @@ class KeptForm(ComparisonForm):
 
     def clean_query(self) -> str:
         asked = QueryDict(self.cleaned_data["query"])
-        if unknown := sorted(set(asked) - set(comparison_views.STATE)):
+        if unknown := sorted(set(asked) - set(PARAMETERS)):
             raise forms.ValidationError(f"There is no such parameter: {', '.join(unknown)}.")
-        if len(comparison_views.chosen_keys(asked)) < max(1, len(asked.getlist("curve"))):
-            raise forms.ValidationError(
-                f"Name 1 to {comparison_views.MOST} curves, each as experiment-system: curve=3-7."
-            )
+        state = State.read(asked)
+        if len(state.keys) < max(1, len(asked.getlist("curve"))):
+            raise forms.ValidationError(f"Name 1 to {MOST} curves, each as experiment-system: curve=3-7.")
         if found := terms(asked).problems:
             raise forms.ValidationError(list(dict(found).values()))
-        return comparison_views.state_of(asked).urlencode()
+        return state.query.urlencode()
 
 
 class KeptComparison(Shown):
@@ -173,9 +172,8 @@ class KeptComparisons(Added):
     def publish(self, request: Request, pk: str) -> Response:
         """Freeze it as it is now: a snapshot, in which later edits change nothing."""
         row = self.get_object()
-        state = QueryDict(row.query)
         try:
-            made = publish.comparison_snapshot(row, state, comparison_views.chosen_keys(state), request.user)
+            made = publish.comparison_snapshot(row, request.user)
         except NothingToPublishError as error:
             raise problems.Problem(409, f"Not published. {error}") from error
         return _taken(self, made)

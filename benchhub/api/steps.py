@@ -13,11 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.analysis.curves.tuning import NoTuningError
-from benchhub.reports.comparison import comparison
-from benchhub.reports.comparison import queries as comparison_queries
-from benchhub.reports.comparison import tuning as steps
+from benchhub.reports.comparison import tuning
+from benchhub.reports.comparison.comparison import Comparison
 
-from .comparisons import keys_of, wrong
+from .comparisons import require_whole, state_of, wrong
 from .core import problems
 from .core.views import View
 
@@ -25,7 +24,7 @@ PARAMETERS = [
     OpenApiParameter(
         "curve", OpenApiTypes.STR, required=True, many=True, description="experiment-system; the first is the baseline."
     ),
-    OpenApiParameter("way", OpenApiTypes.STR, enum=list(steps.WAYS), description="Left out: cumulative."),
+    OpenApiParameter("way", OpenApiTypes.STR, enum=list(tuning.WAYS), description="Left out: cumulative."),
     OpenApiParameter("clients", OpenApiTypes.INT64, description="At this level; left out: at the peaks."),
 ]
 
@@ -45,8 +44,8 @@ class Effect(drf.Serializer):
 
 class Step(drf.Serializer):
     number = drf.IntegerField()
-    label = drf.CharField(source="of.label")
-    key = drf.CharField(source="of.key")
+    label = drf.CharField(source="entry.label")
+    key = drf.CharField(source="entry.key")
     changed = drf.CharField(source="changes", allow_blank=True)
     effect = Effect()
     verdict = drf.CharField()
@@ -71,25 +70,24 @@ class TuningSteps(View):
     def list(self, request: Request) -> Response:
         """What each of a series of curves gained on the one before, and all of them together."""
         asked = request._request.GET
-        keys = keys_of(asked, {"way", "clients"})
-        if refused := _refused(asked):
-            raise wrong(refused)
-        chosen, told = comparison.choose(comparison_queries.chosen(keys), comparison_queries.runs(keys))
-        if told or len(chosen) < len(keys):
-            raise problems.Problem(409, " ".join(told) or "Some of these curves are not there.")
+        state = state_of(asked, {"way", "clients"})
+        if faults := _faults(asked):
+            raise wrong(faults)
+        comparison = Comparison.load(state)
+        require_whole(comparison)
         try:
-            found = steps.series(chosen, steps.way_of(asked), asked.get("clients", ""))
+            series = tuning.series(comparison, tuning.way_of(asked), asked.get("clients", ""))
         except NoTuningError as error:
             raise problems.Problem(409, str(error)) from error
-        return Response(TuningSeries(found).data)
+        return Response(TuningSeries(series).data)
 
 
-def _refused(asked: Mapping[str, Any]) -> dict[str, str]:
-    """What a page would pass over in silence."""
-    found = {}
-    if asked.get("way", "cumulative") not in steps.WAYS:
-        found["way"] = f"Choose {' or '.join(steps.WAYS)}."
+def _faults(asked: Mapping[str, Any]) -> dict[str, str]:
+    """Find what a page would pass over in silence: a sentence by parameter."""
+    faults = {}
+    if asked.get("way", "cumulative") not in tuning.WAYS:
+        faults["way"] = f"Choose {' or '.join(tuning.WAYS)}."
     clients = asked.get("clients", "1")
     if not (clients.isascii() and clients.isdecimal() and len(clients) < 10):
-        found["clients"] = "Write a number of clients that all curves have."
-    return found
+        faults["clients"] = "Write a number of clients that all curves have."
+    return faults

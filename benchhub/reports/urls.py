@@ -1,6 +1,5 @@
 from django.urls import path
 
-from .comparison import declared, tuning
 from .comparison import views as comparison_views
 from .experiments import tags, views
 from .published import views as published_views
@@ -31,8 +30,8 @@ urlpatterns = [
     path("s/<str:token>/k/<str:key>/", shared.page, name="shared-open"),
     path("s/<str:token>/k/<str:key>/report", shared.page, {"as_report": True}, name="shared-open-report"),
     path("s/<str:token>/k/<str:key>/<str:name>", shared.file, name="shared-open-file"),
-    path("compare/declarations/<int:pk>/withdraw", declared.withdraw, name="comparability-withdraw"),
-    path("compare/steps/", tuning.steps, name="tuning-steps"),
+    path("compare/declarations/<int:pk>/withdraw", comparison_views.withdraw, name="comparability-withdraw"),
+    path("compare/steps/", comparison_views.steps, name="tuning-steps"),
     path("published/", published_views.published, name="published"),
     path("published/<slug:slug>/", published_views.report, name="published-report"),
     path("published/<slug:slug>/publish", pages.published_publish, name="published-publish"),

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from typing import Any
 
+from django.http import HttpResponse
+
 from benchhub.reports.curves.csv import harmless
+from benchhub.reports.curves.panel import Panel
 from benchhub.reports.prices.table import Cell as PriceCell
 from benchhub.reports.prices.table import Row, Table
 
-from .comparison import Cell, Chosen, Side
+from .answers import findings
+from .answers.levels import Cell
+from .answers.systems import Side
+from .comparison import Comparison
+from .entries import Entry
 
 LEVELS = (
     "curve", "experiment", "clients", "n", "median", "lowest", "highest", "unit", "baseline", "ratio",
@@ -25,27 +32,46 @@ PRICES = (
 )  # fmt: skip
 
 
-def levels(table: Iterable[tuple[int, Sequence[Cell | None]]], chosen: Sequence[Chosen], baseline: Chosen) -> str:
+def response(name: str, comparison: Comparison) -> HttpResponse:
+    """Answer with one table of a comparison, or with the names of those there are."""
+    tables: dict[str, Callable[[], str]] = {
+        "levels": lambda: levels(comparison),
+        "prices": lambda: prices(comparison.prices),
+        **{panel.name: panel.csv for panel in panels(comparison)},
+        "law": lambda: comparison.scalability.csv(),
+        "findings": lambda: findings.table(comparison.findings, comparison.baseline),
+        "systems": lambda: systems(comparison),
+    }
+    if name not in tables:
+        return HttpResponse(f"There is no table of that name: ask for {', '.join(tables)}.", status=404)
+    answer = HttpResponse(tables[name](), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="comparison-{name}.csv"'
+    return answer
+
+
+def panels(comparison: Comparison) -> list[Panel]:
+    return [*comparison.load_panels, *comparison.price_panels, *comparison.what_if_panels]
+
+
+def levels(comparison: Comparison) -> str:
+    """Return each curve at each level, with its ratio to the baseline."""
     rows = [
-        _level_row(one, cell, baseline)
-        for _, cells in table
-        for one, cell in zip(chosen, cells, strict=True)
-        if cell is not None
+        _level_row(cell, comparison.baseline) for row in comparison.levels for cell in row.cells if cell is not None
     ]
     return _text(LEVELS, rows)
 
 
-def _level_row(one: Chosen, cell: Cell, baseline: Chosen) -> list[Any]:
-    spread, ratio = cell.level.throughput, cell.ratio
+def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
+    entry, spread, ratio = cell.entry, cell.level.throughput, cell.ratio
     return [
-        one.label,
-        str(one.experiment),
+        entry.label,
+        str(entry.experiment),
         cell.level.clients,
         spread.n,
         spread.median,
         spread.lowest,
         spread.highest,
-        one.of.curve.unit,
+        entry.curve.unit,
         baseline.label,
         *((ratio.value, ratio.lowest, ratio.highest) if ratio else ("", "", "")),
         "yes" if cell.is_best else "",
@@ -104,8 +130,11 @@ def _verdict(cell: PriceCell) -> str:
     return f"not distinguishable from {', '.join(cell.verdict.unsure)}"
 
 
-def systems(sides: Iterable[Side], chosen: Sequence[Chosen]) -> str:
-    return _text(("field", *(one.label for one in chosen)), [[side.name, *side.values] for side in sides])
+def systems(comparison: Comparison) -> str:
+    """Return the hardware, and what else differs between the systems, field by field."""
+    sides: list[Side] = [*comparison.hardware, *comparison.differences]
+    labels = (entry.label for entry in comparison.entries)
+    return _text(("field", *labels), [[side.name, *side.values] for side in sides])
 
 
 def _text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

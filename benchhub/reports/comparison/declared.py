@@ -1,27 +1,24 @@
-"""Declaring different protocols comparable: a person's word with a written reason, shown wherever it is used."""
+"""Which curves may be compared; and declaring different protocols comparable: a person's word with a written reason."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.db.models.functions import Now
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
 
+from benchhub.analysis.curves import curve
+from benchhub.analysis.protocol.digest import labels
 from benchhub.bench.models import Comparability
+from benchhub.reports.curves import curves
 
-from .comparison import Chosen
+from .answers.systems import Side, protocol_text
+from .entries import Entry
 
 FEWEST_CHARACTERS = 20
-Groups = Sequence[Sequence[Chosen]]
+Groups = Sequence[Sequence[Entry]]
 
 
 class DeclarationForm(forms.Form):
@@ -36,30 +33,58 @@ class DeclarationForm(forms.Form):
     )
 
 
+def groups(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return what may be compared: curves of one protocol and one unit, the largest group first."""
+    by_protocol: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        by_protocol.setdefault((entry.curve.protocol_digest, entry.curve.unit), []).append(entry)
+    return sorted(by_protocol.values(), key=len, reverse=True)
+
+
+def refusal(groups: Groups, forms: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say why these groups are not compared; empty if they may be. `forms` are their protocols by digest."""
+    try:
+        curve.require_comparable([group[0].curve for group in groups], forms)
+    except curve.UnlikeRunsError as error:
+        return str(error)
+    return ""
+
+
+def differing(groups: Groups, forms: Mapping[str, Mapping[str, Any]]) -> list[Side]:
+    """Return the fields of protocol and unit in which groups differ, with the value in each group."""
+    protocols = [forms.get(group[0].curve.protocol_digest, {}) for group in groups]
+    names = curves.differences(protocols)
+    values = [tuple(protocol_text(name, form.get(name)) for form in protocols) for name in names]
+    sides = [Side(label, value) for label, value in zip(labels(names), values, strict=True)]
+    units = Side("unit", tuple(group[0].curve.unit for group in groups))
+    return [*sides, units] if units.differs else sides
+
+
 def may_be_declared(groups: Groups) -> bool:
-    """Unlike units stay unlike, whatever anybody declares."""
-    return len({group[0].of.curve.unit for group in groups}) == 1
+    """Return whether a declaration may be made: unlike units stay unlike, whatever anybody declares."""
+    return len({group[0].curve.unit for group in groups}) == 1
 
 
-def declared(groups: Groups) -> list[Comparability]:
-    """The declarations that let these groups be compared: one for each pair, or none at all."""
-    digests = {group[0].of.curve.protocol_digest for group in groups}
-    if not may_be_declared(groups) or len(digests) < 2:
+def declarations(groups: Groups) -> list[Comparability]:
+    """Return the declarations that let these groups be compared: one for each pair, or none at all."""
+    digests = {group[0].curve.protocol_digest for group in groups}
+    if len(digests) < 2 or not may_be_declared(groups):
         return []
-    found = list(Comparability.objects.among(digests))
+    rows = list(Comparability.objects.among(digests))
     needed = set(combinations(sorted(digests), 2))
-    return found if needed == {(one.first_id, one.second_id) for one in found} else []
+    return rows if needed == {(row.first_id, row.second_id) for row in rows} else []
 
 
-def as_one(chosen: Sequence[Chosen]) -> list[Chosen]:
-    """The curves as if run under one protocol, which is what a declaration says of them."""
-    digest = chosen[0].of.curve.protocol_digest
-    return [replace(one, of=replace(one.of, curve=replace(one.of.curve, protocol_digest=digest))) for one in chosen]
+def as_one(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the curves as if run under one protocol, which is what a declaration says of them."""
+    digest = entries[0].curve.protocol_digest
+    return [replace(entry, curve=replace(entry.curve, protocol_digest=digest)) for entry in entries]
 
 
 def declare(groups: Groups, reason: str, user: Any) -> None:
-    digests = sorted({group[0].of.curve.protocol_digest for group in groups})
-    standing = {(one.first_id, one.second_id) for one in Comparability.objects.among(digests)}
+    """Keep a person's word that these groups may be compared; pairs that are declared already stay as they are."""
+    digests = sorted({group[0].curve.protocol_digest for group in groups})
+    standing = {(row.first_id, row.second_id) for row in Comparability.objects.among(digests)}
     Comparability.objects.bulk_create(
         [
             Comparability(first_id=first, second_id=second, reason=reason, declared_by=user)
@@ -68,14 +93,3 @@ def declare(groups: Groups, reason: str, user: Any) -> None:
         ],
         ignore_conflicts=True,
     )
-
-
-@require_POST
-def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
-    """The curves that it held together are refused again; what was declared stays on record."""
-    found = get_object_or_404(Comparability.objects.standing(), pk=pk)
-    Comparability.objects.standing().filter(pk=found.pk).update(withdrawn_at=Now(), withdrawn_by=request.user.pk)
-    messages.success(request, "The declaration is withdrawn: these protocols are not compared any more.")
-    back = request.POST.get("back", "")
-    is_own = url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure())
-    return redirect(back if is_own else reverse("compare"))

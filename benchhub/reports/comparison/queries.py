@@ -15,6 +15,14 @@ from benchhub.reports.curves.verdicts import with_counts
 
 Key = tuple[int, int]
 Peak = tuple[int, float, str]
+SEARCH = (
+    "experiment__name",
+    "system__label",
+    "experiment__workload__name",
+    "system__instance__host__name",
+    "system__configuration__name",
+    "system__hardware__name",
+)
 
 
 class Median(Aggregate):
@@ -49,8 +57,8 @@ def of_experiment(pk: int) -> list[Key]:
     return [(row.experiment_id, row.system_id) for row in rows]
 
 
-def chosen(keys: Sequence[Key]) -> list[ExperimentSystem]:
-    """The systems of experiments that these keys name, in their order; keys that name none are left out."""
+def rows(keys: Sequence[Key]) -> list[ExperimentSystem]:
+    """Return the systems of experiments that these keys name, in their order; keys that name none are left out."""
     rows = ExperimentSystem.objects.filter(_any(keys)).select_related(
         "experiment__workload", "system__hardware", "system__build", "system__configuration", "system__instance__host"
     )

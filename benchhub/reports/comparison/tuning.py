@@ -6,12 +6,12 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from io import StringIO
 from itertools import pairwise
 from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 
 from benchhub.analysis.curves import peak, ratio, tuning
@@ -19,12 +19,15 @@ from benchhub.analysis.curves.curve import why_withheld
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.curves.tuning import NoTuningError, Tuning, Way
 from benchhub.analysis.statistics.drift import REMEDY
+from benchhub.bench.models import Comparability
 from benchhub.reports.curves.csv import harmless
 from benchhub.reports.curves.figures import Figure
 
-from . import comparison, queries, views
-from . import declared as comparison_declared
-from .comparison import Chosen, Side
+from .answers import systems
+from .answers.systems import Side
+from .comparison import Comparison
+from .entries import Entry
+from .state import State, address
 
 WAYS = {
     "cumulative": "each step on top of the one before",
@@ -40,7 +43,7 @@ class Step:
     """One step: what it changed, its effect, and how many times the baseline all steps up to here make."""
 
     number: int
-    of: Chosen
+    entry: Entry
     changed: tuple[Side, ...]
     effect: Ratio
     running: float
@@ -54,111 +57,137 @@ class Step:
         return "; ".join(f"{side.name} {side.values[0]} to {side.values[1]}" for side in self.changed)
 
 
-def steps(request: HttpRequest) -> HttpResponse:
-    if not any(request.GET.getlist("curve")):
-        return redirect("compare")
-    keys = views.chosen_keys(request.GET)
-    rows = queries.chosen(keys)
-    missing = views.not_there(request.GET, rows)
-    if not rows:
-        return views.none_there(request, missing)
-    chosen, problems = comparison.choose(rows, queries.runs(keys))
-    context: dict[str, Any] = {
-        "chosen": chosen,
-        "problems": problems + views.not_shown(request.GET, missing),
-        "way": way_of(request.GET),
-        "ways": WAYS,
-        "clients": request.GET.get("clients", ""),
-        "kept": [("curve", one.key) for one in chosen],
-        "compare_address": f"{reverse('compare')}{views.address(QueryDict(), curve=[one.key for one in chosen])}",
-        "csv_address": views.address(request.GET, csv=["steps"]),
-        **_levels(chosen),
-    }
-    try:
-        context |= series(chosen, context["way"], context["clients"])
-    except NoTuningError as error:
-        return render(request, "reports/steps.html", {**context, "refusal": str(error)})
-    return _csv(context["steps"]) if request.GET.get("csv") else render(request, "reports/steps.html", context)
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The steps from a baseline, each with its effect, and what all of them make together."""
+
+    baseline: Entry
+    tuning: Tuning
+    steps: tuple[Step, ...]
+    declarations: tuple[Comparability, ...]
+
+    @property
+    def sentence(self) -> str:
+        return _together(self.tuning, self.baseline.label)
+
+    @property
+    def figure(self) -> Figure:
+        return figure(self.baseline.label, self.steps, self.tuning)
+
+
+def series(comparison: Comparison, way: Way, clients: str) -> Series:
+    """Read the curves of a comparison as steps, at a number of clients or, for '', at all levels together.
+
+    Raises NoTuningError, whose message says why they are none.
+    """
+    if not comparison.is_comparable:
+        raise NoTuningError("These curves were run under different protocols or in different units.")
+    at = int(clients) if re.fullmatch("[0-9]{1,9}", clients) else None
+    measured = tuning.series([peak.of_curve(entry.curve) for entry in comparison.curves], way, at)
+    steps = _withheld(comparison.curves, measured)
+    return Series(comparison.curves[0], steps, tuple(_steps(comparison.curves, steps)), comparison.declarations)
 
 
 def way_of(asked: QueryDict) -> Way:
     return cast(Way, asked["way"]) if asked.get("way") in WAYS else "cumulative"
 
 
-def _levels(chosen: Sequence[Chosen]) -> dict[str, list[int]]:
-    common = [{level.clients for level in one.of.curve.levels} for one in chosen]
-    return {"levels": sorted(set.intersection(*common)) if common else []}
+@dataclass(frozen=True)
+class TuningPage:
+    """The page of a series; without one, `refusal` says why."""
+
+    comparison: Comparison
+    asked: QueryDict
+    series: Series | None
+    refusal: str = ""
+
+    ways = WAYS
+
+    @classmethod
+    def load(cls, comparison: Comparison, asked: QueryDict) -> TuningPage:
+        try:
+            return cls(comparison, asked, series(comparison, way_of(asked), asked.get("clients", "")))
+        except NoTuningError as error:
+            return cls(comparison, asked, None, str(error))
+
+    @property
+    def way(self) -> Way:
+        return way_of(self.asked)
+
+    @property
+    def clients(self) -> str:
+        return self.asked.get("clients", "")
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """The numbers of clients at which all curves were run."""
+        levels = [{level.clients for level in entry.curve.levels} for entry in self.comparison.curves]
+        return sorted(set.intersection(*levels)) if levels else []
+
+    @property
+    def hidden(self) -> list[tuple[str, str]]:
+        return [("curve", entry.key) for entry in self.comparison.curves]
+
+    @property
+    def compare_address(self) -> str:
+        curves = [entry.key for entry in self.comparison.curves]
+        return f"{reverse('compare')}{State.of_curves(curves).address()}"
+
+    @property
+    def csv_address(self) -> str:
+        return address(self.asked, csv=["steps"])
 
 
-def series(chosen: Sequence[Chosen], way: Way, clients: str) -> dict[str, Any]:
-    """What the page shows of the steps. Raises NoTuningError."""
-    groups = comparison.groups(chosen)
-    declared = comparison_declared.declared(groups)
-    if len(groups) > 1 and not declared:
-        raise NoTuningError("These curves were run under different protocols or in different units.")
-    at = int(clients) if re.fullmatch("[0-9]{1,9}", clients) else None
-    found = _withheld(chosen, tuning.series([peak.of_curve(one.of.curve) for one in chosen], way, at))
-    listed = _steps(chosen, found)
-    return {
-        "tuning": found,
-        "declared": declared,
-        "steps": listed,
-        "baseline": chosen[0],
-        "sentence": _together(found, chosen[0].label),
-        "figure": figure(chosen[0].label, listed, found),
-    }
-
-
-def _withheld(chosen: Sequence[Chosen], found: Tuning) -> Tuning:
+def _withheld(entries: Sequence[Entry], measured: Tuning) -> Tuning:
     """Without the bounds of what the order of the runs cannot tell from a drift of the host."""
-    curves = [one.of.curve for one in chosen]
-    before = curves[:-1] if found.way == "cumulative" else [curves[0]] * len(found.steps)
-    why = [why_withheld(*pair) for pair in zip(curves[1:], before, strict=True)]
-    steps = tuple(ratio.without_bounds(effect, one) for effect, one in zip(found.steps, why, strict=True))
-    whole = why_withheld(curves[-1], curves[0]) if found.is_measured else next(filter(None, why), "")
-    return replace(found, steps=steps, total=ratio.without_bounds(found.total, whole))
+    curves = [entry.curve for entry in entries]
+    before = curves[:-1] if measured.way == "cumulative" else [curves[0]] * len(measured.steps)
+    reasons = [why_withheld(*pair) for pair in zip(curves[1:], before, strict=True)]
+    steps = tuple(ratio.without_bounds(effect, why) for effect, why in zip(measured.steps, reasons, strict=True))
+    whole = why_withheld(curves[-1], curves[0]) if measured.is_measured else next(filter(None, reasons), "")
+    return replace(measured, steps=steps, total=ratio.without_bounds(measured.total, whole))
 
 
-def _steps(chosen: Sequence[Chosen], found: Tuning) -> list[Step]:
-    listed, running = [], 1.0
-    for number, (of, effect) in enumerate(zip(chosen[1:], found.steps, strict=True), start=1):
-        before = chosen[number - 1] if found.way == "cumulative" else chosen[0]
+def _steps(entries: Sequence[Entry], measured: Tuning) -> list[Step]:
+    steps, running = [], 1.0
+    for number, (entry, effect) in enumerate(zip(entries[1:], measured.steps, strict=True), start=1):
+        before = entries[number - 1] if measured.way == "cumulative" else entries[0]
         running *= effect.value
-        listed.append(Step(number, of, _changed(before, of), effect, running))
-    return listed
+        steps.append(Step(number, entry, _changed(before, entry), effect, running))
+    return steps
 
 
-def _changed(before: Chosen, of: Chosen) -> tuple[Side, ...]:
+def _changed(before: Entry, after: Entry) -> tuple[Side, ...]:
     """What was asked of the systems, and the machine: what is bought is a step as well."""
-    machine = Side("machine", tuple(str(one.of.system.hardware) for one in (before, of)))
-    return (*([machine] if machine.differs else []), *comparison.system_differences([before, of]))
+    machine = Side("machine", tuple(str(entry.system.hardware) for entry in (before, after)))
+    return (*([machine] if machine.differs else []), *systems.differences([before, after]))
 
 
-def _together(found: Tuning, baseline: str) -> str:
-    count = len(found.steps)
+def _together(measured: Tuning, baseline: str) -> str:
+    count = len(measured.steps)
     steps_ = f"The {count} steps together" if count > 1 else "The step"
-    bounds = f"{ratio.times(found.total.value)} the throughput of {baseline}"
-    if found.total.withheld:
-        give = f"give{'s' * (count == 1)}" if found.is_measured else "would give"
-        return f"{steps_} {give} {bounds}, but nothing says how sure this is: {found.total.withheld}. {REMEDY}"
-    bounds += f", {ratio.in_bounds(found.total)}"
-    if found.is_measured:
-        verdict = "" if not found.total.overlaps else ": not distinguishable from none"
+    bounds = f"{ratio.times(measured.total.value)} the throughput of {baseline}"
+    if measured.total.withheld:
+        give = f"give{'s' * (count == 1)}" if measured.is_measured else "would give"
+        return f"{steps_} {give} {bounds}, but nothing says how sure this is: {measured.total.withheld}. {REMEDY}"
+    bounds += f", {ratio.in_bounds(measured.total)}"
+    if measured.is_measured:
+        verdict = "" if not measured.total.overlaps else ": not distinguishable from none"
         return f"{steps_} give{'s' * (count == 1)} {bounds}{verdict}."
     return f"{steps_} would give {bounds}, if none changed what another does. Nobody has measured them together."
 
 
-def figure(baseline: str, listed: Sequence[Step], found: Tuning) -> Figure:
+def figure(baseline: str, steps: Sequence[Step], measured: Tuning) -> Figure:
     """A waterfall in per cent of the baseline: each bar stands on the end of the one before."""
-    names = [baseline, *(f"{step.number}. {step.of.label}" for step in listed), "together"]
-    ends = [100.0, *(100 * step.running for step in listed)]
+    names = [baseline, *(f"{step.number}. {step.entry.label}" for step in steps), "together"]
+    ends = [100.0, *(100 * step.running for step in steps)]
     changes = [after - before for before, after in pairwise(ends)]
-    total = 100 * found.total.value
-    solid = {"marker": {"pattern": {"shape": "" if found.is_measured else "/"}}}
+    total = 100 * measured.total.value
+    solid = {"marker": {"pattern": {"shape": "" if measured.is_measured else "/"}}}
     return {
         "data": [
             _bars("baseline and together", [names[0], names[-1]], [0, 0], [100.0, total], 6, solid),
-            *_moves(names[1:-1], ends, changes, listed),
+            *_moves(names[1:-1], ends, changes, steps),
         ],
         "layout": {
             "xaxis": {"title": {"text": "step"}, "type": "category", "categoryorder": "array", "categoryarray": names},
@@ -169,7 +198,7 @@ def figure(baseline: str, listed: Sequence[Step], found: Tuning) -> Figure:
 
 
 def _moves(
-    names: Sequence[str], ends: Sequence[float], changes: Sequence[float], listed: Sequence[Step]
+    names: Sequence[str], ends: Sequence[float], changes: Sequence[float], steps: Sequence[Step]
 ) -> list[dict[str, Any]]:
     """Gains and losses as traces of their own, told apart by colour and pattern, each with its interval."""
     traces = []
@@ -178,8 +207,8 @@ def _moves(
         spread = {
             "type": "data",
             "symmetric": False,
-            "array": [ends[i] * _beyond(listed[i].effect)[1] for i in at],
-            "arrayminus": [ends[i] * _beyond(listed[i].effect)[0] for i in at],
+            "array": [ends[i] * _beyond(steps[i].effect)[1] for i in at],
+            "arrayminus": [ends[i] * _beyond(steps[i].effect)[0] for i in at],
         }
         look = {"marker": {"pattern": {"shape": shape}}, "error_y": spread}
         if at:
@@ -209,15 +238,16 @@ def _bars(
     }
 
 
-def _csv(listed: Sequence[Step]) -> HttpResponse:
+def csv_response(series: Series) -> HttpResponse:
+    """Answer with the steps as CSV."""
     text = StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    for step in listed:
-        of = step.effect
-        cells = (step.number, step.of.label, step.changes, of.value, of.lowest, of.highest, of.p, of.adjusted_p)
-        more = (of.n, of.baseline_n, step.verdict, step.running)
-        writer.writerow([harmless("" if cell is None else cell) for cell in (*cells, *more)])
+    for step in series.steps:
+        effect = step.effect
+        cells = (step.number, step.entry.label, step.changes, effect.value, effect.lowest, effect.highest)
+        tests = (effect.p, effect.adjusted_p, effect.n, effect.baseline_n, step.verdict, step.running)
+        writer.writerow([harmless("" if cell is None else cell) for cell in (*cells, *tests)])
     response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="tuning-steps.csv"'
     return response

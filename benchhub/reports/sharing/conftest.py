@@ -10,7 +10,6 @@ from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Found
 from benchhub.catalog.models import Hardware, LicenceModel
-from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.models import Comparison
 from benchhub.reports.testing import key, list_price
 
@@ -79,8 +78,7 @@ def comparison(experiment, systems):
 
 @pytest.fixture
 def snapshot(comparison, publisher):
-    state = QueryDict(comparison.query)
-    return publish.comparison_snapshot(comparison, state, comparison_views.chosen_keys(state), publisher)
+    return publish.comparison_snapshot(comparison, publisher)
 
 
 @pytest.fixture

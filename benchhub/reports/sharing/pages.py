@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.db.models import Count
 from django.db.models.functions import Now
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -18,6 +18,7 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
 from benchhub.reports.comparison import views as comparison_views
+from benchhub.reports.comparison.state import State
 from benchhub.reports.models import Comparison, Link, Snapshot
 from benchhub.reports.published import views as published_views
 from benchhub.ui.listing import Column, Listing
@@ -54,17 +55,17 @@ def comparisons(request: HttpRequest) -> HttpResponse:
 @may_compare
 def comparison_new(request: HttpRequest) -> HttpResponse:
     """Keep the curves and terms of the address under a title."""
-    state = comparison_views.state_of(request.GET)
-    if not comparison_views.chosen_keys(state):
+    state = State.read(request.GET)
+    if not state.keys:
         messages.info(request, "Choose curves first, then keep the comparison.")
         return redirect("compare")
     form = ComparisonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        made = form.save(commit=False)
-        made.query, made.created_by = state.urlencode(), request.user
-        made.save()
-        return redirect("comparison", made.pk)
-    crumb = {"address": f"{reverse('compare')}?{state.urlencode()}", "title": "Compare"}
+        kept = form.save(commit=False)
+        kept.query, kept.created_by = state.query.urlencode(), request.user
+        kept.save()
+        return redirect("comparison", kept.pk)
+    crumb = {"address": f"{reverse('compare')}{state.address()}", "title": "Compare"}
     return render(request, "form.html", {"form": form, "title": "Keep this comparison", "crumb": crumb})
 
 
@@ -92,9 +93,9 @@ def comparison_edit(request: HttpRequest, pk: int) -> HttpResponse:
 @may_change
 def comparison_keep(request: HttpRequest, pk: int) -> HttpResponse:
     """The curves and terms of the address take the place of those that were kept."""
-    state = comparison_views.state_of(request.GET)
-    if comparison_views.chosen_keys(state):
-        Comparison.objects.filter(pk=pk).update(query=state.urlencode(), changed_at=Now())
+    state = State.read(request.GET)
+    if state.keys:
+        Comparison.objects.filter(pk=pk).update(query=state.query.urlencode(), changed_at=Now())
         messages.success(request, "Kept. What was published before stays as it was.")
     return redirect("comparison", pk)
 
@@ -103,9 +104,8 @@ def comparison_keep(request: HttpRequest, pk: int) -> HttpResponse:
 @may_publish
 def comparison_publish(request: HttpRequest, pk: int) -> HttpResponse:
     kept = get_object_or_404(Comparison, pk=pk)
-    state = QueryDict(kept.query)
     try:
-        made = publish.comparison_snapshot(kept, state, comparison_views.chosen_keys(state), request.user)
+        made = publish.comparison_snapshot(kept, request.user)
     except NothingToPublishError as error:
         messages.error(request, f"Not published. {error}")
         return redirect("comparison", pk)

@@ -13,27 +13,31 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
 from benchhub.release import release
-from benchhub.reports.comparison.queries import Key
-from benchhub.reports.models import Comparison, Link, Projection, Snapshot
+from benchhub.reports import models
+from benchhub.reports.comparison.comparison import Comparison
+from benchhub.reports.comparison.state import State
+from benchhub.reports.models import Link, Projection, Snapshot
 from benchhub.reports.published.files import Report
 
-from .document import comparison, published
+from .document import comparison as comparison_document
+from .document import published
 
 
-def comparison_snapshot(of: Comparison, state: QueryDict, keys: list[Key], by: Any) -> Snapshot:
-    """Raises NothingToPublishError."""
+def comparison_snapshot(kept: models.Comparison, by: Any) -> Snapshot:
+    """Freeze a kept comparison as it is now. Raises NothingToPublishError."""
     now = timezone.now()
     with transaction.atomic():
-        document = comparison.document(of.title, of.remarks, state, keys, now, release())
-        return keep(document, by, comparison=of)
+        comparison = Comparison.load(State.read(QueryDict(kept.query)), now.date())
+        document = comparison_document.document(comparison, kept.title, kept.remarks, now, release())
+        return keep(document, by, comparison=kept)
 
 
-def published_snapshot(of: Report, by: Any) -> Snapshot:
-    return keep(published.document(of, timezone.now(), release()), by, published=of.about["slug"])
+def published_snapshot(report: Report, by: Any) -> Snapshot:
+    return keep(published.document(report, timezone.now(), release()), by, published=report.about["slug"])
 
 
-def keep(document: Node, by: Any, **of: Any) -> Snapshot:
-    """Store the document as it is now. `of` names what it is of: comparison or published."""
+def keep(document: Node, by: Any, **subject: Any) -> Snapshot:
+    """Store the document as it is now. `subject` is what it is of: comparison or published."""
     content = canonical.to_bytes(document)
     return Snapshot.objects.create(
         title=document["title"],
@@ -41,37 +45,39 @@ def keep(document: Node, by: Any, **of: Any) -> Snapshot:
         sha256=canonical.digest(content),
         taken_by=by if by.is_authenticated else None,
         taken_at=document["taken_at"],
-        **of,
+        **subject,
     )
 
 
-def projection(of: Snapshot, hidden: Iterable[str]) -> Projection:
-    """The one projection of a snapshot without these classes; made when it is first asked for."""
+def projection(snapshot: Snapshot, hidden: Iterable[str]) -> Projection:
+    """Return the one projection of a snapshot without these classes; it is made when it is first asked for."""
     classes = [name for name in CLASSES if name in set(hidden)]
-    if found := of.projections.filter(hidden=classes).first():
-        return found
-    content = canonical.to_bytes(project(canonical.from_bytes(bytes(of.content)), classes))
-    made = {"content": content, "sha256": canonical.digest(content)}
-    return of.projections.get_or_create(hidden=classes, defaults=made)[0]
+    if existing := snapshot.projections.filter(hidden=classes).first():
+        return existing
+    content = canonical.to_bytes(project(canonical.from_bytes(bytes(snapshot.content)), classes))
+    defaults = {"content": content, "sha256": canonical.digest(content)}
+    return snapshot.projections.get_or_create(hidden=classes, defaults=defaults)[0]
 
 
-def comparison_now(state: QueryDict, keys: list[Key]) -> bytes:
-    """The document that a snapshot would have now; nothing is kept. Raises NothingToPublishError."""
-    return _unfrozen(comparison.document("Comparison", "", state, keys, timezone.now(), release()))
+def comparison_now(state: State) -> bytes:
+    """Return the document that a snapshot would have now; nothing is kept. Raises NothingToPublishError."""
+    now = timezone.now()
+    comparison = Comparison.load(state, now.date())
+    return _unfrozen(comparison_document.document(comparison, "Comparison", "", now, release()))
 
 
-def published_now(of: Report) -> bytes:
-    return _unfrozen(published.document(of, timezone.now(), release()))
+def published_now(report: Report) -> bytes:
+    return _unfrozen(published.document(report, timezone.now(), release()))
 
 
 def _unfrozen(document: Node) -> bytes:
     return canonical.to_bytes(project(canonical.from_bytes(canonical.to_bytes(document)), ()))
 
 
-def link(of: Snapshot, hidden: Iterable[str], password: str, by: Any, **fields: Any) -> tuple[Link, str]:
-    """A new link, and its token, which cannot be had again."""
-    made = Link(snapshot=of, projection=projection(of, hidden), created_by=by, **fields)
-    made.set_password(password)
-    token = made.renew_token()
-    made.save()
-    return made, token
+def link(snapshot: Snapshot, hidden: Iterable[str], password: str, by: Any, **fields: Any) -> tuple[Link, str]:
+    """Make a link, and return it with its token, which cannot be had again."""
+    row = Link(snapshot=snapshot, projection=projection(snapshot, hidden), created_by=by, **fields)
+    row.set_password(password)
+    token = row.renew_token()
+    row.save()
+    return row, token

@@ -189,7 +189,7 @@ def test_a_demonstration_among_them_is_said(reader, experiment, systems):
 
 def test_curves_that_are_not_there_are_named_beside_those_that_are(reader, experiment, systems):
     response = reader.get(address(key(experiment, systems[0]), "998-999", "nonsense"))
-    assertContains(response, "There are no curves 998-999, nonsense: left out.")
+    assertContains(response, "There are no curves 998-999 and nonsense: they are left out.")
     assertContains(response, "Add a second curve to compare it with.")
 
 
@@ -240,11 +240,11 @@ def test_doubts_of_runs_and_missing_results_are_gathered(reader, experiment, sys
     response = reader.get(both(experiment, systems))
     assertContains(response, "The client may be the limit.")
     assertContains(response, "PostgreSQL 16 at 16 clients")
-    assertContains(response, "1 of 6 runs ended without a result; no point comes of that.")
+    assertContains(response, "1 of 6 runs failed, so the curve has fewer points.")
     assertNotContains(response, "cancelled.")
     testing.ended(testing.make_run(experiment, systems[0], 16, 3), "cancelled", "ada cancelled it")
     response = reader.get(both(experiment, systems))
-    assertContains(response, "1 of 7 runs ended without a result")
+    assertContains(response, "1 of 7 runs failed")
     assertContains(response, "1 of 7 runs was cancelled.")
 
 
@@ -297,12 +297,12 @@ def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, system
 def test_a_doubt_about_both_curves_is_said_once_with_the_two(reader, experiment, systems):
     said = "Fewer than 3 repeats at every level: no interval, and no test."
     curves = (
-        '<span class="one"><span class="key key-0"></span>PostgreSQL 16,</span> '
-        '<span class="one"><span class="key key-1"></span>PostgreSQL 18</span> '
+        '<span class="one"><span class="key key-0"></span>PostgreSQL 16,</span>'
+        '<span class="one"><span class="key key-1"></span>PostgreSQL 18</span>'
     )
     response = reader.get(both(experiment, systems))
     assertContains(response, f'<li>{said}<span class="under">{curves}</span></li>', count=1)
-    assertContains(response, f"<li><b>Doubtful:</b> {curves}</li>", count=1)
+    assertContains(response, f"<li><b>Doubtful:</b>{curves}</li>", count=1)
 
 
 def test_only_what_the_repeats_bear_out_is_in_bold(reader, experiment, repeated, systems):

@@ -7,7 +7,7 @@ from benchhub.analysis.curves import peak
 from benchhub.bench import testing
 from benchhub.bench.models import Result, Run
 from benchhub.catalog.models import Hardware
-from benchhub.reports.comparison import findings
+from benchhub.reports.comparison.state import Ceiling
 from benchhub.reports.curves import peaks
 from benchhub.reports.testing import address, both, key, rows_of, variant
 
@@ -70,9 +70,9 @@ def test_a_ceiling_that_is_none_is_refused_beside_the_field_and_kept(reader, rep
     ("text", "value"), [("", None), (" 2.5 ", 2.5), ("2,5", 2.5), ("0", None), ("nan", None), ("inf", None)]
 )
 def test_a_ceiling_is_a_number_of_milliseconds(text, value):
-    found, error = findings.ceiling(text)
-    assert found == value
-    assert bool(error) == (value is None and bool(text.strip()))
+    ceiling = Ceiling.read(text)
+    assert ceiling.value_ms == value
+    assert bool(ceiling.error) == (value is None and bool(text.strip()))
 
 
 def test_the_noise_of_the_host_is_said_with_the_repeats_that_3_per_cent_need(reader, repeated, systems):
@@ -103,11 +103,11 @@ def test_each_curve_has_a_verdict(reader, repeated, systems):
     Result.objects.filter(run__system=systems[1]).update(doubts=[{"code": "rate", "text": "They disagree."}])
     response = reader.get(both(repeated, systems))
     assertContains(
-        response, '<b>Not to be relied on:</b> <span class="one"><span class="key key-1"></span>PostgreSQL 18<'
+        response, '<b>Not to be relied on:</b><span class="one"><span class="key key-1"></span>PostgreSQL 18<'
     )
     assertContains(
         response,
-        '<b>No reason for doubt was found:</b> <span class="one"><span class="key key-0"></span>PostgreSQL 16<',
+        '<b>No reason for doubt was found:</b><span class="one"><span class="key key-0"></span>PostgreSQL 16<',
     )
 
 

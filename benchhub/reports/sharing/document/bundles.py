@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.bench.models import Found
 from benchhub.bench.run_page import bundle
 from benchhub.reports.comparison import queries as comparison_queries
-from benchhub.reports.comparison.comparison import Chosen
+from benchhub.reports.comparison.comparison import Comparison
 
 
-def of_comparison(chosen: Sequence[Chosen], facts: Mapping[str, Found]) -> list[Node]:
-    """One for each curve whose run has a spec that this release can read."""
-    runs = {one.key: one.of.curve.peak.level.runs[0].run for one in chosen}
+def of_comparison(comparison: Comparison) -> list[Node]:
+    """Return a bundle for each curve whose run has a spec that this release can read."""
+    runs = {entry.key: entry.curve.peak.level.runs[0].run for entry in comparison.entries}
     rows = comparison_queries.whole_runs(runs.values())
-    found = []
-    for number, one in enumerate(chosen, start=1):
-        row = facts.get(one.key)
+    bundles = []
+    for number, entry in enumerate(comparison.entries, start=1):
+        facts = comparison.facts.get(entry.key)
         try:
-            files = bundle.files(rows[runs[one.key]], row.settings if row else None)
+            files = bundle.files(rows[runs[entry.key]], facts.settings if facts else None)
         except (TypeError, ValueError, KeyError):
             continue  # planned by a tool or a release that is not here any more
-        title = f"{one.label}, run {runs[one.key]} at its peak"
-        found.append(nodes.bundle(f"repeat-{number}", title, files))
-    return found
+        title = f"{entry.label}, run {runs[entry.key]} at its peak"
+        bundles.append(nodes.bundle(f"repeat-{number}", title, files))
+    return bundles

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.words import significant
-from benchhub.reports.comparison import comparison, findings
-from benchhub.reports.comparison import loads as comparison_loads
-from benchhub.reports.comparison.comparison import Chosen
-from benchhub.reports.comparison.findings import Finding, Row
-from benchhub.reports.curves.panel import Panel
+from benchhub.reports.comparison.answers import findings
+from benchhub.reports.comparison.answers.findings import Finding, Row
+from benchhub.reports.comparison.comparison import Comparison
+from benchhub.reports.comparison.entries import Entry
 
 from .prices import panel_blocks
 from .results import from_csv
@@ -23,52 +19,49 @@ DIVIDED = "Hardware as bought. Throughput need not grow with cores or clock: thi
 TOO_FEW = "No level has three repeats of both, and fewer have neither interval nor test."
 
 
-def section(said: Mapping[str, Any], baseline: Chosen) -> Node:
-    blocks = [block for finding in said["more"] for block in _finding(finding, baseline)]
-    noise = [nodes.paragraph(" ".join(of.sentences)) for of in said["host_noise"]]
-    rows = [nodes.row([nodes.cell(name, role="head"), nodes.cell(method)]) for name, method in said["methods"]]
+def section(comparison: Comparison) -> Node:
+    """Write intervals, tests, the noise of the hosts and the law of scalability, with how each is computed."""
+    blocks = [block for finding in comparison.findings for block in _finding(finding, comparison.baseline)]
+    noise = [nodes.paragraph(" ".join(host.sentences)) for host in comparison.host_noise]
+    rows = [nodes.row([nodes.cell(name, role="head"), nodes.cell(method)]) for name, method in findings.METHODS]
     columns = [nodes.column("What"), nodes.column("How it is computed")]
     how = nodes.table("methods", "How these are computed", columns, rows, style="given", is_folded=True)
     too_few = nodes.paragraph("Too few repeats on these hosts to say how noisy they are.", "caption")
-    law = panel_blocks(said["law"], ())
+    law = panel_blocks(comparison.scalability, ())
     return nodes.section("statistics", "Intervals, tests and noise", [*blocks, *(noise or [too_few]), *law, how])
 
 
-def loads(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:
-    """Percentiles of latency where they are known, and figures that a load generator's reports have."""
-    blocks = [block for panel in load_panels(chosen, baseline) for block in panel_blocks(panel, ())]
+def loads(comparison: Comparison) -> list[Node]:
+    """Write percentiles of latency where they are known, and figures that a load generator's reports have."""
+    blocks = [block for panel in comparison.load_panels for block in panel_blocks(panel, ())]
     return [nodes.section("loads", "Loads and latencies", blocks)] if blocks else []
 
 
-def load_panels(chosen: Sequence[Chosen], baseline: Chosen) -> list[Panel]:
-    return comparison_loads.panels(chosen, comparison.levels(chosen, baseline))
-
-
-def _finding(finding: Finding, baseline: Chosen) -> list[Node]:
-    title = f"{finding.one.label} against {baseline.label}"
-    rows = [*finding.rows, *(one.row for one in finding.normalised)]
-    lead = nodes.paragraph(title, "lead", series=finding.one.of.series)
+def _finding(finding: Finding, baseline: Entry) -> list[Node]:
+    title = f"{finding.entry.label} against {baseline.label}"
+    rows = [*finding.rows, *(normalised.row for normalised in finding.normalised)]
+    lead = nodes.paragraph(title, "lead", series=finding.entry.series)
     if not rows:
         return [lead, nodes.paragraph(TOO_FEW)]
     columns = [nodes.column(head, is_number=is_number) for head, is_number in RATIOS]
     columns += [nodes.column("Repeats", is_number=True), nodes.column("Verdict")]
-    name = f"ratios-{finding.one.of.series}"
+    name = f"ratios-{finding.entry.series}"
     return [lead, nodes.table(name, f"Ratios: {title}", columns, map(_row, rows)), *_per_piece(finding, baseline)]
 
 
-def _per_piece(finding: Finding, baseline: Chosen) -> list[Node]:
+def _per_piece(finding: Finding, baseline: Entry) -> list[Node]:
     """Peaks divided by what was bought: their ratios stand in the table above."""
     if not finding.normalised:
         return []
-    labels = (finding.one.label, baseline.label)
+    labels = (finding.entry.label, baseline.label)
     columns = [nodes.column("Peak throughput per"), *(nodes.column(label, is_number=True) for label in labels)]
     rows = [
-        nodes.row([nodes.cell(one.per, role="head"), _number(one.value, 4), _number(one.baseline, 4)])
-        for one in finding.normalised
+        nodes.row([nodes.cell(piece.per, role="head"), _number(piece.value, 4), _number(piece.baseline, 4)])
+        for piece in finding.normalised
     ]
-    name = f"per-piece-{finding.one.of.series}"
-    shown = nodes.table(name, f"{PER_PIECE}: {labels[0]} against {labels[1]}", columns, rows)
-    return [shown, nodes.paragraph(DIVIDED, "caption")]
+    name = f"per-piece-{finding.entry.series}"
+    table = nodes.table(name, f"{PER_PIECE}: {labels[0]} against {labels[1]}", columns, rows)
+    return [table, nodes.paragraph(DIVIDED, "caption")]
 
 
 def _row(row: Row) -> Node:
@@ -92,6 +85,8 @@ def _number(value: float | None, digits: int) -> Node:
     )
 
 
-def tables(said: Mapping[str, Any], baseline: Chosen) -> list[Node]:
-    found: Sequence[Finding] = said["more"]
-    return [from_csv("findings", "Ratios, intervals and tests", findings.table(found, baseline), {})] if found else []
+def tables(comparison: Comparison) -> list[Node]:
+    if not comparison.findings:
+        return []
+    text = findings.table(comparison.findings, comparison.baseline)
+    return [from_csv("findings", "Ratios, intervals and tests", text, {})]

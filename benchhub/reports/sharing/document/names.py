@@ -9,9 +9,8 @@ from django.db.models import Q
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.bench.models import Found
 from benchhub.catalog.models import Host, LicenceModel
-from benchhub.reports.comparison.comparison import Chosen
+from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.prices.table import Table
 
 from .systems import OF_VENDORS
@@ -19,13 +18,15 @@ from .systems import OF_VENDORS
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def of_comparison(chosen: Sequence[Chosen], priced: Table, facts: Mapping[str, Found]) -> list[Node]:
-    systems = [one.of.system for one in chosen]
+def of_comparison(comparison: Comparison) -> list[Node]:
+    """Return the names of hosts, instances, addresses, machines, licences, prices and vendors in a comparison."""
+    systems = [entry.system for entry in comparison.entries]
     pks = [system.pk for system in systems]
     hosts = list(Host.objects.filter(Q(instances__system__in=pks) | Q(system__in=pks)).distinct().order_by("pk"))
     instances = list(dict.fromkeys(system.instance for system in systems))
     machines = list(dict.fromkeys(system.hardware for system in systems))
-    licences = [model for model in priced.known.licence_models if model.metric != LicenceModel.Metric.NONE]
+    models = comparison.prices.known.licence_models
+    licences = [model for model in models if model.metric != LicenceModel.Metric.NONE]
     return _without_repeats(
         [
             *_named("host", "host", ([host.name, _short(host.name), _short(host.address)] for host in hosts)),
@@ -36,8 +37,8 @@ def of_comparison(chosen: Sequence[Chosen], priced: Table, facts: Mapping[str, F
             ),
             *_named("vendor", "machine", ([machine.name, machine.processor] for machine in machines)),
             *_named("vendor", "licence", ([model.name, model.product] for model in licences)),
-            *_named("vendor", "price", ([*texts] for texts in _priced(priced))),
-            *_named("vendor", "vendor", ([text] for row in facts.values() for text in _made_by(row.host))),
+            *_named("vendor", "price", ([*texts] for texts in _priced(comparison.prices))),
+            *_named("vendor", "vendor", ([text] for row in comparison.facts.values() for text in _made_by(row.host))),
         ]
     )
 
@@ -81,8 +82,8 @@ def _made_by(value: Any) -> Iterator[str]:
             yield from _made_by(inner)
 
 
-def _without_repeats(found: Iterable[Node]) -> list[Node]:
+def _without_repeats(names: Iterable[Node]) -> list[Node]:
     by_name: dict[tuple[str, str], Node] = {}
-    for one in found:
-        by_name.setdefault((one["about"], one["name"].casefold()), one)
+    for name in names:
+        by_name.setdefault((name["about"], name["name"].casefold()), name)
     return list(by_name.values())

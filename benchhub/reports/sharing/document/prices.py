@@ -7,17 +7,14 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from django.http import QueryDict
-
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports.comparison import csv as comparison_csv
-from benchhub.reports.comparison.comparison import Chosen
+from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.curves.panel import Panel, PanelRow, Value
-from benchhub.reports.prices import pictures, what_if
+from benchhub.reports.prices import what_if
 from benchhub.reports.prices.table import Cell, Row, Table
 from benchhub.reports.prices.terms import Terms
-from benchhub.reports.prices.what_if import Subject
 
 from .results import from_csv
 
@@ -26,30 +23,23 @@ DERIVATION = ("discount", "vendor")
 DISCOUNT = ("discount",)
 
 
-def sections(priced: Table, usual: Sequence[Panel], asides: Sequence[Panel], about: Subject | None) -> list[Node]:
-    """`usual` panels are drawn in any case, `asides` answer what if of the subject."""
-    if not priced.rows or not priced.licence_models:
+def sections(comparison: Comparison) -> list[Node]:
+    """Write the table of prices, its figures, and what if; nothing where there is nothing to price."""
+    prices, subject = comparison.prices, comparison.subject
+    if not prices.rows or not prices.licence_models:
         return []
-    found = [nodes.section("prices", f"Price per {priced.unit}", _table(priced))]
-    if about is None:
-        return found
-    drawn = [block for panel in usual for block in panel_blocks(panel, about_discount(priced.terms))]
-    answers = [block for panel in asides for block in _answer(panel, priced.terms)]
-    said = nodes.paragraph(f"These answers are about {about.name}, by the terms above.")
+    table = nodes.section("prices", f"Price per {prices.unit}", _table(prices))
+    if subject is None:
+        return [table]
+    about = about_discount(prices.terms)
+    figures = [block for panel in comparison.price_panels for block in panel_blocks(panel, about)]
+    answers = [block for panel in comparison.what_if_panels for block in _answer(panel, prices.terms)]
+    lead = nodes.paragraph(f"These answers are about {subject.name}, by the terms above.")
     return [
-        *found,
-        nodes.section("price-figures", "Prices in figures", drawn),
-        nodes.section("what-if", "What if", [said, *answers]),
+        table,
+        nodes.section("price-figures", "Prices in figures", figures),
+        nodes.section("what-if", "What if", [lead, *answers]),
     ]
-
-
-def panels(priced: Table, state: QueryDict, keys: Sequence[str]) -> tuple[list[Panel], list[Panel], Subject | None]:
-    """The figures of prices and those of what if, as the page has them; none where nothing has a price."""
-    about = what_if.subject(state, priced, keys)
-    if about is None:
-        return [], [], None
-    usual = [pictures.bars(priced), pictures.against_clients(priced, about.model), pictures.split(priced)]
-    return usual, what_if.panels(priced, about), about
 
 
 def _answer(panel: Panel, terms: Terms) -> list[Node]:
@@ -177,11 +167,10 @@ def tables(priced: Table) -> list[Node]:
     return [from_csv("prices", f"Price per {priced.unit}", text, {**units, "utilisation_percent": "%"}, about)]
 
 
-def source(chosen: Sequence[Chosen], priced: Table) -> list[dict[str, Any]]:
-    """What today's prices are held against: each price with the throughput and the total that gave it."""
-    return [
-        _source(one.key, cell) for one, row in zip(chosen, priced.rows, strict=True) for cell in row.cells if cell.quote
-    ]
+def source(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return what today's prices are held against: each price with the throughput and the total that gave it."""
+    pairs = zip(comparison.entries, comparison.prices.rows, strict=True)
+    return [_source(entry.key, cell) for entry, row in pairs for cell in row.cells if cell.quote]
 
 
 def _source(key: str, cell: Cell) -> dict[str, Any]:

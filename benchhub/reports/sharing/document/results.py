@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
 from io import StringIO
-from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.analysis.words import significant
-from benchhub.reports.comparison import comparison
+from benchhub.analysis.words import count, significant
 from benchhub.reports.comparison import csv as comparison_csv
-from benchhub.reports.comparison import doubts as comparison_doubts
-from benchhub.reports.comparison.comparison import Cell, Chosen
-from benchhub.reports.curves import figures
-from benchhub.reports.prices.table import Table
+from benchhub.reports.comparison.answers.doubts import Doubts
+from benchhub.reports.comparison.answers.levels import Cell, Row
+from benchhub.reports.comparison.comparison import Comparison
 
 DEMONSTRATION = (
     "A demonstration is among these curves. Short runs on a shared machine support no verdict: they show how BenchHub "
@@ -33,71 +29,66 @@ RATIOS = (
 UNDER_WAY = "Runs of this comparison were still to come when it was published."
 
 
-def findings(chosen: Sequence[Chosen], baseline: Chosen, priced: Table, said: Mapping[str, Any], remarks: str) -> Node:
-    """`said` is what reports.findings has to say."""
-    more = {finding.one.key: finding.sentences for finding in said["more"]}
-    blocks = [nodes.paragraph(DEMONSTRATION, "note")] if any(one.experiment.is_demonstration for one in chosen) else []
-    if any(not run.is_final for one in chosen for run in one.runs):
+def findings(comparison: Comparison, remarks: str) -> Node:
+    """Write what was found, the plainest first, with the lowest price and what makes it less sure."""
+    sentences = {finding.entry.key: finding.sentences for finding in comparison.findings}
+    blocks = [nodes.paragraph(DEMONSTRATION, "note")] if comparison.demonstrations else []
+    if comparison.is_under_way:
         blocks.append(nodes.paragraph(UNDER_WAY, "note"))
     blocks += [nodes.paragraph(part) for part in remarks.replace("\r", "").split("\n\n") if part.strip()]
-    if len(chosen) == 1:
-        blocks.append(nodes.paragraph(comparison.alone(chosen[0], is_read_only=True), "lead"))
-    for one in chosen:
-        if one is not baseline:
-            first, *others = comparison.sentences(one, baseline)
-            blocks.append(nodes.paragraph(first, "lead", series=one.of.series))
-            blocks += [nodes.paragraph(sentence, "caption") for sentence in (*others, *more.get(one.key, ()))]
-    if priced.lead:
-        blocks.append(nodes.paragraph(priced.lead, "lead"))
-    return nodes.section("found", "What was found", [*blocks, *_doubts(chosen)])
+    if text := comparison.alone_text(is_read_only=True):
+        blocks.append(nodes.paragraph(text, "lead"))
+    for entry, claims in comparison.claims:
+        first, *others = map(str, claims)
+        blocks.append(nodes.paragraph(first, "lead", series=entry.series))
+        blocks += [nodes.paragraph(sentence, "caption") for sentence in (*others, *sentences.get(entry.key, ()))]
+    if comparison.prices.lead:
+        blocks.append(nodes.paragraph(comparison.prices.lead, "lead"))
+    return nodes.section("found", "What was found", [*blocks, *_doubts(comparison.doubts)])
 
 
-def _doubts(chosen: Sequence[Chosen]) -> list[Node]:
-    doubts = comparison_doubts.all_doubts(chosen)
-    judged = [
-        nodes.paragraph(f"{one.label}: {doubts.words(one, verdict)}.", series=one.of.series)
-        for one, verdict in doubts.verdicts
+def _doubts(doubts: Doubts) -> list[Node]:
+    verdicts = [
+        nodes.paragraph(f"{entry.label}: {doubts.words(entry, verdict)}.", series=entry.series)
+        for entry, verdict in doubts.verdicts
     ]
     if not doubts.count:
-        return [*judged, nodes.paragraph("There are no doubts about these curves that BenchHub knows of.", "caption")]
+        return [*verdicts, nodes.paragraph("There are no doubts about these curves that BenchHub knows of.", "caption")]
     together = [nodes.listing("Doubts", doubts.together, "doubts")] if doubts.together else []
-    return (
-        judged
-        + together
-        + [nodes.listing(f"Doubts about {one.label}", said, "doubts") for one, said in doubts.of_curves]
-    )
+    each = [nodes.listing(f"Doubts about {entry.label}", texts, "doubts") for entry, texts in doubts.of_curves]
+    return [*verdicts, *together, *each]
 
 
-def curves(chosen: Sequence[Chosen]) -> Node:
-    drawn = [one.of for one in chosen]
-    unit = drawn[0].curve.unit
+def curves(comparison: Comparison) -> Node:
+    throughput = f"Throughput, {comparison.entries[0].curve.unit}"
     return nodes.section(
         "curves",
         "Throughput and latency against clients",
         [
+            nodes.figure("throughput", throughput, "Throughput against clients", comparison.throughput_figure),
             nodes.figure(
-                "throughput", f"Throughput, {unit}", "Throughput against clients", figures.throughput_figure(drawn)
-            ),
-            nodes.figure(
-                "latency", "Average latency, ms", "Average latency against clients", figures.latency_figure(drawn)
+                "latency", "Average latency, ms", "Average latency against clients", comparison.latency_figure
             ),
             nodes.paragraph(MARKS, "caption"),
         ],
     )
 
 
-def levels(chosen: Sequence[Chosen], baseline: Chosen) -> Node:
-    unit = baseline.of.curve.unit
-    said = f"Median throughput in {unit} and its ratio to {baseline.label}. {RATIOS}"
+def levels(comparison: Comparison) -> Node:
+    """Write a row for each number of clients, with each curve's throughput and its ratio to the baseline."""
+    entries, unit = comparison.entries, comparison.unit
+    caption = f"Median throughput in {unit} and its ratio to {comparison.baseline.label}. {RATIOS}"
     columns = [nodes.column("Clients", is_number=True)]
-    columns += [nodes.column(f"{one.label}, {unit}", is_number=True, series=one.of.series) for one in chosen]
-    rows = [
-        nodes.row([nodes.cell(f"{clients:,}", exact=str(clients)), *(_cell(cell, len(chosen) > 1) for cell in cells)])
-        for clients, cells in comparison.levels(chosen, baseline)
-    ]
-    lead = [nodes.paragraph(said, "caption")] if len(chosen) > 1 else []
-    shown = nodes.table("by-clients", "Throughput by clients and curve", columns, rows, style="levels")
-    return nodes.section("levels", "By number of clients", [*lead, shown])
+    columns += [nodes.column(f"{entry.label}, {unit}", is_number=True, series=entry.series) for entry in entries]
+    rows = [_level(row, is_compared=len(entries) > 1) for row in comparison.levels]
+    lead = [nodes.paragraph(caption, "caption")] if len(entries) > 1 else []
+    table = nodes.table("by-clients", "Throughput by clients and curve", columns, rows, style="levels")
+    return nodes.section("levels", "By number of clients", [*lead, table])
+
+
+def _level(row: Row, *, is_compared: bool) -> Node:
+    clients = nodes.cell(f"{row.clients:,}", exact=str(row.clients))
+    return nodes.row([clients, *(_cell(cell, is_compared) for cell in row.cells)])
 
 
 def _cell(cell: Cell | None, is_compared: bool) -> Node:
@@ -105,9 +96,9 @@ def _cell(cell: Cell | None, is_compared: bool) -> Node:
         return nodes.cell("–", role="missing")
     spread = cell.level.throughput
     notes = [_ratio(cell)] if is_compared else []
-    notes.append(f"{spread.n} run{'s' * (spread.n > 1)}" + (f", {spread_words(cell)}" if spread.n > 1 else ""))
-    if count := len(cell.level.doubts):
-        notes.append(f"{count} doubt{'s' * (count > 1)}")
+    notes.append(count(spread.n, "run") + (f", {spread_words(cell)}" if spread.n > 1 else ""))
+    if cell.level.doubts:
+        notes.append(count(len(cell.level.doubts), "doubt"))
     tags = [*(["best"] if cell.is_best else []), *([cell.unsure] if cell.unsure else [])]
     median = significant(spread.median, spread.digits)
     return nodes.cell(median, exact=repr(spread.median), notes=notes, tags=tags, role="strong")
@@ -124,10 +115,9 @@ def _ratio(cell: Cell) -> str:
     return cell.times or "not in the baseline"
 
 
-def tables(chosen: Sequence[Chosen], baseline: Chosen) -> list[Node]:
-    text = comparison_csv.levels(comparison.levels(chosen, baseline), chosen, baseline)
-    unit = baseline.of.curve.unit
-    units = dict.fromkeys(("median", "lowest", "highest"), unit)
+def tables(comparison: Comparison) -> list[Node]:
+    text = comparison_csv.levels(comparison)
+    units = dict.fromkeys(("median", "lowest", "highest"), comparison.unit)
     units |= dict.fromkeys(("latency_average_ms", "latency_p95_ms", "latency_p99_ms"), "ms")
     return [from_csv("levels", "Throughput by clients and curve", text, units)]
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.words import duration
 from benchhub.bench.run_page import page as run_page_page
-from benchhub.reports.comparison import comparison
 from benchhub.reports.comparison import csv as comparison_csv
-from benchhub.reports.comparison import environment as comparison_environment
-from benchhub.reports.comparison.comparison import Chosen, Side
-from benchhub.reports.comparison.environment import Facts
+from benchhub.reports.comparison.answers import environment
+from benchhub.reports.comparison.answers.systems import Side, side_by_side
+from benchhub.reports.comparison.comparison import Comparison
+from benchhub.reports.comparison.entries import Entries, Entry
 
 from .results import from_csv
 
 VENDOR, HOST = ("vendor",), ("host",)
+MOST_SETTINGS_OPEN = 30
 DECLARED = "These curves are of different protocols. Somebody declared them comparable all the same:"
 FIRST_PROTOCOL = "The protocol of the first curve; the table above says where that of others differs."
 # Facts that name who made the machine.
@@ -34,38 +35,33 @@ OF_VENDORS = (
 )
 
 
-def sections(chosen: Sequence[Chosen], facts: Facts, declared: Sequence[Node]) -> list[Node]:
-    """`declared` is what makes curves of different protocols comparable; empty for one protocol."""
+def sections(comparison: Comparison) -> list[Node]:
+    """Write on what, how and from where these curves were measured."""
+    entries = comparison.entries
+    hardware = _sides("hardware-table", "Hardware", comparison.hardware, entries)
     return [
-        nodes.section(
-            "hardware", "Hardware, as bought", [_sides("hardware-table", "Hardware", hardware(chosen), chosen)]
-        ),
-        nodes.section("environment", "Environment, as found", _environment(chosen, facts)),
-        nodes.section("tuning", "Tuning, as asked for", _tuning(chosen)),
-        nodes.section("differences", "What differs between the systems", _differences(chosen)),
-        nodes.section("method", "Method", [*declared, *_method(chosen, is_one=not declared)]),
-        nodes.section("sources", "Where the curves come from", _sources(chosen)),
-        nodes.section("settings", "Settings, as found", _settings(chosen, facts)),
+        nodes.section("hardware", "Hardware, as bought", [hardware]),
+        nodes.section("environment", "Environment, as found", _environment(comparison)),
+        nodes.section("tuning", "Tuning, as asked for", _tuning(entries)),
+        nodes.section("differences", "What differs between the systems", _differences(comparison)),
+        nodes.section("method", "Method", [*_declared(comparison), *_method(comparison)]),
+        nodes.section("sources", "Where the curves come from", _sources(entries)),
+        nodes.section("settings", "Settings, as found", _settings(comparison)),
     ]
 
 
-def hardware(chosen: Sequence[Chosen]) -> list[Side]:
-    return comparison.hardware(chosen)
+def tables(comparison: Comparison) -> list[Node]:
+    systems = from_csv("systems", "Hardware, and what differs", comparison_csv.systems(comparison), {})
+    if not comparison.facts:
+        return [systems]
+    columns = [nodes.data_column("setting"), *(nodes.data_column(entry.label) for entry in comparison.entries)]
+    rows = [(side.name, *map(str, side.values)) for side in _all_settings(comparison)]
+    return [systems, nodes.data("settings", "Server settings as found", columns, rows)]
 
 
-def tables(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
-    asked = [*comparison.hardware(chosen), *comparison.system_differences(chosen)]
-    both = [from_csv("systems", "Hardware, and what differs", comparison_csv.systems(asked, chosen), {})]
-    if facts:
-        columns = [nodes.data_column("setting"), *(nodes.data_column(one.label) for one in chosen)]
-        rows = [(side.name, *map(str, side.values)) for side in _all_settings(chosen, facts)]
-        both.append(nodes.data("settings", "Server settings as found", columns, rows))
-    return both
-
-
-def _sides(name: str, title: str, sides: Iterable[Side], chosen: Sequence[Chosen], **how: Any) -> Node:
+def _sides(name: str, title: str, sides: Iterable[Side], entries: Entries, **how: Any) -> Node:
     """Fields of the compared curves side by side; what differs is marked."""
-    columns = [nodes.column("Field"), *(nodes.column(one.label, series=one.of.series) for one in chosen)]
+    columns = [nodes.column("Field"), *(nodes.column(entry.label, series=entry.series) for entry in entries)]
     return nodes.table(name, title, columns, map(_side, sides), style="sides", **how)
 
 
@@ -76,114 +72,112 @@ def _side(side: Side) -> Node:
     return nodes.row(cells, is_marked=side.differs, about=about)
 
 
-def _environment(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
-    if not facts:
+def _environment(comparison: Comparison) -> list[Node]:
+    if not comparison.facts:
         return [nodes.paragraph("Nothing was found out about the hosts of these runs.")]
-    said = comparison_environment.WHERE
-    shown = _sides("found-table", "Environment", comparison_environment.environment(chosen, facts), chosen)
-    return [nodes.paragraph(said, "caption"), shown]
+    table = _sides("found-table", "Environment", comparison.environment, comparison.entries)
+    return [nodes.paragraph(environment.WHERE, "caption"), table]
 
 
-def _tuning(chosen: Sequence[Chosen]) -> list[Node]:
-    asked = [_asked_settings(one) for one in chosen]
-    named = nodes.table(
-        "configurations",
-        "Configurations",
-        [nodes.column("System"), nodes.column("Build"), nodes.column("Configuration")],
-        [
-            nodes.row(
-                [
-                    nodes.cell(one.label, series=one.of.series, role="head"),
-                    nodes.cell(str(one.of.system.build), notes=filter(None, [one.of.system.build.configure_options])),
-                    nodes.cell(str(one.of.system.configuration)),
-                ]
-            )
-            for one in chosen
-        ],
-    )
-    if not any(asked):
-        return [named, nodes.paragraph("No setting was asked for: the servers ran with their own.")]
-    return [named, _sides("asked-table", "Settings asked for", comparison_environment.side_by_side(asked), chosen)]
+def _tuning(entries: Entries) -> list[Node]:
+    columns = [nodes.column("System"), nodes.column("Build"), nodes.column("Configuration")]
+    configurations = nodes.table("configurations", "Configurations", columns, map(_configuration, entries))
+    settings = [_settings_asked(entry) for entry in entries]
+    if not any(settings):
+        return [configurations, nodes.paragraph("No setting was asked for: the servers ran with their own.")]
+    return [configurations, _sides("asked-table", "Settings asked for", side_by_side(settings), entries)]
 
 
-def _asked_settings(one: Chosen) -> dict[str, str]:
-    configuration = one.of.system.configuration
-    return {name: str(value) for name, value in {**configuration.settings, **configuration.os_settings}.items()}
-
-
-def _differences(chosen: Sequence[Chosen]) -> list[Node]:
-    if len(chosen) < 2:
-        return [nodes.paragraph("One curve alone differs from nothing.")]
-    if differences := comparison.system_differences(chosen):
-        return [_sides("differences-table", "What differs between the systems", differences, chosen)]
-    return [nodes.paragraph(comparison.nothing_asked(hardware(chosen)))]
-
-
-def declared(reasons: Sequence[str], groups: Sequence[Sequence[Chosen]], differing: Sequence[Side]) -> list[Node]:
-    """That protocols differ, in what, and why somebody holds them comparable all the same."""
-    heads = [", ".join(one.label for one in group) for group in groups]
-    columns = [nodes.column("Field"), *map(nodes.column, heads)]
-    shown = nodes.table(
-        "declared-table", "What differs between the protocols", columns, map(_side, differing), style="sides"
-    )
-    said = [nodes.paragraph(f"{DECLARED} {reason}", "note") for reason in reasons]
-    return [*said, shown]
-
-
-def _method(chosen: Sequence[Chosen], *, is_one: bool) -> list[Node]:
-    rows = [
-        nodes.row([nodes.cell(name, role="head"), nodes.cell(asked)])
-        for name, asked in comparison_environment.protocol(chosen)
-    ]
-    return [
-        nodes.paragraph(comparison_environment.ONE_PROTOCOL if is_one else FIRST_PROTOCOL),
-        nodes.table("protocol", "Protocol", [nodes.column("What"), nodes.column("As asked for")], rows, style="given"),
-        nodes.paragraph(comparison_environment.DESIGN),
-    ]
-
-
-def _sources(chosen: Sequence[Chosen]) -> list[Node]:
-    heads = ("Curve", "Experiment", "Workload", "Each run lasted", "Runs")
-    columns = [nodes.column(head) for head in heads]
-    return [nodes.table("sources-table", "Where the curves come from", columns, map(_source, chosen))]
-
-
-def _source(one: Chosen) -> Node:
-    experiment = one.experiment
-    warmup = f"after {duration(experiment.warmup_s)} of warm-up" if experiment.warmup_s else "no warm-up"
-    runs = ", ".join(str(run.run) for level in one.of.curve.levels for run in level.runs)
-    host = one.of.system.instance.host
+def _configuration(entry: Entry) -> Node:
+    system = entry.system
     return nodes.row(
         [
-            nodes.cell(
-                one.label, series=one.of.series, role="head", notes=[nodes.note(f"on {host}", HOST)] if host else []
-            ),
-            nodes.cell(experiment.name, notes=[f"planned on {experiment.created_at.date().isoformat()}"]),
-            nodes.cell(str(experiment.workload)),
-            nodes.cell(duration(experiment.duration_s), notes=[warmup]),
-            nodes.cell(runs),
+            nodes.cell(entry.label, series=entry.series, role="head"),
+            nodes.cell(str(system.build), notes=filter(None, [system.build.configure_options])),
+            nodes.cell(str(system.configuration)),
         ]
     )
 
 
-def _settings(chosen: Sequence[Chosen], facts: Facts) -> list[Node]:
+def _settings_asked(entry: Entry) -> dict[str, str]:
+    configuration = entry.system.configuration
+    return {name: str(value) for name, value in {**configuration.settings, **configuration.os_settings}.items()}
+
+
+def _differences(comparison: Comparison) -> list[Node]:
+    entries = comparison.entries
+    if len(entries) < 2:
+        return [nodes.paragraph("One curve alone differs from nothing.")]
+    if comparison.differences:
+        title = "What differs between the systems"
+        return [_sides("differences-table", title, comparison.differences, entries)]
+    return [nodes.paragraph(comparison.nothing_asked_text)]
+
+
+def _declared(comparison: Comparison) -> list[Node]:
+    """That protocols differ, in what, and why somebody holds them comparable all the same."""
+    if not comparison.declarations:
+        return []
+    heads = [", ".join(entry.label for entry in group) for group in comparison.groups]
+    columns = [nodes.column("Field"), *map(nodes.column, heads)]
+    title = "What differs between the protocols"
+    table = nodes.table("declared-table", title, columns, map(_side, comparison.differing), style="sides")
+    return [*(nodes.paragraph(f"{DECLARED} {row.reason}", "note") for row in comparison.declarations), table]
+
+
+def _method(comparison: Comparison) -> list[Node]:
+    rows = [nodes.row([nodes.cell(name, role="head"), nodes.cell(text)]) for name, text in comparison.protocol]
+    columns = [nodes.column("What"), nodes.column("As asked for")]
+    return [
+        nodes.paragraph(FIRST_PROTOCOL if comparison.declarations else environment.ONE_PROTOCOL),
+        nodes.table("protocol", "Protocol", columns, rows, style="given"),
+        nodes.paragraph(environment.DESIGN),
+    ]
+
+
+def _sources(entries: Entries) -> list[Node]:
+    heads = ("Curve", "Experiment", "Workload", "Each run lasted", "Runs")
+    columns = [nodes.column(head) for head in heads]
+    return [nodes.table("sources-table", "Where the curves come from", columns, map(_source, entries))]
+
+
+def _source(entry: Entry) -> Node:
+    experiment, host = entry.experiment, entry.system.instance.host
+    warmup = f"after {duration(experiment.warmup_s)} of warm-up" if experiment.warmup_s else "no warm-up"
+    on_host = [nodes.note(f"on {host}", HOST)] if host else []
+    return nodes.row(
+        [
+            nodes.cell(entry.label, series=entry.series, role="head", notes=on_host),
+            nodes.cell(experiment.name, notes=[f"planned on {experiment.created_at.date().isoformat()}"]),
+            nodes.cell(str(experiment.workload)),
+            nodes.cell(duration(experiment.duration_s), notes=[warmup]),
+            nodes.cell(", ".join(str(run.run) for level in entry.curve.levels for run in level.runs)),
+        ]
+    )
+
+
+def _settings(comparison: Comparison) -> list[Node]:
     """Those that are not the server's own default; all of them are in the table for programs."""
-    if not facts:
+    if not comparison.facts:
         return [nodes.paragraph("Nothing was found out about the servers of these runs.")]
-    changed = {name for row in facts.values() for name, value in row.settings.items() if _is_set(value)}
-    sides = [side for side in _all_settings(chosen, facts) if side.name in changed]
-    said = "Settings that something set, at one run of each curve's peak. The table of all settings can be downloaded."
-    shown = _sides("found-settings", "Settings that something set", sides, chosen, is_folded=len(sides) > 30)
-    return [nodes.paragraph(said, "caption"), shown]
+    rows = comparison.facts.values()
+    changed = {name for row in rows for name, value in row.settings.items() if _is_set(value)}
+    sides = [side for side in _all_settings(comparison) if side.name in changed]
+    caption = (
+        "Settings that something set, at one run of each curve's peak. The table of all settings can be downloaded."
+    )
+    title, is_folded = "Settings that something set", len(sides) > MOST_SETTINGS_OPEN
+    table = _sides("found-settings", title, sides, comparison.entries, is_folded=is_folded)
+    return [nodes.paragraph(caption, "caption"), table]
 
 
 def _is_set(value: Any) -> bool:
     return isinstance(value, Mapping) and value.get("source") not in (None, "", "default")
 
 
-def _all_settings(chosen: Sequence[Chosen], facts: Facts) -> list[Side]:
+def _all_settings(comparison: Comparison) -> list[Side]:
     forms = []
-    for one in chosen:
-        row = facts.get(one.key)
+    for entry in comparison.entries:
+        row = comparison.facts.get(entry.key)
         forms.append({fact.name: str(fact.value) for fact in run_page_page.setting_rows(row.settings)} if row else {})
-    return sorted(comparison_environment.side_by_side(forms), key=lambda side: side.name)
+    return sorted(side_by_side(forms), key=lambda side: side.name)

@@ -3,14 +3,12 @@ import re
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.http import QueryDict
 from django.utils.html import escape
 
 from benchhub.accounts.models import Entry
 from benchhub.bench import testing
 from benchhub.bench.models import Comparability, Protocol
 from benchhub.catalog.models import ListPrice
-from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.models import Comparison, Link, Snapshot
 from benchhub.reports.published import files
 from benchhub.reports.published import page as published_page
@@ -70,8 +68,9 @@ def test_publishing_leads_to_the_snapshot_and_keeps_who_did_it(client, publisher
 
 
 def test_curves_of_other_protocols_are_not_published(comparison, experiment, systems, publisher):
-    with pytest.raises(NothingToPublishError, match="are not there any more"):
-        publish.comparison_snapshot(comparison, QueryDict("curve=1-2"), [(0, 0), (0, 1)], publisher)
+    comparison.query = "curve=0-0&curve=0-1"
+    with pytest.raises(NothingToPublishError, match="There are no curves 0-0 and 0-1"):
+        publish.comparison_snapshot(comparison, publisher)
     assert not Snapshot.objects.exists()
 
 
@@ -81,13 +80,12 @@ def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(
     kept = Comparison.objects.create(
         title="x", query=f"curve={key(experiment, systems[0])}&curve={key(slow, systems[0])}"
     )
-    state = QueryDict(kept.query)
     with pytest.raises(NothingToPublishError, match="not comparable"):
-        publish.comparison_snapshot(kept, state, comparison_views.chosen_keys(state), publisher)
+        publish.comparison_snapshot(kept, publisher)
     digests = sorted(Protocol.of({"path": path}).pk for path in ("socket", "tls"))
     reason = {"reason": "The network is never the bottleneck here.", "declared_by": publisher}
     Comparability.objects.create(first_id=digests[0], second_id=digests[1], **reason)
-    made = publish.comparison_snapshot(kept, state, comparison_views.chosen_keys(state), publisher)
+    made = publish.comparison_snapshot(kept, publisher)
     method = next(one for one in json.loads(bytes(made.content))["sections"] if one["id"] == "method")
     assert method["blocks"][0]["text"].endswith("all the same: The network is never the bottleneck here.")
     cells = [[cell["text"] for cell in row["cells"]] for row in method["blocks"][1]["rows"]]
@@ -182,7 +180,7 @@ def test_todays_prices_stand_beside_the_frozen_ones_with_their_difference(client
     # Hardware alone: 5,000 less 12.5% = 4,375, / 1,120 = 3.906; 10,000 less 12.5% = 8,750, / 1,120 = 7.8125
     row = (
         '<th scope="row" class="line">PostgreSQL 18</th><td class="line">Hardware only</td>'
-        '<td class="n" data-label="Published">3.91</td> <td class="n strong" data-label="Today">7.81</td>'
+        '<td class="n" data-label="Published">3.91</td><td class="n strong" data-label="Today">7.81</td>'
     )
     assert row in text
     assert "+100.0%" in text

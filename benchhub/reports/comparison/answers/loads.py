@@ -12,13 +12,15 @@ from benchhub.analysis.curves import latencies, ratio
 from benchhub.analysis.curves.latencies import Histogram
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.statistics.spread import round_significant
+from benchhub.analysis.words import count, listing
 from benchhub.bench.models import LatencyHistogram
+from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.reports.curves.latencies import plain
 from benchhub.reports.curves.panel import Panel, PanelRow
 from runners.tools.tatp.parameters import TRANSACTIONS
 
 from . import latency
-from .comparison import Cell, Chosen
+from .levels import Cell, Row
 
 LOADS, TYPES = "loads", "types"
 SHARE = 0.9
@@ -42,71 +44,69 @@ RELATIVE = (
     "Runs",
 )
 PATTERNS = ("", "/", ".", "x", "\\", "+", "-")
-Row = tuple[int, Sequence[Cell | None]]
 
 
-def panels(chosen: Sequence[Chosen], rows: Sequence[Row]) -> list[Panel]:
-    """`rows` are compare_page.levels of the chosen."""
-    found = latency.panel(chosen)
-    return [*_of_types(chosen, rows), *([found] if found else [])]
+def panels(entries: Entries, rows: Sequence[Row]) -> list[Panel]:
+    """Draw what is known of latency, and for curves in MQTh the figures of TATP's reports. `rows` are their levels."""
+    percentiles_by_level = latency.panel(entries)
+    return [*_of_types(entries, rows), *([percentiles_by_level] if percentiles_by_level else [])]
 
 
-def _of_types(chosen: Sequence[Chosen], rows: Sequence[Row]) -> list[Panel]:
-    """For curves in MQTh."""
-    if chosen[0].of.curve.unit != UNIT:
+def _of_types(entries: Entries, rows: Sequence[Row]) -> list[Panel]:
+    if entries.unit != UNIT:
         return []
-    common = [row for row in rows if all(row[1])]
+    common = [row for row in rows if all(row.cells)]
     if not common:
         return [Panel(LOADS, "Two loads", refusal="There is no number of clients at which each of these was run.")]
     two = [common[0], *common[1:][-1:]]
-    return [relative(chosen, two), percentiles(chosen, common[-1][0])]
+    return [relative(entries, two), percentiles(entries, common[-1].clients)]
 
 
-def relative(chosen: Sequence[Chosen], rows: Sequence[Row]) -> Panel:
+def relative(entries: Entries, rows: Sequence[Row]) -> Panel:
     """Bars at the lowest and the highest number of clients at which each curve was measured."""
-    bars = [_bars(one, _ratios(place, rows)) for place, one in enumerate(chosen)]
-    labels = [_labels(one, _ratios(place, rows)) for place, one in enumerate(chosen)]
-    found = [_relative_row(cell) for _, cells in rows for cell in cells if cell]
-    loads = " and ".join(f"{clients:,}" for clients, _ in rows)
+    bars = [_bars(entry, _ratios(place, rows)) for place, entry in enumerate(entries)]
+    labels = [_labels(entry, _ratios(place, rows)) for place, entry in enumerate(entries)]
+    panel_rows = [_relative_row(cell) for row in rows for cell in row.cells if cell]
+    loads = listing(f"{row.clients:,}" for row in rows)
     lead = f"Throughput at {loads} clients, as a multiple of the baseline's there."
     figure = _figure([*bars, *labels], "", "times the baseline")
     figure["layout"]["scattermode"] = "group"  # each label above the bar that has its offsetgroup
-    return Panel(LOADS, "Relative throughput at two loads", (lead, _which(rows)), RELATIVE, tuple(found), figure)
+    return Panel(LOADS, "Relative throughput at two loads", (lead, _which(rows)), RELATIVE, tuple(panel_rows), figure)
 
 
 def _relative_row(cell: Cell) -> PanelRow:
     level, spread = cell.level, cell.level.throughput
     mean = _number(geometric_mean(level.values))
     times = ratio.times(1) if cell.is_baseline else cell.times or "–"
-    of = MEANS if cell.ratio and cell.ratio.of_means else MEDIANS
-    return PanelRow((level.clients, cell.of.label, _number(spread.median), mean, times, of, spread.n))
+    kind = MEANS if cell.ratio and cell.ratio.of_means else MEDIANS
+    return PanelRow((level.clients, cell.entry.label, _number(spread.median), mean, times, kind, spread.n))
 
 
 def _which(rows: Sequence[Row]) -> str:
-    """What is divided by what, and what the lines on the bars are."""
-    ratios = [cell.ratio for _, cells in rows for cell in cells if cell and cell.ratio and not cell.is_baseline]
-    said = {of_means: BY_MEANS if of_means else BY_MEDIANS for of_means in (found.of_means for found in ratios)}
+    """Say what is divided by what, and what the lines on the bars are."""
+    ratios = [cell.ratio for row in rows for cell in row.cells if cell and cell.ratio and not cell.is_baseline]
+    kinds = {ratio.of_means: BY_MEANS if ratio.of_means else BY_MEDIANS for ratio in ratios}
     withheld = " Without intervals: the order of the runs allows none." if any(r.withheld for r in ratios) else ""
-    return " ".join(said[key] for key in sorted(said, reverse=True)) + withheld
+    return " ".join(kinds[key] for key in sorted(kinds, reverse=True)) + withheld
 
 
 def _ratios(place: int, rows: Sequence[Row]) -> list[tuple[int, Cell, Ratio]]:
-    found = ((clients, cells[place]) for clients, cells in rows)
-    return [(clients, cell, cell.ratio) for clients, cell in found if cell and cell.ratio]
+    cells = ((row.clients, row.cells[place]) for row in rows)
+    return [(clients, cell, cell.ratio) for clients, cell in cells if cell and cell.ratio]
 
 
-def _bounds(cell: Cell, found: Ratio) -> tuple[float, float]:
+def _bounds(cell: Cell, ratio: Ratio) -> tuple[float, float]:
     """No line on the baseline, which is 1 by definition."""
-    return found.bounds if found.bounds and not cell.is_baseline else (found.value, found.value)
+    return ratio.bounds if ratio.bounds and not cell.is_baseline else (ratio.value, ratio.value)
 
 
-def _bars(one: Chosen, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
-    bounds = [_bounds(cell, found) for _, cell, found in ratios]
-    values = [found.value for *_, found in ratios]
+def _bars(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
+    bounds = [_bounds(cell, own) for _, cell, own in ratios]
+    values = [own.value for *_, own in ratios]
     return {
-        **_bar(one),
-        "offsetgroup": str(one.of.series),
-        "legendgroup": str(one.of.series),
+        **_bar(entry),
+        "offsetgroup": str(entry.series),
+        "legendgroup": str(entry.series),
         "x": [_at(clients) for clients, *_ in ratios],
         "y": values,
         "error_y": {
@@ -120,73 +120,82 @@ def _bars(one: Chosen, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, A
     }
 
 
-def _labels(one: Chosen, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
+def _labels(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
     """Above the line on each bar: it would run through a label at the bar's top, and hatching hides one within."""
     return {
         "type": "scatter",
         "mode": "text",
-        "name": one.label,
-        "offsetgroup": str(one.of.series),
-        "legendgroup": str(one.of.series),
+        "name": entry.label,
+        "offsetgroup": str(entry.series),
+        "legendgroup": str(entry.series),
         "showlegend": False,
         "x": [_at(clients) for clients, *_ in ratios],
-        "y": [_bounds(cell, found)[1] for _, cell, found in ratios],
-        "text": [ratio.times(found.value) for *_, found in ratios],
+        "y": [_bounds(cell, own)[1] for _, cell, own in ratios],
+        "text": [ratio.times(own.value) for *_, own in ratios],
         "textposition": "top center",
         "cliponaxis": False,
         "hoverinfo": "skip",
-        "meta": {"series": one.of.series},
+        "meta": {"series": entry.series},
     }
 
 
-def percentiles(chosen: Sequence[Chosen], clients: int) -> Panel:
-    """Of each type over all transactions of the repeats: histograms are merged, never percentiles."""
-    known = _merged(chosen, clients)
+def percentiles(entries: Entries, clients: int) -> Panel:
+    """Draw the percentile of each type over all transactions of the repeats: histograms are merged, no percentiles."""
+    by_type = _merged(entries, clients)
     rows = [
-        PanelRow((name, one.label, _number(known[one.key, name] / 1000), sum(r.clients == clients for r in _runs(one))))
+        PanelRow(
+            (
+                name,
+                entry.label,
+                _number(by_type[entry.key, name] / 1000),
+                sum(r.clients == clients for r in _runs(entry)),
+            )
+        )
         for name in TRANSACTIONS
-        for one in chosen
-        if (one.key, name) in known
+        for entry in entries
+        if (entry.key, name) in by_type
     ]
     title = f"90th percentile of response times by type, at {_at(clients)}"
     if not rows:
         return Panel(TYPES, title, refusal="No response times by type are known at this number of clients.")
     leads = ["Nine of ten transactions of a type that count took at most so long, over all runs together."]
-    if few := [name for name in TRANSACTIONS if any((one.key, name) not in known for one in chosen)]:
+    if few := [name for name in TRANSACTIONS if any((entry.key, name) not in by_type for entry in entries)]:
         leads.append(f"Too few were logged, or none was run, for each system to have: {', '.join(few)}.")
     bars = [
         {
-            **_bar(one),
-            "x": [_words(name) for name in TRANSACTIONS if (one.key, name) in known],
-            "y": [known[one.key, name] / 1000 for name in TRANSACTIONS if (one.key, name) in known],
+            **_bar(entry),
+            "x": [_words(name) for name in TRANSACTIONS if (entry.key, name) in by_type],
+            "y": [by_type[entry.key, name] / 1000 for name in TRANSACTIONS if (entry.key, name) in by_type],
             "hovertemplate": "%{x}: %{y:,.3~r} ms<extra>%{fullData.name}</extra>",
         }
-        for one in chosen
+        for entry in entries
     ]
     columns = ("Type", "System", "90th percentile, ms", "Runs")
     return Panel(TYPES, title, tuple(leads), columns, tuple(rows), _figure(bars, "", "90th percentile (ms)"))
 
 
-def _runs(one: Chosen) -> Iterable[Any]:
-    return (run for level in one.of.curve.levels for run in level.runs)
+def _runs(entry: Entry) -> Iterable[Any]:
+    return (run for level in entry.curve.levels for run in level.runs)
 
 
-def _merged(chosen: Sequence[Chosen], clients: int) -> dict[tuple[str, str], float]:
+def _merged(entries: Entries, clients: int) -> dict[tuple[str, str], float]:
     """Microseconds by curve and type; left out where there are too few transactions to tell."""
-    key_of = {run.run: one.key for one in chosen for run in _runs(one) if run.clients == clients}
-    found: dict[tuple[str, str], list[Histogram]] = {}
+    key_of = {run.run: entry.key for entry in entries for run in _runs(entry) if run.clients == clients}
+    histograms: dict[tuple[str, str], list[Histogram]] = {}
     for row in LatencyHistogram.objects.filter(run__in=key_of, name__in=TRANSACTIONS):
-        found.setdefault((key_of[row.run_id], row.name), []).append(plain(row))
-    merged = {key: _percentile_us(histograms) for key, histograms in found.items()}
+        histograms.setdefault((key_of[row.run_id], row.name), []).append(plain(row))
+    merged = {key: _percentile_us(of_type) for key, of_type in histograms.items()}
     return {key: value for key, value in merged.items() if value is not None}
 
 
 def _percentile_us(histograms: Sequence[Histogram]) -> float | None:
-    return latencies.merge(histograms).percentile_us(SHARE) if any(one.samples for one in histograms) else None
+    return (
+        latencies.merge(histograms).percentile_us(SHARE) if any(histogram.samples for histogram in histograms) else None
+    )
 
 
 def _at(clients: int) -> str:
-    return f"{clients:,} client{'s' if clients > 1 else ''}"
+    return count(clients, "client")
 
 
 def _number(value: float) -> Decimal:
@@ -197,13 +206,13 @@ def _words(name: str) -> str:
     return name.lower().replace("_", "<br>", 1).replace("_", " ")
 
 
-def _bar(one: Chosen) -> dict[str, Any]:
-    pattern = PATTERNS[one.of.series % len(PATTERNS)]
+def _bar(entry: Entry) -> dict[str, Any]:
+    pattern = PATTERNS[entry.series % len(PATTERNS)]
     return {
         "type": "bar",
-        "name": one.label,
+        "name": entry.label,
         "marker": {"pattern": {"shape": pattern, "solidity": 0.3}},
-        "meta": {"series": one.of.series},
+        "meta": {"series": entry.series},
     }
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from benchhub.analysis.curves.curve import Level
 from benchhub.analysis.statistics.spread import round_significant
+from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.reports.curves import latencies
 from benchhub.reports.curves.figures import client_axes, first_axis, marker
 from benchhub.reports.curves.panel import Panel, PanelRow, refused
-
-from .comparison import Chosen
 
 NAME, TITLE = "latencies", "95th and 99th percentile of latency by number of clients"
 COLUMNS = (
@@ -28,62 +27,64 @@ CLOSED_LOOP = (
 )
 
 
-def panel(chosen: Sequence[Chosen]) -> Panel | None:
-    """None where no run of these curves logged its transactions; a refusal where they are too many."""
-    if sum(len(one.runs) for one in chosen) > latencies.MOST_RUNS:
+def panel(entries: Entries) -> Panel | None:
+    """Draw percentiles; None where no run logged its transactions, a refusal where there are too many runs."""
+    if sum(len(entry.runs) for entry in entries) > latencies.MOST_RUNS:
         return refused(NAME, TITLE, latencies.TOO_MANY)
-    if not any(level.latencies for one in chosen for level in one.of.curve.levels):
+    if not any(level.latencies for entry in entries for level in entry.curve.levels):
         return None
-    rows = sorted((row for one in chosen for row in _rows(one)), key=lambda row: row[0])
-    traces = [trace for one in chosen for trace in _traces(one)]
-    shown = tuple(PanelRow(row[1]) for row in rows)
-    return Panel(NAME, TITLE, (LEAD, CLOSED_LOOP), COLUMNS, shown, _figure(chosen, traces))
+    rows = sorted((row for entry in entries for row in _rows(entry)), key=lambda row: row[0])
+    traces = [trace for entry in entries for trace in _traces(entry)]
+    panel_rows = tuple(PanelRow(row[1]) for row in rows)
+    return Panel(NAME, TITLE, (LEAD, CLOSED_LOOP), COLUMNS, panel_rows, _figure(entries, traces))
 
 
-def _rows(one: Chosen) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    for level in one.of.curve.levels:
+def _rows(entry: Entry) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    for level in entry.curve.levels:
         latencies = (level.latency_average_ms, level.latency_p95_ms, level.latency_p99_ms)
         samples = level.latencies.samples if level.latencies else None
         numbers = (*map(_number, latencies), samples, len(level.runs))
-        yield level.clients, (level.clients, one.label, *numbers)
+        yield level.clients, (level.clients, entry.label, *numbers)
 
 
 def _number(value: float | None) -> Decimal | None:
     return None if value is None else Decimal(str(round_significant(value, 4)))
 
 
-def _traces(one: Chosen) -> Iterator[dict[str, Any]]:
-    p95 = [(level, level.latency_p95_ms) for level in one.of.curve.levels]
-    p99 = [(level, level.latency_p99_ms) for level in one.of.curve.levels]
-    yield from _trace(one, p95, "95th", "dash", "")
-    yield from _trace(one, p99, "99th", "dot", "-open")
+def _traces(entry: Entry) -> Iterator[dict[str, Any]]:
+    p95 = [(level, level.latency_p95_ms) for level in entry.curve.levels]
+    p99 = [(level, level.latency_p99_ms) for level in entry.curve.levels]
+    yield from _trace(entry, p95, "95th", "dash", "")
+    yield from _trace(entry, p99, "99th", "dot", "-open")
 
 
 def _trace(
-    one: Chosen, of: Sequence[tuple[Level, float | None]], which: str, dash: str, suffix: str
+    entry: Entry, points: Sequence[tuple[Level, float | None]], which: str, dash: str, suffix: str
 ) -> Iterator[dict[str, Any]]:
-    known = [(level, value) for level, value in of if value is not None]
-    if known:
+    measured = [(level, value) for level, value in points if value is not None]
+    if measured:
         yield {
             "type": "scatter",
             "mode": "lines+markers",
-            "name": f"{one.label}, {which}",
-            "x": [level.clients for level, _ in known],
-            "y": [value for _, value in known],
-            "text": [level.latencies.words if level.latencies else "as its program printed it" for level, _ in known],
+            "name": f"{entry.label}, {which}",
+            "x": [level.clients for level, _ in measured],
+            "y": [value for _, value in measured],
+            "text": [
+                level.latencies.words if level.latencies else "as its program printed it" for level, _ in measured
+            ],
             "line": {"dash": dash, "width": 2},
-            "marker": {"symbol": f"{marker(one.of.series)}{suffix}", "size": 8},
+            "marker": {"symbol": f"{marker(entry.series)}{suffix}", "size": 8},
             "hovertemplate": "%{x} clients: %{y:,.3~r} ms<br>%{text}<extra>%{fullData.name}</extra>",
-            "meta": {"series": one.of.series},
+            "meta": {"series": entry.series},
         }
 
 
-def _figure(chosen: Sequence[Chosen], traces: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _figure(entries: Entries, traces: Sequence[dict[str, Any]]) -> dict[str, Any]:
     levels = sorted({clients for trace in traces for clients in trace["x"]})
     return {
         "data": list(traces),
         "layout": {
-            "xaxis": {"title": {"text": "clients"}, **client_axes(levels)[first_axis(one.of for one in chosen)]},
+            "xaxis": {"title": {"text": "clients"}, **client_axes(levels)[first_axis(entries)]},
             "yaxis": {"title": {"text": "latency (ms)"}, "rangemode": "tozero", "tickformat": ",~f"},
         },
     }

@@ -1,0 +1,69 @@
+"""What is found of each curve against the baseline, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchhub.analysis.curves import curve, ratio
+from benchhub.analysis.curves.ratio import Claim, Ratio
+from benchhub.analysis.words import count, significant
+from benchhub.reports.comparison.entries import Entry
+from benchhub.reports.curves import peaks
+
+
+def claims(entry: Entry, baseline: Entry) -> list[Claim]:
+    """Return what is found of a curve against the baseline, the plainest first."""
+    by_level = ratio.by_level(entry.curve, baseline.curve)
+    best = _best_together(entry, baseline, by_level)
+    found = []
+    if best:
+        found.append(ratio.claim(by_level[best], entry.label, baseline.label, f"at {count(best, 'client')}"))
+    peaks_at = {entry.curve.peak.level.clients, baseline.curve.peak.level.clients}
+    if unbiased := peaks.claim(entry.curve, baseline.curve, entry.label, baseline.label):
+        found.append(unbiased)
+    elif peaks_at != {best}:
+        found.append(_at_the_peaks(entry, baseline))
+    if len(by_level) > 1:
+        found.append(Claim("", _over_the_levels(by_level)))
+    return found
+
+
+def _best_together(entry: Entry, baseline: Entry, by_level: Mapping[int, Ratio]) -> int:
+    """Return the level with the highest median of both together, 0 for none.
+
+    The best level of one side alone would flatter that side, because its noise helped to choose it.
+    """
+    ours, theirs = (
+        {level.clients: level.throughput.median for level in side.curve.levels if level.clients in by_level}
+        for side in (entry, baseline)
+    )
+    return max(by_level, key=lambda clients: (ours[clients] * theirs[clients], -clients), default=0)
+
+
+def _at_the_peaks(entry: Entry, baseline: Entry) -> Claim:
+    ours, theirs = entry.curve.peak.level, baseline.curve.peak.level
+    measured = ratio.of(ours.values, theirs.values, entry.curve.unit, baseline.curve.unit)
+    bounded = ratio.without_bounds(measured, curve.why_withheld(entry.curve, baseline.curve))
+    where = f"at their peaks, {count(ours.clients, 'client')} against {theirs.clients:,}"
+    return ratio.claim(bounded, entry.label, baseline.label, where)
+
+
+def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
+    least = min(by_level, key=lambda clients: by_level[clients].value)
+    most = max(by_level, key=lambda clients: by_level[clients].value)
+    bounds = [f"{ratio.times(by_level[clients].value)} at {count(clients, 'client')}" for clients in (least, most)]
+    sentence = f"Over the {len(by_level)} levels that both ran, the ratio goes from {bounds[0]} to {bounds[1]}"
+    if not any(level.has_spread for level in by_level.values()):
+        return f"{sentence}."
+    apart = sum(level.has_spread and not level.overlaps for level in by_level.values())
+    if all(level.is_tested for level in by_level.values()):
+        return f"{sentence}; it tells the two apart at {apart or 'none'} of them."
+    return f"{sentence}; the ranges of repeats lie apart at {apart or 'none'} of them."
+
+
+def alone(entry: Entry, *, is_read_only: bool = False) -> str:
+    """Say what a comparison with one curve shows; where nothing can be added, nothing asks for a second one."""
+    level = entry.curve.peak.level
+    median = significant(level.throughput.median, level.throughput.digits)
+    peak = f"{entry.label} reaches {median} {entry.curve.unit} at {count(level.clients, 'client')}, its best level"
+    return f"{peak}." if is_read_only else f"{peak}. Add a second curve to compare it with."

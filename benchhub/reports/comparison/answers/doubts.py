@@ -1,0 +1,140 @@
+"""What makes compared curves less sure: each doubt with the curves that it holds for, and a verdict on each curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from benchhub.analysis.curves import curve
+from benchhub.analysis.doubts.verdict import WORDS, Verdict, Weight
+from benchhub.analysis.statistics import drift
+from benchhub.analysis.words import count
+from benchhub.bench.models.states import State
+from benchhub.bench.plan.warnings import described_twice
+from benchhub.reports.comparison.entries import Entry
+from benchhub.reports.curves import verdicts
+
+AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache", "repeats-in-a-row", "drift")
+FEW_DOUBTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SharedDoubt:
+    """A doubt, said once, with the curves that it holds for and where on each: 'at 8 clients', or everywhere ('')."""
+
+    text: str
+    holds: tuple[tuple[Entry, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What makes a comparison less sure: of the systems together, and of each curve that has doubts."""
+
+    together: tuple[str, ...]
+    of_curves: tuple[tuple[Entry, tuple[str, ...]], ...]
+    verdicts: tuple[tuple[Entry, Verdict], ...] = ()
+    each: tuple[SharedDoubt, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.together) + len(self.each)
+
+    @property
+    def judged(self) -> list[tuple[str, list[Entry]]]:
+        """The curves by their verdict in words, the worst first."""
+        worst_first = sorted(self.verdicts, key=lambda pair: -pair[1].weight)
+        by_words: dict[str, list[Entry]] = {}
+        for entry, verdict in worst_first:
+            by_words.setdefault(self.words(entry, verdict), []).append(entry)
+        return list(by_words.items())
+
+    def words(self, entry: Entry, verdict: Verdict) -> str:
+        """Return the verdict on a curve; one without a doubt about its runs may have another, as a peak at the edge."""
+        has_doubts = any(entry is other for other, _ in self.of_curves)
+        return WORDS[Weight.SLIGHT] if has_doubts and not verdict.weight else verdict.words
+
+    @property
+    def is_long(self) -> bool:
+        return self.count > FEW_DOUBTS
+
+
+def all_doubts(entries: Sequence[Entry]) -> Doubts:
+    """Return what makes these curves less sure, of each and of all together."""
+    together = (*described_twice([entry.system for entry in entries]), *_out_of_turn(entries))
+    judged = tuple((entry, verdicts.of_curve(entry.runs)) for entry in entries)
+    pairs = [(entry, _doubts(entry, verdict)) for entry, verdict in judged]
+    of_curves = tuple((entry, tuple(_placed(doubts))) for entry, doubts in pairs if doubts)
+    return Doubts(together, of_curves, judged, tuple(_shared(pairs)))
+
+
+def of_curve(entry: Entry) -> list[str]:
+    """Return whatever makes the curve less sure, each as a sentence."""
+    return _placed(_doubts(entry, verdicts.of_curve(entry.runs)))
+
+
+def _shared(pairs: Sequence[tuple[Entry, list[tuple[str, str]]]]) -> Iterator[SharedDoubt]:
+    by_text: dict[str, list[tuple[Entry, str]]] = {}
+    for entry, doubts in pairs:
+        for text, where in doubts:
+            by_text.setdefault(text, []).append((entry, where))
+    yield from (SharedDoubt(text, tuple(holds)) for text, holds in by_text.items())
+
+
+def _out_of_turn(entries: Sequence[Entry]) -> Iterator[str]:
+    for first, second in pairwise(entries):
+        if why := curve.why_withheld(first.curve, second.curve):
+            yield (
+                f"{first.label} and {second.label} have neither interval nor verdict for what they differ by: {why}. "
+                f"{drift.REMEDY}"
+            )
+
+
+def _placed(doubts: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{text} ({where})" if where else text for text, where in doubts]
+
+
+def _doubts(entry: Entry, verdict: Verdict) -> list[tuple[str, str]]:
+    """Each as a sentence, and at which levels; '' where it is of the whole curve."""
+    whole = [entry.curve.peak.sentence] if entry.curve.peak.edge else []
+    if entry.curve.withheld and not entry.curve.is_in_a_row:
+        whole.append(f"Its means and its peak have no intervals: {entry.curve.withheld}.")
+    whole += [*_changed_facts(entry), *_unfinished(entry)]
+    # Some doubts only show where repeats are set beside each other.
+    among_repeats = [reason.text for reason in verdict.reasons if reason.code in AMONG_REPEATS]
+    return [*((text, "") for text in whole), *_of_runs(entry), *((text, "") for text in among_repeats)]
+
+
+def _changed_facts(entry: Entry) -> list[str]:
+    by_digest: dict[str, list[str]] = {}
+    for run in entry.runs:
+        if (digest := getattr(run, "facts_digest", None)) and not run.set_aside_at:
+            by_digest.setdefault(digest, []).append(str(run.pk))
+    if len(by_digest) < 2:
+        return []
+    parts = "; ".join(f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" for runs in by_digest.values())
+    return [f"Host or server were found in {len(by_digest)} states during this curve: {parts}."]
+
+
+def _unfinished(entry: Entry) -> list[str]:
+    total = len(entry.runs)
+    left = sum(not run.is_final for run in entry.runs)
+    cancelled = sum(run.state == State.CANCELLED for run in entry.runs)
+    aside = sum(run.set_aside_at is not None for run in entry.runs)
+    failed = total - left - cancelled - aside - sum(len(level.runs) for level in entry.curve.levels)
+    sentences = [f"Still to come: {left} of {total} runs."] if left else []
+    if failed:
+        sentences.append(f"{failed} of {count(total, 'run')} failed, so the curve has fewer points.")
+    if aside:
+        sentences.append(f"{aside} of {count(total, 'run')} {'was' if aside == 1 else 'were'} set aside by a person.")
+    if cancelled:
+        sentences.append(f"{cancelled} of {count(total, 'run')} {'was' if cancelled == 1 else 'were'} cancelled.")
+    return sentences
+
+
+def _of_runs(entry: Entry) -> list[tuple[str, str]]:
+    by_doubt: dict[str, list[str]] = {}
+    for level in entry.curve.levels:
+        for doubt in level.doubts:
+            by_doubt.setdefault(doubt, []).append(str(level.clients))
+    return [(doubt, f"at {', '.join(at)} client{'s' * (at != ['1'])}") for doubt, at in by_doubt.items()]

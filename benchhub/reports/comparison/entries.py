@@ -1,0 +1,112 @@
+"""The curves of a comparison, each with the experiment and the runs that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from benchhub.analysis.curves import curve
+from benchhub.bench.models import Experiment, ExperimentSystem, Run
+from benchhub.reports.curves import curves
+from benchhub.reports.curves.curves import UNKNOWN, SystemCurve
+from benchhub.reports.curves.latencies import Known
+from runners.tools.tatp.parameters import UNIFORM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry(SystemCurve):
+    """One curve of a comparison. `key` names it in an address; `label` tells it from the other curves."""
+
+    key: str
+    experiment: Experiment
+    runs: tuple[Run, ...]
+
+    @property
+    def label(self) -> str:
+        return self.system.label
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Comparable curves in their order, and the baseline of the others: the first unless another one is named."""
+
+    curves: tuple[Entry, ...]
+    baseline_key: str = ""
+
+    @property
+    def baseline(self) -> Entry:
+        return next((entry for entry in self.curves if entry.key == self.baseline_key), self.curves[0])
+
+    @property
+    def others(self) -> list[Entry]:
+        return [entry for entry in self.curves if entry is not self.baseline]
+
+    @property
+    def unit(self) -> str:
+        return self.baseline.curve.unit
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.curves)
+
+    def __len__(self) -> int:
+        return len(self.curves)
+
+    def __getitem__(self, place: int) -> Entry:
+        return self.curves[place]
+
+
+def key_of(row: ExperimentSystem) -> str:
+    return f"{row.experiment_id}-{row.system_id}"
+
+
+def build(
+    rows: Sequence[ExperimentSystem], runs: Sequence[Run], latencies: Known = UNKNOWN
+) -> tuple[list[Entry], list[str]]:
+    """Build the curves of these rows from their runs; a sentence for each row that has none says why.
+
+    `latencies` are the histograms by run.
+    """
+    entries: list[Entry] = []
+    problems: list[str] = []
+    for row, label in zip(rows, _labels(rows), strict=True):
+        own = [run for run in runs if (run.experiment_id, run.system_id) == (row.experiment_id, row.system_id)]
+        points = [curves.point(run, latencies) for run in own if curves.is_point(run, run.protocol_id)]
+        try:
+            entries.append(_entry(row, label, len(entries), curve.build(points), own))
+        except ValueError as error:
+            problems.append(f"{label} of '{row.experiment}' is left out: {error}")
+    return entries, problems
+
+
+def _entry(row: ExperimentSystem, label: str, series: int, built: curve.Curve, runs: Sequence[Run]) -> Entry:
+    """The system gets the label that it has in this comparison; the copy is never saved."""
+    system = copy(row.system)
+    system.label = label
+    return Entry(
+        system,
+        series,
+        built,
+        planned=tuple(row.experiment.client_levels),
+        key=key_of(row),
+        experiment=row.experiment,
+        runs=tuple(runs),
+    )
+
+
+def _labels(rows: Sequence[ExperimentSystem]) -> list[str]:
+    """As short as tells all of them apart."""
+    forms = (
+        [row.system.label for row in rows],
+        [f"{row.system.label}, {row.system.configuration}" for row in rows],
+        [f"{row.system.label}, {row.experiment}" for row in rows],
+    )
+    distinct = (form for form in forms if len(set(form)) == len(form))
+    labels = next(distinct, [f"{row.system.label}, {row.experiment} ({key_of(row)})" for row in rows])
+    return [f"{label}{keys}" for label, keys in zip(labels, _keys(rows), strict=True)]
+
+
+def _keys(rows: Sequence[ExperimentSystem]) -> list[str]:
+    """Uniform keys of TATP are another workload: marked wherever they stand beside those of the definition."""
+    is_uniform = [row.experiment.workload.parameters.get("keys") == UNIFORM for row in rows]
+    return [", uniform keys" if uniform and not all(is_uniform) else "" for uniform in is_uniform]

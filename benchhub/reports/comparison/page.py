@@ -1,0 +1,129 @@
+"""What the page of a comparison shows beside the comparison itself: where its links and forms lead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from benchhub.reports import models
+from benchhub.reports.curves.panel import Panel
+from benchhub.reports.prices.terms import QUESTIONS
+
+from . import declared
+from .answers import environment, findings
+from .comparison import Comparison
+from .entries import Entry
+from .state import CEILING, State
+
+Linked = list[tuple[Panel, str]]
+TABLES = ("levels", "prices", "systems", "findings", "law")
+FEW_FACTS = 12
+
+
+@dataclass(frozen=True)
+class ComparisonPage:
+    """The page of a comparison; `saved` is the kept comparison whose page it is, `form` the one to declare by."""
+
+    comparison: Comparison
+    saved: models.Comparison | None = None
+    form: declared.DeclarationForm | None = None
+
+    where_found = environment.WHERE
+    design = environment.DESIGN
+    methods = findings.METHODS
+    few_facts = FEW_FACTS
+
+    @property
+    def state(self) -> State:
+        return self.comparison.state
+
+    @property
+    def address(self) -> str:
+        return self.state.address()
+
+    @property
+    def pick_address(self) -> str:
+        return f"{self.address}&pick=1"
+
+    @property
+    def steps_address(self) -> str:
+        return f"{reverse('tuning-steps')}{State.of_curves([e.key for e in self.comparison.entries]).address()}"
+
+    @cached_property
+    def is_changed(self) -> bool:
+        """Whether this is not what was kept."""
+        return self.saved is not None and QueryDict(self.saved.query) != self.state.query
+
+    @cached_property
+    def snapshots(self) -> list[models.Snapshot]:
+        return list(self.saved.snapshots.for_list()) if self.saved else []
+
+    @cached_property
+    def curves(self) -> list[tuple[Entry, str]]:
+        """Each curve, with the address of the comparison without it."""
+        curves = self.comparison.curves
+        return [(entry, self._address([other for other in curves if other is not entry])) for entry in curves]
+
+    @cached_property
+    def groups(self) -> list[tuple[list[Entry], str]]:
+        """What may be compared, with the address of each group's own comparison."""
+        return [(group, self._address(group)) for group in self.comparison.groups]
+
+    def _address(self, entries: Sequence[Entry]) -> str:
+        return self.state.address(curve=[entry.key for entry in entries])
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether there is anything to draw."""
+        return bool(self.comparison.curves) and self.comparison.is_comparable
+
+    @property
+    def alone_text(self) -> str:
+        return self.comparison.alone_text()
+
+    @property
+    def hidden_beside_baseline(self) -> list[tuple[str, str]]:
+        return self.state.hidden("baseline")
+
+    @property
+    def hidden_beside_ceiling(self) -> list[tuple[str, str]]:
+        return self.state.hidden(CEILING)
+
+    @property
+    def hidden_beside_drawn(self) -> list[tuple[str, str]]:
+        return self.state.hidden("drawn")
+
+    @property
+    def hidden_beside_questions(self) -> list[tuple[str, str]]:
+        return self.state.hidden(*QUESTIONS)
+
+    @cached_property
+    def csv(self) -> dict[str, str]:
+        """The address of each table as CSV."""
+        return {table: self.state.address(csv=[table]) for table in TABLES}
+
+    @cached_property
+    def load_panels(self) -> Linked:
+        return self._linked(self.comparison.load_panels)
+
+    @cached_property
+    def price_panels(self) -> Linked:
+        return self._linked(self.comparison.price_panels)
+
+    @cached_property
+    def what_if_panels(self) -> Linked:
+        return self._linked(self.comparison.what_if_panels)
+
+    def _linked(self, panels: Sequence[Panel]) -> Linked:
+        """Each panel with the address of its CSV."""
+        return [(panel, self.state.address(csv=[panel.name])) for panel in panels]
+
+    @cached_property
+    def subjects(self) -> list[tuple[Entry, bool]]:
+        """The curves that the questions below the prices may be about, and whether they are."""
+        subject = self.comparison.subject
+        return [(entry, subject is not None and entry is subject.row.of) for entry in self.comparison.entries]
