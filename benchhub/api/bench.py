@@ -20,13 +20,11 @@ from rest_framework.response import Response
 from benchhub.bench import models
 from benchhub.bench.models import Experiment, LiveLog, Run
 from benchhub.bench.plan import form as plan_form
-from benchhub.bench.plan import growth, plan, preview, repeats, views
+from benchhub.bench.plan import growth, plan, preview, repeats
 from benchhub.bench.queue import permits, queue
-from benchhub.bench.queue import views as queue_views
 from benchhub.bench.queue.form_policy import PolicyForm
 from benchhub.bench.results import aside, live_log
-from benchhub.bench.run_page import bundle_view
-from benchhub.bench.run_page import page as run_page_page
+from benchhub.bench.run_page import downloads, page
 from benchhub.bench.run_page.bundle import NoBundleError
 from benchhub.celery import wake
 from benchhub.reports.curves import csv as curves_csv
@@ -66,7 +64,7 @@ TAGS = inline_serializer(
     "TagsRequest", {"tags": drf.ListField(child=drf.CharField(max_length=tags.LONGEST), max_length=tags.MOST)}
 )
 FILE_NUMBER = OpenApiParameter("file", OpenApiTypes.INT64, OpenApiParameter.PATH, description="Its id in the list.")
-MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(queue_views.DIRECTIONS))})
+MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(queue.DIRECTIONS))})
 
 
 def draft_of(sent: Mapping[str, Any], user: Any, *, needs_name: bool) -> plan_form.Draft:
@@ -205,7 +203,7 @@ class Experiments(Read):
     def move(self, request: Request, pk: str) -> Response:
         """Move it up or down in the queue by one."""
         direction = json_forms.checked(type(MOVE), request.data)["direction"]
-        if not queue.shift(self._permitted(), queue_views.DIRECTIONS[direction]):
+        if not queue.shift(self._permitted(), queue.DIRECTIONS[direction]):
             raise problems.Problem(409, "It stands at the end of the queue, or no longer waits.")
         return Response(self.get_serializer(self.get_object()).data)
 
@@ -311,11 +309,11 @@ class Runs(Read):
     @action(detail=True, **FILE)
     def bundle(self, request: Request, pk: str) -> HttpResponse:
         """A tar.gz of shell commands, settings and data set, by which it is repeated without BenchHub."""
-        row = run_page_page.run(self.get_object().pk).exclude(kind=Run.Kind.LOAD).first()
+        row = page.run(self.get_object().pk).exclude(kind=Run.Kind.LOAD).first()
         if row is None:
             raise problems.Problem(409, "It loads a data set, and measures nothing that could be repeated.")
         try:
-            return bundle_view.download(row)
+            return downloads.bundle(row)
         except NoBundleError as error:
             raise problems.Problem(409, str(error)) from error
 
@@ -354,7 +352,7 @@ class Runs(Read):
     @action(detail=True, url_path="evidence/(?P<file>[0-9]{1,18})", **FILE)
     def evidence_file(self, request: Request, pk: str, file: str) -> HttpResponse:
         """One of these files, byte for byte."""
-        return views.download(get_object_or_404(models.Evidence, pk=file, attempt__run=self.get_object()))
+        return downloads.evidence(get_object_or_404(models.Evidence, pk=file, attempt__run=self.get_object()))
 
     @extend_schema(
         parameters=[OpenApiParameter("after", OpenApiTypes.INT64, description="The byte to begin after.")],

@@ -15,9 +15,9 @@ from rest_framework.response import Response
 from benchhub.catalog import models
 from benchhub.catalog.licences import forms as licences_forms
 from benchhub.catalog.licences.fields import LABELS
+from benchhub.catalog.sheets import csv as sheets_csv
 from benchhub.catalog.sheets import forms as sheets_forms
 from benchhub.catalog.sheets import texts as sheets_texts
-from benchhub.catalog.sheets import views as sheets_views
 from benchhub.catalog.sheets.texts import DISCOUNT, LINE, SHEET_NAMES, SheetTexts
 from benchhub.ui import row_cells
 from benchhub.ui.row_set import RowSet
@@ -183,7 +183,7 @@ class Sheets(Revised):
     @action(detail=True, **FILE)
     def csv(self, request: Request, pk: str) -> HttpResponse:  # named by the address
         """With the name of its hardware, as the page reads it in again (docs/price-sheets.md)."""
-        return sheets_views.download(self.get_object())
+        return sheets_csv.download(self.get_object())
 
     def changed_values(self, row: models.PriceSheet, request: Request) -> Values:
         """Lines and discounts that are sent take the place of all there are."""

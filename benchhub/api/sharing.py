@@ -19,8 +19,7 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.reports import models
 from benchhub.reports.comparison.state import MOST, PARAMETERS, State
 from benchhub.reports.prices.terms import terms
-from benchhub.reports.published import views as published_views
-from benchhub.reports.published.files import Report, reports
+from benchhub.reports.published.files import Report, find, reports
 from benchhub.reports.sharing import publish, today
 from benchhub.reports.sharing.document.comparison import NothingToPublishError
 from benchhub.reports.sharing.forms import ComparisonForm, LinkForm
@@ -297,4 +296,4 @@ class PublishedReports(View):
 
 
 def _report(slug: str) -> Report:
-    return published_views.find(slug)
+    return find(slug)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.bench.models import Notice, Webhook
-from benchhub.bench.webhooks.views import WebhookForm
+from benchhub.bench.webhooks.forms import WebhookForm
 
 from .core import json_forms, problems
 from .core.json_forms import serializer_of

@@ -1,41 +1,42 @@
 from django.urls import path
 
-from .comparison import views as comparison_views
-from .experiments import tags, views
-from .published import views as published_views
-from .sharing import pages, shared
+from .comparison import views as comparison
+from .experiments import views as experiments
+from .published import views as published
+from .sharing import link_views as links
+from .sharing import views as sharing
 
 urlpatterns = [
-    path("", views.home, name="home"),
-    path("experiments/", views.experiments, name="experiments"),
-    path("compare/", comparison_views.compare, name="compare"),
-    path("comparisons/", pages.comparisons, name="comparisons"),
-    path("comparisons/new", pages.comparison_new, name="comparison-new"),
-    path("comparisons/<int:pk>/", pages.comparison, name="comparison"),
-    path("comparisons/<int:pk>/edit", pages.comparison_edit, name="comparison-edit"),
-    path("comparisons/<int:pk>/keep", pages.comparison_keep, name="comparison-keep"),
-    path("comparisons/<int:pk>/publish", pages.comparison_publish, name="comparison-publish"),
-    path("snapshots/<int:pk>/", pages.snapshot, name="snapshot"),
-    path("snapshots/<int:pk>/report", pages.snapshot, {"as_report": True}, name="snapshot-report"),
-    path("snapshots/<int:pk>/today", pages.snapshot_today, name="snapshot-today"),
-    path("snapshots/<int:pk>/links/new", pages.link_new, name="link-new"),
-    path("snapshots/<int:pk>/<str:name>", pages.snapshot_file, name="snapshot-file"),
-    path("links/<int:pk>/pause", pages.link_pause, name="link-pause"),
-    path("links/<int:pk>/resume", pages.link_resume, name="link-resume"),
-    path("links/<int:pk>/revoke", pages.link_revoke, name="link-revoke"),
-    path("s/<str:token>/", shared.page, name="shared"),
-    path("s/<str:token>/report", shared.page, {"as_report": True}, name="shared-report"),
-    path("s/<str:token>/card.png", shared.card, name="shared-card"),
-    path("s/<str:token>/<str:name>", shared.file, name="shared-file"),
-    path("s/<str:token>/k/<str:key>/", shared.page, name="shared-open"),
-    path("s/<str:token>/k/<str:key>/report", shared.page, {"as_report": True}, name="shared-open-report"),
-    path("s/<str:token>/k/<str:key>/<str:name>", shared.file, name="shared-open-file"),
-    path("compare/declarations/<int:pk>/withdraw", comparison_views.withdraw, name="comparability-withdraw"),
-    path("compare/steps/", comparison_views.steps, name="tuning-steps"),
-    path("published/", published_views.published, name="published"),
-    path("published/<slug:slug>/", published_views.report, name="published-report"),
-    path("published/<slug:slug>/publish", pages.published_publish, name="published-publish"),
-    path("experiments/<int:pk>/", views.experiment, name="experiment"),
-    path("experiments/<int:pk>/tags", tags.tags, name="experiment-tags"),
-    path("experiments/<int:pk>/curve.csv", views.curve_csv, name="experiment-curve"),
+    path("", experiments.home, name="home"),
+    path("experiments/", experiments.experiments, name="experiments"),
+    path("compare/", comparison.compare, name="compare"),
+    path("comparisons/", sharing.comparisons, name="comparisons"),
+    path("comparisons/new", sharing.comparison_new, name="comparison-new"),
+    path("comparisons/<int:pk>/", sharing.comparison, name="comparison"),
+    path("comparisons/<int:pk>/edit", sharing.comparison_edit, name="comparison-edit"),
+    path("comparisons/<int:pk>/keep", sharing.comparison_keep, name="comparison-keep"),
+    path("comparisons/<int:pk>/publish", sharing.comparison_publish, name="comparison-publish"),
+    path("snapshots/<int:pk>/", sharing.snapshot, name="snapshot"),
+    path("snapshots/<int:pk>/report", sharing.snapshot, {"as_report": True}, name="snapshot-report"),
+    path("snapshots/<int:pk>/today", sharing.snapshot_today, name="snapshot-today"),
+    path("snapshots/<int:pk>/links/new", sharing.link_new, name="link-new"),
+    path("snapshots/<int:pk>/<str:name>", sharing.snapshot_file, name="snapshot-file"),
+    path("links/<int:pk>/pause", sharing.link_pause, name="link-pause"),
+    path("links/<int:pk>/resume", sharing.link_resume, name="link-resume"),
+    path("links/<int:pk>/revoke", sharing.link_revoke, name="link-revoke"),
+    path("s/<str:token>/", links.page, name="shared"),
+    path("s/<str:token>/report", links.page, {"as_report": True}, name="shared-report"),
+    path("s/<str:token>/card.png", links.card, name="shared-card"),
+    path("s/<str:token>/<str:name>", links.file, name="shared-file"),
+    path("s/<str:token>/k/<str:key>/", links.page, name="shared-open"),
+    path("s/<str:token>/k/<str:key>/report", links.page, {"as_report": True}, name="shared-open-report"),
+    path("s/<str:token>/k/<str:key>/<str:name>", links.file, name="shared-open-file"),
+    path("compare/declarations/<int:pk>/withdraw", comparison.withdraw, name="comparability-withdraw"),
+    path("compare/steps/", comparison.steps, name="tuning-steps"),
+    path("published/", published.published, name="published"),
+    path("published/<slug:slug>/", published.report, name="published-report"),
+    path("published/<slug:slug>/publish", sharing.published_publish, name="published-publish"),
+    path("experiments/<int:pk>/", experiments.experiment, name="experiment"),
+    path("experiments/<int:pk>/tags", experiments.tags, name="experiment-tags"),
+    path("experiments/<int:pk>/curve.csv", experiments.curve_csv, name="experiment-curve"),
 ]

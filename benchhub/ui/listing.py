@@ -139,3 +139,10 @@ def _by(field: str, is_turned: bool) -> OrderBy:
     name = F(field.removeprefix("-"))
     is_descending = field.startswith("-") != is_turned
     return name.desc(nulls_last=True) if is_descending else name.asc(nulls_last=True)
+
+
+def row_number(text: str) -> int | None:
+    """Return the number of a row in an address, None for no number; 0, which no row has, for one of too many digits."""
+    if not text.isdecimal():
+        return None
+    return int(text) if len(text) < 10 else 0

@@ -6,20 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.db import transaction
 from django.db.models import Max
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 
 from benchhub.analysis.planning.levels import CLIENTS, RATES, spell
 from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.bench.models import Experiment, Protocol, Run, System
-from benchhub.bench.queue import permits
-from benchhub.celery import wake
 
-from . import plan, preview
+from . import plan
 from .form_design import tried
 
 MOST = 50
@@ -87,25 +81,3 @@ def _load(of: Experiment, system: System) -> plan.Step:
     """The loads that belong to no level are counted up."""
     before = of.runs.filter(kind=Run.Kind.LOAD, system=system, clients=0).count()
     return plan.Step(system, repeat=before, kind=Run.Kind.LOAD)
-
-
-def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
-    experiment = get_object_or_404(Experiment.objects.select_related("workload"), pk=pk)
-    permits.require_experiment(request.user, experiment)
-    if retired := preview.retired_instances(experiment):
-        messages.error(request, f"Nothing can be added, because an instance of it is retired: {', '.join(retired)}.")
-        return redirect("experiment", pk)
-    form = RepeatsForm(request.POST or None, experiment=experiment)
-    if request.method == "POST" and form.is_valid():
-        runs = add(experiment, form.cleaned_data["levels"], form.cleaned_data["repeats"])
-        transaction.on_commit(wake)
-        messages.success(request, f"{len(runs)} run{'' if len(runs) == 1 else 's'} queued.")
-        return redirect("experiment", pk)
-    shown = {
-        "form": form,
-        "title": "Add repeats",
-        "intro": INTRO,
-        "crumb": {"address": reverse("experiment", args=[pk]), "title": experiment.name},
-        "action": "Queue them",
-    }
-    return render(request, "form.html", shown)

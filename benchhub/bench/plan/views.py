@@ -5,23 +5,20 @@ from typing import Any
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST
 
-from benchhub.bench.models import Design, Evidence, Experiment, Run, RunQuerySet
+from benchhub.bench.models import Design, Experiment, Run, RunQuerySet
 from benchhub.bench.queue import permits, queue
 from benchhub.bench.queue.progress import counted
-from benchhub.bench.run_page import page as run_page_page
 from benchhub.celery import wake
+from benchhub.ui.listing import row_number
 
 from . import designs_like, growth, plan, presets, preview
+from .designs import parts
 from .form import Draft
-
-
-def run(request: HttpRequest, pk: int) -> HttpResponse:
-    return render(request, "bench/run.html", run_page_page.context(get_object_or_404(run_page_page.run(pk))))
+from .repeats import INTRO, RepeatsForm, add
 
 
 def experiment_new(request: HttpRequest) -> HttpResponse:
@@ -56,20 +53,13 @@ def _started(request: HttpRequest) -> Draft:
     if preset := presets.PRESETS.get(request.GET.get("preset", "")):
         values, systems = presets.initial(preset)
         return Draft(initial={**preview.DEFAULTS, **values}, systems=systems)
-    if (pk := _number(request.GET.get("design", ""))) is not None:
+    if (pk := row_number(request.GET.get("design", ""))) is not None:
         design = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
         return _like(request, design.experiments.order_by("pk")[0], *designs_like.like(design))
-    if (pk := _number(request.GET.get("like", ""))) is not None:
+    if (pk := row_number(request.GET.get("like", ""))) is not None:
         experiment = get_object_or_404(Experiment, pk=pk)
         return _like(request, experiment, *preview.like(experiment))
     return Draft(initial=preview.DEFAULTS, systems=[{"instance": request.GET.get("instance", "")}])
-
-
-def _number(text: str) -> int | None:
-    """The number in an address; 0, which no row has, for one of more digits than any row's."""
-    if not text.isdecimal():
-        return None
-    return int(text) if len(text) < 10 else 0
 
 
 def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], systems: list[dict[str, Any]]) -> Draft:
@@ -166,17 +156,62 @@ def _ask_to_cancel(
     return redirect(crumb["address"])
 
 
-def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    """A file as it came from the target: always a download of plain text, whatever it holds."""
-    attempt = request.GET.get("attempt", "")
-    files = run_page_page.evidence_file(pk, name, _number(attempt))
-    return download(get_list_or_404(files[:1])[0])
+def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
+    experiment = get_object_or_404(Experiment.objects.select_related("workload"), pk=pk)
+    permits.require_experiment(request.user, experiment)
+    if retired := preview.retired_instances(experiment):
+        messages.error(request, f"Nothing can be added, because an instance of it is retired: {', '.join(retired)}.")
+        return redirect("experiment", pk)
+    form = RepeatsForm(request.POST or None, experiment=experiment)
+    if request.method == "POST" and form.is_valid():
+        runs = add(experiment, form.cleaned_data["levels"], form.cleaned_data["repeats"])
+        transaction.on_commit(wake)
+        messages.success(request, f"{len(runs)} run{'' if len(runs) == 1 else 's'} queued.")
+        return redirect("experiment", pk)
+    shown = {
+        "form": form,
+        "title": "Add repeats",
+        "intro": INTRO,
+        "crumb": {"address": reverse("experiment", args=[pk]), "title": experiment.name},
+        "action": "Queue them",
+    }
+    return render(request, "form.html", shown)
 
 
-def download(file: Evidence) -> HttpResponse:
-    """`file` with its attempt."""
-    name = f"run-{file.attempt.run_id}-{file.name.replace('/', '-')}"
-    response = HttpResponse(bytes(file.content), content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = content_disposition_header(True, name) or ""
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+def presets_shown(request: HttpRequest) -> HttpResponse:
+    """GET shows the published methods and their translation; POST starts a plan from one of them."""
+    if preset := presets.PRESETS.get(request.POST.get("preset", "")):
+        permits.require_runner(request.user)
+        presets.prepared(preset)
+        return redirect(f"{reverse('experiment-new')}?preset={preset.name}")
+    return render(request, "bench/presets.html", {"presets": presets.PRESETS.values()})
+
+
+def design(request: HttpRequest, pk: int) -> HttpResponse:
+    shown = get_object_or_404(Design, pk=pk)
+    rows: list[Any] = list(parts(shown))
+    context = {
+        "design": shown,
+        "parts": rows,
+        "preset": presets.PRESETS.get(shown.preset),
+        "planned": sum(row.planned_count for row in rows),
+        "ended": sum(row.ended_count for row in rows),
+        "loads": sum(row.load_count for row in rows),
+        "host_keys": {key for row in rows for key in row.host_keys},
+        "load_s": sum(row.planned_count * row.duration_s for row in rows),
+    }
+    return render(request, "bench/design.html", context)
+
+
+@require_POST
+def design_again(request: HttpRequest, pk: int) -> HttpResponse:
+    """Queue all its parts once more, as a design of its own."""
+    shown = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
+    for part in shown.experiments.all():
+        permits.require_experiment(request.user, part)
+        if retired := preview.retired_instances(part):
+            messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
+            return redirect("design", pk)
+    copy = plan.design_again(shown, request.user)
+    transaction.on_commit(wake)
+    return redirect("design", copy.pk)

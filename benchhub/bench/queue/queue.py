@@ -365,3 +365,6 @@ def _keep_order(rows: Sequence[Experiment]) -> None:
     places = sorted(row.pk if row.place is None else row.place for row in rows)
     for row, place in zip(rows, places, strict=True):
         Experiment.objects.filter(pk=row.pk).update(priority=row.priority, place=place)
+
+
+DIRECTIONS = {"up": -1, "down": 1}

@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.db import transaction
 from django.db.models.functions import Now
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from benchhub.bench.models import Event, Run
-from benchhub.bench.queue import permits
 
 ASIDE = "set aside"  # as the history of a run calls it; its state stays as it is
 
@@ -49,30 +43,3 @@ def put_back(run: Run, user: Any) -> bool:
         return False
     Event.objects.create(run=run, old_state=ASIDE, new_state=run.state, reason=f"Put back by {user}.")
     return True
-
-
-def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
-    run = get_object_or_404(Run.objects.select_related("system"), pk=pk)
-    permits.require_run(request.user, run)
-    form = AsideForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        if not set_aside(run, request.user, form.cleaned_data["reason"]):
-            messages.info(request, "Nothing was set aside: the run gives no point, or is set aside already.")
-        return redirect("run", pk)
-    shown = {
-        "form": form,
-        "title": f"Set run {pk} aside",
-        "intro": f"{run}. It stays in every table, but leaves every figure, mean and price. It can be put back.",
-        "crumb": {"address": reverse("run", args=[pk]), "title": f"Run {pk}"},
-        "action": "Set it aside",
-    }
-    return render(request, "form.html", shown)
-
-
-@require_POST
-def run_put_back(request: HttpRequest, pk: int) -> HttpResponse:
-    run = get_object_or_404(Run, pk=pk)
-    permits.require_run(request.user, run)
-    if not put_back(run, request.user):
-        messages.info(request, "Nothing was put back: the run was not set aside.")
-    return redirect("run", pk)

@@ -13,12 +13,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from benchhub.catalog.models import Hardware, Host, ListPrice
+from benchhub.catalog.models import ExchangeRate, Hardware, Host, ListPrice
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.catalog.templatetags.catalogue import GIB
 from benchhub.ui.listing import Column, Filter, Listing
 
-from .forms import HardwareForm, PriceForm, amount_help
+from .forms import HardwareForm, PriceForm, RateForm, amount_help
 
 HARDWARE_COLUMNS = (
     Column("name", "Hardware", ("name", "-revision")),
@@ -36,6 +36,13 @@ WHILE_ALIKE = (
     "where one of them changes, it is another machine, and needs a price of its own."
 )
 HARDWARE_FORM = "catalog/hardware_form.html"
+RATE_COLUMNS = (
+    Column("date", "Day", ("priced_on", "base", "quoted")),
+    Column("base", "From", ("base", "quoted", "priced_on")),
+    Column("quoted", "To", ("quoted", "base", "priced_on")),
+    Column("rate", "Rate", ("value", "priced_on"), is_number=True),
+    Column("source", "Source", ("source", "priced_on")),
+)
 PRICE_COLUMNS = (
     Column("date", "Priced on", ("priced_on", "description")),
     Column("of", "Price of", ("hardware__name", "licence_model__name", "priced_on")),
@@ -152,3 +159,23 @@ def _like(after: str) -> dict[str, Any]:
 def _form(request: HttpRequest, form: Any, back: str, back_title: str, **shown: Any) -> HttpResponse:
     crumb = {"address": reverse(back), "title": back_title}
     return render(request, shown.pop("template", "form.html"), {"form": form, "crumb": crumb, **shown})
+
+
+def rates(request: HttpRequest) -> HttpResponse:
+    rows = ExchangeRate.objects.all()
+    listing = Listing(request.GET, rows, RATE_COLUMNS, search=("base", "quoted", "source"), default="-date")
+    return render(request, "catalog/exchange_rates.html", {"listing": listing})
+
+
+def rate_add(request: HttpRequest) -> HttpResponse:
+    form = RateForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(request, f"The rate is in the list: {saved}.")
+        return redirect("exchange-rates")
+    shown = {
+        "title": "Add an exchange rate",
+        "action": "Add the rate",
+        "intro": "A rate is never changed: conversions cite it. Add a newer one instead, with its day and source.",
+        "crumb": {"address": reverse("exchange-rates"), "title": "Exchange rates"},
+    }
+    return render(request, "form.html", {"form": form, **shown})

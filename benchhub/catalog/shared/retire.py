@@ -6,17 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from django.contrib import messages
-from django.db.models import Model, ProtectedError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.db.models import Model
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, LicenceModel, PriceSheet, Workload
 from benchhub.catalog.models.revised import CurrentQuerySet
-
-from .citations import citations
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +81,6 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def retire(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    """GET asks, POST does; what is in use now is refused with the names of its users."""
-    of = KINDS[kind]
-    row = get_object_or_404(of.rows, pk=pk)
-    if users := users_of(row):
-        messages.error(request, f"{row} is not retired, because it is in use: change {', '.join(users)} first.")
-        return redirect(of.back)
-    question = f"{of.retired} It can be shown again from the list."
-    if request.method != "POST":
-        return _ask(request, of, title=f"Retire {row}?", consequence=question, action="Retire it", button="primary")
-    of.rows.filter(pk=pk).retire()
-    messages.success(request, f"{row} is retired. {of.retired}")
-    return redirect(of.back)
-
-
 def users_of(row: Any) -> list[str]:
     """Names of what uses the row now, and keeps it from being retired."""
     if isinstance(row, Hardware):
@@ -110,41 +89,3 @@ def users_of(row: Any) -> list[str]:
         using = Instance.objects.current().filter(configuration=row)
         return list(using.order_by("name").values_list("name", flat=True))
     return []
-
-
-@require_POST
-def show_again(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    of = KINDS[kind]
-    row = get_object_or_404(of.rows, pk=pk)
-    if of.rows.filter(pk=pk).show_again():
-        messages.success(request, f"{row} is offered again.")
-    else:
-        messages.error(request, f"{row} has a newer revision: that one can be shown again.")
-    return redirect(of.back)
-
-
-def delete(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    """GET asks, POST does; what something cites stays."""
-    of = KINDS[kind]
-    row = get_object_or_404(of.rows, pk=pk)
-    if citations(row):
-        return _kept(request, of, row)
-    if request.method != "POST":
-        return _ask(request, of, title=f"Delete {row}?", consequence=of.deleted, action="Delete it")
-    try:
-        row.delete()
-    except ProtectedError:  # cited since the question
-        return _kept(request, of, row)
-    messages.success(request, f"{row} is deleted.")
-    return redirect(of.back)
-
-
-def _kept(request: HttpRequest, of: Kind, row: Model) -> HttpResponse:
-    instead = " Retire it instead." if of.retired else ""
-    citing = ", ".join(citations(row))
-    messages.error(request, f"{row} is not deleted, because results or plans need it: {citing}.{instead}")
-    return redirect(of.back)
-
-
-def _ask(request: HttpRequest, of: Kind, **question: str) -> HttpResponse:
-    return render(request, "confirm.html", {**question, "crumb": of.crumb})

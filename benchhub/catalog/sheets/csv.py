@@ -11,9 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 
+from django.http import HttpResponse
+from django.utils.http import content_disposition_header
+
+from benchhub.catalog.models import PriceSheet
 from benchhub.ui.row_cells import Field
 from benchhub.ui.row_set import RowSet
 
+from . import texts as sheets_texts
 from .rows import check
 from .texts import DISCOUNT, LINE, SHEET, SheetTexts
 
@@ -200,3 +205,12 @@ def _words(using: Mapping[str, Field]) -> str:
 def _held(field: Field) -> str:
     choices = ", ".join(value or "(empty)" for value, _ in field.choices)
     return ". ".join(part for part in (choices, field.help.removesuffix(".")) if part)
+
+
+def download(row: PriceSheet) -> HttpResponse:
+    """Answer with the sheet as CSV, with the name of its hardware."""
+    texts = sheets_texts.of(row)
+    texts.sheet["hardware"] = row.hardware.name if row.hardware else ""
+    response = HttpResponse(write(texts), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = content_disposition_header(True, f"{row}.csv") or ""
+    return response

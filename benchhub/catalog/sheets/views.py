@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST
 
 from benchhub.analysis.pricing.money import PricingError
@@ -21,6 +20,7 @@ from benchhub.ui.listing import Column, Filter
 
 from . import csv, page
 from . import texts as sheets_texts
+from .csv import download
 from .forms import SheetDraft
 from .reported_form import ReportedForm
 from .texts import SheetTexts
@@ -75,15 +75,6 @@ def sheet(request: HttpRequest, pk: int) -> HttpResponse:
 
 def csv_file(_: HttpRequest, pk: int) -> HttpResponse:
     return download(get_object_or_404(PriceSheet.objects.whole(), pk=pk))
-
-
-def download(row: PriceSheet) -> HttpResponse:
-    """The sheet as CSV, with the name of its hardware."""
-    texts = sheets_texts.of(row)
-    texts.sheet["hardware"] = row.hardware.name if row.hardware else ""
-    response = HttpResponse(csv.write(texts), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = content_disposition_header(True, f"{row}.csv") or ""
-    return response
 
 
 def add(request: HttpRequest) -> HttpResponse:

@@ -5,29 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-
 from benchhub.catalog.models import Workload
 from runners import tools
 
-from .forms import FORMS, ScriptsForm, kind_of
-
 ELSEWHERE = ("scripts", "init")  # on the page, beside the parameters
-
-
-def workload(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Workload.objects.marked(), pk=pk)
-    kind = FORMS[kind_of(row)]
-    shown = {
-        "row": row,
-        "title": kind.title,
-        "parameters": list(_told(row)),
-        "scripts": row.parameters.get("scripts", ()),
-        "revisions": Workload.objects.filter(name=row.name).exclude(pk=pk).order_by("revision"),
-        "may_revise": kind is not ScriptsForm or request.user.has_perm("catalog.write_scripts"),
-    }
-    return render(request, "catalog/workload.html", shown)
 
 
 def _told(row: Workload) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ from runners.tools.pgbench.parameters import BUILTIN_SCRIPTS
 
 from .configuration_form import ConfigurationForm
 from .forms import FORMS, PRESETS, BuiltinForm, ScriptsForm, WorkloadForm, kind_of
+from .page import _told
 
 CONFIGURATION_COLUMNS = (
     Column("name", "Configuration", ("name", "-revision")),
@@ -131,3 +132,17 @@ def _say_saved(request: HttpRequest, saved: Configuration | Workload, is_as_befo
         messages.info(request, f"Nothing was changed, so there is no new revision: {saved} stays as it is.")
     else:
         messages.success(request, f"{saved} is saved.")
+
+
+def workload(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Workload.objects.marked(), pk=pk)
+    kind = FORMS[kind_of(row)]
+    shown = {
+        "row": row,
+        "title": kind.title,
+        "parameters": list(_told(row)),
+        "scripts": row.parameters.get("scripts", ()),
+        "revisions": Workload.objects.filter(name=row.name).exclude(pk=pk).order_by("revision"),
+        "may_revise": kind is not ScriptsForm or request.user.has_perm("catalog.write_scripts"),
+    }
+    return render(request, "catalog/workload.html", shown)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from django import forms
-from django.contrib.auth.decorators import permission_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 
 from benchhub.bench.models import Experiment
 from benchhub.reports.models import Tag
@@ -30,18 +26,6 @@ class TagsForm(forms.Form):
         if len(found) > MOST:
             raise forms.ValidationError(f"An experiment has at most {MOST} tags; these are {len(found)}.")
         return found
-
-
-@permission_required("reports.change_tag", raise_exception=True)
-def tags(request: HttpRequest, pk: int) -> HttpResponse:
-    experiment = get_object_or_404(Experiment, pk=pk)
-    present = Tag.objects.filter(experiment=experiment).values_list("name", flat=True)
-    form = TagsForm(request.POST or None, initial={"tags": ", ".join(present)})
-    if request.method == "POST" and form.is_valid():
-        replace(experiment, form.cleaned_data["tags"])
-        return redirect("experiment", pk)
-    crumb = {"address": reverse("experiment", args=[pk]), "title": experiment.name}
-    return render(request, "form.html", {"form": form, "title": "Tags", "crumb": crumb})
 
 
 @transaction.atomic

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+from django.contrib.auth.decorators import permission_required
 from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
+from benchhub.bench.models import Experiment
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps
+from benchhub.reports.models import Tag
 from benchhub.ui.listing import Column, Filter, Listing
 
 from . import home as experiments_home
 from . import page, queries
+from .tags import TagsForm, replace
 
 EXPERIMENT_COLUMNS = (
     Column("name", "Experiment", ("name",)),
@@ -67,3 +72,15 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
     return response
+
+
+@permission_required("reports.change_tag", raise_exception=True)
+def tags(request: HttpRequest, pk: int) -> HttpResponse:
+    experiment = get_object_or_404(Experiment, pk=pk)
+    present = Tag.objects.filter(experiment=experiment).values_list("name", flat=True)
+    form = TagsForm(request.POST or None, initial={"tags": ", ".join(present)})
+    if request.method == "POST" and form.is_valid():
+        replace(experiment, form.cleaned_data["tags"])
+        return redirect("experiment", pk)
+    crumb = {"address": reverse("experiment", args=[pk]), "title": experiment.name}
+    return render(request, "form.html", {"form": form, "title": "Tags", "crumb": crumb})

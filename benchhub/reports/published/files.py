@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from django.conf import settings
+from django.http import Http404
 
 from benchhub.analysis import published
 from benchhub.analysis.published import Check, Document, PublishedError, Tally
@@ -54,3 +55,11 @@ def _report(path: Path) -> Report:
     document = published.read(path.name, parsed)
     checks = published.recompute(document)
     return Report(document, checks, published.findings(checks), published.tally(checks))
+
+
+def find(slug: str) -> Report:
+    """Return the report of this name. Raises Http404."""
+    report = next((report for report in reports() if report.about["slug"] == slug), None)
+    if report is None:
+        raise Http404(f"There is no published report named '{slug}'.")
+    return report

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from benchhub.reports.models import Snapshot
 
 from . import page
-from .files import Report, reports
+from .files import Report, find, reports
 
 
 def published(request: HttpRequest) -> HttpResponse:
@@ -22,14 +22,6 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
         return _csv(found, key)
     snapshots = Snapshot.objects.filter(published=slug).for_list()
     return render(request, "reports/published.html", {**page.context(found), "snapshots": snapshots})
-
-
-def find(slug: str) -> Report:
-    """Raises Http404."""
-    found = next((one for one in reports() if one.about["slug"] == slug), None)
-    if found is None:
-        raise Http404(f"There is no published report named '{slug}'.")
-    return found
 
 
 def _csv(found: Report, key: str) -> HttpResponse:

@@ -20,7 +20,7 @@ from benchhub.analysis.snapshot.projection import CLASSES, project
 from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.comparison.state import State
 from benchhub.reports.models import Comparison, Link, Snapshot
-from benchhub.reports.published import views as published_views
+from benchhub.reports.published import files as published_files
 from benchhub.ui.listing import Column, Listing
 
 from . import publish
@@ -115,7 +115,7 @@ def comparison_publish(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_publish
 def published_publish(request: HttpRequest, slug: str) -> HttpResponse:
-    return redirect("snapshot", publish.published_snapshot(published_views.find(slug), request.user).pk)
+    return redirect("snapshot", publish.published_snapshot(published_files.find(slug), request.user).pk)
 
 
 def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:

@@ -1,0 +1,86 @@
+"""The page of a run, its log, and what can be downloaded of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from benchhub.bench.models import LiveLog, Run
+from benchhub.bench.queue import permits
+from benchhub.bench.results import live_log
+from benchhub.bench.results.aside import AsideForm, put_back, set_aside
+from benchhub.ui.listing import row_number
+
+from . import bundle, csv, downloads, page
+
+
+def run(request: HttpRequest, pk: int) -> HttpResponse:
+    return render(request, "bench/run.html", page.context(get_object_or_404(page.run(pk))))
+
+
+def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    """A file as it came from the target: always a download of plain text, whatever it holds."""
+    attempt = row_number(request.GET.get("attempt", ""))
+    files = page.evidence_file(pk, name, attempt)
+    return downloads.evidence(get_list_or_404(files[:1])[0])
+
+
+def run_log(request: HttpRequest, pk: int, stream: str) -> JsonResponse:
+    """What the newest attempt's log has beyond the byte `after`, as text that can only be read."""
+    run = get_object_or_404(Run, pk=pk)
+    asked = request.GET.get("after", "")
+    after = int(asked) if asked.isdecimal() and len(asked) < 19 else 0
+    log = LiveLog.objects.filter(attempt__run=run, stream=stream).order_by("-attempt__number").first()
+    part = live_log.part(log, after) if log else None
+    return JsonResponse({"part": asdict(part) if part else None, "is_over": run.is_final})
+
+
+def run_bundle(_request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(page.run(pk).exclude(kind=Run.Kind.LOAD))
+    try:
+        return downloads.bundle(row)
+    except bundle.NoBundleError as error:
+        return HttpResponse(f"{error}\n", status=409, content_type="text/plain; charset=utf-8")
+
+
+def run_series(_request: HttpRequest, pk: int) -> HttpResponse:
+    """A line per metric and moment, at the seconds of the page; the warm-up has those below 0."""
+    series = get_object_or_404(Run, pk=pk).series.order_by("unit", "metric")
+    return csv.series(pk, page.series_groups(list(series)))
+
+
+def run_latency(_request: HttpRequest, pk: int) -> HttpResponse:
+    """A line per script and bucket of its histogram that is not empty."""
+    return csv.latency(pk, get_object_or_404(Run, pk=pk).histograms.order_by("name"))
+
+
+def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(Run.objects.select_related("system"), pk=pk)
+    permits.require_run(request.user, run)
+    form = AsideForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        if not set_aside(run, request.user, form.cleaned_data["reason"]):
+            messages.info(request, "Nothing was set aside: the run gives no point, or is set aside already.")
+        return redirect("run", pk)
+    shown = {
+        "form": form,
+        "title": f"Set run {pk} aside",
+        "intro": f"{run}. It stays in every table, but leaves every figure, mean and price. It can be put back.",
+        "crumb": {"address": reverse("run", args=[pk]), "title": f"Run {pk}"},
+        "action": "Set it aside",
+    }
+    return render(request, "form.html", shown)
+
+
+@require_POST
+def run_put_back(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(Run, pk=pk)
+    permits.require_run(request.user, run)
+    if not put_back(run, request.user):
+        messages.info(request, "Nothing was put back: the run was not set aside.")
+    return redirect("run", pk)
