@@ -16,7 +16,7 @@ from django.utils import timezone
 from benchhub.accounts import tokens
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
-from benchhub.api.ingest import EXAMPLE
+from benchhub.api.bench.deliveries import EXAMPLE
 from benchhub.bench.models import Experiment, Run
 from benchhub.catalog.models import Configuration, Hardware, Workload
 

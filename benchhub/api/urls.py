@@ -2,25 +2,13 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import APIRootView, DefaultRouter
 
-from . import (
-    accounts,
-    bench,
-    catalogue,
-    comparisons,
-    curves,
-    designs,
-    ingest,
-    licensing,
-    queue,
-    sharing,
-    steps,
-    times,
-    webhooks,
-    workloads,
-)
+from . import accounts
+from .bench import deliveries, designs, experiments, queue, runs, systems, times, webhooks
+from .catalog import configurations, hardware, hosts, instances, licences, prices, sheets, workloads
 from .core import problems
 from .core.authentication import HasScope
 from .core.views import View
+from .reports import comparisons, curves, declarations, kept, links, published, snapshots, tuning
 
 app_name = "api"
 
@@ -47,39 +35,39 @@ class Router(DefaultRouter):
 
 
 router = Router()
-router.register("hosts", catalogue.Hosts, "host")
-router.register("builds", catalogue.Builds, "pgbuild")
-router.register("instances", catalogue.Instances, "instance")
-router.register("hardware", catalogue.Hardware, "hardware")
-router.register("configurations", catalogue.Configurations, "configuration")
+router.register("hosts", hosts.Hosts, "host")
+router.register("builds", instances.Builds, "pgbuild")
+router.register("instances", instances.Instances, "instance")
+router.register("hardware", hardware.HardwareProfiles, "hardware")
+router.register("configurations", configurations.Configurations, "configuration")
 router.register("workloads", workloads.Workloads, "workload")
-router.register("licence-models", licensing.LicenceModels, "licencemodel")
-router.register("price-sheets", licensing.Sheets, "pricesheet")
-router.register("prices", catalogue.Prices, "listprice")
-router.register("exchange-rates", catalogue.Rates, "exchangerate")
-router.register("systems", bench.Systems, "system")
-router.register("experiments", bench.Experiments, "experiment")
+router.register("licence-models", licences.LicenceModels, "licencemodel")
+router.register("price-sheets", sheets.Sheets, "pricesheet")
+router.register("prices", prices.Prices, "listprice")
+router.register("exchange-rates", prices.Rates, "exchangerate")
+router.register("systems", systems.Systems, "system")
+router.register("experiments", experiments.Experiments, "experiment")
 router.register("queue", queue.QueueShown, "queue")
-router.register("runs", bench.Runs, "run")
+router.register("runs", runs.Runs, "run")
 router.register("presets", designs.Presets, "preset")
 router.register("designs", designs.Designs, "design")
 router.register("reservations", times.Reservations, "reservation")
 router.register("windows", times.Windows, "window")
 router.register("webhooks", webhooks.Webhooks, "webhook")
 router.register("notices", webhooks.Notices, "notice")
-router.register("deliveries", ingest.Deliveries, "delivery")
+router.register("deliveries", deliveries.Deliveries, "delivery")
 router.register("curves", curves.Curves, "curve")
 router.register("comparisons", comparisons.Comparisons, "compared")
-router.register("tuning-steps", steps.TuningSteps, "steps")
-router.register("declarations", comparisons.Declarations, "comparability")
-router.register("kept-comparisons", sharing.KeptComparisons, "comparison")
-router.register("snapshots", sharing.Snapshots, "snapshot")
-router.register("links", sharing.Links, "link")
+router.register("tuning-steps", tuning.TuningSteps, "steps")
+router.register("declarations", declarations.Declarations, "comparability")
+router.register("kept-comparisons", kept.KeptComparisons, "comparison")
+router.register("snapshots", snapshots.Snapshots, "snapshot")
+router.register("links", links.Links, "link")
 router.register("account", accounts.Account, "account")
 router.register("users", accounts.Users, "user")
 router.register("tokens", accounts.Tokens, "token")
 router.register("audit-log", accounts.AuditLog, "entry")
-router.register("published-reports", sharing.PublishedReports, "published")
+router.register("published-reports", published.PublishedReports, "published")
 
 urlpatterns = [
     *router.urls,

@@ -8,8 +8,8 @@ from django.urls import reverse
 from benchhub.accounts import tokens
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
+from benchhub.api.bench.deliveries import EXAMPLE
 from benchhub.api.conftest import program
-from benchhub.api.ingest import EXAMPLE
 from benchhub.bench.models import Delivery, Evidence, Experiment, Result, Run, System
 from benchhub.catalog.models import Configuration, Host, Instance, Workload
 

@@ -9,12 +9,11 @@ from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.api.core import json_forms, problems
+from benchhub.api.core.json_forms import serializer_of
+from benchhub.api.core.views import Added, Read, Shown
 from benchhub.bench.models import Notice, Webhook
 from benchhub.bench.webhooks.forms import WebhookForm
-
-from .core import json_forms, problems
-from .core.json_forms import serializer_of
-from .core.views import Added, Read, Shown
 
 
 class WebhookShown(Shown):

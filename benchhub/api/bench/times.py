@@ -1,4 +1,4 @@
-"""Periods: when a host is blocked, and when an experiment may run. Given once, or every week."""
+"""When hosts are blocked and experiments may run."""
 
 from __future__ import annotations
 
@@ -7,21 +7,38 @@ from typing import Any, ClassVar
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.api.core import json_forms, problems
+from benchhub.api.core.json_forms import Strict
+from benchhub.api.core.views import Read, Shown
 from benchhub.bench import models
 from benchhub.bench.queue import form_times, permits, timetable
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
 
-from . import serializers_bench as serializers
-from .core import json_forms, problems
-from .core.json_forms import Strict
-from .core.views import Read
+
+class Period(Shown):
+    start = serializers.DateTimeField(source="period.lower", read_only=True)
+    end = serializers.DateTimeField(source="period.upper", read_only=True)
+
+    class Meta:
+        model = models.Reservation
+        fields = ("id", "url", "host", "experiment", "window", "start", "end", "zone", "reason")
+
+
+class Window(Shown):
+    class Meta:
+        model = models.Window
+        fields = ("id", "url", "host", "experiment", "weekdays", "starts_at", "ends_at", "zone", "reason")
+
 
 KEY: dict[str, Any] = {"min_value": 1, "max_value": 2**63 - 1, "required": False, "help_text": "This or the other."}
+
+
 ZONE = "Name of the IANA time zone of the clock that is meant; left out: UTC."
 
 
@@ -84,7 +101,7 @@ class Times(Read):
 
 class Reservations(Times):
     queryset = models.Reservation.objects.order_by("pk")
-    serializer_class = serializers.Period
+    serializer_class = Period
     takes = ReservationRequest
     form_class = form_times.OnceForm
     filterset_fields: ClassVar[Any] = {"host": ["exact"], "experiment": ["exact"], "window": ["exact", "isnull"]}
@@ -92,7 +109,7 @@ class Reservations(Times):
 
 class Windows(Times):
     queryset = models.Window.objects.order_by("pk")
-    serializer_class = serializers.Window
+    serializer_class = Window
     takes = WindowRequest
     form_class = form_times.WeeklyForm
     filterset_fields: ClassVar[Any] = {"host": ["exact"], "experiment": ["exact"]}

@@ -12,13 +12,11 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.api.core import problems
+from benchhub.api.core.views import Read, Shown, View
 from benchhub.bench import models
-from benchhub.bench.models import Run
 from benchhub.bench.plan import growth, plan, presets, preview
 from benchhub.bench.queue import permits, queue
-
-from .core import problems
-from .core.views import Read, Shown, View
 
 NAME = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Its name: report-a.")
 
@@ -116,5 +114,5 @@ class Designs(Read):
             permits.require_experiment(request.user, experiment)
         for experiment in row.experiments.all():
             growth.stop(experiment)
-        queue.ask_to_cancel(Run.objects.filter(experiment__design=row))
+        queue.ask_to_cancel(models.Run.objects.filter(experiment__design=row))
         return self.accepted(self.get_object())

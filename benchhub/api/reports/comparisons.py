@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from django.db.models.functions import Now
 from django.http import HttpResponse, QueryDict
 from drf_spectacular.helpers import forced_singular_serializer
 from drf_spectacular.types import OpenApiTypes
@@ -15,9 +14,10 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench.models import Comparability
+from benchhub.api.bench.curves import Curve, curve_of
+from benchhub.api.core import problems
+from benchhub.api.core.views import FILE, View
 from benchhub.reports.comparison import comparison as comparisons
-from benchhub.reports.comparison import declared
 from benchhub.reports.comparison.answers import doubts
 from benchhub.reports.comparison.answers.findings import Finding as CurveFinding
 from benchhub.reports.comparison.entries import Entry
@@ -27,12 +27,6 @@ from benchhub.reports.prices.table import Cell, Row
 from benchhub.reports.prices.terms import NAMES
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.comparison import NothingToPublishError
-
-from .bench import curve_of
-from .core import json_forms, problems
-from .core.json_forms import Strict
-from .core.views import FILE, Read, Shown, View
-from .serializers_bench import Curve
 
 WORDS = {
     "term": "Years: 1 to 5.",
@@ -67,29 +61,6 @@ ABOUT = [
     OpenApiParameter("axis", OpenApiTypes.STR, description="Likewise."),
 ]
 WHOLE = {(200, "application/json"): OpenApiTypes.OBJECT}
-
-
-class DeclarationRequest(Strict):
-    curves = drf.ListField(
-        child=drf.CharField(max_length=40),
-        min_length=2,
-        max_length=MOST,
-        help_text="Each experiment-system.",
-    )
-    reason = json_forms.json_field(declared.DeclarationForm.base_fields["reason"])
-
-
-class Declaration(Shown):
-    """A person's word that two protocols may be compared. `first` and `second` are their digests."""
-
-    declared_by = drf.SlugRelatedField(slug_field="username", read_only=True)
-    withdrawn_by = drf.SlugRelatedField(slug_field="username", read_only=True, allow_null=True)
-
-    class Meta:
-        model = Comparability
-        fields = (
-            "id", "url", "first", "second", "reason", "declared_by", "declared_at", "withdrawn_by", "withdrawn_at",
-        )  # fmt: skip
 
 
 class FindingRow(drf.Serializer):
@@ -335,44 +306,3 @@ def _no_price(key: str, row: Row, model: Any, why: str = "") -> dict[str, Any]:
 def _named(key: str, row: Row, model: Any) -> dict[str, Any]:
     clients = row.at.level.clients if row.at else None
     return {"key": key, "licence_model": model.pk, "licence": str(model), "clients": clients}
-
-
-class Declarations(Read):
-    queryset = Comparability.objects.select_related("declared_by", "withdrawn_by").order_by("pk")
-    serializer_class = Declaration
-    write_scope = "run"
-    filterset_fields: ClassVar[Any] = {"withdrawn_at": ["isnull"], "declared_at": ["gte", "lte"]}
-
-    @extend_schema(request=DeclarationRequest, responses={201: Declaration(many=True)})
-    def create(self, request: Request) -> Response:
-        """Declare the protocols of these curves comparable, with a reason that stands wherever they are compared."""
-        sent = json_forms.checked(DeclarationRequest, request.data)
-        form = declared.DeclarationForm(json_forms.texts({"reason": sent["reason"]}))
-        if not form.is_valid():
-            raise problems.invalid(problems.of_form(form))
-        groups = _unlike(sent["curves"])
-        declared.declare(groups, form.cleaned_data["reason"], request.user)
-        rows = Comparability.objects.among({group[0].curve.protocol_digest for group in groups})
-        return Response(self.get_serializer(rows, many=True).data, status=201)
-
-    @extend_schema(request=None)
-    @action(detail=True, methods=["post"])
-    def withdraw(self, request: Request, pk: str) -> Response:
-        """The curves that it held together are refused again; what was declared stays on record."""
-        standing = Comparability.objects.standing().filter(pk=self.get_object().pk)
-        if not standing.update(withdrawn_at=Now(), withdrawn_by=request.user.pk):
-            raise problems.Problem(409, "It was withdrawn already.")
-        return Response(self.get_serializer(self.get_object()).data)
-
-
-def _unlike(curves: Sequence[str]) -> list[list[Entry]]:
-    """Return the curves by protocol. Raises a problem where there is nothing to declare, or where nothing may be."""
-    comparison = comparisons.Comparison.load(State.of_curves(curves))
-    if len(comparison.curves) < len(curves):
-        sentence = " ".join(comparison.problems) or "One of them is named twice: name each once, as experiment-system."
-        raise problems.invalid([{"pointer": "/curves", "detail": sentence}])
-    if len(comparison.groups) < 2:
-        raise problems.Problem(409, "They have the same protocol: they are compared as they are.")
-    if not declared.may_be_declared(comparison.groups):
-        raise problems.Problem(409, "Unlike units are never compared, whatever anybody declares.")
-    return comparison.groups

@@ -10,11 +10,10 @@ from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.api.core.views import View
 from benchhub.bench.models import ExperimentSystem
 from benchhub.reports.comparison import queries
 from benchhub.reports.comparison.entries import key_of
-
-from .core.views import View
 
 
 class FinishedCurve(drf.Serializer):

@@ -13,12 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.analysis.curves.tuning import NoTuningError
+from benchhub.api.core import problems
+from benchhub.api.core.views import View
 from benchhub.reports.comparison import tuning
 from benchhub.reports.comparison.comparison import Comparison
 
 from .comparisons import require_whole, state_of, wrong
-from .core import problems
-from .core.views import View
 
 PARAMETERS = [
     OpenApiParameter(

@@ -14,14 +14,13 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.bench.models import Delivery, System
+from benchhub.api.core import parsers, problems
+from benchhub.api.core.json_forms import Strict
+from benchhub.api.core.views import Read, Shown
+from benchhub.bench import models
 from benchhub.bench.plan import plan
 from benchhub.bench.results import import_check, import_store
 from runners.contract import Outputs
-
-from .core import parsers, problems
-from .core.json_forms import Strict
-from .core.views import Read, Shown
 
 MOST_LINES = 20_000
 MOST_FAULTS = 100
@@ -67,7 +66,7 @@ class SystemBrought(Strict):
     hardware = drf.CharField(max_length=120, help_text="Prices are counted by it.")
     configuration = drf.CharField(max_length=120)
     postgresql = drf.RegexField(r"^[0-9]{1,2}(\.[0-9]{1,3}){1,2}$", help_text="Version of the server: 18.1.")
-    path = drf.ChoiceField(choices=System.Path.choices)
+    path = drf.ChoiceField(choices=models.System.Path.choices)
     label = drf.CharField(max_length=160, required=False)
 
     def run_validation(self, data: Any = empty) -> Any:
@@ -168,7 +167,7 @@ class DeliveryShown(Shown):
     by = drf.SlugRelatedField(slug_field="username", read_only=True)
 
     class Meta:
-        model = Delivery
+        model = models.Delivery
         fields: Any = ("id", "url", "by", "token", "at", "run_count")
 
 
@@ -183,7 +182,7 @@ class DeliveryMade(DeliveryShown):
 class Deliveries(Read):
     """What was brought in, by whom and when."""
 
-    queryset = Delivery.objects.select_related("by").order_by("pk")
+    queryset = models.Delivery.objects.select_related("by").order_by("pk")
     serializer_class = DeliveryShown
     parser_classes = (parsers.Json, parsers.Ndjson)
     write_scope = "ingest"

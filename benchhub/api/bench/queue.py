@@ -11,9 +11,8 @@ from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.api.core.views import View
 from benchhub.bench.queue import page
-
-from .core.views import View
 
 
 class Waiting(drf.Serializer):

@@ -8,21 +8,22 @@ from typing import Any, ClassVar, cast
 
 from django import forms
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework import serializers as drf
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.api.core import json_forms, problems
+from benchhub.api.core.json_forms import Strict
+from benchhub.api.core.views import Shown
 from benchhub.catalog import models
 from benchhub.catalog.workloads import forms as workloads_forms
 from benchhub.catalog.workloads.configuration_form import SettingsField
 from benchhub.catalog.workloads.forms import FORMS, ScriptsForm
 from runners.tools.pgbench.parameters import LONGEST_SCRIPT
 
-from . import serializers
-from .catalogue import BY_REVISION, Revised
-from .core import json_forms, problems
-from .core.json_forms import Strict
+from .rows import BY_REVISION, REVISED, Revised
 
 MOST_SCRIPTS = 30
 TOO_LONG = f"A script has {LONGEST_SCRIPT:,} characters at most: shorten it."
@@ -78,9 +79,20 @@ WorkloadRequest: Any = type(
 )
 
 
+class Workload(Shown):
+    scripts_digest = serializers.CharField(
+        read_only=True,
+        help_text="SHA-256 of the custom scripts with their weights, variables and init script; empty without scripts.",
+    )
+
+    class Meta:
+        model = models.Workload
+        fields = (*REVISED, "tool", "parameters", "scripts_digest", "remark")
+
+
 class Workloads(Revised):
     queryset = models.Workload.objects.order_by("pk")
-    serializer_class = serializers.Workload
+    serializer_class = Workload
     filterset_fields: ClassVar[Any] = {**BY_REVISION, "tool": ["exact"]}
     takes = WorkloadRequest
 
@@ -91,9 +103,7 @@ class Workloads(Revised):
         form = FORMS[sent.pop("kind", "pgbench")]
         return self.added(self._saved(form, None, sent))
 
-    @extend_schema(
-        request=WorkloadRequest(partial=True), responses={201: serializers.Workload, 200: serializers.Workload}
-    )
+    @extend_schema(request=WorkloadRequest(partial=True), responses={201: Workload, 200: Workload})
     @action(detail=True, methods=["post"])
     def revise(self, request: Request, pk: str) -> Response:
         """Where nothing is changed there is no new revision: then the answer is 200 with the row as it is."""

@@ -1,0 +1,26 @@
+"""Systems under test."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from benchhub.api.core.views import Read, Shown
+from benchhub.bench import models
+
+
+class System(Shown):
+    class Meta:
+        model = models.System
+        fields = (
+            "id", "url", "label", "instance", "driver", "hardware", "build", "configuration", "path", "description",
+            "digest",
+        )  # fmt: skip
+
+
+class Systems(Read):
+    queryset = models.System.objects.order_by("pk")
+    serializer_class = System
+    filterset_fields: ClassVar[Any] = {
+        "instance": ["exact"], "driver": ["exact"], "hardware": ["exact"], "build": ["exact"],
+        "configuration": ["exact"], "path": ["exact"], "digest": ["exact"], "label": ["exact", "icontains"],
+    }  # fmt: skip

@@ -1,0 +1,26 @@
+"""Hardware profiles."""
+
+from __future__ import annotations
+
+from benchhub.api.core.json_forms import serializer_of
+from benchhub.api.core.views import Shown
+from benchhub.catalog import models
+from benchhub.catalog.hardware import forms as hardware_forms
+
+from .rows import REVISED, Revised
+
+
+class Hardware(Shown):
+    class Meta:
+        model = models.Hardware
+        fields = (
+            *REVISED, "processor", "sockets", "cores_per_socket", "threads_per_core", "disabled_cores_per_socket",
+            "clock_ghz", "memory_bytes", "disks", "vm_vcpus", "vm_memory_bytes", "vm_smt", "remark",
+        )  # fmt: skip
+
+
+class HardwareProfiles(Revised):
+    queryset = models.Hardware.objects.order_by("pk")
+    serializer_class = Hardware
+    form_class = hardware_forms.HardwareForm
+    takes = serializer_of(hardware_forms.HardwareForm, "HardwareRequest")

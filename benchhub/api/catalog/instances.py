@@ -1,0 +1,53 @@
+"""Instances and the builds they run."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from benchhub.api.core.json_forms import serializer_of
+from benchhub.api.core.views import Read, Shown
+from benchhub.catalog import models
+from benchhub.catalog.instances import forms as instances_forms
+
+from .rows import NAMED, Edited
+
+
+class Build(Shown):
+    class Meta:
+        model = models.PgBuild
+        fields = ("id", "url", "version", "version_num", "configure_options", "binary_digest")
+
+
+class Instance(Shown):
+    class Meta:
+        model = models.Instance
+        fields = (
+            "id", "url", "name", "host", "build", "configuration", "address", "port", "database", "username",
+            "data_directory", "bin_directory", "retired_at",
+        )  # fmt: skip
+
+
+class Builds(Read):
+    queryset = models.PgBuild.objects.order_by("pk")
+    serializer_class = Build
+    filterset_fields: ClassVar[Any] = {"version": ["exact", "startswith"], "version_num": ["exact", "gte", "lte"]}
+
+
+class Instances(Edited):
+    queryset = models.Instance.objects.select_related("host", "build", "configuration").defer("password")
+    serializer_class = Instance
+    takes = serializer_of(instances_forms.InstanceForm, "InstanceRequest")
+    filterset_fields: ClassVar[Any] = {
+        **NAMED, "host": ["exact", "isnull"], "build": ["exact"], "configuration": ["exact"], "retired_at": ["isnull"],
+    }  # fmt: skip
+    ordering_fields: ClassVar[Any] = ("id", "name")
+
+    def form(self, values: dict[str, Any], instance: Any = None) -> Any:
+        return instances_forms.InstanceForm(values, instance=instance or models.Instance(), hosts=self._hosts())
+
+    def blank(self, instance: Any = None) -> Any:
+        return instances_forms.InstanceForm(instance=instance or models.Instance(), hosts=self._hosts())
+
+    @staticmethod
+    def _hosts() -> list[models.Host]:
+        return list(models.Host.objects.defer("private_key").order_by("name"))

@@ -1,0 +1,78 @@
+"""Links that share a snapshot."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models.functions import Now
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers as drf
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.api.core import problems
+from benchhub.api.core.json_forms import serializer_of
+from benchhub.api.core.views import Read, Shown
+from benchhub.reports import models
+from benchhub.reports.sharing.forms import LinkForm
+
+from .common import BY
+
+
+class Link(Shown):
+    created_by = drf.SlugRelatedField(**BY)
+    hidden = drf.ListField(child=drf.CharField(), source="projection.hidden", read_only=True, help_text="Left out.")
+    state = drf.ChoiceField(choices=["open", "paused", "expired", "revoked"], read_only=True)
+    has_password = drf.BooleanField(source="password", read_only=True)
+
+    class Meta:
+        model = models.Link
+        fields: Any = (
+            "id", "url", "snapshot", "name", "hidden", "state", "has_password", "embedded_by", "expires_at",
+            "paused_at", "revoked_at", "views", "viewed_at", "created_by", "created_at",
+        )  # fmt: skip
+
+
+class LinkMade(Link):
+    address = drf.SerializerMethodField(help_text="Shown this once: it is kept nowhere, and null in a repeated answer.")
+
+    class Meta(Link.Meta):
+        fields: Any = (*Link.Meta.fields, "address")
+
+    def get_address(self, _row: Any) -> str | None:
+        return str(self.context["address"])
+
+
+class Links(Read):
+    queryset = models.Link.objects.for_sharing().select_related("created_by").order_by("pk")
+    serializer_class = Link
+    write_scope = "run"
+    filterset_fields: ClassVar[Any] = {
+        "snapshot": ["exact"], "name": ["exact", "icontains"], "revoked_at": ["isnull"], "paused_at": ["isnull"],
+    }  # fmt: skip
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"])
+    def pause(self, request: Request, pk: str) -> Response:
+        return self._changed(paused_at=Now())
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, pk: str) -> Response:
+        return self._changed(paused_at=None)
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"])
+    def revoke(self, request: Request, pk: str) -> Response:
+        """Whoever has it sees nothing from now on; it cannot be opened again."""
+        return self._changed(revoked_at=Now())
+
+    def _changed(self, **fields: Any) -> Response:
+        row = self.get_object()
+        if not models.Link.objects.filter(pk=row.pk, revoked_at=None).update(**fields):
+            raise problems.Problem(409, "It is revoked, and stays so.")
+        return Response(self.get_serializer(self.get_object()).data)
+
+
+LINK = serializer_of(LinkForm, "LinkRequest")

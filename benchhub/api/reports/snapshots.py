@@ -1,0 +1,118 @@
+"""What is published of comparisons."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers as drf
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchhub.analysis.snapshot import canonical
+from benchhub.api.core import json_forms, problems
+from benchhub.api.core.views import FILE, Read, Shown, View
+from benchhub.reports import models
+from benchhub.reports.sharing import publish, today
+from benchhub.reports.sharing.forms import LinkForm
+from benchhub.reports.sharing.output import exports, pdf
+
+from .common import BY, DOCUMENT
+from .links import LINK, LinkMade
+
+TYPES = sorted({name.partition(";")[0] for name in exports.TYPES.values()})
+
+
+FILES = {(200, name): OpenApiTypes.OBJECT if name == "application/json" else OpenApiTypes.BINARY for name in TYPES}
+
+
+NAME = OpenApiParameter(
+    "name",
+    OpenApiTypes.STR,
+    OpenApiParameter.PATH,
+    description="data.json, page.html, report.html (offline), page.pdf, report.pdf, the id of a table with .csv, or of "
+    "a bundle with .tar.gz. Another name is answered with those there are.",
+)
+
+
+class Snapshot(Shown):
+    """`published` names the report that it is of, where it is of no comparison."""
+
+    taken_by = drf.SlugRelatedField(**BY)
+    link_count = drf.IntegerField(read_only=True, help_text="Links that still lead to it.")
+
+    class Meta:
+        model = models.Snapshot
+        fields = ("id", "url", "comparison", "published", "title", "sha256", "taken_by", "taken_at", "link_count")
+
+
+class Difference(drf.Serializer):
+    """Money for one unit of throughput as decimal text; `refusal` says why there is no price today."""
+
+    label = drf.CharField()
+    licence = drf.CharField()
+    unit = drf.CharField()
+    then = drf.CharField()
+    now = drf.CharField(allow_null=True)
+    currency = drf.CharField(allow_blank=True)
+    percent = drf.CharField(allow_null=True, help_text="How far the total has moved.")
+    refusal = drf.CharField(allow_blank=True)
+
+
+def _taken(view: View, made: models.Snapshot) -> Response:
+    row = models.Snapshot.objects.for_list().get(pk=made.pk)
+    data = Snapshot(row, context=view.get_serializer_context()).data
+    return Response(data, status=201, headers={"Location": data["url"]})
+
+
+class Snapshots(Read):
+    queryset = models.Snapshot.objects.for_list()
+    serializer_class = Snapshot
+    write_scope = "run"
+    filterset_fields: ClassVar[Any] = {
+        "comparison": ["exact", "isnull"], "published": ["exact"], "sha256": ["exact"], "taken_at": ["gte", "lte"],
+    }  # fmt: skip
+    ordering_fields: ClassVar[Any] = ("id", "taken_at")
+    told_once = ("address",)
+    search_fields = ("title",)
+
+    @extend_schema(responses=DOCUMENT)
+    @action(detail=True, **FILE)
+    def document(self, request: Request, pk: str) -> HttpResponse:
+        """All of it, as docs/snapshots.md describes: the bytes of the page's data.json."""
+        return exports.made(publish.projection(self.get_object(), ()), exports.JSON_FILE).response
+
+    @extend_schema(parameters=[NAME], responses=FILES)
+    @action(detail=True, url_path=r"files/(?P<name>[^/]{1,80})", **FILE)
+    def files(self, request: Request, pk: str, name: str) -> HttpResponse:
+        """It as a file: offline HTML, PDF, CSV of a table, JSON, or what repeats a run without BenchHub."""
+        try:
+            return exports.made(publish.projection(self.get_object(), ()), name).response
+        except exports.NoFileError as error:
+            raise problems.Problem(404, str(error)) from error
+        except pdf.NoPdfError as error:
+            raise problems.Problem(501, str(error), remedy="Take page.html and print it from a browser.") from error
+
+    @extend_schema(responses=Difference(many=True))
+    @action(detail=True, pagination_class=None, filter_backends=[])
+    def today(self, request: Request, pk: str) -> Response:
+        """Its throughput by today's prices, beside those that are frozen."""
+        frozen = canonical.from_bytes(bytes(self.get_object().content))
+        return Response(Difference(today.differences(frozen), many=True).data)
+
+    @extend_schema(request=LINK, responses={201: LinkMade})
+    @action(detail=True, methods=["post"])
+    def links(self, request: Request, pk: str) -> Response:
+        """Make a link. Its address is answered this once, and kept nowhere: a repeated answer has null."""
+        of, sent = self.get_object(), json_forms.checked(LINK, request.data)
+        form = LinkForm({**json_forms.present(LinkForm()), **json_forms.texts(sent)})
+        if not form.is_valid():
+            raise problems.invalid(problems.of_form(form))
+        given = form.cleaned_data
+        row, token = publish.link(of, given["hidden"], given["password"], request.user, **form.fields_of_link)
+        address = request.build_absolute_uri(f"/s/{token}/")
+        data = LinkMade(row, context={**self.get_serializer_context(), "address": address}).data
+        return Response(data, status=201, headers={"Location": data["url"]})
