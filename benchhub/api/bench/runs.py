@@ -20,8 +20,9 @@ from benchhub.api.core.views import FILE, Read, Shown
 from benchhub.bench import models
 from benchhub.bench.queue import permits, queue
 from benchhub.bench.results import aside, live_log
-from benchhub.bench.run_page import downloads, page
+from benchhub.bench.run_page import downloads
 from benchhub.bench.run_page.bundle import NoBundleError
+from benchhub.bench.run_page.page import runs
 
 Facts = serializers.JSONField(read_only=True)
 
@@ -167,7 +168,7 @@ class Runs(Read):
     @action(detail=True, **FILE)
     def bundle(self, request: Request, pk: str) -> HttpResponse:
         """A tar.gz of shell commands, settings and data set, by which it is repeated without BenchHub."""
-        row = page.run(self.get_object().pk).exclude(kind=models.Run.Kind.LOAD).first()
+        row = runs().filter(pk=self.get_object().pk).exclude(kind=models.Run.Kind.LOAD).first()
         if row is None:
             raise problems.Problem(409, "It loads a data set, and measures nothing that could be repeated.")
         try:

@@ -31,52 +31,55 @@ HEAD = '#!/bin/sh\n# {title}\ncd "$(dirname "$0")" && . ./connection.sh && mkdir
 PSQL = f"{PROGRAMS}/psql -X -q -w -v ON_ERROR_STOP=1 -c"
 
 
-def files(of: Run, settings_found: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Name -> text. None of them names a host, an address or a user. `of` needs its experiment, system and result."""
-    spec = replace(plan.spec_of(of), bin_directory=PROGRAMS, application_name="repeat")
+def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return the text of each file by its name; none names a host, an address or a user.
+
+    The run comes with its experiment, system and result. `settings` are those that it found.
+    """
+    spec = replace(plan.spec_of(run), bin_directory=PROGRAMS, application_name="repeat")
     tool = tools.get(spec.tool)
-    found = {
-        "README.txt": _readme(of, spec, tool),
+    texts = {
+        "README.txt": _readme(run, spec, tool),
         "connection.sh": _connection(spec, tool.client(spec.tool_version)),
         "1-load.sh": _load(spec, tool),
         "2-run.sh": _run(spec, tool),
-        "postgresql.conf": _configuration(of.system.configuration.settings),
+        "postgresql.conf": _configuration(run.system.configuration.settings),
         "data-set.json": _json(tool.data_set(spec.parameters)),
         "workload.json": _json({**_plain(spec), "parameters": dict(spec.parameters)}),
     }
-    if of.system.configuration.os_settings:
-        found["os-settings.json"] = _json(of.system.configuration.os_settings)
-    if hasattr(of, "result"):
-        found["measured.json"] = _json(_measured(of))
-    if settings_found:
-        found["settings-as-found.csv"] = _settings(settings_found)
-    return found
+    if run.system.configuration.os_settings:
+        texts["os-settings.json"] = _json(run.system.configuration.os_settings)
+    if hasattr(run, "result"):
+        texts["measured.json"] = _json(_measured(run))
+    if settings:
+        texts["settings-as-found.csv"] = _settings(settings)
+    return texts
 
 
 class NoBundleError(Exception):
     """The run cannot be repeated by files; the message is a sentence for people."""
 
 
-def whole(of: Run, settings_found: Mapping[str, Any] | None) -> dict[str, str]:
-    """With the evidence. Raises NoBundleError."""
+def with_evidence(run: Run, settings: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the files with the evidence beside them. Raises NoBundleError."""
     try:
-        return files(of, settings_found) | evidence(of)
+        return files(run, settings) | evidence(run)
     except (TypeError, ValueError, KeyError) as error:
         raise NoBundleError("It was planned by a tool or a release that is not here any more.") from error
 
 
-def evidence(of: Run) -> dict[str, str]:
-    """The small files that the newest attempt left, as they came: these do name hosts and folders."""
-    newest = of.attempts.order_by("-number").first()
+def evidence(run: Run) -> dict[str, str]:
+    """Return the small files that the newest attempt left, as they came: these do name hosts and folders."""
+    newest = run.attempts.order_by("-number").first()
     small = newest.evidence.filter(size_bytes__lte=LARGEST_EVIDENCE_BYTES) if newest else []
     return {f"evidence/{file.name}": file.text for file in small if not file.name.endswith(".gz")}
 
 
-def archive(folder: str, of: Mapping[str, str]) -> bytes:
-    """A tar.gz of one folder; the same files always give the same bytes."""
+def archive(folder: str, files: Mapping[str, str]) -> bytes:
+    """Pack the files as a tar.gz of one folder; the same files always give the same bytes."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, text in sorted(of.items()):
+        for name, text in sorted(files.items()):
             content = text.encode()
             entry = tarfile.TarInfo(f"{folder}/{name}")
             entry.size, entry.mode = len(content), 0o755 if name.endswith(".sh") else 0o644
@@ -85,24 +88,25 @@ def archive(folder: str, of: Mapping[str, str]) -> bytes:
 
 
 def _plain(spec: RunSpec) -> dict[str, Any]:
-    kept = asdict(spec)
+    fields = asdict(spec)
     for name in ("endpoint", "bin_directory", "application_name"):
-        del kept[name]
-    return kept
+        del fields[name]
+    return fields
 
 
-def _readme(of: Run, spec: RunSpec, tool: Tool) -> str:
+def _readme(run: Run, spec: RunSpec, tool: Tool) -> str:
     client = tool.client(spec.tool_version)
+    program = client if tool.name == tool.program else f"{tool.name} by {client}"
     more = "   Latencies of what it logged are beside it, as a histogram." if tool.reduce_command(spec) else ""
     more += f" The last line on the screen is {tool.unit}." if tool.throughput_command(spec) else ""
     lines = [
-        f"How to repeat run {of.pk} without BenchHub",
+        f"How to repeat run {run.pk} without BenchHub",
         "",
-        f"System:    {of.system}, {of.system.build}",
-        f"Load:      {_load_by(tool, client)}, {of.clients} clients on {of.threads} threads, {spec.duration_s} s"
+        f"System:    {run.system}, {run.system.build}",
+        f"Load:      {program}, {run.clients} clients on {run.threads} threads, {spec.duration_s} s"
         + (f" after {spec.warmup_s} s of warm-up" if spec.warmup_s else ", no warm-up"),
         f"Connected: by {PATHS[spec.endpoint.path]}",
-        f"Measured:  {_said(of)}",
+        f"Measured:  {_measured_text(run)}",
         "",
         "1. Set up a PostgreSQL server with the lines of postgresql.conf, and an empty database.",
         "   Lines that are not there keep the server's default; settings-as-found.csv, if there is one, has all.",
@@ -118,16 +122,12 @@ def _readme(of: Run, spec: RunSpec, tool: Tool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _said(of: Run) -> str:
-    result = getattr(of, "result", None)
+def _measured_text(run: Run) -> str:
+    result = getattr(run, "result", None)
     if result is None:
         return "nothing, the run has no result"
     latency = "" if result.latency_average_ms is None else f", latency {result.latency_average_ms:.3f} ms on average"
     return f"{result.throughput:,.2f} {result.unit}{latency}"
-
-
-def _load_by(tool: Tool, client: str) -> str:
-    return client if tool.name == tool.program else f"{tool.name} by {client}"
 
 
 def _connection(spec: RunSpec, client: str) -> str:
@@ -178,17 +178,17 @@ def _configuration(settings: Mapping[str, Any]) -> str:
     return "\n".join(["# What was asked of the server.", *lines]) + "\n"
 
 
-def _measured(of: Run) -> dict[str, Any]:
-    result = of.result
+def _measured(run: Run) -> dict[str, Any]:
+    result = run.result
     names = ("throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "measures", "doubts")
-    return {"run": of.pk, **{name: getattr(result, name) for name in (*names, "remarks", "parser")}}
+    return {"run": run.pk, **{name: getattr(result, name) for name in (*names, "remarks", "parser")}}
 
 
-def _settings(found: Mapping[str, Any]) -> str:
+def _settings(settings: Mapping[str, Any]) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(("setting", "value", "unit", "source"))
-    for name, value in sorted(found.items()):
+    for name, value in sorted(settings.items()):
         row = value if isinstance(value, Mapping) else {"setting": value}
         writer.writerow((name, row.get("setting", ""), row.get("unit") or "", row.get("source") or ""))
     return text.getvalue()

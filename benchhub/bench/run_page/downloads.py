@@ -1,13 +1,22 @@
-"""Files of a run as answers that browsers save."""
+"""Files of a run as answers that browsers save: its evidence, its bundle, and what its figures draw as CSV."""
 
 from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 
-from benchhub.bench.models import Evidence, Run
+from benchhub.bench.models import Evidence, LatencyHistogram, Run
+from benchhub.ui.csv_cells import harmless
 
 from . import bundle as bundles
+from .series import SeriesGroup
+
+SERIES = ("metric", "unit", "second", "value")
+LATENCY = ("script", "lowest_us", "below_us", "transactions", "sampling_rate")
 
 
 def evidence(file: Evidence) -> HttpResponse:
@@ -24,8 +33,40 @@ def bundle(run: Run) -> HttpResponse:
 
     Raises NoBundleError.
     """
-    found = getattr(run, "found", None)
-    files = bundles.whole(run, found.settings if found else None)
+    files = bundles.with_evidence(run, run.found.settings if hasattr(run, "found") else None)
     name = f"benchhub-run-{run.pk}"
     headers = {"Content-Disposition": f'attachment; filename="{name}.tar.gz"'}
     return HttpResponse(bundles.archive(name, files), content_type="application/gzip", headers=headers)
+
+
+def series(run: int, groups: Iterable[SeriesGroup]) -> HttpResponse:
+    """Answer with a line per metric and moment."""
+    return _csv(f"run-{run}-series.csv", SERIES, (line for group in groups for line in _moments(group)))
+
+
+def latency(run: int, histograms: Iterable[LatencyHistogram]) -> HttpResponse:
+    """Answer with a line per script and bucket that is not empty."""
+    lines = (line for histogram in histograms for line in _buckets(histogram))
+    return _csv(f"run-{run}-latency.csv", LATENCY, lines)
+
+
+def _moments(group: SeriesGroup) -> Iterable[Sequence[Any]]:
+    for i, metric in enumerate(group.metrics, start=1):
+        for row in group.rows:
+            if len(row) > i:
+                yield metric, group.unit, row[0], row[i]
+
+
+def _buckets(histogram: LatencyHistogram) -> Iterable[Sequence[Any]]:
+    for lower, upper, count in zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True):
+        if count:
+            yield histogram.name, lower, upper, count, histogram.sampling_rate
+
+
+def _csv(name: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponse:
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    writer = csv.writer(response)
+    writer.writerow(heads)
+    writer.writerows(map(harmless, row) for row in rows)
+    return response

@@ -15,56 +15,59 @@ NORMAL_95 = 1.96
 WHY_NOT_ALL = "pgbench counts the time from before its clients connect, and stops between transactions"
 
 
-def steps(of: Result, asked: Mapping[str, Any]) -> list[str]:
-    """Of MQTh, then of the strict rate; none where the result does not say what it is made of. `asked`: the spec."""
-    found = {name: float(measure["value"]) for name, measure in of.measures.items()}
-    if not found.keys() >= set(MADE_OF):
+def steps(result: Result, spec: Mapping[str, Any]) -> list[str]:
+    """Explain how the MQTh rate and the strict rate were computed, as sentences. Empty if the counts are missing."""
+    measures = {name: float(measure["value"]) for name, measure in result.measures.items()}
+    if not measures.keys() >= set(MADE_OF):
         return []
-    seconds = f"{found[SECONDS]:,.3f} s"
-    counted = f"{found[ENDED]:,.0f} - {found[REFUSED]:,.0f}"
+    seconds = f"{measures[SECONDS]:,.3f} s"
+    counted = f"{measures[ENDED]:,.0f} - {measures[REFUSED]:,.0f}"
     return [
-        f"In the measured part {found[ENDED]:,.0f} transactions ended; {found[REFUSED]:,.0f} of them, writes "
+        f"In the measured part {measures[ENDED]:,.0f} transactions ended; {measures[REFUSED]:,.0f} of them, writes "
         "that were refused, do not count.",
-        f"({counted}) / {seconds} = {of.throughput:,.1f} MQTh.",
-        *_strict(found, counted, seconds, is_sampled(asked)),
-        _seconds(seconds, asked.get("duration_s")),
+        f"({counted}) / {seconds} = {result.throughput:,.1f} MQTh.",
+        *_strict(measures, counted, seconds, is_sampled(spec)),
+        _seconds(seconds, spec.get("duration_s")),
     ]
 
 
-def is_sampled(asked: Mapping[str, Any]) -> bool:
-    """Whether not every transaction was logged, and fewer reads looked at."""
-    return float(asked.get("log_sampling_rate") or 1) < 1
+def is_sampled(spec: Mapping[str, Any]) -> bool:
+    """Tell whether only a share of the transactions was logged, and fewer reads looked at."""
+    return float(spec.get("log_sampling_rate") or 1) < 1
 
 
-def strict_rate(of: Result) -> float | None:
-    measure = of.measures.get(STRICT)
+def strict_rate(result: Result) -> float | None:
+    measure = result.measures.get(STRICT)
     return measure and float(measure["value"])
 
 
-def _strict(found: Mapping[str, float], counted: str, seconds: str, is_estimate: bool) -> list[str]:
-    if not found.keys() >= {EMPTY, STRICT}:
+def _strict(measures: Mapping[str, float], counted: str, seconds: str, is_estimate: bool) -> list[str]:
+    if not measures.keys() >= {EMPTY, STRICT}:
         return []
-    empty = f"{found[EMPTY]:,.0f}"
-    said = (
-        f"About {empty}{_off_by(found)} reads, by those that were looked at, found"
+    empty = f"{measures[EMPTY]:,.0f}"
+    reads = (
+        f"About {empty}{_off_by(measures)} reads, by those that were looked at, found"
         if is_estimate
         else f"{empty} reads found"
     )
-    rate = f"({counted} - {empty}) / {seconds} = {found[STRICT]:,.1f} MQTh"
-    return [f"{said} nothing. The strict rate leaves them out too: {rate}."]
+    rate = f"({counted} - {empty}) / {seconds} = {measures[STRICT]:,.1f} MQTh"
+    return [f"{reads} nothing. The strict rate leaves them out too: {rate}."]
 
 
-def _off_by(found: Mapping[str, float]) -> str:
-    """Of empty reads with 95%: the share of empty ones is of those looked at, how many reads there were of the log."""
-    reads = sum(found.get(f"executions_{name}", 0) for name in READS)
-    looked_at, logged = (found.get(name, 0) for name in (LOOKED_AT, LOGGED))
+def _off_by(measures: Mapping[str, float]) -> str:
+    """Write how far the count of empty reads may be off, with 95%.
+
+    The share of empty ones comes from the reads looked at, the number of reads from the log.
+    """
+    reads = sum(measures.get(f"executions_{name}", 0) for name in READS)
+    looked_at, logged = (measures.get(name, 0) for name in (LOOKED_AT, LOGGED))
     if not reads or not looked_at or not logged:
         return ""
-    lines, share = logged * reads / (found[ENDED] - found[REFUSED]), found[EMPTY] / reads
+    lines, share = logged * reads / (measures[ENDED] - measures[REFUSED]), measures[EMPTY] / reads
     off = NORMAL_95 * reads * math.sqrt(share**2 / lines + max(0, share * (1 - share)) / looked_at)
     return f" (± {off:,.0f})"
 
 
-def _seconds(seconds: str, asked_s: float | None) -> str:
-    said = f"The {seconds} go from the end of the warm-up to the last transaction"
-    return f"{said}; {asked_s:g} s were asked for. The two differ because {WHY_NOT_ALL}." if asked_s else f"{said}."
+def _seconds(seconds: str, planned_s: float | None) -> str:
+    span = f"The {seconds} go from the end of the warm-up to the last transaction"
+    return f"{span}; {planned_s:g} s were asked for. The two differ because {WHY_NOT_ALL}." if planned_s else f"{span}."

@@ -56,13 +56,13 @@ def is_per_type(measure: str) -> bool:
 def types(
     measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], *, is_sampled: bool = False
 ) -> list[Type]:
-    """In the order of the most executed; none for a load generator that does not tell types apart."""
-    of_name = {histogram.name.lower(): histogram for histogram in histograms}
+    """Return the types, the most executed first; none for a load generator that does not tell types apart."""
+    by_name = {histogram.name.lower(): histogram for histogram in histograms}
     keys = [name.removeprefix(EXECUTIONS) for name in measures if name.startswith(EXECUTIONS)]
 
-    def value(what: str, key: str) -> float | None:
-        found = measures.get(what + key)
-        return None if found is None else float(found["value"])
+    def value(prefix: str, key: str) -> float | None:
+        measure = measures.get(prefix + key)
+        return None if measure is None else float(measure["value"])
 
     rows = [
         Type(
@@ -71,7 +71,7 @@ def types(
             success=value(SUCCESS, key),
             lowest=value(SUCCESS_LOW, key),
             highest=value(SUCCESS_HIGH, key),
-            histogram=of_name.get(key),
+            histogram=by_name.get(key),
             is_estimate=is_sampled and key.upper() not in COUNTED,
         )
         for key in keys

@@ -16,47 +16,49 @@ from benchhub.bench.results import live_log
 from benchhub.bench.results.aside import AsideForm, put_back, set_aside
 from benchhub.ui.listing import row_number
 
-from . import bundle, csv, downloads, page
+from . import bundle, downloads
+from .evidence import newest_first
+from .page import RunPage, runs
+from .series import series_groups
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
-    return render(request, "bench/run.html", page.context(get_object_or_404(page.run(pk))))
+    return render(request, "bench/run.html", {"page": RunPage(get_object_or_404(runs(), pk=pk))})
 
 
 def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    """A file as it came from the target: always a download of plain text, whatever it holds."""
+    """Answer with a file as it came from the target: always a download of plain text, whatever it holds."""
     attempt = row_number(request.GET.get("attempt", ""))
-    files = page.evidence_file(pk, name, attempt)
-    return downloads.evidence(get_list_or_404(files[:1])[0])
+    return downloads.evidence(get_list_or_404(newest_first(pk, name, attempt)[:1])[0])
 
 
 def run_log(request: HttpRequest, pk: int, stream: str) -> JsonResponse:
-    """What the newest attempt's log has beyond the byte `after`, as text that can only be read."""
+    """Answer with the newest attempt's log beyond the byte `after`, as text that can only be read."""
     run = get_object_or_404(Run, pk=pk)
-    asked = request.GET.get("after", "")
-    after = int(asked) if asked.isdecimal() and len(asked) < 19 else 0
+    byte = request.GET.get("after", "")
+    after = int(byte) if byte.isdecimal() and len(byte) < 19 else 0
     log = LiveLog.objects.filter(attempt__run=run, stream=stream).order_by("-attempt__number").first()
     part = live_log.part(log, after) if log else None
     return JsonResponse({"part": asdict(part) if part else None, "is_over": run.is_final})
 
 
 def run_bundle(_request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(page.run(pk).exclude(kind=Run.Kind.LOAD))
+    run = get_object_or_404(runs().exclude(kind=Run.Kind.LOAD), pk=pk)
     try:
-        return downloads.bundle(row)
+        return downloads.bundle(run)
     except bundle.NoBundleError as error:
         return HttpResponse(f"{error}\n", status=409, content_type="text/plain; charset=utf-8")
 
 
 def run_series(_request: HttpRequest, pk: int) -> HttpResponse:
-    """A line per metric and moment, at the seconds of the page; the warm-up has those below 0."""
-    series = get_object_or_404(Run, pk=pk).series.order_by("unit", "metric")
-    return csv.series(pk, page.series_groups(list(series)))
+    """Answer with a line per metric and moment, at the seconds of the page; the warm-up has those below 0."""
+    rows = get_object_or_404(Run, pk=pk).series.order_by("unit", "metric")
+    return downloads.series(pk, series_groups(list(rows)))
 
 
 def run_latency(_request: HttpRequest, pk: int) -> HttpResponse:
-    """A line per script and bucket of its histogram that is not empty."""
-    return csv.latency(pk, get_object_or_404(Run, pk=pk).histograms.order_by("name"))
+    """Answer with a line per script and bucket of its histogram that is not empty."""
+    return downloads.latency(pk, get_object_or_404(Run, pk=pk).histograms.order_by("name"))
 
 
 def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
@@ -67,14 +69,14 @@ def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
         if not set_aside(run, request.user, form.cleaned_data["reason"]):
             messages.info(request, "Nothing was set aside: the run gives no point, or is set aside already.")
         return redirect("run", pk)
-    shown = {
+    context = {
         "form": form,
         "title": f"Set run {pk} aside",
         "intro": f"{run}. It stays in every table, but leaves every figure, mean and price. It can be put back.",
         "crumb": {"address": reverse("run", args=[pk]), "title": f"Run {pk}"},
         "action": "Set it aside",
     }
-    return render(request, "form.html", shown)
+    return render(request, "form.html", context)
 
 
 @require_POST

@@ -5,8 +5,9 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testing
-from benchhub.bench.models import Attempt, Evidence, Experiment, Found, Result, Run, Series, Watch
-from benchhub.bench.run_page.page import command_line, unreported
+from benchhub.bench.models import Attempt, Evidence, Experiment, Found, Result, Series, Watch
+from benchhub.bench.run_page.evidence import command_line
+from benchhub.bench.run_page.measures import unreported_text
 from benchhub.catalog.models import Hardware
 from runners.tools.pgbench.parameters import scripts_digest
 
@@ -293,7 +294,7 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(planne
     assertContains(response, 'class="n bad"><data value="70.5"')
     assertContains(response, "60.25")
     assertNotContains(response, "success low")
-    assert response.context["types"][0][0].is_doubtful
+    assert response.context["page"].types[0][0].is_doubtful
     assert result.unit == "MQTh"
 
 
@@ -310,7 +311,7 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(planne
 )  # fmt: skip
 def test_a_last_second_that_was_not_reported_is_said_in_seconds(asked_s, measured_s, said):
     measures = {"measured_s": {"value": measured_s, "unit": "s"}} if measured_s else {}
-    assert unreported(Run(spec={"duration_s": asked_s}), Result(measures=measures)) == said
+    assert unreported_text({"duration_s": asked_s}, Result(measures=measures)) == said
 
 
 def test_a_last_second_that_was_not_reported_is_said_beside_the_measures(planner, queued):

@@ -8,7 +8,7 @@ from typing import Any
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.words import duration
-from benchhub.bench.run_page import page as run_page_page
+from benchhub.bench.run_page.settings import setting_rows
 from benchhub.reports.comparison import csv as comparison_csv
 from benchhub.reports.comparison.answers import environment
 from benchhub.reports.comparison.answers.systems import Side, side_by_side
@@ -179,5 +179,5 @@ def _all_settings(comparison: Comparison) -> list[Side]:
     forms = []
     for entry in comparison.entries:
         row = comparison.facts.get(entry.key)
-        forms.append({fact.name: str(fact.value) for fact in run_page_page.setting_rows(row.settings)} if row else {})
+        forms.append({fact.name: str(fact.value) for fact in setting_rows(row.settings)} if row else {})
     return sorted(side_by_side(forms), key=lambda side: side.name)

@@ -1,0 +1,60 @@
+"""Server settings as a run found them, beside those that its configuration asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchhub.analysis.protocol.settings import in_unit_asked
+from benchhub.ui.facts import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of a configuration: the value asked for, and the server's own in the same unit."""
+
+    name: str
+    requested: str
+    actual: str
+
+
+def setting_rows(settings: Mapping[str, Any]) -> list[Fact]:
+    """Return all settings of a server, each {"setting", "unit", "source"} or plain text, with where it was set."""
+    return [Fact(name, _text(value), _source(value)) for name, value in sorted(settings.items())]
+
+
+def requested_settings(configuration: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Setting]:
+    """Return the settings that the configuration asks for."""
+    return [
+        Setting(name, str(value), _actual(str(value), settings.get(name, "not found")))
+        for name, value in configuration.items()
+    ]
+
+
+def unmet_settings(rows: Iterable[Mapping[str, str]]) -> list[Setting]:
+    """Return the settings that are not as asked for."""
+    return [
+        Setting(row["name"], row["asked"], in_unit_asked(row["asked"], *_number_and_unit(row["found"]))) for row in rows
+    ]
+
+
+def _number_and_unit(text: str) -> tuple[str, str | None]:
+    number, _, unit = text.partition(" ")
+    return (number, unit) if unit and number.lstrip("-").isdecimal() else (text, None)
+
+
+def _actual(requested: str, value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return str(value)
+    return in_unit_asked(requested, str(value.get("setting", "")), value.get("unit"))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return str(value)
+    return f"{value.get('setting', '')} {value.get('unit') or ''}".strip()
+
+
+def _source(value: Any) -> str:
+    return str(value.get("source") or "") if isinstance(value, Mapping) else ""

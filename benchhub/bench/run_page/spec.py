@@ -1,0 +1,46 @@
+"""The plan of a run as facts, and the scripts that it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from benchhub.ui.facts import Fact, as_fact
+from runners import tools
+from runners.contract import RunSpec
+
+NO_AMOUNTS = ("port", "seed")  # numbers that name something: no separators
+
+
+def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
+    """Return the spec, flat and in the order of RunSpec (the database keeps none); numbers as they were asked."""
+    flat: dict[str, Any] = {}
+    tool = tools.get(spec["tool"])
+    # What stands in place of a field: the version is pgbench's, whatever the load generator.
+    instead = {
+        "parameters": tool.in_full(spec.get("parameters") or {}),
+        "tool_version": {"client_program": tool.client(spec.get("tool_version", ""))},
+    }
+    for field in fields(RunSpec):
+        value = instead.get(field.name, spec.get(field.name))
+        flat |= value if isinstance(value, Mapping) else {field.name: value}
+    return [_fact(name, value) for name, value in flat.items()]
+
+
+def script_texts(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (title, text) of the custom scripts, numbered as on the workload's page, and of the init script."""
+    custom = [
+        (f"Script {number}, weight {script.get('weight', 1)}", script["text"])
+        for number, script in enumerate(parameters.get("scripts", ()), start=1)
+    ]
+    return [*custom, *([("Init script", parameters["init"])] if parameters.get("init") else [])]
+
+
+def _fact(name: str, value: Any) -> Fact:
+    fact = as_fact(name, value)
+    if isinstance(value, bool | None):
+        return fact
+    is_amount = isinstance(fact.value, int) and name not in NO_AMOUNTS
+    text = f"{fact.value:,}" if is_amount else fact.value
+    return Fact(fact.name, f"{text} {fact.unit}".strip())
