@@ -14,7 +14,7 @@ from django.db import connection
 from benchhub.bench.execute import tick, visits
 from benchhub.bench.models import Run
 from benchhub.catalog.models import LicenceModel
-from benchhub.catalog.shared.tests.test_catalog_browser import copy_install_line, install
+from benchhub.catalog.shared.testing import copy_install_line, install
 
 pytestmark = [pytest.mark.browser, pytest.mark.target, pytest.mark.django_db(transaction=True)]
 PATIENCE_MS = 60_000

@@ -1,15 +1,17 @@
 """Imports run one way: who may know whom stands here, and nowhere else."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET_HALF = {"runners.ssh", "runners.job", "runners.probe", "runners.telemetry", "runners.script"}
+TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release")
 PURE_RUNNERS = ("runners.contract", "runners.tools", "runners.keys")
-# For each room: the project's modules that it may import, beside its own.
+# For each hall: the project's modules that it may import, beside its own.
 MAY_IMPORT = {
     "benchhub/analysis": (),
     "runners": (),
@@ -45,8 +47,27 @@ MAY_IMPORT = {
         *PURE_RUNNERS,
     ),
 }
+# The rooms of each hall in the order of the data's path: each may import those before it, none after it.
+ROOMS = {
+    "benchhub/analysis": (
+        "statistics",
+        "protocol",
+        "curves",
+        "doubts",
+        "planning",
+        "pricing",
+        "search",
+        "snapshot",
+        "published",
+    ),
+    "benchhub/catalog": ("models", "shared", "hosts", "instances", "workloads", "hardware", "licences", "sheets"),
+    "benchhub/bench": ("models", "webhooks", "queue", "plan", "results", "execute", "run_page", "operations"),
+    "benchhub/reports": ("curves", "prices", "comparison", "experiments", "published", "sharing"),
+    "benchhub/api": ("core", "catalog", "bench", "reports"),
+}
+MOST_MODULES = 15
 NO_DJANGO = ("benchhub/analysis", "runners", "benchhub/embedded")
-TOUCHES_A_HOST = "benchhub/bench/execute/"
+LONGEST_TEMPLATE_LINE = 120
 
 
 def modules(room):
@@ -71,34 +92,96 @@ def under(name, allowed):
     return any(name == prefix or name.startswith(prefix + ".") for prefix in allowed)
 
 
-@pytest.mark.parametrize("room", MAY_IMPORT)
-def test_a_room_imports_only_what_lies_below_it(room):
-    own = room.replace("/", ".")
-    allowed = (own, *MAY_IMPORT[room])
-    assert modules(room) or room == "benchhub/api"
+def touches_a_host(path, name):
+    return str(path.relative_to(ROOT)).startswith(TOUCHES_A_HOST) and under(name, TARGET_HALF)
+
+
+@pytest.mark.parametrize("hall", MAY_IMPORT)
+def test_a_hall_imports_only_what_lies_below_it(hall):
+    allowed = (hall.replace("/", "."), *MAY_IMPORT[hall])
+    assert modules(hall)
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
-        for path in modules(room)
+        for path in modules(hall)
         for name in imports(path)
         if under(name, ("benchhub", "runners")) and not under(name, allowed) and not touches_a_host(path, name)
     ]
     assert wrong == []
 
 
-def touches_a_host(path, name):
-    return str(path.relative_to(ROOT)).startswith(TOUCHES_A_HOST) and under(name, TARGET_HALF)
+@pytest.mark.parametrize("hall", ROOMS)
+def test_a_room_imports_only_rooms_before_it(hall):
+    rooms = ROOMS[hall]
+    assert all((ROOT / hall / room).is_dir() for room in rooms), "a room of the list is not there"
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for place, room in enumerate(rooms)
+        for path in modules(f"{hall}/{room}")
+        for name in imports(path)
+        if under(name, [f"{hall.replace('/', '.')}.{later}" for later in rooms[place + 1 :]])
+    ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("room", NO_DJANGO)
-def test_calculation_and_runners_know_nothing_of_django(room):
+@pytest.mark.parametrize("hall", NO_DJANGO)
+def test_calculation_and_runners_know_nothing_of_django(hall):
     outside = ("django", "rest_framework", "celery", "plotly")
-    wrong = [str(path) for path in modules(room) for name in imports(path) if under(name, outside)]
+    wrong = [str(path) for path in modules(hall) for name in imports(path) if under(name, outside)]
     assert wrong == []
 
 
 def test_nobody_imports_the_api():
     everyone = [path for path in modules("benchhub") if "benchhub/api" not in str(path)]
     assert [str(path) for path in everyone for name in imports(path) if under(name, ("benchhub.api",))] == []
+
+
+def test_the_api_imports_no_page():
+    """HTML is not the ground floor of REST: what both need lies beside the views."""
+    own = "benchhub.api."
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in modules("benchhub/api")
+        for name in imports(path)
+        if name.startswith("benchhub.") and not name.startswith(own) and "views" in name.split(".")
+    ]
+    assert wrong == []
+
+
+def test_only_templates_import_template_tags():
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in modules("benchhub")
+        for name in imports(path)
+        if "templatetags" in name.split(".") and "templatetags" not in path.parts
+    ]
+    assert wrong == []
+
+
+def test_no_test_imports_another():
+    everything = [path for room in ("benchhub", "runners", "tests") for path in (ROOT / room).rglob("*.py")]
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in everything
+        for name in imports(path)
+        if any(part.startswith("test_") for part in name.split(".")[:-1])
+    ]
+    assert wrong == []
+
+
+def test_no_folder_has_more_modules_than_an_eye_takes_in():
+    folders = Counter(path.parent for room in ("benchhub", "runners") for path in modules(room))
+    crowded = [f"{folder.relative_to(ROOT)}: {count}" for folder, count in folders.items() if count > MOST_MODULES]
+    assert [name for name in crowded if "migrations" not in name] == []
+
+
+def test_templates_are_read_as_code():
+    wide = [
+        f"{path.relative_to(ROOT)}:{number}: {len(line)}"
+        for path in sorted((ROOT / "frontend" / "templates").rglob("*.html"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if len(line) > LONGEST_TEMPLATE_LINE
+    ]
+    assert wide == []
 
 
 def test_the_rule_itself_tells_a_room_from_its_neighbour():

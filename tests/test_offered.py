@@ -15,7 +15,8 @@ from benchhub.bench import testing
 from benchhub.bench.plan import presets
 from runners.tools.pgbench import presets as pgbench_presets
 from runners.tools.pgbench.parameters import scripts_digest
-from tests.test_pages_axe import PAGES
+
+from .pages import PAGES
 
 pytestmark = pytest.mark.django_db
 WAY = re.compile(r'\s(?:href|action|formaction|hx-post)="(/[^"]*)"')

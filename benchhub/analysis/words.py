@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable
 from decimal import Decimal
 
-from benchhub.analysis.planning.levels import spell
-from benchhub.analysis.statistics.spread import round_significant
-
+GIB = 2**30
 BYTE_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-MOST_LEVELS_LISTED = 12
 SMALLEST_P = 0.0001
 MISSING = "–"
 
@@ -29,6 +27,13 @@ def listing(items: Iterable[str], conjunction: str = "and") -> str:
     """Join items as a sentence does: a, b and c. Nothing is an empty text."""
     *first, last = list(items) or [""]
     return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
+def round_significant(value: float, digits: int) -> float:
+    """Round to significant digits: 21,347.6 to three is 21,300."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    return round(value, digits - 1 - math.floor(math.log10(abs(value))))
 
 
 def significant(value: float, digits: int) -> str:
@@ -71,8 +76,3 @@ def duration(seconds: float | None) -> str:
     if minutes:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     return f"{rest} s"
-
-
-def levels(clients: Sequence[int]) -> str:
-    """List load levels, 1, 2 and 4; many of them as ranges, 2..160:2."""
-    return spell(clients) if len(clients) > MOST_LEVELS_LISTED else listing(f"{level:,}" for level in clients)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 from django.db import OperationalError, connection
 from django.db.models.functions import Now
 
@@ -13,7 +15,9 @@ from benchhub.bench.plan import plan
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, PgBuild, Workload
 from benchhub.embedded.postgres import Cluster
 from runners import tools
-from tests.faults.rig import PATIENCE_S, Site, until
+
+from .conftest import warehouse_url
+from .rig import PATIENCE_S, Site, until
 
 PARAMETERS = {"script": "select-only", "query_mode": "simple", "scale": 1, "rate_tps": 40}
 
@@ -104,3 +108,18 @@ def doing(run: Run) -> tuple[Any, ...]:
     except OperationalError as error:
         connection.close()
         return (repr(error),)
+
+
+@contextmanager
+def locked(table: str):
+    """Whoever wants to write to the table waits in the middle of its transaction."""
+    with psycopg.connect(warehouse_url()) as holder:
+        holder.execute(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+        yield
+        holder.rollback()
+
+
+def waits_for(table: str) -> bool:
+    with psycopg.connect(warehouse_url()) as looking:
+        query = "SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted"
+        return bool(looking.execute(query, [table]).fetchone()[0])

@@ -13,9 +13,10 @@ from django.db import connection
 
 from benchhub.bench.models import Result, Run
 from benchhub.embedded.postgres import Cluster
-from tests.faults import rows
-from tests.faults.conftest import warehouse_url
-from tests.faults.rig import crash, kill, until
+
+from . import rows
+from .conftest import warehouse_url
+from .rig import crash, kill, until
 
 pytestmark = [
     pytest.mark.target,
@@ -43,7 +44,7 @@ def test_a_warehouse_that_crashes_and_recovers_has_everything_once(rig, site, sy
 def test_a_warehouse_that_crashes_in_the_middle_of_a_collection_takes_it_up_again(
     rig, site, system, ends_once, warehouse
 ):
-    from tests.faults.test_workers import locked, waits_for
+    from .rows import locked, waits_for
 
     rig.both()
     runs = rows.queue(system)

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import fcntl
-from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
 from django.db import transaction
 
 from benchhub.bench.models import Attempt, Hold, Watch
 from benchhub.celery import app
-from tests.faults import rows
-from tests.faults.conftest import warehouse_url
-from tests.faults.rig import kill, pause, until, wake_up
+
+from . import rows
+from .rig import kill, pause, until, wake_up
+from .rows import locked, waits_for
 
 pytestmark = pytest.mark.target
 MOVES = 5  # reserved, starting, running, collecting, succeeded
-
-
-@contextmanager
-def locked(table: str):
-    """Whoever wants to write to the table waits in the middle of its transaction."""
-    with psycopg.connect(warehouse_url()) as holder:
-        holder.execute(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
-        yield
-        holder.rollback()
-
-
-def waits_for(table: str) -> bool:
-    with psycopg.connect(warehouse_url()) as looking:
-        query = "SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted"
-        return bool(looking.execute(query, [table]).fetchone()[0])
 
 
 def is_waited_for(file: Path) -> bool:

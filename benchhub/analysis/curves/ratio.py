@@ -14,7 +14,8 @@ from functools import lru_cache
 from benchhub.analysis.statistics import estimate
 from benchhub.analysis.statistics.drift import REMEDY
 from benchhub.analysis.statistics.estimate import Estimate
-from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
+from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, RANGE, summarise
+from benchhub.analysis.words import round_significant
 
 from .curve import Curve, UnlikeUnitsError, require_comparable, why_withheld
 

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
+from benchhub.analysis.words import listing
+
 MOST_CLIENTS = 100_000
 MOST_LEVELS = 200
+MOST_LISTED = 12
 LONGEST_NUMBER = 30  # digits; more than any that is allowed, and few enough to be read and shown
 EXAMPLES = "write numbers and ranges such as 1, 2, 4..16:4, 32..256*2"
 LOWEST_FACTOR = Decimal("1.1")
@@ -50,6 +53,11 @@ def parse(text: str, kind: Kind = CLIENTS) -> list[int]:
             if len(levels) > kind.most:
                 raise LevelsError(f"These are more than {kind.most} levels: use fewer, or a larger step.")
     return list(levels)
+
+
+def levels_text(levels: Sequence[int]) -> str:
+    """List levels as a sentence does, 1, 2 and 4; many of them as ranges, 2..160:2."""
+    return spell(levels) if len(levels) > MOST_LISTED else listing(f"{level:,}" for level in levels)
 
 
 def spell(levels: Sequence[int]) -> str:

@@ -14,8 +14,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from benchhub.analysis.statistics.drift import NOT_IN_TURNS
-from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, RANGE, round_significant, summarise
+from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, RANGE, summarise
 from benchhub.analysis.statistics.student import t_quantile, t_within
+from benchhub.analysis.words import round_significant
 
 from .quote import Quote, Throughput, require_alike
 

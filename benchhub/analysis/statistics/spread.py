@@ -106,10 +106,3 @@ def sample_variance(values: Sequence[float]) -> float:
     off = [value - values[0] for value in values]
     mean = math.fsum(off) / len(off)
     return math.fsum((one - mean) ** 2 for one in off) / (len(off) - 1)
-
-
-def round_significant(value: float, digits: int) -> float:
-    """Round to significant digits: 21,347.6 to three is 21,300."""
-    if value == 0 or not math.isfinite(value):
-        return value
-    return round(value, digits - 1 - math.floor(math.log10(abs(value))))

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from benchhub.analysis.words import count, duration, levels, listing, p_value, plain, significant, size
+from benchhub.analysis.words import count, duration, listing, p_value, plain, significant, size
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,3 @@ def test_durations_have_two_units_at_most():
         "1 h 5 min",
         "–",
     ]
-
-
-def test_many_levels_are_written_as_ranges():
-    assert levels([1, 2, 4]) == "1, 2 and 4"
-    assert levels(list(range(2, 161, 2))) == "2..160:2"

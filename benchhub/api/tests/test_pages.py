@@ -1,6 +1,6 @@
 """Everything that a page shows or does, a program can have: each page stands here beside its operations."""
 
-from benchhub.api.tests.test_permissions import described
+from benchhub.api.testing import described
 from tests import pages
 
 # name of the page's address -> operations. A new page fails the first test until it stands here.

@@ -1,15 +1,14 @@
 """Every operation, tried by an outsider, a viewer, a runner of another host, and a token that lacks the scope."""
 
 import json
-from functools import cache
 
 import pytest
-from drf_spectacular.generators import SchemaGenerator
 
 from benchhub.accounts import tokens
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.api.conftest import Api, program
+from benchhub.api.testing import described
 from benchhub.bench import testing
 
 # operation -> scope it takes. A new operation fails the first test until it stands here.
@@ -81,16 +80,6 @@ TABLE = {
     for table, scope in ((READ, "read"), (RUN, "run"), (INGEST, "ingest"), (ADMIN, "admin"))
     for one in listed(table)
 }
-
-
-@cache
-def described():
-    schema = SchemaGenerator().get_schema(request=None, public=True)
-    return {
-        (method, path.removeprefix("/api/v1/")): operation
-        for path, operations in schema["paths"].items()
-        for method, operation in operations.items()
-    }
 
 
 def filled(path, of):

@@ -7,9 +7,9 @@ from django import forms
 from django.core.validators import MinValueValidator
 from django.urls import reverse
 
+from benchhub.analysis.words import GIB
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
 from benchhub.catalog.shared.forms import CatalogForm, RevisedForm, of_kind, offer
-from benchhub.catalog.templatetags.catalogue import GIB
 
 KINDS: dict[str, type[Hardware] | type[LicenceModel]] = {"hardware": Hardware, "licence_model": LicenceModel}
 KIND_NAMES = {"hardware": "Hardware", "licence_model": "Licences: of what, for how long"}

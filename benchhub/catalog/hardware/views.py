@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from benchhub.analysis.words import GIB
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, ListPrice
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
-from benchhub.catalog.templatetags.catalogue import GIB
 from benchhub.ui.listing import Column, Filter, Listing
 
 from .forms import HardwareForm, PriceForm, RateForm, amount_help

@@ -8,10 +8,9 @@ from decimal import Decimal
 from django import template
 from django.utils import timezone
 
-from benchhub.analysis.words import plain
+from benchhub.analysis.words import GIB, plain
 
 register = template.Library()
-GIB = 2**30
 
 
 @register.filter

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchhub.analysis.curves import peak, scalability
 from benchhub.analysis.curves.scalability import LACK_OF_FIT_P, Law, Parameter
-from benchhub.analysis.statistics.spread import round_significant
+from benchhub.analysis.words import round_significant
 
 from .curves import SystemCurve
 from .figures import DASHES, client_axes, marker

@@ -7,6 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchhub.analysis import words
+from benchhub.analysis.planning.levels import levels_text
 from benchhub.bench.models import Run
 from benchhub.ui import numbers
 from runners import tools
@@ -22,9 +23,9 @@ for write in (
     numbers.ago,
     numbers.measured,
     words.duration,
-    words.levels,
 ):
     register.filter(write.__name__, write)
+register.filter("levels", levels_text)
 
 
 @register.filter

@@ -2,7 +2,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from benchhub.analysis.words import duration, levels, significant
+from benchhub.analysis.planning.levels import levels_text as levels
+from benchhub.analysis.words import duration, significant
 from benchhub.ui.numbers import chance, figure, measured, moment, percent, size
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchhub.analysis.planning.levels import MOST_CLIENTS, MOST_LEVELS, LevelsError, parse, spell
+from benchhub.analysis.planning.levels import MOST_CLIENTS, MOST_LEVELS, LevelsError, levels_text, parse, spell
 
 clients = st.integers(min_value=1, max_value=MOST_CLIENTS)
 
@@ -112,3 +112,8 @@ def test_levels_are_spelled_as_a_person_would_type_them(levels, text):
 @given(st.lists(clients, min_size=1, max_size=MOST_LEVELS, unique=True))
 def test_what_is_spelled_reads_back_as_it_was(levels):
     assert parse(spell(levels)) == levels
+
+
+def test_many_levels_are_written_as_ranges():
+    assert levels_text([1, 2, 4]) == "1, 2 and 4"
+    assert levels_text(list(range(2, 161, 2))) == "2..160:2"

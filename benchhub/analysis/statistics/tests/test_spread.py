@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchhub.analysis.statistics.spread import INTERVAL, RANGE, round_significant, sample_variance, summarise
+from benchhub.analysis.statistics.spread import INTERVAL, RANGE, sample_variance, summarise
+from benchhub.analysis.words import round_significant
 
 positive = st.floats(min_value=1e-3, max_value=1e9)
 

@@ -11,7 +11,7 @@ from benchhub.bench.models import Design, Experiment, Run
 from benchhub.bench.plan import plan
 from benchhub.bench.plan import preview as plan_preview
 from benchhub.bench.plan.form import Draft
-from benchhub.bench.plan.tests.test_preview import NEW, PLAN, form_of
+from benchhub.bench.plan.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ import pytest
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment
 from benchhub.bench.plan import preview
-from benchhub.bench.plan.tests.test_preview import NEW, form_of
+from benchhub.bench.plan.testing import NEW, form_of
 from benchhub.catalog.models import Workload
 
 pytestmark = pytest.mark.django_db

@@ -4,16 +4,14 @@ import re
 
 import pytest
 
-from benchhub.bench.plan.tests.test_preview import NEW, form_of, host, instances, workload
-
-__all__ = ["host", "instances", "workload"]
+from benchhub.bench.plan.testing import NEW, form_of
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def filled(instances, workload):
-    return form_of(workload, *instances, warmup_run_clients="1", queue="1")
+def filled(servers, recipe):
+    return form_of(recipe, *servers, warmup_run_clients="1", queue="1")
 
 
 def unfolded(page):

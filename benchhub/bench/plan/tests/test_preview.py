@@ -8,42 +8,17 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.plan import plan
-from benchhub.bench.plan import preview as plan_preview
-from benchhub.bench.plan.form import Draft
+from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, Workload
 
 pytestmark = pytest.mark.django_db
-NEW, PLAN = "/experiments/new", "/experiments/plan"
 PREVIEW_QUERIES = 12  # session, user; workloads, hosts, instances, hardware; a system; data sets, queue, times of runs
 
 
 @pytest.fixture
-def host():
-    return testing.probed_host("16.4", "18.1")
-
-
-@pytest.fixture
-def instances(host):
-    return [testing.make_instance(host, version) for version in ("16.4", "18.1")]
-
-
-@pytest.fixture
-def workload():
-    return Workload.objects.create(name="select-only", tool="pgbench", parameters=testing.PARAMETERS)
-
-
-@pytest.fixture
-def filled(instances, workload):
+def filled(servers, recipe):
     """What a browser sends of a form filled in for both instances: 2 loads, and 2 x 3 x 2 runs."""
-    return form_of(workload, *instances)
-
-
-def form_of(workload, *instances, **fields):
-    systems = {f"systems-{i}-instance": str(instance.pk) for i, instance in enumerate(instances)}
-    management = {"systems-TOTAL_FORMS": str(len(instances)), "systems-INITIAL_FORMS": str(len(instances))}
-    typed = {"name": "Two builds", "workload": str(workload.pk), "levels": "1, 2..8*4", "repeats": "2"}
-    times = {"duration_s": "60", "warmup_s": "10", "rest_s": "0", "thread_rule": "clients"}
-    return {**management, **systems, **typed, **times, **fields}
+    return form_of(recipe, *servers)
 
 
 def test_nothing_is_planned_without_signing_in(client, filled):
@@ -201,14 +176,14 @@ def test_a_similar_plan_starts_from_the_experiment_and_is_the_same_when_queued(p
 
 
 def test_the_plan_takes_the_same_queries_whatever_the_warehouse_holds(
-    planner, instances, workload, django_assert_num_queries
+    planner, servers, recipe, django_assert_num_queries
 ):
-    form = form_of(workload, instances[0])
+    form = form_of(recipe, servers[0])
     with django_assert_num_queries(PREVIEW_QUERIES, exact=False) as first:
         assert planner.post(PLAN, form).context["preview"]
-    host = instances[0].host
+    box = servers[0].host
     for number in range(20):
-        testing.make_instance(host, "18.1", name=f"more {number}", port=6000 + number)
+        testing.make_instance(box, "18.1", name=f"more {number}", port=6000 + number)
         Workload.objects.create(name=f"more {number}", tool="pgbench", parameters=testing.PARAMETERS)
     with django_assert_num_queries(len(first)):
         planner.post(PLAN, {**form, "repeats": "50", "levels": "1..60"})
@@ -217,40 +192,34 @@ def test_the_plan_takes_the_same_queries_whatever_the_warehouse_holds(
 # --- what is filled in ---------------------------------------------------------------------------------------------
 
 
-def test_a_managed_instance_needs_a_driver_and_hardware(planner, host, workload):
+def test_a_managed_instance_needs_a_driver_and_hardware(planner, box, recipe):
     managed = testing.make_instance(None, "16.4", name="managed", address="db.example")
-    response = planner.post(NEW, {**form_of(workload, managed), "queue": "1"})
+    response = planner.post(NEW, {**form_of(recipe, managed), "queue": "1"})
     assertContains(response, "managed has no host of its own: choose the host that runs the load.")
     assertContains(response, "The hardware of managed&#x27;s host is not known: choose it.")
-    chosen = {"systems-0-driver": str(host.pk), "systems-0-hardware": str(host.hardware_id), "queue": "1"}
-    planner.post(NEW, {**form_of(workload, managed), **chosen})
+    chosen = {"systems-0-driver": str(box.pk), "systems-0-hardware": str(box.hardware_id), "queue": "1"}
+    planner.post(NEW, {**form_of(recipe, managed), **chosen})
     assert System.objects.get().path == "network"
 
 
 # --- the estimate --------------------------------------------------------------------------------------------------
 
 
-def look(form):
-    draft = Draft(form, needs_name=False)
-    assert draft.problems == []
-    return plan_preview.look(draft.asked)
-
-
-def test_data_sets_that_are_there_are_not_counted_as_loads(filled, instances):
+def test_data_sets_that_are_there_are_not_counted_as_loads(filled, servers):
     recipe = {"tool": "pgbench", "scale": 10}
     known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
-    DataSet.objects.create(instance=instances[0], build=instances[0].build, **known)
+    DataSet.objects.create(instance=servers[0], build=servers[0].build, **known)
     assert look(filled).load_count == 1
 
 
-def test_the_time_is_estimated_from_what_runs_and_loads_took_before(planner, filled, workload):
+def test_the_time_is_estimated_from_what_runs_and_loads_took_before(planner, filled, recipe):
     planner.post(NEW, {**filled, "queue": "1"})
     load, run = Run.objects.get(position=1), Run.objects.get(position=3)
     for done in (load, run):
         testing.ended(done, "succeeded")
     Run.objects.filter(pk=load.pk).update(ended_at=timezone.now(), started_at=timezone.now() - timedelta(seconds=40))
     Run.objects.filter(pk=run.pk).update(ended_at=timezone.now(), started_at=timezone.now() - timedelta(seconds=75))
-    workload.revise(parameters={**testing.PARAMETERS, "scale": 30})
+    recipe.revise(parameters={**testing.PARAMETERS, "scale": 30})
     larger = {**filled, "workload": str(Workload.objects.current().get().pk), "rest_s": "20"}
     found = look(larger)
     assert found.total_s == pytest.approx(12 * (60 + 10 + 5 + 20) + 2 * 3 * 40, abs=1)
@@ -264,10 +233,10 @@ def odd(form, **changes):
     return " ".join(look({**form, **changes}).doubts)
 
 
-def test_a_sound_plan_on_two_machines_raises_no_doubt(host, workload):
+def test_a_sound_plan_on_two_machines_raises_no_doubt(box, recipe):
     driver = Host.objects.create(name="driver", address="192.0.2.7", username="b", host_key="k", trust="pinned",
-                                 facts=host.facts, facts_at=timezone.now())  # fmt: skip
-    form = form_of(workload, testing.make_instance(host, "16.4", address="192.0.2.1"))
+                                 facts=box.facts, facts_at=timezone.now())  # fmt: skip
+    form = form_of(recipe, testing.make_instance(box, "16.4", address="192.0.2.1"))
     assert odd(form, **{"systems-0-driver": str(driver.pk)}) == ""
 
 
@@ -294,8 +263,8 @@ def test_one_host_described_by_two_machines_is_odd(filled):
     assert "described by different hardware" not in odd(filled)
 
 
-def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_doubts_said_once(filled, instances):
-    same = {"systems-1-instance": str(instances[0].pk), "systems-1-path": "network", "levels": "128"}
+def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_doubts_said_once(filled, servers):
+    same = {"systems-1-instance": str(servers[0].pk), "systems-1-path": "network", "levels": "128"}
     preview = look({**filled, **same})
     labels = [system.label for system in preview.asked.systems]
     assert labels == ["PostgreSQL 16.4, pg 16.4", "PostgreSQL 16.4, pg 16.4, network"]
@@ -318,9 +287,9 @@ def test_what_is_not_odd_is_not_said(filled, changes, unsaid):
     assert unsaid not in odd(filled, **changes)
 
 
-def test_connections_that_the_configuration_asks_for_count(filled, instances):
+def test_connections_that_the_configuration_asks_for_count(filled, servers):
     asked = Configuration.objects.create(name="many", settings={"max_connections": "20"})
-    Instance.objects.filter(pk=instances[0].pk).update(configuration=asked)
+    Instance.objects.filter(pk=servers[0].pk).update(configuration=asked)
     said = odd(filled, levels="18")
     assert "pg 16.4 lets in: its configuration asks for 20 max_connections, of which 3 are reserved" in said
     assert "pg 18.1 lets in" not in said
@@ -343,12 +312,12 @@ def test_more_clients_than_branches_is_odd_for_tpcb_alone(filled):
         ({"contact_error": "No route."}, "box could not be reached last time: No route."),
     ],
 )
-def test_a_host_that_is_not_ready_is_named_once(filled, host, changes, said):
-    Host.objects.filter(pk=host.pk).update(**changes)
+def test_a_host_that_is_not_ready_is_named_once(filled, box, changes, said):
+    Host.objects.filter(pk=box.pk).update(**changes)
     assert odd(filled).count(said) == 1
 
 
-def test_all_that_is_wrong_with_a_plan_is_said_at_once(planner, filled, host):
+def test_all_that_is_wrong_with_a_plan_is_said_at_once(planner, filled, box):
     wrong = {"name": "", "levels": "2, 4", "repeats": "0", "grows": "ceiling", "canary": "on", "restart": "on"}
     draft = planner.post(NEW, {**filled, **wrong, "systems-1-instance": "", "queue": "1"}).context["draft"]
     assert draft.plan.errors.keys() == {"name", "levels", "repeats", "grows", "canary", "ceiling_ms", "restart"}
@@ -356,8 +325,8 @@ def test_all_that_is_wrong_with_a_plan_is_said_at_once(planner, filled, host):
     assert not draft.is_only_unfinished
 
 
-def test_systems_and_their_client_are_looked_at_although_the_plan_is_wrong(planner, filled, host):
-    Host.objects.filter(pk=host.pk).update(facts={})
+def test_systems_and_their_client_are_looked_at_although_the_plan_is_wrong(planner, filled, box):
+    Host.objects.filter(pk=box.pk).update(facts={})
     double = {"systems-1-instance": filled["systems-0-instance"], "levels": "many", "duration_s": ""}
     draft = planner.post(NEW, {**filled, **double, "queue": "1"}).context["draft"]
     assert draft.plan.errors.keys() == {"levels", "duration_s", "client"}

@@ -4,18 +4,16 @@ import pytest
 from pytest_django.asserts import assertContains
 
 from benchhub.bench.models import Experiment
-from benchhub.bench.plan.tests.test_preview import NEW, form_of, host, instances, look
+from benchhub.bench.plan.testing import NEW, form_of, look
 from benchhub.catalog.models import Instance, Workload
-
-__all__ = ["host", "instances"]
 
 pytestmark = pytest.mark.django_db
 TPCB = {"script": "tpcb-like", "query_mode": "simple", "scale": 100}
 
 
-def odd(instances, tool, parameters):
-    workload = Workload.objects.create(name=str(parameters)[:120], tool=tool, parameters=parameters)
-    return " ".join(look(form_of(workload, *instances)).doubts)
+def odd(servers, tool, parameters):
+    recipe = Workload.objects.create(name=str(parameters)[:120], tool=tool, parameters=parameters)
+    return " ".join(look(form_of(recipe, *servers)).doubts)
 
 
 @pytest.mark.parametrize(
@@ -29,10 +27,10 @@ def odd(instances, tool, parameters):
         ("pgbench", {**TPCB, "script": "select-only"}, False),
     ],
 )
-def test_every_load_generator_says_whether_it_writes(instances, tool, parameters, is_writing):
+def test_every_load_generator_says_whether_it_writes(servers, tool, parameters, is_writing):
     """Runs of 60 s; PostgreSQL's checkpoint_timeout is 300 s."""
     said = "Runs of 60 s that write are shorter than two checkpoint cycles (600 s)"
-    assert (said in odd(instances, tool, parameters)) == is_writing
+    assert (said in odd(servers, tool, parameters)) == is_writing
 
 
 @pytest.mark.parametrize(
@@ -48,35 +46,33 @@ def test_every_load_generator_says_whether_it_writes(instances, tool, parameters
         ("pgbench", {**TPCB, "scale": 1000}, "The data set of scale 1,000 takes about 15.6 GiB"),
     ],
 )
-def test_every_load_generator_says_how_much_memory_its_data_would_need(host, instances, tool, parameters, said):
-    host.facts |= {"memory_bytes": 8 * 2**30}
-    host.save()
-    assert f"{said}, more than the 8.0 GiB of memory of box" in odd(instances, tool, parameters)
-    host.facts |= {"memory_bytes": 32 * 2**30}
-    host.save()
-    assert "of memory of" not in " ".join(look(form_of(Workload.objects.get(tool=tool), *instances)).doubts)
+def test_every_load_generator_says_how_much_memory_its_data_would_need(box, servers, tool, parameters, said):
+    box.facts |= {"memory_bytes": 8 * 2**30}
+    box.save()
+    assert f"{said}, more than the 8.0 GiB of memory of box" in odd(servers, tool, parameters)
+    box.facts |= {"memory_bytes": 32 * 2**30}
+    box.save()
+    assert "of memory of" not in " ".join(look(form_of(Workload.objects.get(tool=tool), *servers)).doubts)
 
 
 @pytest.mark.parametrize(("free_gib", "is_odd"), [(3, True), (4, False)])
-def test_data_sets_that_only_together_fill_a_disk_are_odd(host, instances, free_gib, is_odd):
+def test_data_sets_that_only_together_fill_a_disk_are_odd(box, servers, free_gib, is_odd):
     """Scale 100 takes 1,600 MiB, two of them 3.1 GiB."""
-    Instance.objects.filter(pk__in=[one.pk for one in instances]).update(data_directory="/data/pg")
-    host.facts |= {"filesystems": [{"folder": "/data", "free_bytes": free_gib * 2**30}]}
-    host.save()
-    said = odd(instances, "pgbench", TPCB)
+    Instance.objects.filter(pk__in=[one.pk for one in servers]).update(data_directory="/data/pg")
+    box.facts |= {"filesystems": [{"folder": "/data", "free_bytes": free_gib * 2**30}]}
+    box.save()
+    said = odd(servers, "pgbench", TPCB)
     assert ("take about 3.1 GiB together, but only 3.0 GiB are free in /data of box" in said) == is_odd
 
 
-def test_a_load_generator_that_a_probe_did_not_find_on_the_driver_is_refused_before_it_is_queued(
-    planner, host, instances
-):
-    workload = Workload.objects.create(name="sb", tool="sysbench", parameters={"script": "oltp_point_select"})
-    form = {**form_of(workload, *instances), "queue": "1"}
-    host.facts |= {"tools": {"psql": "/usr/bin/psql"}}
-    host.save()
+def test_a_load_generator_that_a_probe_did_not_find_on_the_driver_is_refused_before_it_is_queued(planner, box, servers):
+    recipe = Workload.objects.create(name="sb", tool="sysbench", parameters={"script": "oltp_point_select"})
+    form = {**form_of(recipe, *servers), "queue": "1"}
+    box.facts |= {"tools": {"psql": "/usr/bin/psql"}}
+    box.save()
     assertContains(planner.post(NEW, form), "sysbench is not installed on box, as its last probe found. Install it")
     assert not Experiment.objects.exists()
-    host.facts["tools"]["sysbench"] = "/usr/bin/sysbench"
-    host.save()
+    box.facts["tools"]["sysbench"] = "/usr/bin/sysbench"
+    box.save()
     planner.post(NEW, form)
-    assert Experiment.objects.get().workload == workload
+    assert Experiment.objects.get().workload == recipe

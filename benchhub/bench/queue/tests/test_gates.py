@@ -12,7 +12,7 @@ from benchhub.bench import testing
 from benchhub.bench.models import Event, Experiment, Run, Window
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates, queue, timetable
-from benchhub.bench.queue.tests.test_queue import new_experiment, new_host, new_run, new_system, states
+from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system, states
 from benchhub.catalog.models import Host, InterferenceGroup
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from benchhub.bench.models import Attempt, Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
-from benchhub.bench.queue.tests.test_queue import new_experiment, new_host, new_run, new_system, states
+from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system, states
 
 pytestmark = pytest.mark.django_db
 

@@ -7,49 +7,13 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
-from benchhub.bench.models import Event, Experiment, Hold, Protocol, Run, System, Watch
+from benchhub.bench.models import Event, Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import MOVES, State, may_move
 from benchhub.bench.queue import queue
-from benchhub.catalog.models import Configuration, Hardware, Host, Instance, InterferenceGroup, PgBuild, Workload
+from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system, states
+from benchhub.catalog.models import InterferenceGroup
 
 pytestmark = pytest.mark.django_db
-
-
-def new_host(name, **fields):
-    fields = {"host_key": "ssh-ed25519 AAAA", "trust": Host.Trust.PINNED, **fields}
-    return Host.objects.create(name=name, address=f"{name}.test", username="bench", **fields)
-
-
-def new_system(server, driver=None, label="system"):
-    build, _ = PgBuild.objects.get_or_create(binary_digest="b", defaults={"version": "18.4", "version_num": 180004})
-    configuration, _ = Configuration.objects.get_or_create(name="c")
-    hardware, _ = Hardware.objects.get_or_create(name="h", defaults={"sockets": 1, "cores_per_socket": 4})
-    instance = Instance.objects.create(
-        name=label, host=server, build=build, configuration=configuration, address="x", database="d", username="u"
-    )
-    return System.objects.create(
-        label=label,
-        instance=instance,
-        driver=driver or server,
-        hardware=hardware,
-        build=build,
-        configuration=configuration,
-        path="network" if driver else "loopback",
-        description={},
-        digest=label,
-    )
-
-
-def new_experiment(**fields):
-    workload, _ = Workload.objects.get_or_create(name="w", defaults={"tool": "pgbench"})
-    return Experiment.objects.create(
-        name="e", workload=workload, client_build=PgBuild.objects.get(), client_levels=[1], duration_s=3, **fields
-    )
-
-
-def new_run(experiment, system, position, **fields):
-    fields = {"clients": 1, "threads": 1, "repeat": position, "spec": {}, "protocol": Protocol.of({}), **fields}
-    return Run.objects.create(experiment=experiment, system=system, position=position, **fields)
 
 
 @pytest.fixture
@@ -103,10 +67,6 @@ def test_a_policy_that_pauses_after_failures_still_pauses_before_all_that_waits_
     experiment.refresh_from_db()
     assert experiment.paused_at
     assert states() == ["failed"] * 3 + ["queued"] * 8
-
-
-def states():
-    return list(Run.objects.order_by("position").values_list("state", flat=True))
 
 
 def test_only_one_run_of_a_host_is_reserved_however_often_it_is_asked_for(two_runs):

@@ -12,7 +12,7 @@ from benchhub.bench import testing
 from benchhub.bench.models import Reservation, Window
 from benchhub.bench.plan import plan
 from benchhub.bench.queue import timetable
-from benchhub.bench.queue.tests.test_queue import new_experiment, new_host, new_system
+from benchhub.bench.queue.testing import new_experiment, new_host, new_system
 from benchhub.catalog.models import Workload
 
 pytestmark = pytest.mark.django_db

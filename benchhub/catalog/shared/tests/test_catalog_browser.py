@@ -1,6 +1,5 @@
 """A host is added by clicking, on a real target: key, fingerprint, probe, instance. Nothing else is needed."""
 
-import shlex
 from pathlib import Path
 
 import pytest
@@ -8,25 +7,11 @@ import pytest
 from benchhub.bench.execute import visits
 from benchhub.catalog.hosts import page as queries
 from benchhub.catalog.models import Configuration, Host, Instance
-from conftest import is_too_wide, sign_in
+from benchhub.catalog.shared.testing import copy_install_line, install
+from conftest import is_too_wide
 
 pytestmark = [pytest.mark.browser, pytest.mark.target, pytest.mark.django_db(transaction=True)]
 FOUND_BY_ITSELF = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-
-
-@pytest.fixture
-def tab(page):
-    """A signed-in reader's."""
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    sign_in(page)
-    return page
-
-
-def install(line, target):
-    """What the line does at the target, whose daemon reads its keys elsewhere than in ~/.ssh."""
-    words = shlex.split(line)
-    with (target.work_directory.parent / "authorized_keys").open("a") as keys:
-        keys.write(words[words.index("echo") + 1] + "\n")
 
 
 def add_host(tab, target):
@@ -43,12 +28,6 @@ def add_host(tab, target):
     tab.get_by_label("Port").fill(str(target.port))
     tab.get_by_role("button", name="Add the host").click()
     tab.get_by_text("A worker is looking for its host key").wait_for()
-
-
-def copy_install_line(tab):
-    tab.get_by_role("button", name="Copy the line").first.click()
-    tab.get_by_role("button", name="Copied").wait_for()
-    return tab.evaluate("navigator.clipboard.readText()")
 
 
 def approve(tab, target):

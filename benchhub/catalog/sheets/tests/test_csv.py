@@ -11,7 +11,7 @@ from benchhub.catalog.models import Hardware, PriceSheet, PriceSheetDiscount, Pr
 from benchhub.catalog.sheets import csv as sheets_csv
 from benchhub.catalog.sheets import texts as sheets_texts
 from benchhub.catalog.sheets.rows import check
-from benchhub.catalog.sheets.tests.test_sheets import LINES, TOTAL, save, typed
+from benchhub.catalog.sheets.testing import LINES, TOTAL, save, typed
 from benchhub.catalog.sheets.texts import DISCOUNT, LINE, SheetTexts
 from benchhub.settings import BASE_DIR
 from benchhub.ui.row_cells import number, written_names

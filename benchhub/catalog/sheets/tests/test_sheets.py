@@ -8,39 +8,13 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.catalog.models import Hardware, PriceSheet, PriceSheetLine
+from benchhub.catalog.sheets.testing import DISCOUNTS, LINES, TOTAL, post, save, typed
 from benchhub.catalog.testing import make_sheet
 from benchhub.ui import row_set
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 7  # session, user, currencies, count, page, lines, discounts
-SHEET = {"name": "Box", "currency": "usd", "priced_on": "2026-01-01", "source": "an offer", "term_months": "36"}
-SHEET |= {"places": "2", "rounded_per": "line", "rounding": "nearest"}
-LINES = (
-    {"description": "Server", "quantity": "2", "unit_price": "1000.10", "category": "Hardware"},
-    {"description": "Disk", "quantity": "4", "unit_price": "50", "category": "Hardware", "seller": "a shop"}
-    | {"maintenance_per": "year", "maintenance_price": "3.10"},
-)
 NOT_MAINTAINED = {"maintenance_per": "", "maintenance_price": ""}
-DISCOUNTS = ({"description": "Shop", "percent": "10", "of_sellers": "a shop"},)
-# 2 x 1,000.10 + 4 x 50 - 10% of 200, and 3 years x 4 x 3.10 of maintenance
-TOTAL = Decimal("2000.20") + 200 - 20 + Decimal("37.20")
-
-
-def rows(prefix, texts):
-    sent = {f"{prefix}-{number}-{name}": text for number, row in enumerate(texts) for name, text in row.items()}
-    return {**sent, f"{prefix}-count": str(len(texts))}
-
-
-def typed(lines=LINES, discounts=DISCOUNTS, **changes):
-    return {**SHEET, **rows("lines", lines), **rows("discounts", discounts), **changes}
-
-
-def post(client, page="price-sheet-add", **changes):
-    return client.post(reverse(page), typed(**changes))
-
-
-def save(client, **changes):
-    return post(client, save="1", **changes)
 
 
 def test_a_sheet_is_saved_with_its_lines_and_discounts_and_its_page_shows_every_step(engineer):

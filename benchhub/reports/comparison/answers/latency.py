@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from benchhub.analysis.curves.curve import Level
-from benchhub.analysis.statistics.spread import round_significant
+from benchhub.analysis.words import round_significant
 from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.reports.curves import latencies
 from benchhub.reports.curves.figures import client_axes, first_axis, marker

@@ -11,8 +11,7 @@ from typing import Any
 from benchhub.analysis.curves import latencies, ratio
 from benchhub.analysis.curves.latencies import Histogram
 from benchhub.analysis.curves.ratio import Ratio
-from benchhub.analysis.statistics.spread import round_significant
-from benchhub.analysis.words import count, listing
+from benchhub.analysis.words import count, listing, round_significant
 from benchhub.bench.models import LatencyHistogram
 from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.reports.curves.latencies import plain

@@ -12,7 +12,7 @@ from benchhub.reports.prices import pictures, what_if
 from benchhub.reports.prices.queries import Known
 from benchhub.reports.prices.table import table
 from benchhub.reports.prices.terms import terms
-from benchhub.reports.prices.tests.test_table import PER_CORE, PER_SOCKET, TODAY, drawn, known, listed
+from benchhub.reports.prices.testing import PER_CORE, PER_SOCKET, TODAY, drawn, known, listed
 
 FREE = LicenceModel(pk=6, name="Hardware only", metric="none")
 

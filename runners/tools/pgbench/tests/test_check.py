@@ -12,9 +12,8 @@ from runners import tools
 from runners.contract import Outputs, RunSpec
 from runners.tools.pgbench.check import described
 from runners.tools.pgbench.statements import Variables, has_commands, meta_commands, statements, unbalanced_line
-from runners.tools.pgbench.tests.test_target import ask, load, run, spec
+from runners.tools.pgbench.testing import ask, load, run
 
-__all__ = ["spec"]
 PGBENCH = tools.get("pgbench")
 
 

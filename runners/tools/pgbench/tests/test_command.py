@@ -12,22 +12,15 @@ from typing import Any
 
 import pytest
 
-from runners import tools
 from runners.contract import Outputs, RunSpec
-from runners.tools.pgbench.tests.test_parameters import CUSTOM, SPEC
+from runners.tools.pgbench.testing import CUSTOM, PGBENCH, SPEC, measured_and_reduced
 
-PGBENCH = tools.get("pgbench")
 SUMMARY = "number of transactions actually processed: 3\ntps = 1.500000 (without initial connection time)\n"
 
 
 def pgbench_line(command: str) -> str:
     [line] = [line for line in command.splitlines() if "bin/pgbench" in line]
     return line
-
-
-def measured_and_reduced(spec: RunSpec) -> str:
-    """Both commands as a run executes them: the exit code is the measured one's."""
-    return f"(\n{PGBENCH.measure_command(spec)})\ncode=$?\n(\n{PGBENCH.reduce_command(spec)})\n(exit $code)\n"
 
 
 def measure(**changes: Any) -> str:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.contract import Outputs
-from runners.tools.pgbench.tests.test_output import (
+from runners.tools.pgbench.testing import (
     PGBENCH,
+    SPEC,
     UNLOGGED,
     assert_failed,
     hand_made,
@@ -20,7 +21,6 @@ from runners.tools.pgbench.tests.test_output import (
     recorded,
     series,
 )
-from runners.tools.pgbench.tests.test_parameters import SPEC
 
 
 def with_files(**files: bytes) -> Outputs:

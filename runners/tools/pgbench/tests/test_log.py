@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,21 +18,10 @@ from runners.tools.pgbench.log import (
     read_reduction,
     reduce_log,
 )
+from runners.tools.pgbench.testing import AWKS
 
 RECORDED = Path(__file__).resolve().parents[2] / "recorded"
 HAND_MADE = RECORDED / "hand_made"
-AWKS = [
-    [name, *further]
-    for name, *further in (
-        ["awk"],
-        ["mawk"],
-        ["gawk"],
-        ["gawk", "--posix"],
-        ["busybox", "awk"],
-        ["original-awk"],
-    )
-    if shutil.which(name)
-]
 
 LOG = b"""\
 0 1 100 0 1700000000 1

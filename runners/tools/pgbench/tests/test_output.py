@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runners import tools
-from runners.contract import Outputs, RunResult, RunSpec
-from runners.tools.pgbench.tests.test_parameters import SPEC
+from runners.contract import RunSpec
+from runners.tools.pgbench.testing import PGBENCH, SPEC, UNLOGGED, assert_failed, hand_made, numbers, recorded, series
 
-PGBENCH = tools.get("pgbench")
-RECORDED = Path(__file__).resolve().parents[2] / "recorded"
 VERSIONS = ("13", "14", "15", "16", "18")
 # Those that count failures and try again.
 RETRYING = VERSIONS[2:]
-UNLOGGED = replace(SPEC, log_sampling_rate=0.0)
-
-
-def hand_made(name: str) -> Outputs:
-    folder = RECORDED / "hand_made"
-    stderr = folder / f"{name}_hand_made.err"
-    stdout = (folder / f"{name}_hand_made.out").read_bytes()
-    return Outputs(0, stdout, stderr.read_bytes() if stderr.exists() else b"")
-
-
-def recorded(version: str, case: str) -> Outputs:
-    """What was recorded, its log as the measure command leaves it when it is small."""
-    folder = RECORDED / version / case
-    logs = b"".join(path.read_bytes() for path in sorted(folder.glob("log/*")))
-    files = {"log.gz": gzip.compress(logs)} if logs else {}
-    returncode = int((folder / "returncode").read_text())
-    return Outputs(returncode, (folder / "out.log").read_bytes(), (folder / "err.log").read_bytes(), files)
-
-
-def printing(text: str, stderr: str = "", returncode: int = 0) -> Outputs:
-    return Outputs(returncode, text.encode(), stderr.encode())
-
-
-def numbers(result: RunResult) -> dict[str, float]:
-    assert result.outcome == "succeeded", result.reason
-    return {name: measure.value for name, measure in result.measures.items()}
-
-
-def series(result: RunResult) -> dict[str, tuple[float, ...]]:
-    return {one.metric: one.values for one in result.series}
-
-
-def assert_failed(result: RunResult, reason: str) -> None:
-    assert result.outcome == "failed"
-    assert reason in result.reason
-    assert (result.measures, result.series, result.histograms) == ({}, (), ())
 
 
 def with_parameters(**parameters: Any) -> RunSpec:

@@ -6,21 +6,10 @@ from typing import Any
 import pytest
 
 from runners import tools
-from runners.contract import Endpoint, RunSpec
 from runners.tools.pgbench import parameters as pgbench_parameters
+from runners.tools.pgbench.testing import CUSTOM, SPEC
 
 PGBENCH = tools.get("pgbench")
-SPEC = RunSpec(
-    tool="pgbench",
-    tool_version="18.4",
-    bin_directory="/opt/pg/bin",
-    endpoint=Endpoint("loopback", "127.0.0.1", 5432, "bench", "bench"),
-    parameters={"script": "select-only", "scale": 10},
-    clients=4,
-    threads=2,
-    duration_s=3,
-)
-CUSTOM = {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT 1;"}]}
 
 
 def test_a_plain_run_is_accepted() -> None:

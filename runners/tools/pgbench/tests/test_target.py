@@ -2,72 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchhub.embedded.postgres import Cluster
-from runners import tools
-from runners.contract import Endpoint, Outputs, RunSpec
-from runners.tools.pgbench.tests.test_command import measured_and_reduced
+from runners.contract import RunSpec
+from runners.tools.pgbench.testing import PGBENCH, ask, load, measured_and_reduced, run
 
 pytestmark = pytest.mark.target
-
-PGBENCH = tools.get("pgbench")
-
-
-@pytest.fixture(params=[15, 16, 18])
-def cluster(request: pytest.FixtureRequest) -> Cluster:
-    running: Cluster = request.getfixturevalue(f"cluster{request.param}")
-    return running
-
-
-@pytest.fixture
-def spec(cluster: Cluster) -> RunSpec:
-    version = subprocess.run(
-        [cluster.bin_directory / "pgbench", "--version"], capture_output=True, text=True, check=True
-    )
-    return RunSpec(
-        tool="pgbench",
-        tool_version=version.stdout.strip(),
-        bin_directory=str(cluster.bin_directory),
-        endpoint=Endpoint("loopback", "127.0.0.1", cluster.port, cluster.database, cluster.username),
-        parameters={"script": "select-only", "scale": 1, "query_mode": "prepared"},
-        clients=2,
-        threads=2,
-        duration_s=2,
-        warmup_s=1,
-    )
-
-
-def run(cluster: Cluster, folder: Path, command: str) -> Outputs:
-    environment = {
-        **os.environ,
-        "LC_ALL": "C",
-        "PGHOST": "127.0.0.1",
-        "PGPORT": str(cluster.port),
-        "PGUSER": cluster.username,
-        "PGDATABASE": cluster.database,
-        "PGPASSWORD": cluster.password,
-    }
-    done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=environment, capture_output=True)
-    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    return Outputs(done.returncode, done.stdout, done.stderr, files)
-
-
-def ask(cluster: Cluster, folder: Path, query: str) -> str:
-    outputs = run(cluster, folder, f'"{cluster.bin_directory}/psql" -X -A -t -v ON_ERROR_STOP=1 -c "{query}"')
-    assert outputs.returncode == 0, outputs.stderr
-    return outputs.stdout.decode().strip()
-
-
-def load(cluster: Cluster, folder: Path, spec: RunSpec) -> None:
-    outputs = run(cluster, folder, PGBENCH.load_command(replace(spec, kind="load")))
-    assert outputs.returncode == 0, outputs.stderr
-    assert PGBENCH.parse(replace(spec, kind="load"), outputs).measures["load_s"].value > 0
 
 
 def test_a_data_set_is_loaded_verified_warmed_up_and_measured(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 from benchhub.embedded.postgres import Cluster
 from runners import tools
 from runners.contract import Outputs, RunResult
-from runners.tools.pgbench.tests.test_target import run
+from runners.tools.pgbench.testing import run
 from runners.tools.sysbench.tool import BUCKET
-from runners.tools.tatp.tests.test_parameters import SPEC as ANY_SPEC
-from runners.tools.tatp.tests.test_target import spec_of
+from runners.tools.tatp.testing import SPEC as ANY_SPEC
+from runners.tools.tatp.testing import spec_of
 
 SYSBENCH = tools.get("sysbench")
 RECORDED = Path(__file__).resolve().parents[2] / "recorded" / "sysbench-1.0.20-oltp_read_write.txt"

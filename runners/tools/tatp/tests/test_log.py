@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from runners.tools.pgbench.log import read_reduction
-from runners.tools.pgbench.tests.test_log import AWKS
+from runners.tools.pgbench.testing import AWKS
 from runners.tools.tatp import read as tatp_read
-from runners.tools.tatp.log import REDUCE_AWK, SPAN_AWK, SPLIT_AWK, Told, is_sample, read_told
+from runners.tools.tatp.log import SPAN_AWK, SPLIT_AWK, Told, is_sample, read_told
+from runners.tools.tatp.testing import awk, random_log
 
 RECORDED = Path(__file__).resolve().parents[2] / "recorded"
 
@@ -135,20 +136,6 @@ def test_without_a_summary_nothing_is_made_up() -> None:
     for cut_off in ("", summary, SCRIPT):
         with pytest.raises(subprocess.CalledProcessError):
             spanned(cut_off, "0 3000 100 0 1003 100000")
-
-
-def awk(folder: Path, program: Sequence[str] = ("awk",), **values: object) -> str:
-    """What REDUCE_AWK prints of the logs in `folder`; it leaves `progress` and `told` there."""
-    given = {"marks": "marks", "clients": 1, "threads": 1, "start": 0, "warmup": 0, "rows": 1, "seconds": 1}
-    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1, "at_once": 1, "ran": "0,0,0"}
-    given |= {"progress": "progress", "told": "told", **values}
-    options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
-    logs = sorted(str(path.relative_to(folder)) for path in (folder / "log").iterdir())
-    done = subprocess.run(
-        [*program, *options, REDUCE_AWK, *logs], cwd=folder, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
-    return done.stdout
 
 
 def reduce(folder: Path, clients: int, threads: int, warmup_until: int) -> dict[str, object]:
@@ -331,28 +318,6 @@ def test_a_share_of_the_log_is_held_against_what_was_told() -> None:
     assert is_sample(255, 400, 0.5) and is_sample(145, 400, 0.5)
     assert not is_sample(256, 400, 0.5) and not is_sample(144, 400, 0.5)
     assert is_sample(0, 0, 0.5)
-
-
-def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
-    """A log of one thread with its marks, in which latencies reach from 0 to 10 s."""
-    chance, number, time_us, log, marks = random.Random(5), [0] * 4, [1_000_000_000] * 4, [], []
-    for _ in range(lines):
-        client = chance.randrange(4)
-        number[client] += 1
-        script, outcome = chance.randrange(9), chance.randrange(2)
-        latency_us = chance.choice((0, 700, 1_023, 1_024, 65_535, 65_536, 10**7))
-        time_us[client] += latency_us
-        at_s, and_us = divmod(time_us[client], 10**6)
-        log.append(f"{client} {number[client]} {latency_us} {script} {at_s} {and_us}\n")
-        if script in (3, 5, 6) and outcome:
-            marks.append(f"{client} {number[client]} {script} 1\n")
-    told_until = [last - 100 for last in number[:3]]
-    marks = [mark for mark in marks if (client := int(mark[0])) == 3 or int(mark.split()[1]) <= told_until[client]]
-    marks += [f"{client} {last} 0 0\n" for client, last in enumerate(told_until)]
-    (folder / "log").mkdir()
-    (folder / "log" / "pgbench_log.9").write_text("".join(log))
-    (folder / "marks").write_text("".join(marks))
-    return "".join(log).encode(), "".join(marks).encode()
 
 
 @pytest.mark.parametrize("program", AWKS, ids=" ".join)

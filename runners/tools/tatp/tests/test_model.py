@@ -20,7 +20,7 @@ from benchhub.embedded.postgres import Cluster
 from runners.tools.tatp.parameters import TRANSACTIONS, Parameters, read
 from runners.tools.tatp.population import SUBSCRIBER_COLUMNS
 from runners.tools.tatp.scripts import SQL
-from runners.tools.tatp.tests.test_target import load, spec_of
+from runners.tools.tatp.testing import load, spec_of
 
 pytestmark = pytest.mark.target
 

@@ -6,16 +6,13 @@ from typing import Any
 import pytest
 
 from runners import tools
-from runners.contract import Endpoint, RunSpec
 from runners.tools.tatp.command import reads_every, told_at_once
 from runners.tools.tatp.log import LOOKED_AT
 from runners.tools.tatp.parameters import MIXES, TRANSACTIONS, check, read
 from runners.tools.tatp.scripts import scripts
+from runners.tools.tatp.testing import SPEC
 
 TATP = tools.get("tatp")
-SPEC = RunSpec(
-    "tatp", "16.14", "/bin", Endpoint("socket", "", 5432, "db", "me"), {"subscribers": 100_000}, duration_s=60
-)
 
 
 def test_every_named_mix_has_seven_weights_that_make_a_hundred() -> None:

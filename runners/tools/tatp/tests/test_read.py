@@ -9,7 +9,7 @@ import pytest
 
 from runners.tools.pgbench.log import read_reduction
 from runners.tools.tatp import read
-from runners.tools.tatp.tests.test_log import awk, random_log
+from runners.tools.tatp.testing import awk, random_log
 
 
 @pytest.mark.parametrize(("from_epoch_s", "chunk_bytes"), [(0, 1 << 20), (1003, 1 << 20), (1003, 777)])

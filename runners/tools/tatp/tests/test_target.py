@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchhub.embedded.postgres import Cluster
-from runners import tools
-from runners.contract import Endpoint, Outputs, RunResult, RunSpec
-from runners.tools.pgbench.tests.test_target import ask, run
+from runners.contract import Outputs, RunResult, RunSpec
+from runners.tools.pgbench.testing import ask, run
 from runners.tools.tatp import population
 from runners.tools.tatp.loaded import probability, read_distributions
 from runners.tools.tatp.parameters import TRANSACTIONS, read
+from runners.tools.tatp.testing import SUBSCRIBERS, TATP, load, spec_of
 
 pytestmark = pytest.mark.target
 
-TATP = tools.get("tatp")
-SUBSCRIBERS = 100_000
 SMALL = {"subscribers": 3_000, "seed": 7}
 # Of SMALL, as the first release made it: it must never change, or old results stand for other rows.
 FINGERPRINT = "f9f80bf6725ede9ee3ed47974f49d27b"
-
-
-def spec_of(cluster: Cluster, **changes: object) -> RunSpec:
-    version = re.sub(r".*/(\d+)/.*", r"\1", str(cluster.bin_directory)) if "15" in cluster.name else "16"
-    endpoint = Endpoint("loopback", "127.0.0.1", cluster.port, cluster.database, cluster.username)
-    spec = RunSpec("tatp", version, str(cluster.bin_directory), endpoint, {"subscribers": SUBSCRIBERS})
-    return replace(spec, clients=4, threads=2, duration_s=6, warmup_s=2, **changes)
-
-
-def load(cluster: Cluster, folder: Path, spec: RunSpec) -> RunResult:
-    folder.mkdir(exist_ok=True)
-    return TATP.parse(replace(spec, kind="load"), run(cluster, folder, TATP.load_command(replace(spec, kind="load"))))
 
 
 @pytest.fixture(scope="module")

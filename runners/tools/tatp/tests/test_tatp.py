@@ -17,7 +17,7 @@ from runners.tools.histogram import percentile_us
 from runners.tools.tatp.loaded import probability, unlikely_distributions
 from runners.tools.tatp.parameters import TRANSACTIONS, read
 from runners.tools.tatp.population import expected_shares
-from runners.tools.tatp.tests.test_parameters import SPEC as ANY_SPEC
+from runners.tools.tatp.testing import SPEC as ANY_SPEC
 
 TATP = tools.get("tatp")
 RECORDED = Path(__file__).resolve().parents[2] / "recorded"
