@@ -18,7 +18,7 @@ help:
 	@echo "make pictures     take docs/pictures from the demonstration"
 	@echo "make bench-...    overhead, memory, pages, pricing, fleet, search, decide, coverage, tatp, api: a peer or a limit"
 	@echo "make openapi      write docs/openapi.yaml anew from the code"
-	@echo "make check        ruff and mypy only"
+	@echo "make check        ruff, mypy and djlint only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
 
@@ -89,6 +89,7 @@ check: venv-dev
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
+	$(RUN) -m djlint frontend/templates --lint --quiet
 
 clean:
 	@$(ANY_PYTHON) -m benchhub.demo clean

@@ -57,17 +57,30 @@ CHROMIUM_FLAGS = (
 )
 
 
-_LINE_BREAK = re.compile(r"(>?)[ \t]*\n\s*(?=(<?))")
+_LINE_BREAK = re.compile(r"(<[^<>]*>)?[ \t]*\n\s*(?=(</?\w+)?)")
+_INLINE = {"a", "abbr", "b", "code", "data", "em", "i", "label", "span", "strong", "time"}
 
 
 def _as_read(html: str) -> str:
-    """Take the indentation of templates out of a page, so that tests need not know how their lines are broken."""
+    """Take the indentation of templates out of a page, so that tests need not know how their lines are broken.
+
+    A line break is a space within a sentence, and nothing between elements.
+    """
+    html = re.sub(r"<\w[^<>]*>", lambda tag: re.sub(r"\s*\n\s*", " ", tag[0]), html)
     parts = re.split(r"(<(pre|textarea)\b.*?</\2>)", html, flags=re.S)
     return "".join(
-        part if number % 3 else _LINE_BREAK.sub(lambda m: m[1] or ("" if m[2] else " "), part)
+        part if number % 3 else _LINE_BREAK.sub(_line_break, part)
         for number, part in enumerate(parts)
         if number % 3 != 2
     )
+
+
+def _line_break(match: re.Match[str]) -> str:
+    before, after = match[1] or "", match[2] or ""
+    if before and after:
+        return before
+    is_within = (before[:2] == "</" and before[2:-1] in _INLINE) if before else not after or after[1:] in _INLINE
+    return before + (" " if is_within else "")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -79,7 +92,7 @@ def pages_as_read() -> Iterator[None]:
         response = request(client, **parameters)
         is_page = response.get("Content-Type", "").startswith("text/html")
         if is_page and not response.streaming and "Content-Encoding" not in response:
-            response.content = _as_read(response.content.decode()).encode()
+            response.content = _as_read(response.content.decode()).strip().encode()
         return response
 
     with pytest.MonkeyPatch.context() as patch:

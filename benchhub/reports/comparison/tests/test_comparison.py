@@ -301,7 +301,7 @@ def test_a_doubt_about_both_curves_is_said_once_with_the_two(reader, experiment,
         '<span class="one"><span class="key key-1"></span>PostgreSQL 18</span>'
     )
     response = reader.get(both(experiment, systems))
-    assertContains(response, f'<li>{said}<span class="under">{curves}</span></li>', count=1)
+    assertContains(response, f'<li>{said} <span class="under">{curves}</span></li>', count=1)
     assertContains(response, f"<li><b>Doubtful:</b>{curves}</li>", count=1)
 
 

@@ -52,7 +52,7 @@ def test_a_step_to_another_machine_names_it_and_a_long_digest_is_cut(reader, sys
             testing.succeeded(testing.make_run(made, system, 8, repeat), tps)
     response = reader.get(page((made, chain)))
     assertContains(response, "machine: Box to Larger box")
-    assertContains(response, f'to<span title="{"a" * 64}">{"a" * 19}…</span>')
+    assertContains(response, f'to <span title="{"a" * 64}">{"a" * 19}…</span>')
     [row] = rows_of(reader.get(page((made, chain), csv="steps")))
     assert row["changed"].startswith("machine Box to Larger box; build binary ")
 
