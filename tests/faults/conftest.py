@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.db import connection
 
 from benchhub.bench.models import Result, Run, System
 from benchhub.embedded import ports
@@ -103,15 +102,10 @@ def _environment(broker: Broker) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {
         **inherited,
-        "DATABASE_URL": warehouse_url(),
+        "DATABASE_URL": rows.warehouse_url(),
         "BROKER_URL": broker.url,
         "SECRET_KEY": settings.SECRET_KEY,
         "FIELD_KEYS": ",".join(settings.FIELD_KEYS),
         "LEASE_SECONDS": str(LEASE_S),
         "PYTHONUNBUFFERED": "1",
     }
-
-
-def warehouse_url() -> str:
-    place = connection.settings_dict
-    return f"postgresql://{place['USER']}:{place['PASSWORD']}@{place['HOST']}:{place['PORT']}/{place['NAME']}"

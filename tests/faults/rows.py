@@ -16,10 +16,14 @@ from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Inst
 from benchhub.embedded.postgres import Cluster
 from runners import tools
 
-from .conftest import warehouse_url
 from .rig import PATIENCE_S, Site, until
 
 PARAMETERS = {"script": "select-only", "query_mode": "simple", "scale": 1, "rate_tps": 40}
+
+
+def warehouse_url() -> str:
+    place = connection.settings_dict
+    return f"postgresql://{place['USER']}:{place['PASSWORD']}@{place['HOST']}:{place['PORT']}/{place['NAME']}"
 
 
 def enrol(site: Site, server: Cluster) -> System:

@@ -15,7 +15,6 @@ from benchhub.bench.models import Result, Run
 from benchhub.embedded.postgres import Cluster
 
 from . import rows
-from .conftest import warehouse_url
 from .rig import crash, kill, until
 
 pytestmark = [
@@ -97,7 +96,7 @@ def test_an_old_backup_restored_runs_nothing_twice_and_collects_what_ran_since(r
 
 
 def postgres(cluster: Cluster, program: str, *words: str) -> None:
-    url = urlsplit(warehouse_url())
+    url = urlsplit(rows.warehouse_url())
     place = ["-h", "127.0.0.1", "-p", str(cluster.port), "-U", cluster.username, "-d", url.path[1:]]
     environment = {"PGPASSWORD": cluster.password, "PATH": os.environ["PATH"]}
     subprocess.run([str(cluster.bin_directory / program), *place, *words], env=environment, check=True)
