@@ -15,6 +15,9 @@ SPEC_VERSION = 1
 # speaks for it stands above. Data set not as asked for; vacuum to warm-up; a loaded data set not summed up.
 VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED = 97, 96, 95
 
+# Measures of one type of transaction: before its name in small letters. The bounds are those that success must keep to.
+EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
+
 ConnectionPath = Literal["socket", "loopback", "network", "tls"]
 Kind = Literal["load", "measure"]
 Outcome = Literal["succeeded", "failed"]

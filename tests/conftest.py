@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchhub.bench.conftest import host, machine, planner, system, worker  # noqa: F401  # fixtures
 from benchhub.embedded import proc
 from benchhub.embedded.processes import MARKER, Processes
 from tests.everything import everything

@@ -130,6 +130,42 @@ def test_calculation_and_runners_know_nothing_of_django(hall):
     assert wrong == []
 
 
+def test_only_the_load_generators_know_each_other_by_name():
+    """Whatever else wants to know of a workload asks its tool, so that a new one is one module and one line."""
+    names = sorted(path.name for path in (ROOT / "runners/tools").iterdir() if (path / "tool.py").is_file())
+    assert names == ["pgbench", "sysbench", "tatp"]
+    outside = [path for path in modules("benchhub") if "migrations" not in path.parts]
+    imported = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in outside
+        for name in imports(path)
+        if under(name, [f"runners.tools.{tool}" for tool in names])
+    ]
+    written = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for path in outside
+        if path.name != "examples.py"  # of what may be sent to the API
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    asked = [place for path in outside for place in readings_of_parameters(path)]
+    assert (imported, written, asked) == ([], [], [])
+
+
+def readings_of_parameters(path):
+    """Where a module reads a parameter of a workload by its name: parameters["..."] or parameters.get("...")."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            owner, key = node.value, node.slice.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            owner, key = node.func.value, next((arg.value for arg in node.args if isinstance(arg, ast.Constant)), None)
+        else:
+            continue
+        name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+        if name == "parameters" and isinstance(key, str):
+            yield f"{path.relative_to(ROOT)}:{node.lineno}: {key}"
+
+
 def test_nobody_imports_the_api():
     everyone = [path for path in modules("benchhub") if "benchhub/api" not in str(path)]
     assert [str(path) for path in everyone for name in imports(path) if under(name, ("benchhub.api",))] == []

@@ -107,8 +107,8 @@ def test_only_runners_start_from_a_published_method(client):
 
 
 def test_the_workload_of_report_b_is_the_same_whichever_way_it_is_started_from():
-    [planned] = [one for _, one in presets.REPORT_B.workloads if one["script"] == "custom"]
-    assert scripts_digest(planned) == scripts_digest(pgbench_presets.PRESETS["report-b"]["parameters"])
+    [planned] = [workload for workload in presets.REPORT_B.workloads if workload.scripts_digest]
+    assert planned.scripts_digest == scripts_digest(pgbench_presets.PRESETS["report-b"]["parameters"])
 
 
 @pytest.mark.parametrize(

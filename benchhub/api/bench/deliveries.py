@@ -14,12 +14,14 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.words import listing
 from benchhub.api.core import parsers, problems
 from benchhub.api.core.json_forms import Strict
 from benchhub.api.core.views import Read, Shown
 from benchhub.bench import models
 from benchhub.bench.plan import plan
 from benchhub.bench.results import import_check, import_store
+from runners import tools
 from runners.contract import Outputs
 
 MOST_LINES = 20_000
@@ -78,6 +80,11 @@ class SystemBrought(Strict):
         return known[key]
 
 
+NEEDED_FILES = " ".join(
+    f"{tool.kinds[0].title} needs {listing(tool.needed_files)}." for tool in tools.TOOLS.values() if tool.needed_files
+)
+
+
 class OutputBrought(Strict):
     """What the load generator printed, whole, and for some what else it left."""
 
@@ -90,8 +97,7 @@ class OutputBrought(Strict):
     files = drf.DictField(
         child=drf.CharField(max_length=4_000_000, trim_whitespace=False, allow_blank=True),
         required=False,
-        help_text="Their text by their names. TATP needs tatp.messages, tatp.progress, tatp.told, tatp.before and "
-        "tatp.after.",
+        help_text=f"Their text by their names. {NEEDED_FILES}",
     )
 
     def validate_files(self, files: Mapping[str, str]) -> Mapping[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 from typing import Any, ClassVar, cast
 
 from django import forms
@@ -14,14 +15,14 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.words import listing
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import Strict
 from benchhub.api.core.views import Shown
 from benchhub.catalog import models
-from benchhub.catalog.workloads import forms as workloads_forms
 from benchhub.catalog.workloads.configuration_form import SettingsField
-from benchhub.catalog.workloads.forms import FORMS, ScriptsForm
-from runners.tools.pgbench.parameters import LONGEST_SCRIPT
+from benchhub.catalog.workloads.forms import WorkloadForm, form_of, forms_by_kind
+from runners.tools.kinds import LONGEST_SCRIPT
 
 from .rows import BY_REVISION, REVISED, Revised
 
@@ -35,48 +36,51 @@ class Script(Strict):
     weight = drf.IntegerField(min_value=1, max_value=1_000_000, required=False)
 
 
-def _fields() -> dict[str, drf.Field]:
-    """Those of all kinds; which belong to the one that is named is asked of its form."""
-    names = {name: None for form in FORMS.values() for name in form.base_fields if name != "tool"}
-    return {name: json_forms.json_field(_of_all_kinds(name), is_usual=name != "name") for name in names}
+def workload_request() -> Any:
+    """Return the serializer of what may be sent: the fields of all kinds, whose forms say which are whose."""
+    return _request(tuple(forms_by_kind().values()))
 
 
-def _of_all_kinds(name: str) -> forms.Field:
+@cache
+def _request(forms: tuple[type[WorkloadForm], ...]) -> Any:
+    kinds = [(form.kind.name, form.kind.title) for form in forms]
+    kind = drf.ChoiceField(choices=kinds, required=False)  # comes first, as fields stand in the order of their making
+    names = {name: None for form in forms for name in form.base_fields if name != "tool"}
+    fields = {name: json_forms.json_field(_of_all_kinds(name, forms), is_usual=name != "name") for name in names}
+    with_scripts = listing(form.kind.name for form in forms if form.kind.has_scripts)
+    own: Values = {
+        "kind": kind,
+        **fields,
+        "scripts": Script(many=True, required=False, max_length=MOST_SCRIPTS, help_text=f"Of {with_scripts}."),
+        "__module__": __name__,
+    }
+    return type("WorkloadRequest", (Strict,), own)
+
+
+def _of_all_kinds(name: str, workload_forms: Sequence[type[WorkloadForm]]) -> forms.Field:
     """A field that several kinds have takes what any of them takes, and says what is whose."""
-    of_kinds = {kind: form.base_fields[name] for kind, form in FORMS.items() if name in form.base_fields}
-    field: Any = deepcopy(next(iter(of_kinds.values())))
+    fields = {form.kind.name: form.base_fields[name] for form in workload_forms if name in form.base_fields}
+    field: Any = deepcopy(next(iter(fields.values())))
     if isinstance(field, forms.ChoiceField):
-        field.choices = dict(one for its in of_kinds.values() for one in _choices(its)).items()
-    said = "json_help" if isinstance(field, SettingsField) else "help_text"
-    setattr(field, said, _help(of_kinds) if name not in ("name", "remark") else "")
+        field.choices = dict(choice for own in fields.values() for choice in _choices(own)).items()
+    attribute = "json_help" if isinstance(field, SettingsField) else "help_text"
+    setattr(field, attribute, _help(fields) if name not in ("name", "remark") else "")
     return cast(forms.Field, field)
 
 
-def _help(of_kinds: Mapping[str, forms.Field]) -> str:
+def _help(fields: Mapping[str, forms.Field]) -> str:
     """What each kind says of a field, with the values to choose from where kinds differ in them."""
-    offered = {kind: ", ".join(value for value, _ in _choices(field)) for kind, field in of_kinds.items()}
-    kinds_by_words: dict[str, list[str]] = {}
-    for kind, field in of_kinds.items():
+    offered = {kind: ", ".join(value for value, _ in _choices(field)) for kind, field in fields.items()}
+    kinds_by_text: dict[str, list[str]] = {}
+    for kind, field in fields.items():
         values = f"{offered[kind]}. " if len(set(offered.values())) > 1 else ""
-        kinds_by_words.setdefault(f"{values}{json_forms.help_of(field)}", []).append(kind)
-    said = ((" and ".join(kinds), words.strip()) for words, kinds in kinds_by_words.items())
-    return " ".join(f"Of {kinds}: {words}" if words else f"Of {kinds}." for kinds, words in said)
+        kinds_by_text.setdefault(f"{values}{json_forms.help_of(field)}".strip(), []).append(kind)
+    parts = ((" and ".join(kinds), text) for text, kinds in kinds_by_text.items())
+    return " ".join(f"Of {kinds}: {text}" if text else f"Of {kinds}." for kinds, text in parts)
 
 
 def _choices(field: Any) -> list[tuple[str, str]]:
     return list(getattr(field, "choices", ()))
-
-
-WorkloadRequest: Any = type(
-    "WorkloadRequest",
-    (Strict,),
-    {
-        "kind": drf.ChoiceField(choices=[(kind, form.title) for kind, form in FORMS.items()], required=False),
-        **_fields(),
-        "scripts": Script(many=True, required=False, max_length=MOST_SCRIPTS, help_text="Of scripts."),
-        "__module__": __name__,
-    },
-)
 
 
 class Workload(Shown):
@@ -94,16 +98,16 @@ class Workloads(Revised):
     queryset = models.Workload.objects.order_by("pk")
     serializer_class = Workload
     filterset_fields: ClassVar[Any] = {**BY_REVISION, "tool": ["exact"]}
-    takes = WorkloadRequest
+    takes = workload_request()
 
-    @extend_schema(request=WorkloadRequest)
+    @extend_schema(request=takes)
     def create(self, request: Request) -> Response:
         """Left out, `kind` is pgbench with one of its own scripts."""
-        sent = json_forms.checked(self.takes, request.data)
-        form = FORMS[sent.pop("kind", "pgbench")]
-        return self.added(self._saved(form, None, sent))
+        sent = json_forms.checked(workload_request(), request.data)
+        forms = forms_by_kind()
+        return self.added(self._saved(forms[sent.pop("kind", next(iter(forms)))], None, sent))
 
-    @extend_schema(request=WorkloadRequest(partial=True), responses={201: Workload, 200: Workload})
+    @extend_schema(request=takes(partial=True), responses={201: Workload, 200: Workload})
     @action(detail=True, methods=["post"])
     def revise(self, request: Request, pk: str) -> Response:
         """Where nothing is changed there is no new revision: then the answer is 200 with the row as it is."""
@@ -111,28 +115,30 @@ class Workloads(Revised):
         return Response(answer.data) if str(answer.data["id"]) == pk else answer
 
     def changed_values(self, row: models.Workload, request: Request) -> Values:
-        return json_forms.checked(self.takes, request.data, partial=True)
+        return json_forms.checked(workload_request(), request.data, partial=True)
 
     def save(self, values: Values, instance: Any = None) -> Any:
-        kind = workloads_forms.kind_of(instance)
-        if values.pop("kind", kind) != kind:
-            raise problems.invalid([{"pointer": "/kind", "detail": f"It is of the kind {kind}, and stays so."}])
-        return self._saved(FORMS[kind], instance, values)
+        form = form_of(instance)
+        if values.pop("kind", form.kind.name) != form.kind.name:
+            detail = f"It is of the kind {form.kind.name}, and stays so."
+            raise problems.invalid([{"pointer": "/kind", "detail": detail}])
+        return self._saved(form, instance, values)
 
-    def _saved(self, form: Any, instance: models.Workload | None, sent: Values) -> Any:
-        if form is ScriptsForm and not self.request.user.has_perm("catalog.write_scripts"):
+    def _saved(self, form: type[WorkloadForm], instance: models.Workload | None, sent: Values) -> Any:
+        has_scripts = form.kind.has_scripts
+        if has_scripts and not self.request.user.has_perm("catalog.write_scripts"):
             raise problems.Problem(403, "Your account has no right to write custom scripts: ask an administrator.")
         scripts = sent.pop("scripts", None)
         row = instance or models.Workload()
-        if scripts is not None and form is ScriptsForm:
+        if scripts is not None and has_scripts:
             row.parameters = {**row.parameters, "scripts": scripts}  # so that the form has a slot for each
             sent = _without_scripts(sent) | _slots(scripts)
         shown = json_forms.present(form(instance=row))
         if scripts is not None:
             shown = _without_scripts(shown)
-        allowed = {*shown, *(name for name in sent if form is ScriptsForm and _is_slot(name))}
-        if wrong := sorted(set(sent) - allowed) + (["scripts"] if scripts and form is not ScriptsForm else []):
-            detail = f"{form.title} has no such field: leave it out."
+        allowed = {*shown, *(name for name in sent if has_scripts and _is_slot(name))}
+        if wrong := sorted(set(sent) - allowed) + (["scripts"] if scripts and not has_scripts else []):
+            detail = f"{form.kind.title} has no such field: leave it out."
             raise problems.invalid({"pointer": f"/{name}", "detail": detail} for name in wrong)
         try:
             return json_forms.saved(form({**shown, **json_forms.texts(sent)}, instance=row))

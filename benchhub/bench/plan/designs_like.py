@@ -8,6 +8,7 @@ from typing import Any
 
 from benchhub.analysis.planning.levels import spell
 from benchhub.bench.models import Design, Experiment
+from runners import tools
 
 from . import preview
 
@@ -66,12 +67,12 @@ def matrix(parts: Sequence[Experiment]) -> Matrix:
 
 
 def _kind(part: Experiment) -> str:
-    others = {name: value for name, value in part.workload.parameters.items() if name != "scale"}
-    return repr((part.workload.tool, sorted(others.items(), key=repr)))
+    tool, parameters = tools.get(part.workload.tool), part.workload.parameters
+    return repr((tool.name, sorted(tool.at_scale(parameters, 1).items(), key=repr)))
 
 
 def _scale(part: Experiment) -> int:
-    return int(part.workload.parameters.get("scale", 1))
+    return part.workload.scale or 1
 
 
 def conditions(of: Matrix) -> dict[str, str]:

@@ -115,7 +115,7 @@ class DesignFields(forms.Form):
             self.add_error("levels", "A sweep of rates has one number of clients: enough to carry the highest rate.")
         if values.get("rates") and not values.get("latency_limit_ms") and "latency_limit_ms" not in self.errors:
             self.add_error("latency_limit_ms", "A sweep of rates needs a limit: it says which rates are held.")
-        if values.get("scales") and not any("scale" in one.parameters for one in _workloads(values)):
+        if values.get("scales") and not any(workload.scale for workload in _workloads(values)):
             self.add_error("scales", "None of the workloads has a scale: revise the workload for another size.")
         return values
 
@@ -182,7 +182,7 @@ def parts(experiment: Experiment, cleaned: Mapping[str, Any], systems: int) -> l
 def has_several(cleaned: Mapping[str, Any]) -> bool:
     """Whether more than one part is asked for, as far as the form could be read."""
     workloads = _workloads(cleaned)
-    has_scales = len(cleaned.get("scales", ())) > 1 and any("scale" in one.parameters for one in workloads)
+    has_scales = len(cleaned.get("scales", ())) > 1 and any(workload.scale for workload in workloads)
     return len(workloads) > 1 or len(cleaned.get("thread_rule", ())) > 1 or has_scales
 
 
@@ -208,14 +208,14 @@ def _named(found: Sequence[Experiment], name: str) -> list[Experiment]:
 
 def _scales(workload: Workload, asked: Sequence[int]) -> Sequence[int]:
     """Those asked for, or the workload's own; 1 for a load generator that has none, so that it comes once."""
-    own = workload.parameters.get("scale")
+    own = workload.scale
     return [1] if own is None else asked or [own]
 
 
 def at_scale(workload: Workload, scale: int) -> Workload:
     """The workload itself where that is its scale, or it has none; else another that is the same, saved or not."""
-    parameters = {**workload.parameters, "scale": scale}
-    if "scale" not in workload.parameters or parameters == workload.parameters:
+    parameters = tools.get(workload.tool).at_scale(workload.parameters, scale)
+    if parameters == workload.parameters:
         return workload
     known = Workload.objects.current().filter(tool=workload.tool, parameters=parameters).order_by("pk").first()
     name = f"{NAMED_SCALE.sub('', workload.name)[:90]}, scale {scale:,}"

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from benchhub.bench.models import Experiment
+from runners import tools
 
 from . import form_design
 
@@ -88,7 +89,7 @@ def _of_searches(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     workload = cleaned.get("workload")
     if systems != 1:
         found["grows"] = "A search is for one system: remove the others, or plan a search for each."
-    if workload and workload.parameters.get("rate_tps"):
+    if workload and tools.get(workload.tool).rate_tps(workload.parameters):
         found["workload"] = "This workload sends at a fixed rate: it has no peak over clients to be found."
     if "levels" in cleaned and len(cleaned["levels"]) < FEWEST_LEVELS:
         found["levels"] = f"A search needs at least {FEWEST_LEVELS} levels to choose from, such as 2..160:2."

@@ -317,10 +317,9 @@ def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
     if not tools.get(spec.tool).takes_rate:
         able = " or ".join(name for name, tool in tools.TOOLS.items() if tool.takes_rate)
         raise ValueError(f"{spec.tool} takes no rate: an open loop needs a workload of {able}.")
-    own = {"rate_tps": rate_tps, "latency_limit_ms": experiment.latency_limit_ms}
     offered = replace(
         spec,
-        parameters={**spec.parameters, **own},
+        parameters=tools.get(spec.tool).at_rate(spec.parameters, rate_tps, experiment.latency_limit_ms),
         log_sampling_rate=choose_sampling_rate(rate_tps, spec.duration_s),
     )
     tools.get(spec.tool).check(offered)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from benchhub.bench.models import Experiment
 from benchhub.catalog.models import Workload
-from runners.tools.pgbench import presets
+from runners import tools
+from runners.tools.kinds import PublishedWorkload
 
 from . import form_design
 
@@ -23,20 +24,36 @@ class Translated:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """`values` are those of the plan's form; `workloads` (name, parameters) are what it chooses, the first one first.
-
-    `counted` says what the method comes to on the report's own number of systems.
-    """
+    """`values` are those of the plan's form; `counted` says what the method comes to on the report's own systems."""
 
     name: str
     title: str
     document: str
     counted: str
     values: Mapping[str, Any]
-    workloads: Sequence[tuple[str, Mapping[str, Any]]]
     translation: Sequence[Translated]
     systems: int = 1
-    remark: str = field(default="")
+    remark: str = ""
+
+    @property
+    def workloads(self) -> list[Workload]:
+        """What the plan chooses, the first one first: of the catalogue where it has them, else new and not saved."""
+        return [
+            catalogued(tool, workload)
+            or Workload(name=workload.name, tool=tool, parameters=dict(workload.parameters), remark="Of a preset.")
+            for tool, workload in self.published()
+        ]
+
+    def published(self) -> list[tuple[str, PublishedWorkload]]:
+        """Return (load generator, workload) for each that the report ran."""
+        by_tool = ((tool.name, tool.published.get(self.name, ())) for tool in tools.TOOLS.values())
+        return [(name, workload) for name, workloads in by_tool for workload in workloads]
+
+
+def catalogued(tool: str, workload: PublishedWorkload) -> Workload | None:
+    """Return the catalogue's workload that does the same, if there is one."""
+    same = Workload.objects.current().filter(tool=tool, parameters=dict(workload.parameters))
+    return same.first()
 
 
 REPORT_A = Preset(
@@ -58,7 +75,6 @@ REPORT_A = Preset(
         "rest_s": 0,
         "order": Experiment.Order.LISTED,
     },
-    workloads=[("select-only", {"script": "select-only", "query_mode": "simple", "scale": 100})],
     translation=[
         Translated("pgbench -S -T 300", "-b select-only -T 300: the same script under its newer name."),
         Translated("Client:thread ratios of 2:1 and 1:1", "Threads by the rules clients/2 and clients, a part each."),
@@ -105,18 +121,6 @@ REPORT_B = Preset(
         "warmup_run_s": 600,
         "warmup_run_clients": 1,
     },
-    workloads=[
-        ("select-only", {"script": "select-only", "query_mode": "simple", "scale": 1000}),
-        (
-            "range count (report B)",
-            {
-                "script": "custom",
-                "query_mode": "simple",
-                "scale": 1000,
-                "scripts": [{"text": presets.REPORT_B, "weight": 1}],
-            },
-        ),
-    ],
     translation=[
         Translated(
             "pgbench -n -S -T 300",
@@ -149,23 +153,14 @@ PRESETS = {preset.name: preset for preset in (REPORT_A, REPORT_B)}
 
 def prepared(preset: Preset) -> None:
     """Make the workloads that the preset chooses where the catalogue has none like them."""
-    for name, parameters in preset.workloads:
-        form_design.saved_workload(_workload(name, parameters))
+    for workload in preset.workloads:
+        form_design.saved_workload(workload)
 
 
 def initial(preset: Preset) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The values of the plan's form, and of its systems, to start from."""
-    known = [found.pk for name, parameters in preset.workloads if (found := _known(parameters))]
+    """Return the values of the plan's form, and of its systems, to start from."""
+    keys = [workload.pk for workload in preset.workloads if workload.pk]
     values = {**preset.values, "remark": preset.remark, "preset": preset.name}
-    if known:
-        values |= {"workload": known[0], "more_workloads": known[1:]}
+    if keys:
+        values |= {"workload": keys[0], "more_workloads": keys[1:]}
     return values, [{} for _ in range(preset.systems)]
-
-
-def _workload(name: str, parameters: Mapping[str, Any]) -> Workload:
-    return _known(parameters) or Workload(name=name, tool="pgbench", parameters=dict(parameters), remark="Of a preset.")
-
-
-def _known(parameters: Mapping[str, Any]) -> Workload | None:
-    found: Workload | None = Workload.objects.current().filter(tool="pgbench", parameters=dict(parameters)).first()
-    return found

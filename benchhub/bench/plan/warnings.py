@@ -88,7 +88,7 @@ def planned(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[Plann
 
 def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to_load: bool) -> Planned:
     settings, parameters = system.configuration.settings, part.workload.parameters
-    server, script = system.instance.host, parameters.get("script")
+    server = system.instance.host
     asked = str(settings.get("max_connections", ""))
     disk, tool = disk_of(system), tools.get(part.workload.tool)
     return Planned(
@@ -97,10 +97,10 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         driver=str(system.driver),
         levels=levels,
         threads=tuple(plan.resolve_threads(part.thread_rule, clients) for clients in levels),
-        size=_size(parameters),
+        size=part.workload.size,
         duration_s=part.duration_s,
         repeats=max(part.repeats, part.most_runs),
-        branches=parameters.get("scale", 1) if script == "tpcb-like" else None,
+        branches=tool.contended_rows(parameters),
         writes=tool.writes(parameters),
         max_connections=int(asked) if asked.isdecimal() and len(asked) < 10 else DEFAULT_CONNECTIONS,
         is_max_connections_asked=bool(asked),
@@ -116,15 +116,6 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         warmup_s=part.warmup_s,
         rarest_share=tool.rarest_share(parameters),
     )
-
-
-def _size(parameters: Mapping[str, Any]) -> str:
-    """How large the data set is, as the workload's form asks for it."""
-    if subscribers := parameters.get("subscribers"):
-        return f"{subscribers:,} subscribers"
-    if rows := parameters.get("table_size"):
-        return f"{rows:,} rows a table"
-    return f"scale {parameters.get('scale', 1):,}"
 
 
 def _together(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:

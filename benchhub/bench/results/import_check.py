@@ -20,7 +20,6 @@ from benchhub.catalog.instances.forms import managed_build
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
-from runners.tools.pgbench import output as pgbench_output
 
 LONGEST_NAME = 120
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
@@ -213,20 +212,20 @@ def _spec(one: Brought, workload: Workload) -> RunSpec:
 
 
 def _logged(one: Brought, workload: Workload) -> float:
-    """The share of transactions in the log that came along; TATP has no result without one."""
-    has_log = workload.tool == "tatp" or (one.output is not None and one.output.files)
+    """Return the share of transactions in the log that came along; 0 without a log."""
+    has_log = tools.get(workload.tool).needs_log or (one.output is not None and one.output.files)
     return one.log_sampling_rate if has_log else 0.0
 
 
 def _contradiction(one: Brought, spec: RunSpec, result: RunResult) -> Fault | None:
     """Where the output itself says that it is of another run."""
-    reported = result.measures
-    if one.output and "reported_clients" not in reported:  # TATP's does so by the summary of the pgbench that ran it
-        reported = pgbench_output.read_summary(pgbench_output.text_of(one.output.stdout), connect_each=False).measures
+    tool, reported = tools.get(spec.tool), result.measures
+    if one.output and "reported_clients" not in reported:
+        reported = tool.reported(one.output)
     for pointer, name, said in (
         ("/clients", "reported_clients", spec.clients),
         ("/thread_rule", "reported_threads", spec.threads),
-        ("/workload", "reported_scale", spec.parameters.get("scale")),
+        ("/workload", "reported_scale", tool.expectation(spec.parameters).scale),
     ):
         printed = reported.get(name)
         if printed is not None and said is not None and printed.value != said:
@@ -236,7 +235,7 @@ def _contradiction(one: Brought, spec: RunSpec, result: RunResult) -> Fault | No
 
 
 def _other_sample(one: Brought, spec: RunSpec, result: RunResult) -> Fault | None:
-    """Where a log of TATP holds quite another share of the transactions than was said: then latencies say a wrong n.
+    """Where a log holds quite another share of the transactions than was said: then latencies say a wrong n.
 
     Only by a factor of two: a short run's log may begin up to a second before its measured part does.
     """

@@ -18,7 +18,7 @@ from benchhub.bench.plan import plan
 from benchhub.catalog.models import DataSet
 from runners import tools
 from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Doubt, Outputs, RunResult
-from runners.tools.pgbench.output import last_errors, text_of
+from runners.tools.printed import last_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
 from . import run_facts
@@ -208,6 +208,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
     """Contradictions between the numbers of the run: what was asked, printed, logged, and counted by the server."""
     value = {name: measure.value for name, measure in result.measures.items()}
     spec = plan.spec_of(run)
+    expectation = tools.get(spec.tool).expectation(spec.parameters)
     found = audit.audit(
         audit.Evidence(
             clients=run.clients,
@@ -225,10 +226,10 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
             logged_latency_average_ms=value.get("logged_latency_average_ms"),
             log_sampling_rate=spec.log_sampling_rate,
             xact_commit_growth=observed.deltas.get("pg_stat_database", {}).get("xact_commit"),
-            commits_per_transaction=None if "scripts" in spec.parameters else 1,
-            rate_limited=bool(spec.parameters.get("rate_tps")),
-            connect_each=bool(spec.parameters.get("connect_each")),
-            asked_scale=spec.parameters.get("scale"),
+            commits_per_transaction=expectation.commits_per_transaction,
+            rate_limited=expectation.is_rate_limited,
+            connect_each=expectation.connects_each,
+            asked_scale=expectation.scale,
             reported_scale=_whole(value.get("reported_scale")),
         )
     )

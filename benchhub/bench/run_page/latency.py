@@ -10,7 +10,7 @@ from benchhub.bench.models import LatencyHistogram, Result
 from runners.contract import Histogram
 from runners.tools.histogram import percentile_us
 
-from . import figures, mqth, types
+from . import figures, types
 
 LABELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 
@@ -51,7 +51,7 @@ def type_rows(
 ) -> list[tuple[types.Type, dict[str, float | None]]]:
     """Return each type of transaction with its percentiles by label, in milliseconds."""
     unknown: dict[str, float | None] = dict.fromkeys(LABELS)
-    rows = types.types(result.measures, histograms, is_sampled=mqth.is_sampled(spec))
+    rows = types.types(result.measures, histograms, spec)
     return [(row, dict(percentiles_of(row.histogram).values) if row.histogram else unknown) for row in rows]
 
 

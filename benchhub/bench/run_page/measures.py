@@ -10,13 +10,14 @@ from benchhub.analysis.doubts.verdict import RunFacts, Verdict
 from benchhub.bench.models import Result, Run, Series
 from benchhub.bench.results import run_facts
 from benchhub.ui.facts import Fact, in_words
+from runners.tools import Tool
 
-from . import figures, mqth, types
+from . import figures, types
 
 
-def measure_facts(result: Result) -> list[Fact]:
+def measure_facts(result: Result, tool: Tool) -> list[Fact]:
     """Return the measures that the page does not have in large figures above."""
-    above = {result.unit.lower(), mqth.STRICT, "latency_average_ms", "latency_p95_ms", "latency_p99_ms"}
+    above = {result.unit.lower(), tool.strict_measure, "latency_average_ms", "latency_p95_ms", "latency_p99_ms"}
     names = [name for name in result.measures if name not in above and not types.is_per_type(name)]
     return [_fact(name, **result.measures[name]) for name in names]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,16 +16,17 @@ from benchhub.bench.queue import gates
 from benchhub.bench.results import live_log
 from benchhub.ui.facts import Fact, Section, sections
 from runners import tools
-from runners.tools.pgbench.parameters import scripts_digest
+from runners.tools import Tool
+from runners.tools.kinds import Script
 
-from . import figures, mqth
+from . import figures
 from .evidence import command_line, command_text
 from .latency import Percentiles, percentiles_of, type_rows
 from .measures import facts_for_verdict, measure_facts, steadiness_facts, unreported_text, verdict_on
 from .series import SeriesGroup, is_zero, metric_words, series_groups
 from .settings import Setting, requested_settings, setting_rows, unmet_settings
-from .spec import script_texts, spec_facts
-from .types import Type
+from .spec import spec_facts
+from .types import Type, is_sampled
 
 
 def runs() -> QuerySet[Run]:
@@ -46,6 +48,10 @@ class RunPage:
     @property
     def system(self) -> System:
         return self.run.system
+
+    @property
+    def tool(self) -> Tool:
+        return tools.get(self.run.spec["tool"])
 
     @property
     def result(self) -> Result | None:
@@ -103,19 +109,23 @@ class RunPage:
 
     @cached_property
     def measures(self) -> list[Fact]:
-        return measure_facts(self.result) if self.result else []
+        return measure_facts(self.result, self.tool) if self.result else []
 
     @cached_property
-    def rate_steps(self) -> list[str]:
-        return mqth.steps(self.result, self.run.spec) if self.result else []
+    def rate_steps(self) -> Sequence[str]:
+        measures = {name: measure["value"] for name, measure in self.result.measures.items()} if self.result else {}
+        return self.tool.rate_steps(measures, self.run.spec.get("duration_s"), self.is_sampled)
 
     @property
     def strict_rate(self) -> float | None:
-        return mqth.strict_rate(self.result) if self.result else None
+        """The throughput by the stricter of the load generator's rules, where it has two."""
+        measure = self.result.measures.get(self.tool.strict_measure) if self.result else None
+        return measure and float(measure["value"])
 
     @property
     def is_sampled(self) -> bool:
-        return mqth.is_sampled(self.run.spec)
+        """Whether only a share of the transactions was logged, and fewer reads looked at."""
+        return is_sampled(self.run.spec)
 
     @property
     def unreported(self) -> str:
@@ -178,19 +188,19 @@ class RunPage:
 
     @property
     def command_line(self) -> str:
-        return command_line(self.command, tools.get(self.run.spec["tool"]).program)
+        return command_line(self.command, self.tool.program)
 
     @cached_property
     def spec(self) -> list[Fact]:
         return spec_facts(self.run.spec)
 
     @cached_property
-    def scripts(self) -> list[tuple[str, str]]:
-        return script_texts(self.run.spec.get("parameters") or {})
+    def scripts(self) -> Sequence[Script]:
+        return self.tool.scripts(self.run.spec.get("parameters") or {})
 
     @cached_property
     def scripts_digest(self) -> str:
-        return scripts_digest(self.run.spec.get("parameters") or {})
+        return self.tool.scripts_digest(self.run.spec.get("parameters") or {})
 
     @cached_property
     def differences(self) -> list[Setting]:

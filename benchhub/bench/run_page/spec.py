@@ -1,4 +1,4 @@
-"""The plan of a run as facts, and the scripts that it runs."""
+"""The plan of a run as facts."""
 
 from __future__ import annotations
 
@@ -26,15 +26,6 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
         value = instead.get(field.name, spec.get(field.name))
         flat |= value if isinstance(value, Mapping) else {field.name: value}
     return [_fact(name, value) for name, value in flat.items()]
-
-
-def script_texts(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (title, text) of the custom scripts, numbered as on the workload's page, and of the init script."""
-    custom = [
-        (f"Script {number}, weight {script.get('weight', 1)}", script["text"])
-        for number, script in enumerate(parameters.get("scripts", ()), start=1)
-    ]
-    return [*custom, *([("Init script", parameters["init"])] if parameters.get("init") else [])]
 
 
 def _fact(name: str, value: Any) -> Fact:

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchhub.bench.models import LatencyHistogram
-from runners.tools.tatp.counts import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW
-from runners.tools.tatp.parameters import ACCEPTING, TRANSACTIONS
+from runners import tools
+from runners.contract import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW
 
-from .mqth import NORMAL_95
-
+NORMAL_95 = 1.96
 PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
-# Each of these says itself that it succeeded, and pgbench how often it ran: no sampled log is needed.
-COUNTED = tuple(TRANSACTIONS[number] for number in ACCEPTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +50,14 @@ def is_per_type(measure: str) -> bool:
     return measure.startswith(PER_TYPE)
 
 
-def types(
-    measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], *, is_sampled: bool = False
-) -> list[Type]:
+def is_sampled(spec: Mapping[str, Any]) -> bool:
+    """Tell whether only a share of the transactions was logged."""
+    return float(spec.get("log_sampling_rate") or 1) < 1
+
+
+def types(measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], spec: Mapping[str, Any]) -> list[Type]:
     """Return the types, the most executed first; none for a load generator that does not tell types apart."""
+    counted = tools.get(spec["tool"]).counted_transactions
     by_name = {histogram.name.lower(): histogram for histogram in histograms}
     keys = [name.removeprefix(EXECUTIONS) for name in measures if name.startswith(EXECUTIONS)]
 
@@ -72,7 +73,7 @@ def types(
             lowest=value(SUCCESS_LOW, key),
             highest=value(SUCCESS_HIGH, key),
             histogram=by_name.get(key),
-            is_estimate=is_sampled and key.upper() not in COUNTED,
+            is_estimate=is_sampled(spec) and key.upper() not in counted,
         )
         for key in keys
     ]

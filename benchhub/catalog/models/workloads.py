@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
-from runners.tools.pgbench.parameters import scripts_digest
-from runners.tools.tatp.parameters import TRANSACTIONS
+from runners import tools
+from runners.tools.kinds import Description
 
 from .revised import Revised, name_constraints
 
@@ -34,35 +34,21 @@ class Workload(Revised):
         permissions = [("write_scripts", "Can write custom scripts")]
 
     @property
-    def script_or_mix(self) -> str:
-        return str(self.parameters.get("script") or self.parameters.get("mix") or "")
-
-    @property
-    def peculiarities(self) -> str:
-        """What tells workloads of one load generator, script or mix and size apart, where it is not the default."""
-        asked = self.parameters
-        weighed = asked.get("weights") or {}
-        weights = "/".join(str(weighed.get(name, 0)) for name in TRANSACTIONS)
-        distribution = asked.get("rand_type", "special")
-        told = {
-            weights: bool(weighed),
-            "uniform keys": asked.get("keys") == "uniform",
-            "forwardings last 1 to 24 hours": asked.get("population") == "original-tool",
-            f"seed {asked.get('seed')}": "seed" in asked,
-            f"rows drawn {distribution}": distribution != "special",
-        }
-        return "; ".join(words for words, is_told in told.items() if is_told)
+    def description(self) -> Description:
+        """The workload in the words of its load generator."""
+        return tools.get(self.tool).describe(self.parameters)
 
     @property
     def size(self) -> str:
         """How much data, in the load generator's own measure; empty where it has none."""
-        if "subscribers" in self.parameters:
-            return f"{self.parameters['subscribers']:,} subscribers"
-        if "table_size" in self.parameters:
-            return f"{self.parameters.get('tables', 1):,} x {self.parameters['table_size']:,} rows"
-        return f"scale {self.parameters['scale']:,}" if "scale" in self.parameters else ""
+        return self.description.size
+
+    @property
+    def scale(self) -> int | None:
+        """The factor that sizes the data set; None where the load generator has none."""
+        return tools.get(self.tool).scale(self.parameters)
 
     @property
     def scripts_digest(self) -> str:
         """SHA-256 of what custom scripts send; empty for other workloads."""
-        return scripts_digest(self.parameters) if self.tool == "pgbench" else ""
+        return tools.get(self.tool).scripts_digest(self.parameters) if self.tool else ""

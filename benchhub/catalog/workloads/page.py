@@ -8,19 +8,17 @@ from typing import Any
 from benchhub.catalog.models import Workload
 from runners import tools
 
-ELSEWHERE = ("scripts", "init")  # on the page, beside the parameters
 
-
-def _told(row: Workload) -> Iterator[tuple[str, str]]:
-    """(name, value) of the parameters, with what was left to its default where that decides."""
-    for name, value in tools.get(row.tool).in_full(row.parameters).items():
-        if name not in ELSEWHERE and value not in (None, "", {}):
+def parameter_facts(workload: Workload) -> Iterator[tuple[str, str]]:
+    """Yield (name, value) of the parameters, with what was left to its default where that decides."""
+    for name, value in tools.get(workload.tool).in_full(workload.parameters).items():
+        if value not in (None, "", {}):
             yield name.replace("_", " "), str(value) if name == "seed" else _words(value)
 
 
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} = {one}" for name, one in value.items())
+        return ", ".join(f"{name} = {part}" for name, part in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else str(value)

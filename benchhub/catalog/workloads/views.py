@@ -14,12 +14,12 @@ from django.urls import reverse
 from benchhub.catalog.models import Configuration, Workload
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter
-from runners.tools import TOOLS
-from runners.tools.pgbench.parameters import BUILTIN_SCRIPTS
+from runners import tools
 
 from .configuration_form import ConfigurationForm
-from .forms import FORMS, PRESETS, BuiltinForm, ScriptsForm, WorkloadForm, kind_of
-from .page import _told
+from .forms import WorkloadForm, form_of, forms_by_kind
+from .listing import searched_fields, workload_columns, workload_filters
+from .page import parameter_facts
 
 CONFIGURATION_COLUMNS = (
     Column("name", "Configuration", ("name", "-revision")),
@@ -28,23 +28,10 @@ CONFIGURATION_COLUMNS = (
     Column("instances", "Instances", ("instance_count", "name"), is_number=True),
     Column("actions", "Change"),
 )
-WORKLOAD_COLUMNS = (
-    Column("name", "Workload", ("name", "-revision")),
-    Column("tool", "Load generator", ("tool", "name")),
-    Column("script", "Script or mix", ("parameters__script", "parameters__mix", "name")),
-    Column("mode", "Query mode", ("parameters__query_mode", "name")),
-    Column("scale", "Size", ("parameters__scale", "parameters__subscribers", "name"), is_number=True),
-    Column("remark", "Remark"),
-    Column("actions", "Change"),
-)
 STORAGE = Filter(
     "storage",
     "Storage",
     {"lasting": ("lasting", Q(volatile_storage=False)), "volatile": ("RAM disk", Q(volatile_storage=True))},
-)
-GENERATORS = Filter("tool", "Load generator", {name: (name, Q(tool=name)) for name in TOOLS})
-SCRIPTS = Filter(
-    "script", "Script", {name: (name, Q(parameters__script=name)) for name in (*BUILTIN_SCRIPTS, "custom")}
 )
 
 
@@ -70,42 +57,46 @@ def configuration_revise(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def workloads(request: HttpRequest) -> HttpResponse:
-    search, filters = (
-        ("name", "tool", "parameters__script", "parameters__mix", "remark"),
-        (GENERATORS, SCRIPTS, REVISIONS),
-    )
-    listing = listing_of_revised(request, Workload.objects.all(), WORKLOAD_COLUMNS, search=search, filters=filters)
+    rows, filters = Workload.objects.all(), (*workload_filters(), REVISIONS)
+    listing = listing_of_revised(request, rows, workload_columns(), search=searched_fields(), filters=filters)
     return render(request, "catalog/workloads.html", {"listing": listing})
 
 
 def workload_add(request: HttpRequest) -> HttpResponse:
     """`?kind=` chooses the form, `preset` what it starts from."""
-    form_class = FORMS.get(request.GET.get("kind", ""), BuiltinForm)
+    forms = forms_by_kind()
+    form_class = forms.get(request.GET.get("kind", ""), next(iter(forms.values())))
     _require_right_to_write(request, form_class)
     intro = "What the load generator does, and on how much data. The numbers of clients belong to the experiment."
-    shown = {"title": "Add a workload", "action": "Add the workload", "intro": intro}
-    preset = PRESETS.get(request.GET.get("preset", ""), {}) if form_class is ScriptsForm else {}
-    start = {name: preset[name] for name in ("name", "remark") if name in preset}
-    form = form_class(request.POST or None, instance=Workload(parameters=preset.get("parameters", {})), initial=start)
-    offered = [one for one in FORMS.values() if _may_open(request, one)]
-    kinds = [(one.kind, one.title, one is form_class) for one in offered]
-    presets = [(key, one["title"]) for key, one in PRESETS.items()] if form_class is ScriptsForm else []
-    return _form(request, form, "workloads", "Workloads", kinds=kinds, presets=presets, **shown)
+    texts = {"title": "Add a workload", "action": "Add the workload", "intro": intro}
+    preset = form_class.kind.presets.get(request.GET.get("preset", ""))
+    start = {"name": preset.name, "remark": preset.remark} if preset else {}
+    instance = Workload(parameters=preset.parameters if preset else {})
+    kinds = [(form.kind, form is form_class) for form in forms.values() if _may_open(request, form)]
+    return _form(
+        request,
+        form_class(request.POST or None, instance=instance, initial=start),
+        "workloads",
+        "Workloads",
+        kinds=kinds,
+        presets=form_class.kind.presets.items(),
+        **texts,
+    )
 
 
 def workload_revise(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Workload, pk=pk)
-    form_class = FORMS[kind_of(row)]
+    form_class = form_of(row)
     _require_right_to_write(request, form_class)
     intro = note_revision(row.revision + 1, []) + " Curves of the two are compared only if they load and do the same."
-    shown = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
+    texts = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
     form = form_class(request.POST or None, instance=row)
-    return _form(request, form, "workloads", "Workloads", **shown)
+    return _form(request, form, "workloads", "Workloads", **texts)
 
 
 def _may_open(request: HttpRequest, form_class: type[WorkloadForm]) -> bool:
     """A custom script is sent to servers as it is written: that takes a right of its own."""
-    return form_class is not ScriptsForm or request.user.has_perm("catalog.write_scripts")
+    return not form_class.kind.has_scripts or request.user.has_perm("catalog.write_scripts")
 
 
 def _require_right_to_write(request: HttpRequest, form_class: type[WorkloadForm]) -> None:
@@ -136,13 +127,13 @@ def _say_saved(request: HttpRequest, saved: Configuration | Workload, is_as_befo
 
 def workload(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Workload.objects.marked(), pk=pk)
-    kind = FORMS[kind_of(row)]
-    shown = {
+    form_class = form_of(row)
+    context = {
         "row": row,
-        "title": kind.title,
-        "parameters": list(_told(row)),
-        "scripts": row.parameters.get("scripts", ()),
+        "title": form_class.kind.title,
+        "parameters": list(parameter_facts(row)),
+        "scripts": tools.get(row.tool).scripts(row.parameters),
         "revisions": Workload.objects.filter(name=row.name).exclude(pk=pk).order_by("revision"),
-        "may_revise": kind is not ScriptsForm or request.user.has_perm("catalog.write_scripts"),
+        "may_revise": _may_open(request, form_class),
     }
-    return render(request, "catalog/workload.html", shown)
+    return render(request, "catalog/workload.html", context)

@@ -11,7 +11,7 @@ from benchhub.bench.models import Experiment, ExperimentSystem, Run
 from benchhub.reports.curves import curves
 from benchhub.reports.curves.curves import UNKNOWN, SystemCurve
 from benchhub.reports.curves.latencies import Known
-from runners.tools.tatp.parameters import UNIFORM
+from runners import tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,11 @@ class Entries:
     @property
     def unit(self) -> str:
         return self.baseline.curve.unit
+
+    @property
+    def transactions(self) -> tuple[str, ...]:
+        """The types of transaction that have response times of their own, by the load generator."""
+        return tools.get(self.baseline.experiment.workload.tool).transactions
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.curves)
@@ -103,10 +108,7 @@ def _labels(rows: Sequence[ExperimentSystem]) -> list[str]:
     )
     distinct = (form for form in forms if len(set(form)) == len(form))
     labels = next(distinct, [f"{row.system.label}, {row.experiment} ({key_of(row)})" for row in rows])
-    return [f"{label}{keys}" for label, keys in zip(labels, _keys(rows), strict=True)]
-
-
-def _keys(rows: Sequence[ExperimentSystem]) -> list[str]:
-    """Uniform keys of TATP are another workload: marked wherever they stand beside those of the definition."""
-    is_uniform = [row.experiment.workload.parameters.get("keys") == UNIFORM for row in rows]
-    return [", uniform keys" if uniform and not all(is_uniform) else "" for uniform in is_uniform]
+    # What makes a workload another one is marked where it does not go for all.
+    notes = [row.experiment.workload.description.label_note for row in rows]
+    is_marked = len(set(notes)) > 1
+    return [f"{label}, {note}" if is_marked and note else label for label, note in zip(labels, notes, strict=True)]

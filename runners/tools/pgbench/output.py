@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runners.contract import Measure, Series
+from runners.tools.printed import last_errors
 
 NUMBER = r"(?:-?[0-9.]+|-?nan|-?inf)"
 
@@ -64,12 +65,7 @@ SERIES_UNITS = {
 ABORTED = "Run was aborted; the above results are incomplete."
 # Up to 10 a client that aborts shows in no exit code, only in a line of stderr.
 ABORTED_CLIENT = re.compile(r"^(?:pgbench: error: )?client \d+ .*aborted\b", re.IGNORECASE)
-NOT_AN_ERROR = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)")
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
-# Threads write at the same time, so that the prefix of a line may stand before it twice, or in part.
-MESSAGE_PREFIX = re.compile(r"^(?:(?:pgbench|error|fatal): )+")
-REASON_LINES = 3
-REASON_LENGTH = 500
 PROGRESS_STEP_S = 1.0
 MOST_PROGRESS_STEPS = 1_000_000
 
@@ -80,11 +76,6 @@ class Summary:
 
     measures: Mapping[str, Measure]
     missing: str = ""
-
-
-def text_of(output: bytes) -> str:
-    """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing."""
-    return output.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def read_summary(stdout: str, *, connect_each: bool) -> Summary:
@@ -181,15 +172,6 @@ def abort_reason(returncode: int, stderr: str) -> str:
     said = last_errors(stderr)
     what = "pgbench was aborted" if aborted or returncode == 2 else f"pgbench ended with code {returncode}"
     return f"{what}: {said}." if said else f"{what} and said nothing about it."
-
-
-def last_errors(stderr: str) -> str:
-    """Return the last few lines of errors, each once, joined; the last lines of any kind where none is an error."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not NOT_AN_ERROR.match(line)]
-    marked = [line for line in lines if re.search(r"error|fatal|aborted", line, re.IGNORECASE)]
-    newest_first = dict.fromkeys(MESSAGE_PREFIX.sub("", line) for line in reversed(marked or lines))
-    said = list(newest_first)[:REASON_LINES]
-    return "; ".join(reversed(said))[:REASON_LENGTH].rstrip(".")
 
 
 def warnings(stderr: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from runners.contract import RunSpec
+from runners.tools.kinds import LONGEST_SCRIPT
 
 from .statements import CONTINUED, has_commands
 
@@ -23,7 +24,6 @@ PARTITION_METHODS = ("range", "hash")
 ACCOUNTS_PER_SCALE = 100_000
 # What -F and -s can carry in every version, and more than any published data set has.
 HIGHEST_SCALE = 2_000_000
-LONGEST_SCRIPT = 100_000
 
 # pgbench runs these on the driver's shell. It allows blanks and continued lines between backslash and name. What only
 # begins like them is refused as well: no version has another command of that beginning, and one might abbreviate.

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from runners.tools.kinds import PublishedWorkload
+
 REPORT_B = r"""\set naccounts 100000 * :scale
 \set aid random(1, :naccounts - 10000)
 SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :aid + 10000;"""
@@ -26,5 +28,22 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "and the scale is given to pgbench, which the printed command leaves out."
             ),
         }
+    }
+)
+
+# What the reports ran, by the name of the plan that carries it out again.
+PUBLISHED: Mapping[str, tuple[PublishedWorkload, ...]] = MappingProxyType(
+    {
+        "report-a": (
+            PublishedWorkload(
+                name="select-only", parameters={"script": "select-only", "query_mode": "simple", "scale": 100}
+            ),
+        ),
+        "report-b": (
+            PublishedWorkload(
+                name="select-only", parameters={"script": "select-only", "query_mode": "simple", "scale": 1000}
+            ),
+            PublishedWorkload(name="range count (report B)", parameters=PRESETS["report-b"]["parameters"]),
+        ),
     }
 )

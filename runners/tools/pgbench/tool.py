@@ -11,9 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.tools.base import Tool
 from runners.tools.histogram import percentile_us
+from runners.tools.kinds import Description, Expectation, Kind, Script
+from runners.tools.printed import last_errors, text_of
 
-from . import command, output
+from . import command, kinds, output, presets
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .log import Reduction
@@ -37,19 +40,42 @@ class Latencies:
     remarks: tuple[str, ...] = ()
 
 
-class Pgbench:
+class Pgbench(Tool):
     """pgbench 9.3 to 18. See `runners.tools.base.Tool` for what each method promises."""
 
     name = "pgbench"
     program = "pgbench"
-    on_path = ()
-    unit = live_unit = "TPS"
+    unit = "TPS"
     parser = PARSER
+    kinds = (kinds.BUILTIN, kinds.CUSTOM_SCRIPTS)
+    published = presets.PUBLISHED
+    load_parameter = "script"
+    size_parameter = "scale"
+    loads = (*pgbench_parameters.BUILTIN_SCRIPTS, pgbench_parameters.CUSTOM)
     takes_rate = True
     samples_log = True
 
-    def client(self, tool_version: str) -> str:
-        return f"{self.program} {tool_version}"
+    def kind_of(self, parameters: Mapping[str, Any]) -> Kind:
+        return kinds.CUSTOM_SCRIPTS if parameters.get("script") == pgbench_parameters.CUSTOM else kinds.BUILTIN
+
+    def describe(self, parameters: Mapping[str, Any]) -> Description:
+        return Description(
+            load=str(parameters.get("script") or ""),
+            size=f"scale {parameters['scale']:,}" if "scale" in parameters else "",
+            query_mode=parameters.get("query_mode", "simple"),
+        )
+
+    def scripts(self, parameters: Mapping[str, Any]) -> list[Script]:
+        """Return the custom scripts, numbered as the form has them, and then the init script."""
+        custom = [
+            Script(title=f"Script {number}, weight {script.get('weight', 1)}", text=script["text"])
+            for number, script in enumerate(parameters.get("scripts", ()), start=1)
+        ]
+        init = parameters.get("init")
+        return [*custom, Script(title="Init script", text=init)] if init else custom
+
+    def scripts_digest(self, parameters: Mapping[str, Any]) -> str:
+        return pgbench_parameters.scripts_digest(parameters)
 
     def check(self, spec: RunSpec) -> None:
         pgbench_parameters.check(spec)
@@ -69,6 +95,10 @@ class Pgbench:
             return any(WRITING.search(one.get("text", "")) for one in parameters.get("scripts", ()))
         return parameters.get("script") in ("tpcb-like", "simple-update")
 
+    def contended_rows(self, parameters: Mapping[str, Any]) -> int | None:
+        """Return the number of branches, one for each scale: each transaction like TPC-B updates one."""
+        return self.scale(parameters) if parameters.get("script") == "tpcb-like" else None
+
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         return float(parameters.get("scale", 1)) * LOAD_S_PER_SCALE
 
@@ -78,6 +108,18 @@ class Pgbench:
     def rarest_share(self, parameters: Mapping[str, Any]) -> float:
         weights = [script.get("weight", 1) for script in parameters.get("scripts", ())] or [1]
         return float(min(weights) / sum(weights))
+
+    def scale(self, parameters: Mapping[str, Any]) -> int | None:
+        return int(parameters.get("scale", 1))
+
+    def at_scale(self, parameters: Mapping[str, Any], scale: int) -> Mapping[str, Any]:
+        return {**parameters, "scale": scale}
+
+    def rate_tps(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters.get("rate_tps") or 0)
+
+    def at_rate(self, parameters: Mapping[str, Any], rate_tps: int, latency_limit_ms: float) -> Mapping[str, Any]:
+        return {**parameters, "rate_tps": rate_tps, "latency_limit_ms": latency_limit_ms}
 
     def load_command(self, spec: RunSpec) -> str:
         return command.load_command(spec)
@@ -94,12 +136,19 @@ class Pgbench:
     def reduce_command(self, spec: RunSpec) -> str:
         return command.reduce_command(spec)
 
-    def throughput_command(self, spec: RunSpec) -> str:
-        del spec
-        return ""
-
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
+
+    def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
+        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
+
+    def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
+        return Expectation(
+            commits_per_transaction=None if "scripts" in parameters else 1,
+            is_rate_limited=bool(parameters.get("rate_tps")),
+            connects_each=bool(parameters.get("connect_each")),
+            scale=parameters.get("scale"),
+        )
 
     def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
         pgbench_parameters.read(parameters)
@@ -116,9 +165,9 @@ def _failed(reason: str) -> RunResult:
 
 def parse_load(outputs: Outputs) -> RunResult:
     """Return whether the data set was made; pgbench 13 and newer also say how long it took, as `load_s`."""
-    stderr = output.text_of(outputs.stderr)
+    stderr = text_of(outputs.stderr)
     if outputs.returncode != 0:
-        said = output.last_errors(stderr) or "it said nothing about it"
+        said = last_errors(stderr) or "it said nothing about it"
         return _failed(f"The load of the data set ended with code {outputs.returncode}: {said}.")
     taken = LOAD_SECONDS.search(stderr)
     measures = {"load_s": Measure(float(taken[1]), "s")} if taken else {}
@@ -128,14 +177,14 @@ def parse_load(outputs: Outputs) -> RunResult:
 def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
     parameters = pgbench_parameters.read(spec.parameters)
-    stderr = output.text_of(outputs.stderr)
+    stderr = text_of(outputs.stderr)
     aborted = output.abort_reason(outputs.returncode, stderr)
     if aborted:
         return _failed(aborted)
-    stdout = output.text_of(outputs.stdout)
+    stdout = text_of(outputs.stdout)
     summary = output.read_summary(stdout, connect_each=parameters.connect_each)
     if summary.missing:
-        said = output.last_errors(stderr)
+        said = last_errors(stderr)
         return _failed(f"{summary.missing}, although it ended with code 0{f': {said}' if said else ''}.")
     return _succeeded(spec, outputs, stderr, summary.measures)
 
@@ -165,7 +214,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
 
 def _warmup_series(outputs: Outputs, started_epoch_s: float) -> tuple[Series, ...]:
     """The throughput of the warm-up in each run: a series of its own, in no measure; () where there was none."""
-    stderr = output.text_of(outputs.files.get("warmup.err", b""))
+    stderr = text_of(outputs.files.get("warmup.err", b""))
     found = [one for one in output.read_progress(stderr, started_epoch_s) if one.metric == "tps"]
     return tuple(
         replace(one, metric=WARMUP_METRIC, start_epoch_s=started_epoch_s - len(one.values) * one.step_s)
@@ -197,7 +246,7 @@ def _read_latencies(spec: RunSpec, outputs: Outputs) -> Latencies:
     dropped = outputs.files.get("log.dropped", b"").strip()
     remarks = () if not dropped else (_dropped_remark(dropped),)
     try:
-        text = output.text_of(outputs.files["latency.hist"])
+        text = text_of(outputs.files["latency.hist"])
         return Latencies(pgbench_log.read_reduction(text), remarks)
     except (KeyError, ValueError) as error:
         return _from_raw_log(outputs, remarks, _why_not_reduced(outputs, error))
@@ -209,7 +258,7 @@ def _dropped_remark(dropped: bytes) -> str:
 
 
 def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
-    said = output.text_of(outputs.files.get("latency.error", b"")).strip().splitlines()
+    said = text_of(outputs.files.get("latency.error", b"")).strip().splitlines()
     if said:
         return f"the log could not be reduced on the driver ({said[-1][:200]})"
     return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"

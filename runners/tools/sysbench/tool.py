@@ -13,8 +13,10 @@ from itertools import pairwise
 from typing import Any
 
 from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.tools.base import Tool
 from runners.tools.histogram import percentile_us
-from runners.tools.pgbench.output import text_of
+from runners.tools.kinds import Choice, Description, Kind, Values, WholeNumber, chosen_from
+from runners.tools.printed import text_of
 from runners.tools.shell import psql, verified
 
 PARSER = "sysbench/3"
@@ -78,16 +80,64 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
     return checked
 
 
-class Sysbench:
+def _to_parameters(values: Values, before: Values) -> dict[str, Any]:
+    del before
+    return {field.name: values[field.name] for field in fields(Parameters)}
+
+
+KIND = Kind(
+    name="sysbench",
+    title="sysbench",
+    fields=(
+        Choice(
+            name="script",
+            choices=chosen_from(SCRIPTS),
+            help_text="oltp_read_write sends 14 reads and 4 writes in each transaction; oltp_point_select one read "
+            "by key.",
+        ),
+        WholeNumber(name="tables", unit="tables", lowest=1, highest=MOST_TABLES, default=4),
+        WholeNumber(
+            name="table_size",
+            label="Rows of each table",
+            unit="rows",
+            lowest=1,
+            highest=MOST_ROWS,
+            default=50_000,
+            help_text="About 220 bytes.",
+        ),
+        Choice(
+            name="rand_type",
+            label="How rows are drawn",
+            choices=chosen_from(DISTRIBUTIONS),
+            help_text="special is sysbench's default: 1% of the rows get 75% of the requests.",
+        ),
+    ),
+    refused_at="table_size",
+    to_parameters=_to_parameters,
+)
+
+
+class Sysbench(Tool):
     """sysbench 1.0. See `runners.tools.base.Tool` for what each method promises."""
 
     name = "sysbench"
     program = "sysbench"
     on_path = ("sysbench",)
-    unit = live_unit = "TPS"
+    unit = "TPS"
     parser = PARSER
-    takes_rate = False
-    samples_log = False
+    kinds = (KIND,)
+    load_parameter = "script"
+    size_parameter = "table_size"
+    loads = SCRIPTS
+
+    def describe(self, parameters: Mapping[str, Any]) -> Description:
+        rows = parameters.get("table_size")
+        distribution = parameters.get("rand_type", "special")
+        return Description(
+            load=str(parameters.get("script") or ""),
+            size=f"{parameters.get('tables', 1):,} x {rows:,} rows" if rows is not None else "",
+            peculiarities=() if distribution == "special" else (f"rows drawn {distribution}",),
+        )
 
     def client(self, tool_version: str) -> str:
         """The driver's own sysbench, whose version each result says: a plan cannot know it."""
@@ -98,9 +148,6 @@ class Sysbench:
         read(spec.parameters)
         if spec.kind == "measure" and (spec.clients < 1 or spec.duration_s < 1 or spec.warmup_s < 0):
             raise ValueError("A run of sysbench needs a client or more, and a second or more.")
-
-    def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        return parameters
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         checked = read(parameters)
@@ -119,10 +166,6 @@ class Sysbench:
 
     def tps_guess(self, parameters: Mapping[str, Any]) -> float:
         return TPS_GUESS[read(parameters).script]
-
-    def rarest_share(self, parameters: Mapping[str, Any]) -> float:
-        del parameters
-        return 1.0
 
     def load_command(self, spec: RunSpec) -> str:
         parameters = read(spec.parameters)
@@ -143,24 +186,12 @@ class Sysbench:
         further = "--report-interval=1 --percentile=95 --histogram=on"
         return f"date +%s > started_epoch\n{_run(spec, spec.duration_s)} {further}\n"
 
-    def reduce_command(self, spec: RunSpec) -> str:
-        del spec
-        return ""
-
-    def throughput_command(self, spec: RunSpec) -> str:
-        del spec
-        return ""
-
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return _parse_load(outputs) if spec.kind == "load" else _parse_run(outputs)
 
     def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
         sums = " UNION ALL ".join(f"SELECT {_SUMS} AS sums FROM {table}" for table in _tables(read(parameters)))
         return f"SELECT md5(string_agg(sums, ' ' ORDER BY sums)) FROM ({sums}) AS tables"
-
-    def age_query(self, parameters: Mapping[str, Any]) -> str:
-        del parameters
-        return ""
 
 
 PRESENT = (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from runners.contract import Measure
+from runners.contract import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW, Measure
 from runners.tools.pgbench import output
 from runners.tools.pgbench.log import Reduction
 
@@ -16,8 +16,6 @@ from .log import Told
 from .parameters import ACCEPTING, TRANSACTIONS
 
 DESTINATION, ACCESS = 1, 2
-# Names of measures, before that of a type of transaction in small letters.
-EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
 FAILED = re.compile(r"^number of failed transactions: (\d+) ", re.MULTILINE)
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunSpec
 from runners.tools.histogram import merge, percentile_us
 from runners.tools.pgbench import log as pgbench_log
-from runners.tools.pgbench import output
 from runners.tools.pgbench.log import Reduction
+from runners.tools.printed import text_of
 
 from . import command, read
 from .log import REFUSED, UNTOLD, is_sample
@@ -27,7 +27,7 @@ def read_log(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[st
     try:
         return pgbench_log.read_reduction(_text(outputs)), []
     except (LookupError, ValueError) as error:
-        said = output.text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
+        said = text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
         why = f"the log could not be reduced on the driver ({said[-1][:200] if said else error})"
     try:
         names = ("log.gz", f"{command.MARKS_FILE}.gz")
@@ -41,7 +41,7 @@ def read_log(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[st
 def _text(outputs: Outputs) -> str:
     if command.LATENCY_FILE not in outputs.files:
         raise LookupError(f"there is no {command.LATENCY_FILE}")
-    return output.text_of(outputs.files[command.LATENCY_FILE])
+    return text_of(outputs.files[command.LATENCY_FILE])
 
 
 def histograms_of(reduction: Reduction | None, sampling_rate: float) -> tuple[Histogram, ...]:

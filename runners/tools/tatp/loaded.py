@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from runners.contract import Outputs, RunResult, RunSpec
-from runners.tools.pgbench import output
+from runners.tools.printed import last_errors, text_of
 
 from . import command, population
 from .parameters import Parameters, read
@@ -28,11 +28,11 @@ def failed(reason: str) -> RunResult:
 
 def parse_load(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return whether the population was made, and is distributed as it is defined."""
-    stderr = output.text_of(outputs.stderr)
+    stderr = text_of(outputs.stderr)
     if outputs.returncode != 0:
-        said = output.last_errors(stderr) or "it said nothing about it"
+        said = last_errors(stderr) or "it said nothing about it"
         return failed(f"The load of the population ended with code {outputs.returncode}: {said}.")
-    counted = read_distributions(output.text_of(outputs.files[command.DISTRIBUTIONS_FILE]))
+    counted = read_distributions(text_of(outputs.files[command.DISTRIBUTIONS_FILE]))
     unlikely = unlikely_distributions(read(spec.parameters), counted)
     if unlikely:
         return failed(f"The population is not distributed as it is defined: see {', '.join(unlikely)}.")

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from runners.contract import RunSpec
+from runners.tools.kinds import Description
 from runners.tools.pgbench.parameters import version_of
 
 # The seven transactions in the order of the definition, which is that of the scripts on the command line.
@@ -37,6 +38,7 @@ DEFINITION, ORIGINAL_TOOL = "definition", "original-tool"
 # How long after its start a populated forwarding ends at most: the original tool adds three times what is defined.
 LONGEST_FORWARDING = {DEFINITION: 8, ORIGINAL_TOOL: 24}
 NON_UNIFORM, UNIFORM = "non-uniform", "uniform"
+UNIFORM_KEYS = "uniform keys"
 FEWEST_SUBSCRIBERS, MOST_SUBSCRIBERS = 1_000, 100_000_000
 MOST_CLIENTS = 100_000
 HIGHEST_SEED = 2**31 - 1
@@ -133,6 +135,25 @@ def in_full(parameters: Mapping[str, Any]) -> dict[str, Any]:
         "keys": drawn if checked.keys == NON_UNIFORM else checked.keys,
         "query_mode": "prepared",
     }
+
+
+def describe(parameters: Mapping[str, Any]) -> Description:
+    """Return the workload in words; weights of a custom mix in the order of the transactions."""
+    weights, subscribers = parameters.get("weights") or {}, parameters.get("subscribers")
+    has_uniform_keys = parameters.get("keys") == UNIFORM
+    peculiarities = {
+        "/".join(str(weights.get(name, 0)) for name in TRANSACTIONS): bool(weights),
+        UNIFORM_KEYS: has_uniform_keys,
+        "forwardings last 1 to 24 hours": parameters.get("population") == ORIGINAL_TOOL,
+        f"seed {parameters.get('seed')}": "seed" in parameters,
+    }
+    return Description(
+        load=str(parameters.get("mix") or ""),
+        size=f"{subscribers:,} subscribers" if subscribers is not None else "",
+        query_mode="prepared",
+        peculiarities=tuple(text for text, is_so in peculiarities.items() if is_so),
+        label_note=UNIFORM_KEYS if has_uniform_keys else "",
+    )
 
 
 def check(spec: RunSpec) -> Parameters:

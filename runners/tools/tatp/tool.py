@@ -9,15 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runners.contract import Doubt, Outputs, RunResult, RunSpec, Series
+from runners.contract import Doubt, Measure, Outputs, RunResult, RunSpec, Series
+from runners.tools.base import Tool
+from runners.tools.kinds import Description
 from runners.tools.pgbench import output
+from runners.tools.printed import text_of
 
-from . import command, latencies, population
+from . import command, kinds, latencies, population, rate
 from . import expected as tatp_expected
 from .counts import DESTINATION, Count, Second, count, failed_transactions, rates, read_seconds, type_measures
 from .expected import Band, State
 from .loaded import PARSER, failed, parse_load
-from .parameters import LONGEST_FORWARDING, NON_UNIFORM, TRANSACTIONS, Parameters, check, data_set, in_full, read
+from .parameters import (
+    ACCEPTING,
+    CHOICES,
+    LONGEST_FORWARDING,
+    NON_UNIFORM,
+    TRANSACTIONS,
+    Parameters,
+    check,
+    data_set,
+    describe,
+    in_full,
+    read,
+)
 
 LOAD_S_PER_SUBSCRIBER = 60e-6
 TPS_GUESS = 30_000.0  # high, for each hardware thread
@@ -37,20 +52,33 @@ RAN = (
 WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
 
 
-class Tatp:
+class Tatp(Tool):
     """TATP on pgbench 13 and newer. See `runners.tools.base.Tool` for what each method promises."""
 
     name = "tatp"
     program = "pgbench"
-    on_path = ()
     unit = "MQTh"
     live_unit = "transactions/s, refused writes included"
     parser = PARSER
-    takes_rate = False
-    samples_log = True
+    kinds = (kinds.TATP,)
+    load_parameter = "mix"
+    size_parameter = "subscribers"
+    loads = CHOICES["mix"]
+    samples_log = needs_log = True
+    needed_files = (
+        command.MESSAGES_FILE,
+        command.PROGRESS_FILE,
+        command.TOLD_FILE,
+        command.BEFORE_FILE,
+        command.AFTER_FILE,
+    )
+    transactions = TRANSACTIONS
+    # Each of these says itself that it succeeded, and pgbench how often it ran: no sampled log is needed.
+    counted_transactions = tuple(TRANSACTIONS[number] for number in ACCEPTING)
+    strict_measure = rate.STRICT
 
-    def client(self, tool_version: str) -> str:
-        return f"{self.program} {tool_version}"
+    def describe(self, parameters: Mapping[str, Any]) -> Description:
+        return describe(parameters)
 
     def check(self, spec: RunSpec) -> None:
         check(spec)
@@ -83,11 +111,6 @@ class Tatp:
     def verify_command(self, spec: RunSpec) -> str:
         return command.verify_command(spec)
 
-    def warmup_command(self, spec: RunSpec) -> str:
-        """None: the warm-up is the first part of the measured command, and is cut off by time."""
-        del spec
-        return ""
-
     def measure_command(self, spec: RunSpec) -> str:
         return command.measure_command(spec)
 
@@ -100,14 +123,16 @@ class Tatp:
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(spec, outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
+    def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
+        """Return what the summary of the pgbench that ran it says."""
+        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
+
+    def rate_steps(self, measures: Mapping[str, float], duration_s: float | None, is_sampled: bool) -> Sequence[str]:
+        return rate.steps(measures, duration_s, is_sampled)
+
     def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
         read(parameters)
         return population.FINGERPRINT_SQL
-
-    def age_query(self, parameters: Mapping[str, Any]) -> str:
-        """None: the tables do not count their writes. How far they are from fresh stands with each run."""
-        del parameters
-        return ""
 
 
 # --- a measured run -------------------------------------------------------------------------------------------
@@ -115,13 +140,13 @@ class Tatp:
 
 def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
-    messages = output.text_of(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
+    messages = text_of(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
     aborted = output.abort_reason(outputs.returncode, messages)
     if aborted:
         return failed(aborted)
     # Until pgbench was no longer asked for its progress, that stood among its messages.
-    progress = output.text_of(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
-    if errors := failed_transactions(progress, output.text_of(outputs.stdout)):
+    progress = text_of(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
+    if errors := failed_transactions(progress, text_of(outputs.stdout)):
         return failed(f"{errors:,} transactions {UNACCEPTED}")
     try:
         seconds = read_seconds(progress, _text(outputs, command.TOLD_FILE))
@@ -137,7 +162,7 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
 def _text(outputs: Outputs, name: str) -> str:
     if name not in outputs.files:
         raise LookupError(f"there is no {name}")
-    return output.text_of(outputs.files[name])
+    return text_of(outputs.files[name])
 
 
 def _state(text: str) -> State:

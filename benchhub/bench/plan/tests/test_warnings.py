@@ -41,7 +41,7 @@ def test_every_load_generator_says_whether_it_writes(servers, tool, parameters, 
         (
             "sysbench",
             {"script": "oltp_read_write", "tables": 10, "table_size": 10_000_000},
-            "The data set of 10,000,000 rows a table takes about 24.7 GiB",
+            "The data set of 10 x 10,000,000 rows takes about 24.7 GiB",
         ),
         ("pgbench", {**TPCB, "scale": 1000}, "The data set of scale 1,000 takes about 15.6 GiB"),
     ],

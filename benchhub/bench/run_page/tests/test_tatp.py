@@ -6,8 +6,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
-from benchhub.bench.models import Result, Run, Series, Watch
-from benchhub.bench.run_page.mqth import steps
+from benchhub.bench.models import Run, Series, Watch
 from benchhub.bench.run_page.types import types
 from benchhub.catalog.models import Hardware, Workload
 
@@ -22,6 +21,7 @@ RATES = {
     "empty_reads": 9_502.0,
 }
 EXECUTIONS = {"get_access_data": 15_402, "update_location": 7_387, "delete_call_forwarding": 968}
+SAMPLED = {"tool": "tatp", "log_sampling_rate": 1 / 60}
 
 
 def measures(**values):
@@ -52,39 +52,9 @@ def shown(planner, run, **values):
     return planner.get(reverse("run", args=[run.pk]))
 
 
-def test_both_rates_are_recomputed_step_by_step_from_the_counts_beside_them():
-    # (45,910 - 1,625) / 9.532 = 4,645.9; less 9,502 empty reads 3,649.1
-    said = steps(Result(throughput=4645.9, measures=measures(**RATES)), {"duration_s": 10, "log_sampling_rate": 1 / 60})
-    assert said[1] == "(45,910 - 1,625) / 9.532 s = 4,645.9 MQTh."
-    assert said[2].startswith("About 9,502 reads, by those that were looked at, found nothing.")
-    assert said[2].endswith("(45,910 - 1,625 - 9,502) / 9.532 s = 3,649.0 MQTh.")
-    assert said[3].startswith(
-        "The 9.532 s go from the end of the warm-up to the last transaction; 10 s were asked for."
-    )
-
-
-def test_where_every_transaction_was_logged_nothing_is_called_an_estimate():
-    said = steps(Result(throughput=4645.9, measures=measures(**RATES)), {"duration_s": 10, "log_sampling_rate": 1.0})
-    assert said[2].startswith("9,502 reads found nothing.")
-
-
-def test_of_empty_reads_too_the_step_says_how_far_off_they_may_be():
-    # 20,000 reads, 9,502 of them empty (0.4751); of 600 lines 600 x 20,000 / 44,285 = 271 are reads, and 500 were
-    # looked at: 1.96 x 20,000 x root(0.2257 / 271 + 0.2494 / 500) = 1,431.
-    counts = {"executions_get_access_data": 20_000.0, "reads_looked_at": 500.0, "logged_transactions": 600.0}
-    said = steps(Result(throughput=4645.9, measures=measures(**RATES, **counts)), {"log_sampling_rate": 1 / 60})
-    assert said[2].startswith("About 9,502 (± 1,431) reads, by those that were looked at, found nothing.")
-
-
 def test_writes_that_may_be_refused_are_no_estimate():
-    [row] = types(measures(executions_delete_call_forwarding=968), [], is_sampled=True)
+    [row] = types(measures(executions_delete_call_forwarding=968), [], SAMPLED)
     assert (row.is_estimate, row.executions_known) == (False, 968)
-
-
-def test_without_a_strict_rate_no_step_speaks_of_it_and_without_counts_there_are_none():
-    counts = {name: RATES[name] for name in ("ended_transactions", "refused_transactions", "measured_s")}
-    assert not any("strict" in step for step in steps(Result(throughput=4645.9, measures=measures(**counts)), {}))
-    assert steps(Result(throughput=900.0, measures=measures(mqth=900.0)), {"duration_s": 10}) == []
 
 
 def test_the_strict_rate_stands_beside_mqth_with_the_way_both_were_computed(planner, run):
@@ -99,11 +69,11 @@ def test_executions_from_a_sampled_log_are_rounded_to_what_is_known_and_told_wri
     """271 of a type that were logged tell its number to 12%, 130 to 17%."""
     of = measures(**{f"executions_{name}": value for name, value in EXECUTIONS.items()})
     logged = [histogram(run, "GET_ACCESS_DATA", 271), histogram(run, "UPDATE_LOCATION", 130)]
-    access, location, deletes = types(of, logged, is_sampled=True)
+    access, location, deletes = types(of, logged, SAMPLED)
     assert (access.is_estimate, access.executions_known) == (True, 15_000)
     assert (location.is_estimate, location.executions_known) == (True, 7_000)
     assert (deletes.is_estimate, deletes.executions_known) == (False, 968)
-    assert not any(row.is_estimate for row in types(of, logged))
+    assert not any(row.is_estimate for row in types(of, logged, {"tool": "tatp"}))
 
 
 def test_the_table_says_which_executions_are_estimates_and_how_its_bands_are_made(planner, run):

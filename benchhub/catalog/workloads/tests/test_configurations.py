@@ -5,7 +5,7 @@ from pytest_django.asserts import assertContains, assertRedirects
 from benchhub.bench import testing
 from benchhub.catalog.models import Configuration, Hardware, Instance, Workload
 from benchhub.catalog.shared.forms import MEANWHILE
-from benchhub.catalog.workloads.forms import BuiltinForm
+from benchhub.catalog.workloads.forms import forms_by_kind
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 4  # session, user, count, page
@@ -119,7 +119,7 @@ def test_a_name_that_is_taken_is_refused(engineer, name, typed):
 
 
 def test_what_somebody_else_saved_between_check_and_save_is_told_and_nothing_is_lost(db):
-    form = BuiltinForm(READS)
+    form = forms_by_kind()["pgbench"](READS)
     assert form.is_valid()
     Workload.objects.create(name="reads", tool="pgbench")
     assert form.saved() is None

@@ -108,7 +108,7 @@ def test_custom_scripts_keep_their_weights_variables_and_digest(author):
 
 def test_the_list_tells_workloads_of_one_mix_and_size_apart(author):
     author.post(add("tatp"), TATP)
-    assert Workload.objects.get().peculiarities == ""
+    assert Workload.objects.get().description.peculiarities == ()
     other = {"name": "other", "keys": "uniform", "population": "original-tool", "seed": 7}
     author.post(add("tatp"), {**TATP, **other, "mix": "custom", "weights": "3 0 0 0 1 0 0"})
     said = "3/0/0/0/1/0/0; uniform keys; forwardings last 1 to 24 hours; seed 7"

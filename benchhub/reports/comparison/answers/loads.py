@@ -1,5 +1,5 @@
-"""Percentiles of latency, and two figures that TATP's reports have: throughput relative to the baseline at two loads,
-and the 90th percentile of response times by type of transaction."""
+"""Percentiles of latency, and two figures for load generators that tell types of transaction apart: throughput relative
+to the baseline at two loads, and the 90th percentile of response times by type."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from benchhub.bench.models import LatencyHistogram
 from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.reports.curves.latencies import plain
 from benchhub.reports.curves.panel import Panel, PanelRow
-from runners.tools.tatp.parameters import TRANSACTIONS
 
 from . import latency
 from .levels import Cell, Row
 
 LOADS, TYPES = "loads", "types"
 SHARE = 0.9
-UNIT = "MQTh"
 MEANS, MEDIANS = "geometric means", "medians"
 BY_MEANS = (
     "With three repeats or more on both sides it is the ratio of their geometric means, not of their medians; "
@@ -36,8 +34,8 @@ BY_MEDIANS = (
 RELATIVE = (
     "Clients",
     "System",
-    f"Median, {UNIT}",
-    f"Geometric mean, {UNIT}",
+    "Median, {}",
+    "Geometric mean, {}",
     "Times the baseline, with its interval",
     "Ratio of",
     "Runs",
@@ -46,13 +44,16 @@ PATTERNS = ("", "/", ".", "x", "\\", "+", "-")
 
 
 def panels(entries: Entries, rows: Sequence[Row]) -> list[Panel]:
-    """Draw what is known of latency, and for curves in MQTh the figures of TATP's reports. `rows` are their levels."""
+    """Draw what is known of latency, and two more figures where types of transaction are told apart.
+
+    `rows` are the levels of the curves.
+    """
     percentiles_by_level = latency.panel(entries)
     return [*_of_types(entries, rows), *([percentiles_by_level] if percentiles_by_level else [])]
 
 
 def _of_types(entries: Entries, rows: Sequence[Row]) -> list[Panel]:
-    if entries.unit != UNIT:
+    if not entries.transactions:
         return []
     common = [row for row in rows if all(row.cells)]
     if not common:
@@ -70,7 +71,8 @@ def relative(entries: Entries, rows: Sequence[Row]) -> Panel:
     lead = f"Throughput at {loads} clients, as a multiple of the baseline's there."
     figure = _figure([*bars, *labels], "", "times the baseline")
     figure["layout"]["scattermode"] = "group"  # each label above the bar that has its offsetgroup
-    return Panel(LOADS, "Relative throughput at two loads", (lead, _which(rows)), RELATIVE, tuple(panel_rows), figure)
+    columns = tuple(column.format(entries.unit) for column in RELATIVE)
+    return Panel(LOADS, "Relative throughput at two loads", (lead, _which(rows)), columns, tuple(panel_rows), figure)
 
 
 def _relative_row(cell: Cell) -> PanelRow:
@@ -150,7 +152,7 @@ def percentiles(entries: Entries, clients: int) -> Panel:
                 sum(r.clients == clients for r in _runs(entry)),
             )
         )
-        for name in TRANSACTIONS
+        for name in entries.transactions
         for entry in entries
         if (entry.key, name) in by_type
     ]
@@ -158,13 +160,13 @@ def percentiles(entries: Entries, clients: int) -> Panel:
     if not rows:
         return Panel(TYPES, title, refusal="No response times by type are known at this number of clients.")
     leads = ["Nine of ten transactions of a type that count took at most so long, over all runs together."]
-    if few := [name for name in TRANSACTIONS if any((entry.key, name) not in by_type for entry in entries)]:
+    if few := [name for name in entries.transactions if any((entry.key, name) not in by_type for entry in entries)]:
         leads.append(f"Too few were logged, or none was run, for each system to have: {', '.join(few)}.")
     bars = [
         {
             **_bar(entry),
-            "x": [_words(name) for name in TRANSACTIONS if (entry.key, name) in by_type],
-            "y": [by_type[entry.key, name] / 1000 for name in TRANSACTIONS if (entry.key, name) in by_type],
+            "x": [_words(name) for name in entries.transactions if (entry.key, name) in by_type],
+            "y": [by_type[entry.key, name] / 1000 for name in entries.transactions if (entry.key, name) in by_type],
             "hovertemplate": "%{x}: %{y:,.3~r} ms<extra>%{fullData.name}</extra>",
         }
         for entry in entries
@@ -181,7 +183,7 @@ def _merged(entries: Entries, clients: int) -> dict[tuple[str, str], float]:
     """Microseconds by curve and type; left out where there are too few transactions to tell."""
     key_of = {run.run: entry.key for entry in entries for run in _runs(entry) if run.clients == clients}
     histograms: dict[tuple[str, str], list[Histogram]] = {}
-    for row in LatencyHistogram.objects.filter(run__in=key_of, name__in=TRANSACTIONS):
+    for row in LatencyHistogram.objects.filter(run__in=key_of, name__in=entries.transactions):
         histograms.setdefault((key_of[row.run_id], row.name), []).append(plain(row))
     merged = {key: _percentile_us(of_type) for key, of_type in histograms.items()}
     return {key: value for key, value in merged.items() if value is not None}

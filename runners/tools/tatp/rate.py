@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
-
-from benchhub.bench.models import Result
 
 ENDED, REFUSED, SECONDS = MADE_OF = ("ended_transactions", "refused_transactions", "measured_s")
-EMPTY, STRICT = "empty_reads", "strict_mqth"
+RATE, EMPTY, STRICT = "mqth", "empty_reads", "strict_mqth"
 LOOKED_AT, LOGGED, READS = "reads_looked_at", "logged_transactions", ("get_new_destination", "get_access_data")
 NORMAL_95 = 1.96
 WHY_NOT_ALL = "pgbench counts the time from before its clients connect, and stops between transactions"
 
 
-def steps(result: Result, spec: Mapping[str, Any]) -> list[str]:
+def steps(measures: Mapping[str, float], duration_s: float | None, is_sampled: bool) -> list[str]:
     """Explain how the MQTh rate and the strict rate were computed, as sentences. Empty if the counts are missing."""
-    measures = {name: float(measure["value"]) for name, measure in result.measures.items()}
-    if not measures.keys() >= set(MADE_OF):
+    if not measures.keys() >= {RATE, *MADE_OF}:
         return []
     seconds = f"{measures[SECONDS]:,.3f} s"
     counted = f"{measures[ENDED]:,.0f} - {measures[REFUSED]:,.0f}"
     return [
         f"In the measured part {measures[ENDED]:,.0f} transactions ended; {measures[REFUSED]:,.0f} of them, writes "
         "that were refused, do not count.",
-        f"({counted}) / {seconds} = {result.throughput:,.1f} MQTh.",
-        *_strict(measures, counted, seconds, is_sampled(spec)),
-        _seconds(seconds, spec.get("duration_s")),
+        f"({counted}) / {seconds} = {measures[RATE]:,.1f} MQTh.",
+        *_strict(measures, counted, seconds, is_sampled),
+        _seconds(seconds, duration_s),
     ]
-
-
-def is_sampled(spec: Mapping[str, Any]) -> bool:
-    """Tell whether only a share of the transactions was logged, and fewer reads looked at."""
-    return float(spec.get("log_sampling_rate") or 1) < 1
-
-
-def strict_rate(result: Result) -> float | None:
-    measure = result.measures.get(STRICT)
-    return measure and float(measure["value"])
 
 
 def _strict(measures: Mapping[str, float], counted: str, seconds: str, is_estimate: bool) -> list[str]:

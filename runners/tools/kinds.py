@@ -1,0 +1,150 @@
+"""What a load generator asks of a person, and how it words a workload: plain descriptions, of which pages make forms.
+
+A tool lists its kinds of workload; each kind has fields. A new type of field is one class here and one line in
+benchhub/catalog/workloads/fields.py, which says how a page asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Values = Mapping[str, Any]
+LONGEST_SCRIPT = 100_000  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One question. `name` is its name in forms and in the API; without a label the name is shown."""
+
+    name: str
+    label: str = ""
+    help_text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Field):
+    """One of several values; `choices` are (value, words for it)."""
+
+    choices: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeNumber(Field):
+    """A whole number of `unit`, such as "subscribers", within limits; without `highest` there is none."""
+
+    unit: str
+    lowest: int
+    highest: int | None = None
+    default: int | None = None
+    is_required: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights(Field):
+    """A whole number for each transaction, in their order; its value is a mapping without zeros, or empty."""
+
+    transactions: tuple[str, ...]
+    highest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variables(Field):
+    """Lines of name = value; its value is a mapping. `check` raises ValueError for what is refused."""
+
+    check: Callable[[Values], None]
+    example: str
+    json_help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sql(Field):
+    """Optional SQL; its value is a text. `check` raises ValueError for what is refused."""
+
+    check: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scripts(Field):
+    """Texts with weights; its value is a list of {"text", "weight"}. `check` takes a number from 1 and a text."""
+
+    check: Callable[[int, str], None]
+
+
+def chosen_from(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return choices that are shown as they are written."""
+    return tuple((value, value) for value in values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """What a new workload of a kind can start from."""
+
+    title: str
+    name: str
+    parameters: Values
+    remark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedWorkload:
+    """What a published report ran, as it is planned today."""
+
+    name: str
+    parameters: Values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Kind:
+    """A kind of workload. `name` is its name in addresses and in the API, `title` its name for people.
+
+    What the tool says against the parameters as a whole stands beside the field `refused_at`. `judged` are the fields
+    that must be right before anything can be said of the whole; empty means all. Scripts are sent to servers as
+    they are written, so `has_scripts` takes a right of its own.
+    """
+
+    name: str
+    title: str
+    fields: tuple[Field, ...]
+    refused_at: str
+    to_parameters: Callable[[Values, Values], dict[str, Any]]
+    judged: tuple[str, ...] = ()
+    has_scripts: bool = False
+    presets: Mapping[str, Preset] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """A workload in words. `load` is its script or mix, `size` how much data in the tool's own measure.
+
+    `peculiarities` tell workloads of the same load and size apart, where something is not the default. `label_note`
+    marks a curve that stands beside others without it. Empty where there is nothing to say.
+    """
+
+    load: str = ""
+    size: str = ""
+    query_mode: str = ""
+    peculiarities: tuple[str, ...] = ()
+    label_note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A text that a workload sends, as it is shown to readers."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What the numbers of a run must agree with, by its parameters.
+
+    `commits_per_transaction` is None where nobody can tell, `scale` where the output names none.
+    """
+
+    commits_per_transaction: int | None = 1
+    is_rate_limited: bool = False
+    connects_each: bool = False
+    scale: int | None = None

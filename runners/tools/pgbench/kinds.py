@@ -1,0 +1,109 @@
+"""What a workload of pgbench asks of a person: one of its own scripts, or custom ones."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from runners.tools.kinds import Choice, Kind, Preset, Scripts, Sql, Values, Variables, WholeNumber, chosen_from
+
+from . import presets
+from .parameters import (
+    BUILTIN_SCRIPTS,
+    CUSTOM,
+    HIGHEST_SCALE,
+    QUERY_MODES,
+    check_init,
+    check_length,
+    check_new_text,
+    check_variables,
+)
+
+WHOLE_NUMBER = re.compile(r"-?\d{1,18}")
+QUERY_MODE = Choice(
+    name="query_mode",
+    choices=chosen_from(QUERY_MODES),
+    help_text="How statements are sent; prepared saves planning.",
+)
+SCALE = WholeNumber(
+    name="scale",
+    unit="for the scale",
+    lowest=1,
+    highest=HIGHEST_SCALE,
+    default=10,
+    help_text="100,000 accounts each, about 15 MB: 10 is 150 MB, 1,000 is 15 GB. With scripts that write, choose "
+    "it larger than the number of clients, or they wait for each other.",
+)
+
+
+def _check_new_init(init: str) -> None:
+    check_init(init)
+    check_length("The init script", init)
+
+
+def _builtin(values: Values, before: Values) -> dict[str, Any]:
+    return {**before, **{name: values[name] for name in ("script", "query_mode", "scale")}}
+
+
+def _custom(values: Values, before: Values) -> dict[str, Any]:
+    optional = {"variables": _numbers(values["variables"]), "init": values["init"].replace("\r\n", "\n").strip()}
+    return {
+        **{name: value for name, value in before.items() if name not in optional},
+        "script": CUSTOM,
+        "scripts": [{**script, "text": script["text"].replace("\r\n", "\n")} for script in values["scripts"]],
+        **{name: value for name, value in optional.items() if value},
+        **{name: values[name] for name in ("query_mode", "scale")},
+    }
+
+
+def _numbers(variables: Values) -> dict[str, int | str]:
+    return {name: int(text) if WHOLE_NUMBER.fullmatch(text) else text for name, text in variables.items()}
+
+
+BUILTIN = Kind(
+    name="pgbench",
+    title="pgbench",
+    fields=(
+        Choice(
+            name="script",
+            choices=chosen_from(BUILTIN_SCRIPTS),
+            help_text="select-only reads one account; simple-update and tpcb-like write in each transaction.",
+        ),
+        QUERY_MODE,
+        SCALE,
+    ),
+    refused_at="scale",
+    to_parameters=_builtin,
+)
+CUSTOM_SCRIPTS = Kind(
+    name="scripts",
+    title="pgbench with custom scripts",
+    fields=(
+        Scripts(
+            name="scripts",
+            check=check_new_text,
+            help_text=r"As pgbench reads it: \set, \if and SQL. \shell and \setshell are refused.",
+        ),
+        Variables(
+            name="variables",
+            label="Variables",
+            check=check_variables,
+            example="cutoff = 10000",
+            help_text="A line each, name = value: pgbench's option -D.",
+            json_help="Each name with its value: pgbench's option -D.",
+        ),
+        Sql(
+            name="init",
+            label="Init script",
+            check=_check_new_init,
+            help_text="SQL for psql, run after each load of pgbench's own tables; it belongs to the data set. Begin "
+            "with DROP TABLE IF EXISTS of what it creates: a second load finds that there.",
+        ),
+        QUERY_MODE,
+        SCALE,
+    ),
+    refused_at="scripts",
+    to_parameters=_custom,
+    has_scripts=True,
+    presets={name: Preset(**preset) for name, preset in presets.PRESETS.items()},
+)

@@ -1,0 +1,25 @@
+"""What PostgreSQL's programs and load generators print, as text, and the errors in it."""
+
+from __future__ import annotations
+
+import re
+
+NOT_AN_ERROR = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)")
+# Threads write at the same time, so that the prefix of a line may stand before it twice, or in part.
+MESSAGE_PREFIX = re.compile(r"^(?:(?:pgbench|error|fatal): )+")
+REASON_LINES = 3
+REASON_LENGTH = 500
+
+
+def text_of(output: bytes) -> str:
+    """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing."""
+    return output.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def last_errors(stderr: str) -> str:
+    """Return the last few lines of errors, each once, joined; the last lines of any kind where none is an error."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not NOT_AN_ERROR.match(line)]
+    marked = [line for line in lines if re.search(r"error|fatal|aborted", line, re.IGNORECASE)]
+    newest_first = dict.fromkeys(MESSAGE_PREFIX.sub("", line) for line in reversed(marked or lines))
+    said = list(newest_first)[:REASON_LINES]
+    return "; ".join(reversed(said))[:REASON_LENGTH].rstrip(".")
