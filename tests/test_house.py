@@ -1,6 +1,7 @@
 """Imports run one way: who may know whom stands here, and nowhere else."""
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -68,6 +69,15 @@ ROOMS = {
 MOST_MODULES = 15
 NO_DJANGO = ("benchhub/analysis", "runners", "benchhub/embedded")
 LONGEST_TEMPLATE_LINE = 120
+FOLDERS = ("benchhub", "runners", "tests", "frontend", "fixtures", "clients", "benchmarks", "docs", "docker")
+HALLS = ("accounts", "analysis", "api", "bench", "catalog", "reports", "ui")
+SOURCES = (".py", ".sh", ".js", ".html", ".toml", ".md")
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(ROOT.glob("docs/**/*.md")),
+    ROOT / "fixtures/README.md",
+]
 
 
 def modules(room):
@@ -218,6 +228,30 @@ def test_templates_are_read_as_code():
         if len(line) > LONGEST_TEMPLATE_LINE
     ]
     assert wide == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_path_that_a_document_names_is_there(document):
+    text = document.read_text()
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    lost = [f"link to {link}" for link in links if not (document.parent / link).exists()]
+    assert lost + [path for path in re.findall(r"`([^`\n]+)`", text) if is_lost(path)] == []
+
+
+def is_lost(path):
+    """Whether it reads as a path in this repository and leads nowhere; a name in capitals stands for any."""
+    first, *rest = path.split("/")
+    if re.search(r"[^\w./-]|\b[A-Z]{4,}/|/\d+$", path):
+        return False
+    if path.endswith(".py") and not rest:  # any other name alone may be that of a file that BenchHub writes
+        return not any(any(ROOT.glob(f"{folder}/**/{path}")) for folder in FOLDERS) and not (ROOT / path).exists()
+    return bool(rest) and (path.endswith(SOURCES) or first in (*FOLDERS, *HALLS)) and not (ROOT / path).exists()
+
+
+def test_the_rule_itself_finds_a_path_that_was_lost():
+    lost = ("bench/plan.py", "benchhub/bench/plan.py", "tatp_expected.py", "reports/prices_of_old/")
+    assert [path for path in lost if not is_lost(path)] == []
+    assert not any(map(is_lost, ("benchhub/bench/plan/plan.py", "plan.py", "runners/tools/", "clients/2", "a/b")))
 
 
 def test_the_rule_itself_tells_a_room_from_its_neighbour():
