@@ -35,7 +35,7 @@ class SignInForm(AuthenticationForm):
 
 class UserForm(CatalogForm):
     role = forms.TypedChoiceField(
-        choices=[(one.value, f"{one.label}: {MEANING[one]}") for one in Role], coerce=lambda value: Role(int(value))
+        choices=[(role.value, f"{role.label}: {MEANING[role]}") for role in Role], coerce=lambda value: Role(int(value))
     )
     is_on_all_hosts = forms.BooleanField(
         required=False, label="A runner on every host", help_text="On those that are added later, too."
@@ -144,9 +144,9 @@ class TokenForm(forms.Form):
         self.initial.setdefault("scopes", ["read"])
 
     def clean(self) -> dict[str, Any]:
-        kept = Token.objects.filter(owner=self.owner, revoked_at=None, expires_at__gt=timezone.now()).count()
-        if kept >= MOST_TOKENS:
-            raise forms.ValidationError(f"You have {kept} tokens: revoke those that are not used any more first.")
+        current = Token.objects.filter(owner=self.owner, revoked_at=None, expires_at__gt=timezone.now()).count()
+        if current >= MOST_TOKENS:
+            raise forms.ValidationError(f"You have {current} tokens: revoke those that are not used any more first.")
         return self.cleaned_data
 
     def issue(self) -> tuple[Token, str]:

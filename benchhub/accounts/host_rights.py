@@ -15,10 +15,10 @@ class Hosts:
     def __init__(self, user: Any) -> None:
         self._user = user
 
-    def __contains__(self, asked: object) -> bool:
-        keys = set(asked) if isinstance(asked, list | tuple | set) else {asked}
-        found = role(self._user)
-        return found == Role.ADMINISTRATOR or (found == Role.RUNNER and self._covers(keys - {None}))
+    def __contains__(self, host: object) -> bool:
+        keys = set(host) if isinstance(host, list | tuple | set) else {host}
+        user_role = role(self._user)
+        return user_role == Role.ADMINISTRATOR or (user_role == Role.RUNNER and self._covers(keys - {None}))
 
     def _covers(self, keys: set[Any]) -> bool:
         return bool(self._permit and self._permit.is_on_all_hosts) or keys <= self._keys

@@ -36,17 +36,17 @@ def role(user: Any) -> Role:
     if not hasattr(user, "_role"):
         names = set(user.groups.values_list("name", flat=True))
         user._role = highest(names)
-    found: Role = user._role
-    return found
+    user_role: Role = user._role
+    return user_role
 
 
 def highest(groups: Collection[str]) -> Role:
     """That of an account in these groups."""
-    return max((one for one in Role if one.label in groups), default=Role.VIEWER)
+    return max((role for role in Role if role.label in groups), default=Role.VIEWER)
 
 
 def give_role(user: Any, new: Role) -> None:
-    others = [str(one.label) for one in Role]
+    others = [str(role_name.label) for role_name in Role]
     user.groups.remove(*Group.objects.filter(name__in=others))
     user.groups.add(Group.objects.get_or_create(name=new.label)[0])
     user._role = new
@@ -70,12 +70,12 @@ def script_writers() -> set[int]:
 
 def denied_hosts(user: Any, hosts: Iterable[int | None]) -> set[int]:
     """Those of these hosts (keys; None is none) on which the user may not run."""
-    asked = {key for key in hosts if key is not None}
+    keys = {key for key in hosts if key is not None}
     if role(user) == Role.ADMINISTRATOR:
         return set()
     if role(user) == Role.VIEWER:
-        return asked
+        return keys
     permit = Permit.objects.filter(user=user).first()
     if permit is None or permit.is_on_all_hosts:
-        return set() if permit else asked
-    return asked - set(permit.hosts.filter(pk__in=asked).values_list("pk", flat=True))
+        return set() if permit else keys
+    return keys - set(permit.hosts.filter(pk__in=keys).values_list("pk", flat=True))

@@ -56,8 +56,8 @@ class PasswordChange(auth.PasswordChangeView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         crumb = {"address": reverse("account"), "title": "Your account"}
-        shown = super().get_context_data(**kwargs)
-        return {**shown, "title": "Change your password", "action": "Change it", "crumb": crumb}
+        context = super().get_context_data(**kwargs)
+        return {**context, "title": "Change your password", "action": "Change it", "crumb": crumb}
 
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, "Your password is changed. Other browsers have to sign in again.")
@@ -66,14 +66,14 @@ class PasswordChange(auth.PasswordChangeView):
 
 def account(request: HttpRequest) -> HttpResponse:
     role = rights.role(request.user)
-    shown = {
+    context = {
         "role": role,
         "meaning": MEANING[role],
         "is_runner": role == Role.RUNNER,
         "permit": Permit.objects.filter(user=request.user.pk).prefetch_related("hosts").first(),
         "tokens": Token.objects.filter(owner=request.user.pk).order_by("-pk"),
     }
-    return render(request, "accounts/account.html", shown)
+    return render(request, "accounts/account.html", context)
 
 
 @never_cache
@@ -82,13 +82,13 @@ def token_add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         token, plain = form.issue()
         return render(request, "accounts/token.html", {"token": token, "plain": plain}, status=201)
-    shown = {
+    context = {
         "title": "Make an API token",
         "action": "Make the token",
         "intro": "A program sends it as 'Authorization: Bearer ...'. It can never do more than you can at that moment.",
         "crumb": {"address": reverse("account"), "title": "Your account"},
     }
-    return render(request, "form.html", {"form": form, **shown})
+    return render(request, "form.html", {"form": form, **context})
 
 
 def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
@@ -134,17 +134,17 @@ def user_add(request: HttpRequest) -> HttpResponse:
 def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
     user = get_object_or_404(get_user_model(), pk=pk)
     form = UserForm(request.POST or None, instance=user, editor=request.user)
-    shown = {"title": f"Edit {user.get_username()}", "tokens": Token.objects.filter(owner=user).order_by("-pk")}
-    return _user_form(request, form, **shown)
+    context = {"title": f"Edit {user.get_username()}", "tokens": Token.objects.filter(owner=user).order_by("-pk")}
+    return _user_form(request, form, **context)
 
 
-def _user_form(request: HttpRequest, form: UserForm, **shown: Any) -> HttpResponse:
+def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         _note_right_to_write(request, form, saved)
         messages.success(request, f"{saved.get_username()} is saved.")
         return redirect("users")
     crumb = {"address": reverse("users"), "title": "Users"}
-    return render(request, "accounts/user_form.html", {"form": form, "crumb": crumb, **shown})
+    return render(request, "accounts/user_form.html", {"form": form, "crumb": crumb, **context})
 
 
 def _note_right_to_write(request: HttpRequest, form: UserForm, user: Any) -> None:

@@ -22,7 +22,7 @@ from .core import problems
 from .core.json_forms import serializer_of
 from .core.views import Added, Read, Shown, View
 
-ROLES = {str(one.label): one for one in Role}
+ROLES = {str(role.label): role for role in Role}
 PAGES_ONLY = "By a token nobody becomes an administrator, and no administrator's account is changed: use the pages."
 TAKES = serializer_of(UserForm, "UserRequest", role=drf.ChoiceField(choices=list(ROLES), required=False))
 

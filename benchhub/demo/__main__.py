@@ -135,10 +135,10 @@ def _experiment(demo: Demo, once: bool) -> None:
 def _look(demo: Demo) -> int:
     """Fetch the experiment's page with a login, as a browser would."""
     experiment = json.loads(demo.experiment_file.read_text())
-    shown = page.visit(demo.url + experiment["path"], USERNAME, demo.secrets.demo_password)
-    if experiment["name"] not in shown.text:
-        raise EmbeddedError(f"{shown.url} does not show the experiment {experiment['name']!r}.")
-    say(f"Fetched {shown.url}: {len(shown.text) / 1000:.0f} kB, it shows {experiment['name']!r}.")
+    visited = page.visit(demo.url + experiment["path"], USERNAME, demo.secrets.demo_password)
+    if experiment["name"] not in visited.text:
+        raise EmbeddedError(f"{visited.url} does not show the experiment {experiment['name']!r}.")
+    say(f"Fetched {visited.url}: {len(visited.text) / 1000:.0f} kB, it shows {experiment['name']!r}.")
     return 0
 
 
@@ -198,8 +198,8 @@ def _sentence(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
         return f"The disk is full ({error.filename or VAR}): make room and start again."
     if error.errno in (errno.EACCES, errno.EPERM):
-        what = error.filename or "A process of this clone"
-        return f"{what} belongs to another user: run as that user, or remove it with `make clean`."
+        subject = error.filename or "A process of this clone"
+        return f"{subject} belongs to another user: run as that user, or remove it with `make clean`."
     return f"{error.filename or 'The system'}: {error.strerror}."
 
 

@@ -212,8 +212,8 @@ class Demo:
         with ThreadPoolExecutor() as pool:
             futures = [pool.submit(self._keep, name, start) for name, start in starts.items()]
         errors = [error for future in futures if (error := future.exception())]
-        told = [error for error in errors if not isinstance(error, InterruptError)]
-        for error in (*told, *errors):
+        failures = [error for error in errors if not isinstance(error, InterruptError)]
+        for error in (*failures, *errors):
             raise error
 
     def _create_and_start(self, cluster: Cluster) -> Child:

@@ -66,9 +66,9 @@ def web_listener(account: Account) -> socket.socket:
     Held from the beginning: two demonstrations that start at once would both find 8000 free, and a minute later one of
     them would take the other's pages for its own.
     """
-    found = ports.listener(wished_web_port(account))
-    _remember_port(account, "web", found.getsockname()[1])
-    return found
+    listener = ports.listener(wished_web_port(account))
+    _remember_port(account, "web", listener.getsockname()[1])
+    return listener
 
 
 def wished_web_port(account: Account) -> int:

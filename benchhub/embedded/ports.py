@@ -35,15 +35,15 @@ def free_port(promised: Collection[int] = ()) -> int:
 def listener(first: int) -> socket.socket:
     """A socket that listens on `first` if it is free, or on the next one up that is: it is ours from now on."""
     for port in range(first, first + 200):
-        found = socket.socket()
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free = socket.socket()
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind(("127.0.0.1", port))
-            found.listen()
+            free.bind(("127.0.0.1", port))
+            free.listen()
         except OSError:
-            found.close()
+            free.close()
         else:
-            return found
+            return free
     raise EmbeddedError(f"No free TCP port was found on 127.0.0.1 between {first} and {first + 199}.")
 
 

@@ -57,12 +57,12 @@ def family(pid: int) -> list[Identity]:
         if fields is not None:
             children.setdefault(int(fields[1]), []).append(candidate)
             session += [candidate] if int(fields[3]) == pid != candidate else []
-    found, queue = [], [pid, *session]
+    members, queue = [], [pid, *session]
     while queue:
         below = children.get(queue.pop(0), [])
         queue += below
-        found += below
-    return [process for child in {*session, *found} if (process := identify(child))]
+        members += below
+    return [process for child in {*session, *members} if (process := identify(child))]
 
 
 def marked(variable: str, value: str, logs: Path | None = None) -> list[Identity]:
@@ -71,9 +71,9 @@ def marked(variable: str, value: str, logs: Path | None = None) -> list[Identity
     A server that writes its title over its environment, as sshd does, is found by its errors still going into a file
     of the folder `logs`.
     """
-    wanted = f"{variable}={value}".encode()
-    found = [identify(pid) for pid in pids() if wanted in _environment(pid) or (logs and _logs_into(logs, pid))]
-    return [process for process in found if process is not None]
+    mark = f"{variable}={value}".encode()
+    processes = [identify(pid) for pid in pids() if mark in _environment(pid) or (logs and _logs_into(logs, pid))]
+    return [process for process in processes if process is not None]
 
 
 def command_line(pid: int) -> list[str]:
@@ -104,9 +104,9 @@ def kill(processes: list[Identity]) -> None:
     wait_for_end(processes, patience_s=5)
 
 
-def kill_family(process: Identity, known: list[Identity]) -> None:
+def kill_family(process: Identity, members: list[Identity]) -> None:
     """Kill the process, those `known` to belong to it, and what its session still starts meanwhile."""
-    kill([process, *known])
+    kill([process, *members])
     for _ in range(20):
         rest = family(process.pid)
         if not rest:
@@ -118,11 +118,11 @@ def kill_marked(variable: str, value: str, logs: Path | None = None) -> int:
     """Kill marked processes until none is left (one may start another meanwhile); returns how many there were."""
     killed: set[Identity] = set()
     for _ in range(20):
-        found = [process for process in marked(variable, value, logs) if process.pid != os.getpid()]
-        if not found:
+        processes = [process for process in marked(variable, value, logs) if process.pid != os.getpid()]
+        if not processes:
             break
-        kill(found)
-        killed.update(found)
+        kill(processes)
+        killed.update(processes)
     return len(killed)
 
 

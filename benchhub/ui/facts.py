@@ -26,18 +26,18 @@ class Section:
 
 def sections(*trees: tuple[str, Mapping[str, Any]]) -> list[Section]:
     """Nested facts as sections of plain ones, whatever their depth: {"cpu": {"user_s": 1}} is section 'cpu'."""
-    found = []
+    parts = []
     for name, tree in trees:
         inner = list(_inner(tree))
         plain = {key: value for key, value in tree.items() if not _is_nested(value) and value not in ("", [], ())}
         if plain:
-            found.append(Section(in_words(name), tuple(as_fact(key, value) for key, value in plain.items())))
-        found += sections(*inner)
-    return found
+            parts.append(Section(in_words(name), tuple(as_fact(key, value) for key, value in plain.items())))
+        parts += sections(*inner)
+    return parts
 
 
 def _is_nested(value: Any) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(one, Mapping) for one in value))
+    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(part, Mapping) for part in value))
 
 
 def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -46,9 +46,9 @@ def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if isinstance(value, Mapping):
             yield key, value
         elif _is_nested(value):
-            each = [one for one in value if isinstance(one, Mapping)]
-            yield from ((f"{key} {one.get('name') or one.get('folder') or ''}".strip(), one) for one in each)
-            if rest := [one for one in value if not isinstance(one, Mapping)]:
+            parts = [part for part in value if isinstance(part, Mapping)]
+            yield from ((f"{key} {part.get('name') or part.get('folder') or ''}".strip(), part) for part in parts)
+            if rest := [part for part in value if not isinstance(part, Mapping)]:
                 yield key, {key: rest}
 
 

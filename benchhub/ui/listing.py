@@ -57,7 +57,7 @@ class Listing(Generic[Row]):
 
     def __init__(
         self,
-        asked: QueryDict,
+        query: QueryDict,
         rows: QuerySet[Row],
         columns: Sequence[Column],
         *,
@@ -65,29 +65,30 @@ class Listing(Generic[Row]):
         filters: Sequence[Filter] = (),
         default: str,
     ) -> None:
-        self.asked, self.columns, self.filters = asked, columns, filters
+        self.query, self.columns, self.filters = query, columns, filters
         self.search = search
-        self.text = asked.get("q", "").replace("\0", "").strip() if search else ""
-        sort = asked.get("sort", "")
+        self.text = query.get("q", "").replace("\0", "").strip() if search else ""
+        sort = query.get("sort", "")
         self.sort: str = sort if self._column(sort) else default
-        self.is_narrowed = bool(self.text) or any(self.chosen(one) for one in filters)
-        self.page: Page[Row] = Paginator(self._ordered(self._found(rows)), PER_PAGE).get_page(asked.get("page"))
+        self.is_narrowed = bool(self.text) or any(self.value(choice) for choice in filters)
+        self.page: Page[Row] = Paginator(self._ordered(self._narrowed(rows)), PER_PAGE).get_page(query.get("page"))
 
-    def chosen(self, of: Filter) -> str:
-        value = self.asked.get(of.name, "")
-        return value if value in of.options else ""
+    def value(self, choice: Filter) -> str:
+        """Return what the address sets the filter to; empty where it sets nothing that the filter has."""
+        value = self.query.get(choice.name, "")
+        return value if value in choice.options else ""
 
     def choices(self) -> Iterator[tuple[Filter, str, list[tuple[str, str]]]]:
-        """(filter, chosen value, [(value, label)]) for the form above the list."""
-        for one in self.filters:
-            yield one, self.chosen(one), [(value, label) for value, (label, _) in one.options.items()]
+        """Yield (filter, its value, [(value, label)]) for the form above the list."""
+        for choice in self.filters:
+            yield choice, self.value(choice), [(value, label) for value, (label, _) in choice.options.items()]
 
     def heads(self) -> list[Head]:
         return [self._head(column) for column in self.columns]
 
     def address(self, **changes: Any) -> str:
         """The query of this list with some parameters changed; None removes one."""
-        query = self.asked.copy()
+        query = self.query.copy()
         for name, value in changes.items():
             query.pop(name, None)
             if value is not None:
@@ -95,14 +96,14 @@ class Listing(Generic[Row]):
         return f"?{query.urlencode()}"
 
     @property
-    def kept(self) -> list[tuple[str, str]]:
+    def hidden_parameters(self) -> list[tuple[str, str]]:
         """What else the address says, for the form above the list."""
-        own = ("q", "page", "sort", *(one.name for one in self.filters))
-        return [(name, value) for name, values in self.asked.lists() if name not in own for value in values]
+        own = ("q", "page", "sort", *(choice.name for choice in self.filters))
+        return [(name, value) for name, values in self.query.lists() if name not in own for value in values]
 
     @property
-    def whole(self) -> str:
-        return self.address(q=None, page=None, **{one.name: None for one in self.filters})
+    def address_of_all(self) -> str:
+        return self.address(q=None, page=None, **{choice.name: None for choice in self.filters})
 
     @property
     def earlier(self) -> str:
@@ -121,12 +122,12 @@ class Listing(Generic[Row]):
         address = self.address(sort=turned, page=None) if column.order else ""
         return Head(column.name, column.title, address, direction, column.is_number)
 
-    def _found(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+    def _narrowed(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         for word in self.text.split():
             rows = rows.filter(reduce(or_, (Q(**{f"{field}__icontains": word}) for field in self.search)))
-        for one in self.filters:
-            if value := self.chosen(one):
-                rows = rows.filter(one.options[value][1])
+        for choice in self.filters:
+            if value := self.value(choice):
+                rows = rows.filter(choice.options[value][1])
         return rows
 
     def _ordered(self, rows: QuerySet[Row]) -> QuerySet[Row]:

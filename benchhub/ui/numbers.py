@@ -79,5 +79,5 @@ def measured(value: Any, unit: str = "") -> SafeString:
         value = int(value)
     if unit == "bytes":
         return size(int(value))
-    shown = format_html("{}", f"{value:,}") if isinstance(value, int) else figure(value, 3)
-    return format_html("{}{}{}", shown, "" if unit == "%" else " ", unit) if unit else shown
+    text = format_html("{}", f"{value:,}") if isinstance(value, int) else figure(value, 3)
+    return format_html("{}{}{}", text, "" if unit == "%" else " ", unit) if unit else text

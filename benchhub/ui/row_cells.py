@@ -74,10 +74,10 @@ def number(
             value = value.replace(",", "")
         if not NUMBER.fullmatch(value):
             raise ValueError("Write a number with a point and without separators, such as 1234.50.")
-        found = Decimal(value)
-        if -int(found.normalize().as_tuple().exponent) > places:
+        decimal = Decimal(value)
+        if -int(decimal.normalize().as_tuple().exponent) > places:
             raise ValueError(f"Write {places} decimals at most.")
-        return Decimal(_within(found, -most if least is None else least, most))
+        return Decimal(_within(decimal, -most if least is None else least, most))
 
     return Field(name, title, read, kind="number", empty=empty, **more)
 
@@ -115,14 +115,14 @@ def day(name: str, title: str, *, is_required: bool = False, **more: Any) -> Fie
 
 
 def choice(name: str, title: str, choices: Sequence[tuple[str, str]], **more: Any) -> Field:
-    known = [value for value, _ in choices]
+    options = [value for value, _ in choices]
 
     def read(value: str) -> str:
-        if value not in known:
-            raise ValueError(f"Write one of: {', '.join(one or '(empty)' for one in known)}.")
+        if value not in options:
+            raise ValueError(f"Write one of: {', '.join(option or '(empty)' for option in options)}.")
         return value
 
-    return Field(name, title, read, kind="choice", choices=tuple(choices), **{"default": known[0], **more})
+    return Field(name, title, read, kind="choice", choices=tuple(choices), **{"default": options[0], **more})
 
 
 def flag(name: str, title: str, *, default: str, **more: Any) -> Field:
@@ -140,10 +140,10 @@ def names(name: str, title: str, most: int, **more: Any) -> Field:
     def read(value: str) -> list[str]:
         if len(value) > LONGEST_NAMES:
             raise ValueError(f"Write {LONGEST_NAMES} characters at most.")
-        found = [one.strip() for one in next(csv.reader([value], delimiter=";", skipinitialspace=True), [])]
-        if any(len(one) > most or not one.isprintable() for one in found):
+        words = [word.strip() for word in next(csv.reader([value], delimiter=";", skipinitialspace=True), [])]
+        if any(len(word) > most or not word.isprintable() for word in words):
             raise ValueError(f"Write names of {most} characters at most, apart by semicolons.")
-        return [one for one in found if one]
+        return [word for word in words if word]
 
     return Field(name, title, read, kind="names", **more)
 

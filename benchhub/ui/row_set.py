@@ -30,7 +30,6 @@ class Row:
         self.errors: dict[str, str] = {}
         self.is_focused = False
         self.extended: Any = None  # what it comes to, as the engine says
-        self.taken: Any = None
 
     @property
     def is_blank(self) -> bool:
@@ -69,8 +68,8 @@ class Row:
         error = self.errors.get(field.name)
         kinds = f"{' wide' if field.is_wide else ''}{' wrong' if error else ''}"
         why = f'<span class="why" id="{name}_error">{escape(error)}</span>' if error else ""
-        shown = f"{escape(field.title)}{self._input(field, name, error)}{why}"
-        return f'<label class="cell {field.kind}{kinds}">{shown}</label>'
+        content = f"{escape(field.title)}{self._input(field, name, error)}{why}"
+        return f'<label class="cell {field.kind}{kinds}">{content}</label>'
 
     def _input(self, field: Field, name: str, error: str | None) -> str:
         own = f'name="{name}"'
@@ -92,11 +91,11 @@ def is_blank(texts: Mapping[str, str], fields: Sequence[Field]) -> bool:
 @lru_cache(maxsize=1000)
 def _options(choices: tuple[tuple[str, str], ...], typed: str) -> str:
     """What was sent and is no choice stays to be seen."""
-    known = [value for value, _ in choices]
-    shown = (*choices, *([] if typed in known else [(typed, typed)]))
+    values = [value for value, _ in choices]
+    options = (*choices, *([] if typed in values else [(typed, typed)]))
     return "".join(
         f'<option value="{escape(value)}"{" selected" if value == typed else ""}>{escape(label)}</option>'
-        for value, label in shown
+        for value, label in options
     )
 
 
@@ -153,10 +152,10 @@ def sent(data: QueryDict, prefix: str, fields: Sequence[Field]) -> list[dict[str
 
 def resized(rows: Sequence[Mapping[str, str]], prefix: str, data: QueryDict) -> list[Mapping[str, str]]:
     """One row more where `add` names the table, or without the one that `remove` names as table:number."""
-    kept = list(rows)
+    rows_kept = list(rows)
     table, _, number = data.get("remove", "").partition(":")
-    if table == prefix and number in map(str, range(len(kept))):
-        del kept[int(number)]
+    if table == prefix and number in map(str, range(len(rows_kept))):
+        del rows_kept[int(number)]
     if data.get("add") == prefix:
-        kept.append({})
-    return kept
+        rows_kept.append({})
+    return rows_kept

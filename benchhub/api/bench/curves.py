@@ -67,13 +67,18 @@ class CurveGroup(serializers.Serializer):
 
 
 def group_of(experiment: int, group: curves.Group) -> dict[str, Any]:
-    shown = [curve_of(f"{experiment}-{one.system.pk}", one) for one in group.curves]
-    return {"protocol_digest": group.protocol_digest, "refusal": group.refusal, "curves": shown}
+    documents = [curve_of(f"{experiment}-{system_curve.system.pk}", system_curve) for system_curve in group.curves]
+    return {"protocol_digest": group.protocol_digest, "refusal": group.refusal, "curves": documents}
 
 
-def curve_of(key: str, of: curves.SystemCurve) -> dict[str, Any]:
-    peak = of.curve.peak
-    named = {"key": key, "system": of.system.pk, "label": of.system.label, "unit": of.curve.unit}
-    digests = {"protocol_digest": of.curve.protocol_digest, "system_digest": of.curve.system_digest}
-    at = {"peak_clients": peak.level.clients, "peak_remark": peak.sentence, "withheld": of.curve.withheld}
-    return {**named, **digests, **at, "levels": Level(of.curve.levels, many=True).data}
+def curve_of(key: str, system_curve: curves.SystemCurve) -> dict[str, Any]:
+    peak = system_curve.curve.peak
+    names = {
+        "key": key,
+        "system": system_curve.system.pk,
+        "label": system_curve.system.label,
+        "unit": system_curve.curve.unit,
+    }
+    digests = {"protocol_digest": system_curve.curve.protocol_digest, "system_digest": system_curve.curve.system_digest}
+    at = {"peak_clients": peak.level.clients, "peak_remark": peak.sentence, "withheld": system_curve.curve.withheld}
+    return {**names, **digests, **at, "levels": Level(system_curve.curve.levels, many=True).data}

@@ -208,10 +208,10 @@ class Deliveries(Read):
             stored = _stored(lines, request.user, str(request.auth or ""))
         except import_check.RejectedError as error:
             raise _rejected(error.faults, is_bulk) from error
-        shown = self.get_serializer(stored.delivery).data
-        shown["experiments"] = [self.link("experiment-detail", one.pk) for one in stored.experiments]
-        shown["runs"] = [run.pk for run in stored.runs]
-        return Response(shown, status=201, headers={"Location": shown["url"]})
+        data = self.get_serializer(stored.delivery).data
+        data["experiments"] = [self.link("experiment-detail", experiment.pk) for experiment in stored.experiments]
+        data["runs"] = [run.pk for run in stored.runs]
+        return Response(data, status=201, headers={"Location": data["url"]})
 
 
 Line = tuple[int, bytes, Any]
@@ -236,64 +236,64 @@ def _value(text: bytes) -> Any:
 
 def _stored(lines: Iterable[Line], user: Any, token: str) -> import_store.Stored:
     """Raises RejectedError with the faults of all lines at once, also where some are not even of the right shape."""
-    found, faults = _read(lines)
+    results, faults = _read(lines)
     if not faults:
-        return import_store.bring_in(found, user, token)
+        return import_store.bring_in(results, user, token)
     try:
-        import_check.read(found)
+        import_check.read(results)
     except import_check.RejectedError as error:
         faults += error.faults
-    raise import_check.RejectedError(sorted(faults, key=lambda one: one.line))
+    raise import_check.RejectedError(sorted(faults, key=lambda fault: fault.line))
 
 
 def _read(lines: Iterable[Line]) -> tuple[list[import_check.Brought], list[import_check.Fault]]:
     """The lines of the right shape, and what is wrong with the others."""
-    found, faults = list[import_check.Brought](), list[import_check.Fault]()
+    results, faults = list[import_check.Brought](), list[import_check.Fault]()
     shape = ResultRequest()  # one for all lines: to make it takes longer than to use it
     for number, text, value in lines:
         if isinstance(value, ValueError):
             faults.append(import_check.Fault(number, "", f"This line is not JSON that can be kept: {value}."))
             continue
         try:
-            found.append(_brought(number, text, shape.run_validation(value)))
+            results.append(_imported_run(number, text, shape.run_validation(value)))
         except drf.ValidationError as error:
-            faults += [import_check.Fault(number, **one) for one in problems.flat(error.detail)]
-    return found, faults
+            faults += [import_check.Fault(number, **problem) for problem in problems.flat(error.detail)]
+    return results, faults
 
 
-def _brought(number: int, text: bytes, of: Mapping[str, Any]) -> import_check.Brought:
-    system, output = of["system"], of.get("output")
+def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> import_check.Brought:
+    system, output = sent["system"], sent.get("output")
     place = import_check.Place(**{**system, "driver": system.get("driver", system["host"])})
     names = import_check.Conditions.__dataclass_fields__
     return import_check.Brought(
         line=number,
         place=place,
-        conditions=import_check.Conditions(**{name: of[name] for name in names if name in of}),
-        source=of["source"],
-        clients=of["clients"],
-        measured_at=of["measured_at"],
-        repeat=of.get("repeat"),
+        conditions=import_check.Conditions(**{name: sent[name] for name in names if name in sent}),
+        source=sent["source"],
+        clients=sent["clients"],
+        measured_at=sent["measured_at"],
+        repeat=sent.get("repeat"),
         output=_output(output) if output else None,
-        numbers=of.get("numbers", {}),
-        settings=of.get("settings", {}),
-        facts=of.get("facts", {}),
+        numbers=sent.get("numbers", {}),
+        settings=sent.get("settings", {}),
+        facts=sent.get("facts", {}),
         text=text.decode(),
         log_sampling_rate=(output or {}).get("log_sampling_rate", 1.0),
     )
 
 
-def _output(of: Mapping[str, Any]) -> Outputs:
-    files = {name: text.encode() for name, text in of.get("files", {}).items()}
-    return Outputs(of.get("returncode", 0), of["stdout"].encode(), of.get("stderr", "").encode(), files)
+def _output(sent: Mapping[str, Any]) -> Outputs:
+    files = {name: text.encode() for name, text in sent.get("files", {}).items()}
+    return Outputs(sent.get("returncode", 0), sent["stdout"].encode(), sent.get("stderr", "").encode(), files)
 
 
 def _rejected(faults: Iterable[import_check.Fault], is_bulk: bool) -> problems.Problem:
-    found = list(faults)
+    listed = list(faults)
     errors = [
-        {**({"line": one.line} if is_bulk else {}), "pointer": one.pointer, "detail": one.detail}
-        for one in found[:MOST_FAULTS]
+        {**({"line": fault.line} if is_bulk else {}), "pointer": fault.pointer, "detail": fault.detail}
+        for fault in listed[:MOST_FAULTS]
     ]
-    lines = len({one.line for one in found})
-    said = f"Nothing was stored, because {lines} line{'s have' if lines > 1 else ' has'} faults."
-    more = f" The first {MOST_FAULTS} of {len(found)} faults are named." if len(found) > MOST_FAULTS else ""
-    return problems.Problem(422, said + more if is_bulk else "Nothing was stored.", errors)
+    lines = len({fault.line for fault in listed})
+    detail = f"Nothing was stored, because {lines} line{'s have' if lines > 1 else ' has'} faults."
+    more = f" The first {MOST_FAULTS} of {len(listed)} faults are named." if len(listed) > MOST_FAULTS else ""
+    return problems.Problem(422, detail + more if is_bulk else "Nothing was stored.", errors)

@@ -69,9 +69,9 @@ class Presets(View):
 
         Workloads that it needs are added to the catalogue where they are missing. Nothing is queued.
         """
-        chosen = _preset(pk)
-        presets.prepared(chosen)
-        values, _ = presets.initial(chosen)
+        preset = _preset(pk)
+        presets.prepared(preset)
+        values, _ = presets.initial(preset)
         return Response(values)
 
 

@@ -41,8 +41,8 @@ class Queue(drf.Serializer):
     hosts = Lane(many=True, source="lanes", help_text="Those that anything runs on or waits for, and those in trouble.")
     is_cut = drf.BooleanField(help_text="Whether more runs wait than are looked at.")
 
-    def get_experiments(self, of: Any) -> list[int]:
-        return [experiment.pk for experiment in of["experiments"]]
+    def get_experiments(self, lane: Any) -> list[int]:
+        return [experiment.pk for experiment in lane["experiments"]]
 
 
 class QueueShown(View):

@@ -181,8 +181,8 @@ class Runs(Read):
     def series(self, request: Request, pk: str) -> Response:
         """Its metrics over time, and its latencies."""
         row = self.get_object()
-        shown = {"series": row.series.order_by("metric"), "histograms": row.histograms.order_by("name")}
-        return Response(SeriesOfRun(shown).data)
+        data = {"series": row.series.order_by("metric"), "histograms": row.histograms.order_by("name")}
+        return Response(SeriesOfRun(data).data)
 
     @extend_schema(responses=Found)
     @action(detail=True, pagination_class=None, filter_backends=[])

@@ -122,11 +122,11 @@ class Hosts(Edited):
             raise problems.Problem(403, f"You have no permit to run on {row}.")
         return row
 
-    def _asked(self, wanted: str) -> Response:
+    def _asked(self, purpose: str) -> Response:
         row = self.get_object()
-        self._ask(row, wanted)
+        self._ask(row, purpose)
         return self.accepted(row)
 
     @staticmethod
-    def _ask(row: models.Host, wanted: str) -> None:
-        row.ask(wanted)
+    def _ask(row: models.Host, purpose: str) -> None:
+        row.ask(purpose)

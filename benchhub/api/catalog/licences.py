@@ -96,8 +96,8 @@ class LicenceModels(Revised):
         return {**self._shown(row), **json_forms.checked(self.takes, request.data, partial=True)}
 
     @staticmethod
-    def _shown(of: models.LicenceModel | None) -> Values:
-        draft = licences_forms.LicenceDraft(None, of)
+    def _shown(model: models.LicenceModel | None) -> Values:
+        draft = licences_forms.LicenceDraft(None, model)
         rows = {name: [dict(row.texts) for row in table.rows] for name, table in draft.tables.items()}
         return {**json_forms.present(draft.form), **rows}
 
@@ -106,7 +106,7 @@ class LicenceModels(Revised):
                   for name, fields in licences_forms.TABLES.items()}  # fmt: skip
         data = json_forms.texts({name: value for name, value in values.items() if name not in tables})
         form = licences_forms.LicenceModelForm(data, instance=instance, tables=tables)
-        wrong = [one for table in tables.values() for one in json_rows.problems_of(table)]
+        wrong = [problem for table in tables.values() for problem in json_rows.problems_of(table)]
         if not form.is_valid() or wrong:
             raise problems.invalid([*problems.of_form(form), *wrong])
         return json_forms.saved(form)
@@ -115,7 +115,9 @@ class LicenceModels(Revised):
 def _typed(values: Values) -> QueryDict:
     """A licence model and its trial as the page's form sends them."""
     data = QueryDict(mutable=True)
-    data.update(json_forms.texts({name: one for name, one in values.items() if name not in ("trial", *LICENCE_TABLES)}))
+    data.update(
+        json_forms.texts({name: value for name, value in values.items() if name not in ("trial", *LICENCE_TABLES)})
+    )
     data.update({f"trial-{name}": text for name, text in json_forms.texts(values.get("trial", {})).items()})
     for name in LICENCE_TABLES:
         rows = json_rows.texts(values.get(name, ()))
@@ -126,20 +128,20 @@ def _typed(values: Values) -> QueryDict:
 
 def _of_rules(draft: licences_forms.LicenceDraft) -> list[dict[str, str]]:
     """What is wrong with the rules; a name can wait until they are saved."""
-    found = [one for one in problems.of_form(draft.form) if one["pointer"] != "/name"]
-    return found + [one for table in draft.tables.values() for one in json_rows.problems_of(table)]
+    problems_found = [problem for problem in problems.of_form(draft.form) if problem["pointer"] != "/name"]
+    return problems_found + [problem for table in draft.tables.values() for problem in json_rows.problems_of(table)]
 
 
-def _tried(of: licences_forms.Trial) -> Values:
-    cost, counted = of.cost, of.cost or of.counted
+def _tried(trial: licences_forms.Trial) -> Values:
+    cost, counted = trial.cost, trial.cost or trial.counted
     return {
-        "words": of.words,
-        "price_of": of.price_of,
+        "words": trial.words,
+        "price_of": trial.price_of,
         "units": counted.units if counted else None,
         "currency": cost.currency if cost else None,
-        "total": f"{of.total:f}" if cost else None,
+        "total": f"{trial.total:f}" if cost else None,
         "support": f"{cost.paid_support:f}" if cost else None,
         "flags": list(cost.flags) if cost else [],
         "steps": [str(step) for step in counted.steps] if counted else [],
-        "refusal": of.not_eligible or of.error,
+        "refusal": trial.not_eligible or trial.error,
     }

@@ -20,8 +20,7 @@ from benchhub.api.core.views import FILE, Shown
 from benchhub.catalog import models
 from benchhub.catalog.sheets import csv as sheets_csv
 from benchhub.catalog.sheets import forms as sheets_forms
-from benchhub.catalog.sheets import texts as sheets_texts
-from benchhub.catalog.sheets.texts import DISCOUNT, LINE, SHEET_NAMES, SheetTexts
+from benchhub.catalog.sheets.texts import DISCOUNT, LINE, NEW, SHEET_NAMES, SheetTexts, texts_of
 from benchhub.ui import row_cells
 
 from .licences import Values
@@ -66,7 +65,7 @@ class Sheet(Shown):
 PRICED = serializer_of(
     sheets_forms.SheetForm,
     "PriceSheetRequest",
-    usual=sheets_texts.NEW,
+    usual=NEW,
     lines=json_rows.serializer_of(LINE, "PriceSheetLineRequest")(many=True),
     discounts=json_rows.serializer_of(DISCOUNT, "PriceSheetDiscountRequest")(many=True, required=False),
 )
@@ -86,7 +85,7 @@ class SheetPreview(drf.Serializer):
 
 
 class Sheets(Revised):
-    queryset = models.PriceSheet.objects.whole().order_by("pk")
+    queryset = models.PriceSheet.objects.with_rows().order_by("pk")
     serializer_class = Sheet
     filterset_fields: ClassVar[Any] = {
         **BY_REVISION, "hardware": ["exact"], "currency": ["exact"], "priced_on": ["exact", "gte", "lte"],
@@ -95,14 +94,14 @@ class Sheets(Revised):
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
-        return self.added(self.save({**sheets_texts.NEW, **sent}))
+        return self.added(self.save({**NEW, **sent}))
 
     @extend_schema(request=PRICED(partial=True), responses=SheetPreview)
     @action(detail=False, methods=["post"])
     def preview(self, request: Request) -> Response:
         """What a sheet comes to; nothing is saved."""
         sent = json_forms.checked(self.takes, request.data, partial=True)
-        draft = sheets_forms.SheetDraft(_texts({**sheets_texts.NEW, "lines": [], **sent}))
+        draft = sheets_forms.SheetDraft(_texts({**NEW, "lines": [], **sent}))
         if (total := draft.total) is None:
             raise problems.invalid(_problems(draft))
         amounts = {name: f"{getattr(total, name):f}" for name in AMOUNTS}
@@ -116,9 +115,9 @@ class Sheets(Revised):
 
     def changed_values(self, row: models.PriceSheet, request: Request) -> Values:
         """Lines and discounts that are sent take the place of all there are."""
-        shown = sheets_texts.of(row)
+        texts = texts_of(row)
         sent = json_forms.checked(self.takes, request.data, partial=True)
-        return {**shown.sheet, "lines": shown.lines, "discounts": shown.discounts, **sent}
+        return {**texts.sheet, "lines": texts.lines, "discounts": texts.discounts, **sent}
 
     def save(self, values: Values, instance: Any = None) -> Any:
         draft = sheets_forms.SheetDraft(_texts(values), instance, is_final=True)
@@ -135,6 +134,6 @@ def _texts(values: Values) -> SheetTexts:
 
 
 def _problems(draft: sheets_forms.SheetDraft) -> list[dict[str, str]]:
-    tables = [one for table in (draft.lines, draft.discounts) for one in json_rows.problems_of(table)]
-    whole = [{"pointer": "", "detail": draft.error}] if draft.error else []
-    return [*problems.of_form(draft.form), *tables, *whole]
+    tables = [problem for table in (draft.lines, draft.discounts) for problem in json_rows.problems_of(table)]
+    general = [{"pointer": "", "detail": draft.error}] if draft.error else []
+    return [*problems.of_form(draft.form), *tables, *general]

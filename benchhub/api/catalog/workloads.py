@@ -133,17 +133,17 @@ class Workloads(Revised):
         if scripts is not None and has_scripts:
             row.parameters = {**row.parameters, "scripts": scripts}  # so that the form has a slot for each
             sent = _without_scripts(sent) | _slots(scripts)
-        shown = json_forms.present(form(instance=row))
+        current = json_forms.present(form(instance=row))
         if scripts is not None:
-            shown = _without_scripts(shown)
-        allowed = {*shown, *(name for name in sent if has_scripts and _is_slot(name))}
+            current = _without_scripts(current)
+        allowed = {*current, *(name for name in sent if has_scripts and _is_slot(name))}
         if wrong := sorted(set(sent) - allowed) + (["scripts"] if scripts and not has_scripts else []):
             detail = f"{form.kind.title} has no such field: leave it out."
             raise problems.invalid({"pointer": f"/{name}", "detail": detail} for name in wrong)
         try:
-            return json_forms.saved(form({**shown, **json_forms.texts(sent)}, instance=row))
+            return json_forms.saved(form({**current, **json_forms.texts(sent)}, instance=row))
         except problems.Problem as problem:
-            raise problems.invalid(_as_sent(one, scripts) for one in problem.errors) from problem
+            raise problems.invalid(_as_sent(error, scripts) for error in problem.errors) from problem
 
 
 def _is_slot(name: str) -> bool:
@@ -165,5 +165,5 @@ def _without_scripts(values: Values) -> Values:
 
 def _slots(scripts: list[Values]) -> Values:
     """As the form numbers them."""
-    texts = {f"script_{number}": one["text"] for number, one in enumerate(scripts, start=1)}
-    return texts | {f"weight_{number}": one.get("weight", 1) for number, one in enumerate(scripts, start=1)}
+    texts = {f"script_{number}": script["text"] for number, script in enumerate(scripts, start=1)}
+    return texts | {f"weight_{number}": script.get("weight", 1) for number, script in enumerate(scripts, start=1)}

@@ -21,8 +21,8 @@ class Strict(serializers.Serializer):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping) and (unknown := [name for name in data if name not in self.fields]):
-            known = ", ".join(self.fields)
-            raise serializers.ValidationError({name: [f"There is no such field: use {known}."] for name in unknown})
+            names = ", ".join(self.fields)
+            raise serializers.ValidationError({name: [f"There is no such field: use {names}."] for name in unknown})
         return super().to_internal_value(data)
 
 
@@ -31,8 +31,8 @@ def serializer_of(form: Any, name: str, *, usual: Container[str] = (), **more: A
 
     What has a value to begin with, in the form or among the `usual` ones, can be left out.
     """
-    known = {one: json_field(field, one in usual) for one, field in form.base_fields.items()}
-    return type(name, (Strict,), {**known, **more, "__module__": __name__})
+    fields = {field_name: json_field(field, field_name in usual) for field_name, field in form.base_fields.items()}
+    return type(name, (Strict,), {**fields, **more, "__module__": __name__})
 
 
 def help_of(field: forms.Field) -> str:
@@ -41,39 +41,39 @@ def help_of(field: forms.Field) -> str:
 
 def json_field(field: forms.Field, is_usual: bool = False) -> serializers.Field:
     is_required = field.required and field.initial is None and not is_usual
-    said: dict[str, Any] = {"required": is_required, "help_text": help_of(field) or None}
+    options: dict[str, Any] = {"required": is_required, "help_text": help_of(field) or None}
     if isinstance(field, SettingsField):
-        return serializers.DictField(child=serializers.CharField(allow_blank=True), **said)
+        return serializers.DictField(child=serializers.CharField(allow_blank=True), **options)
     if isinstance(field, forms.ModelMultipleChoiceField):
-        return serializers.ListField(child=serializers.IntegerField(min_value=1), **said)
+        return serializers.ListField(child=serializers.IntegerField(min_value=1), **options)
     if isinstance(field, forms.MultipleChoiceField):
-        return serializers.ListField(child=serializers.ChoiceField(choices=_choices(field)), **said)
+        return serializers.ListField(child=serializers.ChoiceField(choices=_choices(field)), **options)
     if isinstance(field, forms.BooleanField):
-        return serializers.BooleanField(**{**said, "required": False})
-    said["allow_null"] = not field.required
+        return serializers.BooleanField(**{**options, "required": False})
+    options["allow_null"] = not field.required
     if isinstance(field, forms.ModelChoiceField):
-        return serializers.IntegerField(min_value=1, max_value=2**63 - 1, **said)
-    return _plain(field, said)
+        return serializers.IntegerField(min_value=1, max_value=2**63 - 1, **options)
+    return _plain(field, options)
 
 
-def _plain(field: forms.Field, said: dict[str, Any]) -> serializers.Field:
+def _plain(field: forms.Field, options: dict[str, Any]) -> serializers.Field:
     if isinstance(field, forms.DecimalField):
-        return serializers.DecimalField(max_digits=field.max_digits, decimal_places=field.decimal_places, **said)
+        return serializers.DecimalField(max_digits=field.max_digits, decimal_places=field.decimal_places, **options)
     if isinstance(field, forms.IntegerField):
         words = {
             code: field.error_messages[code] for code in ("min_value", "max_value") if code in field.error_messages
         }
         return serializers.IntegerField(
-            min_value=field.min_value, max_value=field.max_value, error_messages=words, **said
+            min_value=field.min_value, max_value=field.max_value, error_messages=words, **options
         )
     if isinstance(field, forms.DateField):
-        return serializers.DateField(**said)
+        return serializers.DateField(**options)
     if isinstance(field, forms.TimeField):
-        return serializers.TimeField(format="%H:%M", **said)
+        return serializers.TimeField(format="%H:%M", **options)
     if isinstance(field, forms.ChoiceField) and (choices := _choices(field)):
-        return serializers.ChoiceField(choices=choices, allow_blank=not field.required, **said)
+        return serializers.ChoiceField(choices=choices, allow_blank=not field.required, **options)
     limit = getattr(field, "max_length", None)
-    return serializers.CharField(max_length=limit, allow_blank=not field.required, trim_whitespace=False, **said)
+    return serializers.CharField(max_length=limit, allow_blank=not field.required, trim_whitespace=False, **options)
 
 
 def _choices(field: Any) -> list[Any]:
@@ -100,7 +100,7 @@ def _text(value: Any) -> Any:
     if isinstance(value, Mapping):
         return write_settings(dict(value))
     if isinstance(value, list | tuple):
-        return [_text(one) for one in value]
+        return [_text(part) for part in value]
     if isinstance(value, Decimal):
         return f"{value:f}"
     return value.isoformat() if isinstance(value, date | datetime | time) else str(value)
@@ -108,13 +108,13 @@ def _text(value: Any) -> Any:
 
 def present(form: forms.BaseForm) -> dict[str, Any]:
     """What an unbound form shows: the values that a change leaves as they are."""
-    shown = {name: form[name].value() for name in form.fields}
-    return {name: _shown(form.fields[name], value) for name, value in shown.items()}
+    values = {name: form[name].value() for name in form.fields}
+    return {name: _shown(form.fields[name], value) for name, value in values.items()}
 
 
 def _shown(field: forms.Field, value: Any) -> Any:
     if isinstance(field, forms.ModelMultipleChoiceField):
-        return [str(getattr(one, "pk", one)) for one in value or ()]
+        return [str(getattr(part, "pk", part)) for part in value or ()]
     choices = cast("Iterable[Any]", field.choices) if isinstance(field, forms.ChoiceField) else ()
     if value is None and (first := next(iter(choices), None)):
         return str(first[0])  # a browser sends the first

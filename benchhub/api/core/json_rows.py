@@ -16,22 +16,22 @@ from .json_forms import Strict
 
 def serializer_of(fields: Sequence[Field], name: str) -> Any:
     """The cells as they are read are checked by the table itself; here only their types are."""
-    return type(name, (Strict,), {**{one.name: _field(one) for one in fields}, "__module__": __name__})
+    return type(name, (Strict,), {**{field.name: _field(field) for field in fields}, "__module__": __name__})
 
 
-def _field(of: Field) -> serializers.Field:
-    said: dict[str, Any] = {"required": False, "allow_null": True, "help_text": of.help or None}
-    if of.choices == YES_NO:
-        return serializers.BooleanField(**said)
-    if of.kind == "choice":
-        return serializers.ChoiceField(choices=[(value, label) for value, label in of.choices], **said)
-    if of.kind == "number":
-        return serializers.DecimalField(max_digits=None, decimal_places=None, **said)
-    if of.kind == "day":
-        return serializers.DateField(**said)
-    if of.kind == "names":
-        return serializers.ListField(child=serializers.CharField(max_length=200), **said)
-    return serializers.CharField(allow_blank=True, max_length=4000, **said)
+def _field(field: Field) -> serializers.Field:
+    options: dict[str, Any] = {"required": False, "allow_null": True, "help_text": field.help or None}
+    if field.choices == YES_NO:
+        return serializers.BooleanField(**options)
+    if field.kind == "choice":
+        return serializers.ChoiceField(choices=[(value, label) for value, label in field.choices], **options)
+    if field.kind == "number":
+        return serializers.DecimalField(max_digits=None, decimal_places=None, **options)
+    if field.kind == "day":
+        return serializers.DateField(**options)
+    if field.kind == "names":
+        return serializers.ListField(child=serializers.CharField(max_length=200), **options)
+    return serializers.CharField(allow_blank=True, max_length=4000, **options)
 
 
 def texts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:

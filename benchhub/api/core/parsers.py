@@ -60,8 +60,8 @@ def _finite(text: str) -> float:
     return number
 
 
-def _is_deep(data: Any, left: int = MOST_DEEP) -> bool:
+def _is_deep(data: Any, levels: int = MOST_DEEP) -> bool:
     if not isinstance(data, dict | list):
         return False
     inner = data.values() if isinstance(data, dict) else data
-    return left == 0 or any(_is_deep(one, left - 1) for one in inner if isinstance(one, dict | list))
+    return levels == 0 or any(_is_deep(part, levels - 1) for part in inner if isinstance(part, dict | list))

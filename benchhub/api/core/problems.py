@@ -43,9 +43,9 @@ class Problem(exceptions.APIException):
 
 
 def invalid(errors: Iterable[Mapping[str, Any]]) -> Problem:
-    found = list(errors)
-    count = "1 fault" if len(found) == 1 else f"{len(found)} faults"
-    return Problem(422, f"Nothing was stored, because of {count}.", found)
+    listed = list(errors)
+    count = "1 fault" if len(listed) == 1 else f"{len(listed)} faults"
+    return Problem(422, f"Nothing was stored, because of {count}.", listed)
 
 
 def of_form(form: Any, prefix: str = "") -> list[dict[str, str]]:
@@ -83,7 +83,7 @@ def _response(error: exceptions.APIException, request: Any) -> Response:
 
 def body(code: int, detail: str, path: str, errors: Iterable[Any] = (), remedy: str = "") -> dict[str, Any]:
     kind, title, usual = KINDS.get(code, KINDS[400 if code < 500 else 500])
-    told = {"errors": list(errors)} if errors else {}
+    more = {"errors": list(errors)} if errors else {}
     return {
         "type": f"{BASE}{kind}",
         "title": title,
@@ -91,12 +91,12 @@ def body(code: int, detail: str, path: str, errors: Iterable[Any] = (), remedy: 
         "detail": detail,
         "remedy": remedy or usual,
         "instance": path,
-        **told,
+        **more,
     }
 
 
 def _sentence(detail: Any) -> str:
-    return " ".join(one["detail"] for one in flat(detail))
+    return " ".join(problem["detail"] for problem in flat(detail))
 
 
 def flat(detail: Any, pointer: str = "") -> Iterator[dict[str, str]]:
@@ -104,7 +104,7 @@ def flat(detail: Any, pointer: str = "") -> Iterator[dict[str, str]]:
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             yield from flat(inner, pointer if name == "non_field_errors" else f"{pointer}/{name}")
-    elif isinstance(detail, list) and any(isinstance(one, Mapping | list) for one in detail):
+    elif isinstance(detail, list) and any(isinstance(part, Mapping | list) for part in detail):
         for number, inner in enumerate(detail):
             yield from flat(inner, f"{pointer}/{number}")
     elif isinstance(detail, list):

@@ -28,17 +28,17 @@ class Page(renderers.BaseRenderer):
     media_type, format, charset = "text/html", "html", "utf-8"
 
     def render(self, data: Any, _media_type: str | None = None, context: Mapping[str, Any] | None = None) -> str:
-        told = context or {}
-        view, request, response = told["view"], told["request"], told["response"]
+        given_context = context or {}
+        view, request, response = given_context["view"], given_context["request"], given_context["response"]
         response["Content-Type"] = "text/html; charset=utf-8"
         text = "" if data is None else renderers.JSONRenderer().render(data, "application/json; indent=2").decode()
-        shown = {
+        page_context = {
             "view": view,
             "title": view.get_view_name(),
             "about": view.get_view_description(),
             "status": response.status_code,
             "text": text,
-            "methods": [one for one in view.allowed_methods if one in WRITES],
+            "methods": [method for method in view.allowed_methods if method in WRITES],
             "scope": scope_of(view, "POST") if hasattr(view, "write_scope") else "",
         }
-        return render_to_string("api/page.html", shown, request=request._request)
+        return render_to_string("api/page.html", page_context, request=request._request)

@@ -74,11 +74,11 @@ class Described(AutoSchema):
         return super().get_request_serializer()
 
     def get_response_serializers(self) -> Any:
-        found = super().get_response_serializers()
+        serializers = super().get_response_serializers()
         action = getattr(self.view, "action", "")
-        if action in ("create", "revise") and not isinstance(found, dict):
-            return {201: found}
-        return found
+        if action in ("create", "revise") and not isinstance(serializers, dict):
+            return {201: serializers}
+        return serializers
 
     def get_description(self) -> str:
         scope = scope_of(self.view, self.method)
@@ -125,6 +125,6 @@ def _complete(address: str, method: str, operation: dict[str, Any]) -> None:
         codes += [409, 501] if "/files/" in address else [409]
     if address.endswith("/revise/"):
         headers.append("IfMatch")
-    operation.setdefault("parameters", []).extend({"$ref": f"#/components/parameters/{one}"} for one in headers)
+    operation.setdefault("parameters", []).extend({"$ref": f"#/components/parameters/{header}"} for header in headers)
     for code in codes:
         operation["responses"].setdefault(str(code), {"$ref": f"#/components/responses/Problem{code}"})

@@ -47,17 +47,17 @@ class Pages(pagination.CursorPagination):
     offset_cutoff = 1_000_000  # rows with the same value of what they are ordered by
 
     def get_page_size(self, request: Request) -> int | None:
-        asked = request.query_params.get(self.page_size_query_param, "1")
-        if not (asked.isascii() and asked.isdecimal() and asked.strip("0")):
+        size_text = request.query_params.get(self.page_size_query_param, "1")
+        if not (size_text.isascii() and size_text.isdecimal() and size_text.strip("0")):
             raise refused("page_size", f"Write how many there are to be on a page: 1 to {self.max_page_size}.")
         size: int | None = super().get_page_size(request)
         return size
 
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> tuple[str, ...]:
         """By key at last: rows that are alike in all else would else come twice, or on no page."""
-        asked = tuple(super().get_ordering(request, queryset, view))
-        by_key = "-pk" if asked[0].startswith("-") else "pk"
-        return asked if {"pk", "-pk", "id", "-id"} & set(asked) else (*asked, by_key)
+        ordering = tuple(super().get_ordering(request, queryset, view))
+        by_key = "-pk" if ordering[0].startswith("-") else "pk"
+        return ordering if {"pk", "-pk", "id", "-id"} & set(ordering) else (*ordering, by_key)
 
     def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> Any:
         """A cursor that was tampered with leads nowhere."""
@@ -93,17 +93,19 @@ class Filters(DjangoFilterBackend):
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         filterset = self.get_filterset_class(view, queryset)
-        known = set(filterset.base_filters) if filterset else set()
-        known |= {"search"} if getattr(view, "search_fields", None) else set()
-        if unknown := sorted(set(request.query_params) - known - OWN_PARAMETERS):
+        names = set(filterset.base_filters) if filterset else set()
+        names |= {"search"} if getattr(view, "search_fields", None) else set()
+        if unknown := sorted(set(request.query_params) - names - OWN_PARAMETERS):
             errors = [{"pointer": f"?{name}", "detail": "There is no such parameter."} for name in unknown]
             raise problems.Problem(400, f"Parameters that nothing reads: {', '.join(unknown)}.", errors)
         try:
-            found: QuerySet[Any] = super().filter_queryset(request, queryset, view)
+            filtered: QuerySet[Any] = super().filter_queryset(request, queryset, view)
         except DrfValidationError as error:
-            errors = [{**one, "pointer": f"?{one['pointer'].lstrip('/')}"} for one in problems.flat(error.detail)]
-            raise problems.Problem(422, " ".join(one["detail"] for one in errors), errors) from error
-        return found
+            errors = [
+                {**problem, "pointer": f"?{problem['pointer'].lstrip('/')}"} for problem in problems.flat(error.detail)
+            ]
+            raise problems.Problem(422, " ".join(problem["detail"] for problem in errors), errors) from error
+        return filtered
 
 
 class Search(filters.SearchFilter):
@@ -117,13 +119,16 @@ class Ordering(filters.OrderingFilter):
     """Refuses what nothing is ordered by, instead of ordering by something else."""
 
     def remove_invalid_fields(self, queryset: Any, fields: Iterable[str], view: Any, request: Request) -> list[str]:
-        asked = list(fields)
-        if any(one.removeprefix("-") not in view.ordering_fields for one in asked):
+        names = list(fields)
+        if any(name.removeprefix("-") not in view.ordering_fields for name in names):
             raise refused("ordering", self._words(view))
-        return asked
+        return names
 
     def get_schema_operation_parameters(self, view: Any) -> list[Any]:
-        return [{**one, "description": self._words(view)} for one in super().get_schema_operation_parameters(view)]
+        return [
+            {**parameter, "description": self._words(view)}
+            for parameter in super().get_schema_operation_parameters(view)
+        ]
 
     @staticmethod
     def _words(view: Any) -> str:
@@ -183,8 +188,8 @@ class View(viewsets.GenericViewSet):
 
     def require_unchanged(self, row: Any) -> None:
         """Raise a problem where the caller says by If-Match what it has seen, and it is not so any more."""
-        seen = self.request.headers.get("If-Match", "").strip()
-        if seen not in ("", "*") and self.etag(row) not in [one.strip() for one in seen.split(",")]:
+        tags_text = self.request.headers.get("If-Match", "").strip()
+        if tags_text not in ("", "*") and self.etag(row) not in [tag.strip() for tag in tags_text.split(",")]:
             raise problems.Problem(412, f"{row} has changed since you fetched it.")
 
     def link(self, name: str, *args: Any) -> str:
@@ -206,12 +211,12 @@ def _conditional(request: Request, response: Any) -> Any:
     """With its ETag; without its content where the caller has that already."""
     response["ETag"] = _etag_of(request, response)
     response["Cache-Control"] = "private, no-cache"
-    seen = [one.strip().removeprefix("W/") for one in request.headers.get("If-None-Match", "").split(",")]
-    if response["ETag"] not in seen and "*" not in seen:
+    tags = [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
+    if response["ETag"] not in tags and "*" not in tags:
         return response
     if not isinstance(response, Response):
-        kept = {name: response[name] for name in ("ETag", "Cache-Control", "Vary") if response.has_header(name)}
-        return HttpResponseNotModified(headers=kept)
+        headers = {name: response[name] for name in ("ETag", "Cache-Control", "Vary") if response.has_header(name)}
+        return HttpResponseNotModified(headers=headers)
     response.status_code, response.data = status.HTTP_304_NOT_MODIFIED, None
     return response
 
@@ -231,18 +236,18 @@ def once(request: Request, key: str, handle: Callable[[], Response], told_once: 
         raise problems.Problem(400, f"An Idempotency-Key has {KEY_LENGTH} printable characters at most.")
     own = Answer.objects.filter(owner=request.user.pk)
     own.filter(created_at__lt=Now() - KEPT).delete()
-    said = f"{request.method} {request.get_full_path()}\n".encode() + request._request.body
-    digest = hashlib.sha256(said).hexdigest()
+    request_text = f"{request.method} {request.get_full_path()}\n".encode() + request._request.body
+    digest = hashlib.sha256(request_text).hexdigest()
     with transaction.atomic():
         new = Answer(owner_id=request.user.pk, key=key, request_digest=digest)
         Answer.objects.bulk_create([new], ignore_conflicts=True)
-        kept = own.select_for_update().get(key=key)
-        if kept.status is not None:
-            return _again(kept, digest)
+        answer = own.select_for_update().get(key=key)
+        if answer.status is not None:
+            return _again(answer, digest)
         response = handle()
-        kept.status, kept.body = response.status_code, _body(response, told_once)
-        kept.headers = {name: response[name] for name in ("Location",) if response.has_header(name)}
-        kept.save()
+        answer.status, answer.body = response.status_code, _body(response, told_once)
+        answer.headers = {name: response[name] for name in ("Location",) if response.has_header(name)}
+        answer.save()
     return response
 
 
@@ -255,13 +260,13 @@ def _body(response: Response, told_once: tuple[str, ...]) -> bytes:
     return rendered
 
 
-def _again(kept: Answer, digest: str) -> Response:
-    if kept.request_digest != digest:
+def _again(answer: Answer, digest: str) -> Response:
+    if answer.request_digest != digest:
         raise problems.Problem(
             422, "This Idempotency-Key was used for another request.", remedy="Use a new key for each new request."
         )
-    data = json.loads(bytes(kept.body)) if kept.body else None
-    return Response(data, status=kept.status, headers={**kept.headers, "Idempotent-Replayed": "true"})
+    data = json.loads(bytes(answer.body)) if answer.body else None
+    return Response(data, status=answer.status, headers={**answer.headers, "Idempotent-Replayed": "true"})
 
 
 class Shown(serializers.ModelSerializer):
@@ -307,8 +312,8 @@ class Added(Read):
     def changed_values(self, row: Any, request: Request) -> dict[str, Any]:
         """What the row's form shows, with what was sent in its place."""
         sent = json_forms.checked(self.takes, request.data, partial=True)
-        shown = json_forms.present(self.blank(row))
-        if wrong := sorted(set(sent) - set(shown)):
+        values = json_forms.present(self.blank(row))
+        if wrong := sorted(set(sent) - set(values)):
             sentence = "This cannot be changed: leave it out."
             raise problems.invalid({"pointer": f"/{name}", "detail": sentence} for name in wrong)
-        return {**shown, **json_forms.texts(sent)}
+        return {**values, **json_forms.texts(sent)}

@@ -170,18 +170,18 @@ class Comparisons(View):
         state = state_of(request._request.GET, set(STATE))
         _require_terms(state)
         try:
-            whole = publish.comparison_now(state)
+            document = publish.comparison_now(state)
         except NothingToPublishError as error:
             raise problems.Problem(409, str(error)) from error
-        return HttpResponse(whole, content_type="application/json")
+        return HttpResponse(document, content_type="application/json")
 
 
-def state_of(asked: QueryDict, names: Container[str]) -> State:
+def state_of(query: QueryDict, names: Container[str]) -> State:
     """Read the state in an address. Raises a problem where it names no curve, or a parameter that is none of names."""
-    if unknown := [name for name in asked if name not in names and name not in ("curve", "format")]:
+    if unknown := [name for name in query if name not in names and name not in ("curve", "format")]:
         raise wrong(dict.fromkeys(sorted(unknown), "There is no such parameter."))
-    state = State.read(asked)
-    if not state.keys or len(state.keys) < len(set(asked.getlist("curve"))):
+    state = State.read(query)
+    if not state.keys or len(state.keys) < len(set(query.getlist("curve"))):
         raise wrong({"curve": f"Name 1 to {MOST} curves, each as experiment-system: 3-7."})
     return state
 
@@ -298,9 +298,9 @@ def _price(key: str, row: Row, cell: Cell) -> dict[str, Any]:
 
 
 def _no_price(key: str, row: Row, model: Any, why: str = "") -> dict[str, Any]:
-    named = _named(key, row, model)
-    nothing = dict.fromkeys(name for name in PriceOfCurve().fields if name not in named)
-    return {**nothing, **named, "flags": [], "derivation": [], "missing": why or row.refusal}
+    names = _named(key, row, model)
+    nothing = dict.fromkeys(name for name in PriceOfCurve().fields if name not in names)
+    return {**nothing, **names, "flags": [], "derivation": [], "missing": why or row.refusal}
 
 
 def _named(key: str, row: Row, model: Any) -> dict[str, Any]:

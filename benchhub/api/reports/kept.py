@@ -40,14 +40,14 @@ class KeptForm(ComparisonForm):
         fields: Any = ("title", "remarks", "query")
 
     def clean_query(self) -> str:
-        asked = QueryDict(self.cleaned_data["query"])
-        if unknown := sorted(set(asked) - set(PARAMETERS)):
+        query = QueryDict(self.cleaned_data["query"])
+        if unknown := sorted(set(query) - set(PARAMETERS)):
             raise forms.ValidationError(f"There is no such parameter: {', '.join(unknown)}.")
-        state = State.read(asked)
-        if len(state.keys) < max(1, len(asked.getlist("curve"))):
+        state = State.read(query)
+        if len(state.keys) < max(1, len(query.getlist("curve"))):
             raise forms.ValidationError(f"Name 1 to {MOST} curves, each as experiment-system: curve=3-7.")
-        if found := terms(asked).problems:
-            raise forms.ValidationError(list(dict(found).values()))
+        if problems := terms(query).problems:
+            raise forms.ValidationError(list(dict(problems).values()))
         return state.query.urlencode()
 
 
@@ -98,7 +98,7 @@ class KeptComparisons(Added):
         """Freeze it as it is now: a snapshot, in which later edits change nothing."""
         row = self.get_object()
         try:
-            made = publish.comparison_snapshot(row, request.user)
+            published = publish.comparison_snapshot(row, request.user)
         except NothingToPublishError as error:
             raise problems.Problem(409, f"Not published. {error}") from error
-        return _taken(self, made)
+        return _taken(self, published)

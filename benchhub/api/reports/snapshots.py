@@ -62,8 +62,8 @@ class Difference(drf.Serializer):
     refusal = drf.CharField(allow_blank=True)
 
 
-def _taken(view: View, made: models.Snapshot) -> Response:
-    row = models.Snapshot.objects.for_list().get(pk=made.pk)
+def _taken(view: View, snapshot: models.Snapshot) -> Response:
+    row = models.Snapshot.objects.for_list().get(pk=snapshot.pk)
     data = Snapshot(row, context=view.get_serializer_context()).data
     return Response(data, status=201, headers={"Location": data["url"]})
 
@@ -107,12 +107,12 @@ class Snapshots(Read):
     @action(detail=True, methods=["post"])
     def links(self, request: Request, pk: str) -> Response:
         """Make a link. Its address is answered this once, and kept nowhere: a repeated answer has null."""
-        of, sent = self.get_object(), json_forms.checked(LINK, request.data)
+        snapshot, sent = self.get_object(), json_forms.checked(LINK, request.data)
         form = LinkForm({**json_forms.present(LinkForm()), **json_forms.texts(sent)})
         if not form.is_valid():
             raise problems.invalid(problems.of_form(form))
-        given = form.cleaned_data
-        row, token = publish.link(of, given["hidden"], given["password"], request.user, **form.fields_of_link)
+        cleaned = form.cleaned_data
+        row, token = publish.link(snapshot, cleaned["hidden"], cleaned["password"], request.user, **form.fields_of_link)
         address = request.build_absolute_uri(f"/s/{token}/")
         data = LinkMade(row, context={**self.get_serializer_context(), "address": address}).data
         return Response(data, status=201, headers={"Location": data["url"]})

@@ -69,25 +69,25 @@ class TuningSteps(View):
     @extend_schema(parameters=PARAMETERS, responses=forced_singular_serializer(TuningSeries))
     def list(self, request: Request) -> Response:
         """What each of a series of curves gained on the one before, and all of them together."""
-        asked = request._request.GET
-        state = state_of(asked, {"way", "clients"})
-        if faults := _faults(asked):
+        query = request._request.GET
+        state = state_of(query, {"way", "clients"})
+        if faults := _faults(query):
             raise wrong(faults)
         comparison = Comparison.load(state)
         require_whole(comparison)
         try:
-            series = tuning.series(comparison, tuning.way_of(asked), asked.get("clients", ""))
+            series = tuning.series(comparison, tuning.way_of(query), query.get("clients", ""))
         except NoTuningError as error:
             raise problems.Problem(409, str(error)) from error
         return Response(TuningSeries(series).data)
 
 
-def _faults(asked: Mapping[str, Any]) -> dict[str, str]:
+def _faults(query: Mapping[str, Any]) -> dict[str, str]:
     """Find what a page would pass over in silence: a sentence by parameter."""
     faults = {}
-    if asked.get("way", "cumulative") not in tuning.WAYS:
+    if query.get("way", "cumulative") not in tuning.WAYS:
         faults["way"] = f"Choose {' or '.join(tuning.WAYS)}."
-    clients = asked.get("clients", "1")
+    clients = query.get("clients", "1")
     if not (clients.isascii() and clients.isdecimal() and len(clients) < 10):
         faults["clients"] = "Write a number of clients that all curves have."
     return faults

@@ -95,24 +95,24 @@ class Fact:
 
 def facts(host: Host) -> list[Fact]:
     """What there is of it, in the order of reading."""
-    found, cpu = host.facts, host.facts.get("cpu", {})
-    dmi = found.get("dmi", {})
-    shown = [
+    known_facts, cpu = host.facts, host.facts.get("cpu", {})
+    dmi = known_facts.get("dmi", {})
+    rows = [
         Fact("Processor", cpu.get("model")),
         Fact("Sockets", cpu.get("sockets")),
         Fact("Cores per socket", cpu.get("cores_per_socket")),
         Fact("Threads per core", cpu.get("threads_per_core")),
         Fact("Highest clock", cpu.get("max_mhz"), "MHz"),
         Fact("Hypervisor", cpu.get("hypervisor")),
-        Fact("Memory", found.get("memory_bytes"), "bytes"),
-        Fact("Swap", found.get("swap_bytes"), "bytes"),
-        Fact("Operating system", found.get("os", {}).get("name")),
-        Fact("Kernel", found.get("kernel")),
-        Fact("Architecture", found.get("architecture")),
+        Fact("Memory", known_facts.get("memory_bytes"), "bytes"),
+        Fact("Swap", known_facts.get("swap_bytes"), "bytes"),
+        Fact("Operating system", known_facts.get("os", {}).get("name")),
+        Fact("Kernel", known_facts.get("kernel")),
+        Fact("Architecture", known_facts.get("architecture")),
         Fact("Machine", " ".join(filter(None, (dmi.get("sys_vendor"), dmi.get("product_name")))) or None),
-        Fact("Logged in as", found.get("username")),
+        Fact("Logged in as", known_facts.get("username")),
     ]
-    return [fact for fact in shown if fact.value is not None]
+    return [fact for fact in rows if fact.value is not None]
 
 
 MEMORY_TOLERANCE = 0.1  # firmware and kernel keep some of it
@@ -136,19 +136,23 @@ class Compared:
 
 def bought_and_found(host: Host) -> list[Compared]:
     """Where both are known and something differs; empty otherwise."""
-    of, cpu, memory_bytes = host.hardware, host.facts.get("cpu", {}), host.facts.get("memory_bytes")
-    if of is None:
+    hardware, cpu, memory_bytes = host.hardware, host.facts.get("cpu", {}), host.facts.get("memory_bytes")
+    if hardware is None:
         return []
     rows = [
-        Compared("Sockets", of.sockets, cpu.get("sockets")),
-        Compared("Cores per socket", of.cores_per_socket - of.disabled_cores_per_socket, cpu.get("cores_per_socket")),
-        Compared("Threads per core", of.threads_per_core, cpu.get("threads_per_core")),
-        Compared("Memory", of.memory_bytes, memory_bytes, "bytes"),
-        Compared("vCPUs of the virtual machine", of.vm_vcpus, _cpus(cpu)),
-        Compared("Memory of the virtual machine", of.vm_memory_bytes, memory_bytes, "bytes"),
+        Compared("Sockets", hardware.sockets, cpu.get("sockets")),
+        Compared(
+            "Cores per socket",
+            hardware.cores_per_socket - hardware.disabled_cores_per_socket,
+            cpu.get("cores_per_socket"),
+        ),
+        Compared("Threads per core", hardware.threads_per_core, cpu.get("threads_per_core")),
+        Compared("Memory", hardware.memory_bytes, memory_bytes, "bytes"),
+        Compared("vCPUs of the virtual machine", hardware.vm_vcpus, _cpus(cpu)),
+        Compared("Memory of the virtual machine", hardware.vm_memory_bytes, memory_bytes, "bytes"),
     ]
-    known = [row for row in rows if row.bought is not None and row.found is not None]
-    return known if any(row.differs for row in known) else []
+    compared = [row for row in rows if row.bought is not None and row.found is not None]
+    return compared if any(row.differs for row in compared) else []
 
 
 def _cpus(cpu: Mapping[str, Any]) -> int | None:
@@ -161,20 +165,20 @@ def troubles(host: Host) -> list[str]:
     return [*_missing(host.facts), *_of_builds(host.facts), *_of_hardware(host)] if host.facts else []
 
 
-def _missing(found: Mapping[str, Any]) -> Iterator[str]:
-    missing = found.get("missing", [])
+def _missing(facts: Mapping[str, Any]) -> Iterator[str]:
+    missing = facts.get("missing", [])
     for program in (name for name in missing if name in PACKAGES):
         yield f"The program {program} is missing, and no run works without it: install {PACKAGES[program]} there."
-    for program in (name for name in FOR_PERCENTILES if name not in found.get("tools", {name: ""})):
+    for program in (name for name in FOR_PERCENTILES if name not in facts.get("tools", {name: ""})):
         yield f"The program {program} is missing, so runs there have no percentiles: install {program} there."
     if unread := [name.replace("_", " ") for name in missing if name not in PACKAGES]:
         yield f"Could not be read there, and is left out: {', '.join(unread)}."
-    if abs(found.get("time_skew_s") or 0) > LARGEST_SKEW_S:
-        yield f"Its clock is {found['time_skew_s']:+.1f} s apart from this machine's: set it by NTP."
+    if abs(facts.get("time_skew_s") or 0) > LARGEST_SKEW_S:
+        yield f"Its clock is {facts['time_skew_s']:+.1f} s apart from this machine's: set it by NTP."
 
 
-def _of_builds(found: Mapping[str, Any]) -> Iterator[str]:
-    builds = found.get("builds", [])
+def _of_builds(facts: Mapping[str, Any]) -> Iterator[str]:
+    builds = facts.get("builds", [])
     if not any("postgres_sha256" in build for build in builds):
         yield (
             "No PostgreSQL server was found on the PATH, in /usr/lib/postgresql/*/bin, /usr/pgsql-*/bin or "
@@ -186,10 +190,10 @@ def _of_builds(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_hardware(host: Host) -> Iterator[str]:
     cpu, bought = host.facts.get("cpu", {}), host.hardware
-    seen = (cpu.get("sockets"), cpu.get("cores_per_socket"))
-    if bought and all(seen) and seen != (bought.sockets, bought.cores_per_socket):
+    probed = (cpu.get("sockets"), cpu.get("cores_per_socket"))
+    if bought and all(probed) and probed != (bought.sockets, bought.cores_per_socket):
         yield (
-            f"The probe saw {seen[0]} x {seen[1]} cores, but {bought} has "
+            f"The probe saw {probed[0]} x {probed[1]} cores, but {bought} has "
             f"{bought.sockets} x {bought.cores_per_socket}. "
             "Prices are counted by the latter: choose other hardware, or revise it, if that is wrong."
         )

@@ -68,14 +68,14 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     return _form(request, form, title="Edit the host", crumb=crumb)
 
 
-def _form(request: HttpRequest, form: HostForm, **shown: Any) -> HttpResponse:
-    return render(request, "catalog/host_form.html", {"form": form, "groups": queries.group_names(), **shown})
+def _form(request: HttpRequest, form: HostForm, **context: Any) -> HttpResponse:
+    return render(request, "catalog/host_form.html", {"form": form, "groups": queries.group_names(), **context})
 
 
 def host(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(queries.host(), pk=pk)
     instances = list(row.instances.select_related("build", "configuration").defer("password").order_by("name"))
-    shown = {
+    context = {
         "host": row,
         "instances": instances,
         "steps": queries.steps(row, len(instances)),
@@ -88,7 +88,7 @@ def host(request: HttpRequest, pk: int) -> HttpResponse:
         "troubles": queries.troubles(row),
         "builds": queries.server_builds(row),
     }
-    return render(request, "catalog/host.html", shown)
+    return render(request, "catalog/host.html", context)
 
 
 @require_POST
@@ -116,7 +116,7 @@ def probe(request: HttpRequest, pk: int) -> HttpResponse:
     return _ask(row, Host.Wanted.FACTS)
 
 
-def _ask(row: Host, wanted: str) -> HttpResponse:
-    row.ask(wanted)
+def _ask(row: Host, purpose: str) -> HttpResponse:
+    row.ask(purpose)
     transaction.on_commit(wake)
     return redirect("host", row.pk)

@@ -31,8 +31,8 @@ def version_num(version: str) -> int:
 
 def server_choices(hosts: Iterable[Host]) -> Choices:
     """A group per host with the servers that its probe found; the value is 'host:bin directory'."""
-    found: Choices = [(host.name, [_choice(host, build) for build in server_builds(host)]) for host in hosts]
-    return [group for group in found if group[1]]
+    choices: Choices = [(host.name, [_choice(host, build) for build in server_builds(host)]) for host in hosts]
+    return [group for group in choices if group[1]]
 
 
 def _choice(host: Host, build: dict[str, Any]) -> tuple[str, str]:
@@ -106,8 +106,8 @@ class InstanceForm(CatalogForm):
 
     def _as_before(self, choices: Choices) -> Choices:
         """The instance's own programs, although no probe finds them any more."""
-        known = {value for _, group in choices if isinstance(group, list) for value, _ in group}
-        if not self.instance.pk or self._stored_server in (*known, MANAGED):
+        values = {value for _, group in choices if isinstance(group, list) for value, _ in group}
+        if not self.instance.pk or self._stored_server in (*values, MANAGED):
             return []
         instance = self.instance
         return [(self._stored_server, f"{instance.host}: {instance.build} in {instance.bin_directory}, as before")]
@@ -139,7 +139,7 @@ class InstanceForm(CatalogForm):
     def _take_build(self, host_id: str, folder: str) -> None:
         """The build as the last probe found it; one that no probe finds any more stays as it is stored."""
         host = self.hosts.get(int(host_id))
-        found = {build["bin_directory"]: build for build in server_builds(host)} if host else {}
-        if folder in found:
+        build_by_folder = {build["bin_directory"]: build for build in server_builds(host)} if host else {}
+        if folder in build_by_folder:
             self.instance.host, self.instance.bin_directory = host, folder
-            self.instance.build = PgBuild.from_facts(found[folder])
+            self.instance.build = PgBuild.from_facts(build_by_folder[folder])

@@ -49,8 +49,8 @@ def rows() -> QuerySet[Instance]:
 
 
 def instances(request: HttpRequest) -> HttpResponse:
-    shown = rows().annotate(is_cited=is_cited(Instance))
-    listing = Listing(request.GET, shown, COLUMNS, search=SEARCH, filters=FILTERS, default="name")
+    marked = rows().annotate(is_cited=is_cited(Instance))
+    listing = Listing(request.GET, marked, COLUMNS, search=SEARCH, filters=FILTERS, default="name")
     return render(request, "catalog/instances.html", {"listing": listing})
 
 
@@ -70,7 +70,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     return _form(request, instance, {}, title=f"Edit {instance.name}", intro=intro)
 
 
-def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **shown: Any) -> HttpResponse:
+def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **context: Any) -> HttpResponse:
     hosts = list(Host.objects.defer("private_key").order_by("name"))
     form = InstanceForm(request.POST or None, instance=instance, initial=initial, hosts=hosts)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
@@ -79,4 +79,4 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **s
         )
         return redirect("instances")
     crumb = {"address": reverse("instances"), "title": "Instances"}
-    return render(request, "catalog/instance_form.html", {"form": form, "crumb": crumb, **shown})
+    return render(request, "catalog/instance_form.html", {"form": form, "crumb": crumb, **context})

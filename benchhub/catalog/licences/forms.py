@@ -96,16 +96,16 @@ class LicenceModelForm(RevisedForm):
 
 def _field(name: str, label: str, help_text: str) -> forms.Field:
     default, choices = defaults()[name], WORDS_OF_CHOICES.get(name, ())
-    shown: dict[str, Any] = {"label": label, "help_text": help_text, "required": False, "label_suffix": ""}
+    options: dict[str, Any] = {"label": label, "help_text": help_text, "required": False, "label_suffix": ""}
     if isinstance(default, bool):
-        return forms.ChoiceField(choices=YES_NO, **shown)
+        return forms.ChoiceField(choices=YES_NO, **options)
     if name in CHOICES:
-        return forms.ChoiceField(choices=choices, **shown)
+        return forms.ChoiceField(choices=choices, **options)
     if name == "exempt_roles":
-        return forms.CharField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "off"}), **shown)
+        return forms.CharField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "off"}), **options)
     hint = "" if default is None else str(default)
     attrs = {"placeholder": hint, "autocomplete": "off", "inputmode": "decimal"}
-    return forms.CharField(max_length=20, validators=[PLAIN], widget=forms.TextInput(attrs=attrs), **shown)
+    return forms.CharField(max_length=20, validators=[PLAIN], widget=forms.TextInput(attrs=attrs), **options)
 
 
 def _shown(name: str, stored: Any) -> str:
@@ -166,13 +166,15 @@ class Trial:
 class LicenceDraft:
     """A licence model as it stands in the form. `of` is what it revises."""
 
-    def __init__(self, data: QueryDict | None, of: LicenceModel | None = None, trial: Mapping[str, Any] | None = None):
-        self.of = of
-        stored = to_mapping(of.licence_rules()) if of else {}
+    def __init__(
+        self, data: QueryDict | None, licence_model: LicenceModel | None = None, trial: Mapping[str, Any] | None = None
+    ):
+        self.of = licence_model
+        stored = to_mapping(licence_model.licence_rules()) if licence_model else {}
         self.tables = {name: self._table(name, data, stored.get(name, [])) for name in TABLES}
-        self.form = LicenceModelForm(data, instance=of, tables=self.tables)
+        self.form = LicenceModelForm(data, instance=licence_model, tables=self.tables)
         self.trial_form = TrialForm(data, initial={"years": 3, "currency": "EUR", "standbys": 0, **(trial or {})})
-        self.rules = self._rules(of, is_sent=data is not None)
+        self.rules = self._rules(licence_model, is_sent=data is not None)
         self.trial = self._trial(data is not None) if self.rules else None
 
     @staticmethod
@@ -181,16 +183,16 @@ class LicenceDraft:
         rows = [{key: str(value) for key, value in row.items()} for row in stored] if sent is None else sent
         return RowSet(name, name.removesuffix("s").capitalize(), TABLES[name], rows)
 
-    def _rules(self, of: LicenceModel | None, is_sent: bool) -> LicenceRules | None:
+    def _rules(self, licence_model: LicenceModel | None, is_sent: bool) -> LicenceRules | None:
         if is_sent:
             self.form.is_valid()
             return self.form.rules
-        return of.licence_rules() if of else None
+        return licence_model.licence_rules() if licence_model else None
 
     @property
     def problems(self) -> list[str]:
-        found = [f"{self.form[name].label}: {' '.join(map(str, errors))}" for name, errors in self._errors()]
-        return found + [sentence for table in self.tables.values() for sentence in table.problems]
+        problems = [f"{self.form[name].label}: {' '.join(map(str, errors))}" for name, errors in self._errors()]
+        return problems + [sentence for table in self.tables.values() for sentence in table.problems]
 
     def _errors(self) -> Iterator[tuple[str, Any]]:
         """Of the rules alone: a name can wait until the model is saved."""
@@ -222,14 +224,14 @@ class LicenceDraft:
         if deployment is None:
             return Trial(words, price_of)
         name = self.form.cleaned_data.get("name") or (self.of.name if self.of else "the licence")
-        found = count_licences(name, rules, deployment)
-        if isinstance(found, NotEligible):
-            return Trial(words, price_of, not_eligible=str(found))
+        licences = count_licences(name, rules, deployment)
+        if isinstance(licences, NotEligible):
+            return Trial(words, price_of, not_eligible=str(licences))
         if values.get("price") is None or rules.metric == "none":
-            return Trial(words, price_of, found)
+            return Trial(words, price_of, licences)
         years = values.get("years") or 3
         cost = price_licence(Licence(name, rules, (self._price(values),)), deployment, years)
-        return Trial(words, price_of, found, None if isinstance(cost, NotEligible) else cost, years=years)
+        return Trial(words, price_of, licences, None if isinstance(cost, NotEligible) else cost, years=years)
 
     @staticmethod
     def _price(values: Mapping[str, Any]) -> Price:

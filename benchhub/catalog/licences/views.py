@@ -86,12 +86,12 @@ def _prices_after(saved: LicenceModel, before_pk: int) -> str:
     return f" A price is now of {saved.price_of}: add one."
 
 
-def _newest(of: LicenceModel) -> dict[str, Any]:
-    prices = ListPrice.objects.of_licences([of]).newest_first()
-    price = next((price for price in prices if price.counts_for(of)), None)
+def _newest(licence_model: LicenceModel) -> dict[str, Any]:
+    prices = ListPrice.objects.of_licences([licence_model]).newest_first()
+    price = next((price for price in prices if price.counts_for(licence_model)), None)
     return {"price": written(price.amount), "currency": price.currency} if price else {}
 
 
-def _editor(request: HttpRequest, draft: LicenceDraft, **shown: str) -> HttpResponse:
+def _editor(request: HttpRequest, draft: LicenceDraft, **context: str) -> HttpResponse:
     is_final = request.method == "POST" and not request.POST.keys() & {"add", "remove", "show"}
-    return render(request, "catalog/licence_model_form.html", {"draft": draft, "is_final": is_final, **shown})
+    return render(request, "catalog/licence_model_form.html", {"draft": draft, "is_final": is_final, **context})

@@ -65,7 +65,7 @@ class Hardware(Revised):
         """
         pairs = [(getattr(self, part), getattr(other, part)) for part in PARTS]
         return self.name == other.name and all(
-            one == two or None in (one, two) or "" in (one, two) for one, two in pairs
+            first == second or None in (first, second) or "" in (first, second) for first, second in pairs
         )
 
     @property
@@ -160,7 +160,7 @@ class ListPriceQuerySet(models.QuerySet["ListPrice"]):
 
     def of_hardware(self, hardware: Iterable[Hardware]) -> Self:
         """Those of this hardware and of its other revisions; `counts_for` says which of them count."""
-        return self.filter(hardware__name__in=[one.name for one in hardware]).select_related("hardware")
+        return self.filter(hardware__name__in=[profile.name for profile in hardware]).select_related("hardware")
 
 
 class ListPrice(models.Model):
@@ -194,14 +194,14 @@ class ListPrice(models.Model):
     def __str__(self) -> str:
         return f"{self.description}: {trimmed(self.amount):f} {self.currency} ({self.priced_on})"
 
-    def counts_for(self, of: Hardware | LicenceModel) -> bool:
+    def counts_for(self, item: Hardware | LicenceModel) -> bool:
         """A price outlives revisions while it is of the same: of the same parts, or of a socket for a year, say."""
-        if isinstance(of, Hardware):
-            return self.hardware is not None and (self.hardware_id == of.pk or self.hardware.is_same_thing(of))
+        if isinstance(item, Hardware):
+            return self.hardware is not None and (self.hardware_id == item.pk or self.hardware.is_same_thing(item))
         own = self.licence_model
-        if own is None or own.name != of.name:
+        if own is None or own.name != item.name:
             return False
-        return own.pk == of.pk or own.price_of == of.price_of
+        return own.pk == item.pk or own.price_of == item.price_of
 
 
 class ExchangeRate(models.Model):

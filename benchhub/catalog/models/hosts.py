@@ -80,15 +80,15 @@ class Host(models.Model):
         pair = make_key_pair(f"benchhub {self.name}")
         self.private_key, self.public_key = pair.private_key, pair.public_key
 
-    def ask(self, wanted: str) -> None:
+    def ask(self, purpose: str) -> None:
         """Have a worker visit the host soon, for its host key or its facts; what came of it is stored here."""
-        Host.objects.filter(pk=self.pk).update(wanted=wanted, visit_until=None, contact_error="")
-        self.wanted, self.contact_error = wanted, ""
+        Host.objects.filter(pk=self.pk).update(wanted=purpose, visit_until=None, contact_error="")
+        self.wanted, self.contact_error = purpose, ""
 
     def approve(self, host_key: str) -> bool:
         """Pin the offered key, if it is still the one that the person saw; a quarantined host is trusted again."""
-        seen = Host.objects.filter(pk=self.pk, offered_host_key=host_key).exclude(offered_host_key="")
-        return bool(seen.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED))
+        offered = Host.objects.filter(pk=self.pk, offered_host_key=host_key).exclude(offered_host_key="")
+        return bool(offered.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED))
 
     def pause(self) -> None:
         """Let no further run start on the host; what is under way goes on."""

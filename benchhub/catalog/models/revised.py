@@ -30,8 +30,8 @@ class RevisedQuerySet(CurrentQuerySet):
 
     def show_again(self) -> int:
         """Only what has no newer revision."""
-        shown = self.marked().filter(is_replaced=False).values("pk")
-        return type(self)(self.model).filter(pk__in=shown).update(retired_at=None)
+        current = self.marked().filter(is_replaced=False).values("pk")
+        return type(self)(self.model).filter(pk__in=current).update(retired_at=None)
 
 
 class Revised(models.Model):

@@ -20,13 +20,13 @@ from .revised import Revised, RevisedQuerySet, name_constraints
 
 
 class PriceSheetQuerySet(RevisedQuerySet):
-    def whole(self) -> Self:
+    def with_rows(self) -> Self:
         """With all that a total needs, in a number of queries that does not grow with the sheets."""
         return self.select_related("hardware").prefetch_related("lines", "discounts")
 
     def of_hardware(self, hardware: Iterable[Hardware]) -> Self:
         """Those of this hardware and of its other revisions; `counts_for` says which of them count."""
-        return self.filter(hardware__name__in=[one.name for one in hardware]).select_related("hardware")
+        return self.filter(hardware__name__in=[profile.name for profile in hardware]).select_related("hardware")
 
     def by(self, day: date) -> Self:
         """Those of this day or before, the newest first; older revisions count, what a person retired does not."""
@@ -185,7 +185,7 @@ class PriceSheetLine(models.Model):
     def __str__(self) -> str:
         return self.description
 
-    def line(self, of: PriceSheet) -> Line:
+    def line(self, sheet: PriceSheet) -> Line:
         return Line(
             description=self.description,
             unit_price=trimmed(self.unit_price),
@@ -204,7 +204,7 @@ class PriceSheetLine(models.Model):
             currency=self.currency,
             exchange_rate=self.exchange_rate,
             available_on=self.available_on,
-            priced_on=self.priced_on or of.priced_on,
+            priced_on=self.priced_on or sheet.priced_on,
         )
 
     def _maintenance(self) -> Maintenance | None:

@@ -100,9 +100,9 @@ def _read(path: Path) -> Iterator[Entry]:
 
 
 def _refuse_doubles(entries: list[Entry]) -> None:
-    seen: dict[tuple[Any, ...], Entry] = {}
+    first_by_key: dict[tuple[Any, ...], Entry] = {}
     for entry in entries:
-        first = seen.setdefault((entry.kind, *entry.key.values()), entry)
+        first = first_by_key.setdefault((entry.kind, *entry.key.values()), entry)
         if first is not entry:
             raise FixtureError(f"{entry.place}: it is already in {first.place}.")
 
@@ -154,21 +154,21 @@ def _rules(entry: Entry) -> dict[str, Any]:
 
 
 def _refuse_unknown_fields(entry: Entry, model: type[models.Model], values: Mapping[str, Any]) -> None:
-    known = {field.name for field in model._meta.concrete_fields} - NOT_IN_FIXTURES
-    if unknown := sorted(values.keys() - known):
-        raise FixtureError(f"{entry.place}: '{unknown[0]}' is unknown; use {', '.join(sorted(known))}.")
+    names = {field.name for field in model._meta.concrete_fields} - NOT_IN_FIXTURES
+    if unknown := sorted(values.keys() - names):
+        raise FixtureError(f"{entry.place}: '{unknown[0]}' is unknown; use {', '.join(sorted(names))}.")
 
 
 def _references(entry: Entry) -> dict[str, models.Model]:
     """The rows that a price or a sheet names, in their newest revision."""
-    found: dict[str, models.Model] = {}
+    rows: dict[str, models.Model] = {}
     for kind in REFERENCES.get(entry.kind, ()):
         if kind in entry.values:
             row = KINDS[kind]._default_manager.filter(name=entry.values[kind]).order_by("-revision").first()
             if row is None:
                 raise FixtureError(f"{entry.place}: there is no {kind} named '{entry.values[kind]}'.")
-            found[kind] = row
-    return found
+            rows[kind] = row
+    return rows
 
 
 def _canonical_parameters(entry: Entry) -> dict[str, Any]:

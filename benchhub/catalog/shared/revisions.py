@@ -26,9 +26,9 @@ def listing_of_revised(
     request: HttpRequest, rows: RevisedQuerySet, columns: Sequence[Column], **more: Any
 ) -> Listing[Any]:
     """A list that begins with the current revisions only."""
-    asked = request.GET.copy()
-    asked.setdefault("revisions", "current")
-    listing = Listing(asked, rows.marked(), columns, default="name", **more)
+    query = request.GET.copy()
+    query.setdefault("revisions", "current")
+    listing = Listing(query, rows.marked(), columns, default="name", **more)
     listing.is_narrowed = any(value for name, value in request.GET.items() if name not in ("sort", "page"))
     return listing
 

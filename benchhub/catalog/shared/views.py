@@ -14,52 +14,54 @@ from .retire import KINDS, Kind, users_of
 
 def retire(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     """GET asks, POST does; what is in use now is refused with the names of its users."""
-    of = KINDS[kind]
-    row = get_object_or_404(of.rows, pk=pk)
+    kind_of_row = KINDS[kind]
+    row = get_object_or_404(kind_of_row.rows, pk=pk)
     if users := users_of(row):
         messages.error(request, f"{row} is not retired, because it is in use: change {', '.join(users)} first.")
-        return redirect(of.back)
-    question = f"{of.retired} It can be shown again from the list."
+        return redirect(kind_of_row.back)
+    question = f"{kind_of_row.retired} It can be shown again from the list."
     if request.method != "POST":
-        return _ask(request, of, title=f"Retire {row}?", consequence=question, action="Retire it", button="primary")
-    of.rows.filter(pk=pk).retire()
-    messages.success(request, f"{row} is retired. {of.retired}")
-    return redirect(of.back)
+        return _ask(
+            request, kind_of_row, title=f"Retire {row}?", consequence=question, action="Retire it", button="primary"
+        )
+    kind_of_row.rows.filter(pk=pk).retire()
+    messages.success(request, f"{row} is retired. {kind_of_row.retired}")
+    return redirect(kind_of_row.back)
 
 
 @require_POST
 def show_again(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    of = KINDS[kind]
-    row = get_object_or_404(of.rows, pk=pk)
-    if of.rows.filter(pk=pk).show_again():
+    kind_of_row = KINDS[kind]
+    row = get_object_or_404(kind_of_row.rows, pk=pk)
+    if kind_of_row.rows.filter(pk=pk).show_again():
         messages.success(request, f"{row} is offered again.")
     else:
         messages.error(request, f"{row} has a newer revision: that one can be shown again.")
-    return redirect(of.back)
+    return redirect(kind_of_row.back)
 
 
 def delete(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     """GET asks, POST does; what something cites stays."""
-    of = KINDS[kind]
-    row = get_object_or_404(of.rows, pk=pk)
+    kind_of_row = KINDS[kind]
+    row = get_object_or_404(kind_of_row.rows, pk=pk)
     if citations(row):
-        return _kept(request, of, row)
+        return _kept(request, kind_of_row, row)
     if request.method != "POST":
-        return _ask(request, of, title=f"Delete {row}?", consequence=of.deleted, action="Delete it")
+        return _ask(request, kind_of_row, title=f"Delete {row}?", consequence=kind_of_row.deleted, action="Delete it")
     try:
         row.delete()
     except ProtectedError:  # cited since the question
-        return _kept(request, of, row)
+        return _kept(request, kind_of_row, row)
     messages.success(request, f"{row} is deleted.")
-    return redirect(of.back)
+    return redirect(kind_of_row.back)
 
 
-def _kept(request: HttpRequest, of: Kind, row: Model) -> HttpResponse:
-    instead = " Retire it instead." if of.retired else ""
+def _kept(request: HttpRequest, kind: Kind, row: Model) -> HttpResponse:
+    instead = " Retire it instead." if kind.retired else ""
     citing = ", ".join(citations(row))
     messages.error(request, f"{row} is not deleted, because results or plans need it: {citing}.{instead}")
-    return redirect(of.back)
+    return redirect(kind.back)
 
 
-def _ask(request: HttpRequest, of: Kind, **question: str) -> HttpResponse:
-    return render(request, "confirm.html", {**question, "crumb": of.crumb})
+def _ask(request: HttpRequest, kind: Kind, **question: str) -> HttpResponse:
+    return render(request, "confirm.html", {**question, "crumb": kind.crumb})

@@ -18,9 +18,8 @@ from benchhub.catalog.models import PriceSheet
 from benchhub.ui.row_cells import Field
 from benchhub.ui.row_set import RowSet
 
-from . import texts as sheets_texts
 from .rows import check
-from .texts import DISCOUNT, LINE, SHEET, SheetTexts
+from .texts import DISCOUNT, LINE, SHEET, SheetTexts, texts_of
 
 RECORDS: Mapping[str, Sequence[Field]] = {"sheet": SHEET, "line": LINE, "discount": DISCOUNT}
 COLUMNS = ("record", *dict.fromkeys(field.name for fields in (LINE, DISCOUNT, SHEET) for field in fields))
@@ -55,8 +54,8 @@ def write(texts: SheetTexts) -> str:
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    rows = [("sheet", texts.sheet), *(("line", one) for one in texts.lines)]
-    for record, row in (*rows, *(("discount", one) for one in texts.discounts)):
+    rows = [("sheet", texts.sheet), *(("line", line) for line in texts.lines)]
+    for record, row in (*rows, *(("discount", line) for line in texts.discounts)):
         writer.writerow([record, *_guarded(record, row)])
     return out.getvalue()
 
@@ -125,15 +124,15 @@ Lines = dict[str, list[int]]
 def _sorted_out(rows: Sequence[tuple[int, list[str]]], heads: Sequence[str]) -> tuple[SheetTexts, Lines, list[Problem]]:
     texts, lines, problems = SheetTexts(), {name: list[int]() for name in RECORDS}, list[Problem]()
     for line, cells in rows:
-        found = {name: cell.strip() for name, cell in zip(heads, cells, strict=False)}
-        record = found.pop("record", "line" if "record" not in heads else "").lower()
-        problems += _misplaced(line, record, found, cells, heads)
+        text_by_name = {name: cell.strip() for name, cell in zip(heads, cells, strict=False)}
+        record = text_by_name.pop("record", "line" if "record" not in heads else "").lower()
+        problems += _misplaced(line, record, text_by_name, cells, heads)
         if record not in RECORDS:
             continue
-        row = {field.name: _unguarded(field, found.get(field.name, "")) for field in RECORDS[record]}
+        row = {field.name: _unguarded(field, text_by_name.get(field.name, "")) for field in RECORDS[record]}
         lines[record].append(line)
         if record == "sheet":
-            texts.sheet = {name: value for name, value in row.items() if found.get(name)}
+            texts.sheet = {name: value for name, value in row.items() if text_by_name.get(name)}
         else:
             (texts.lines if record == "line" else texts.discounts).append(row)
     problems += [Problem(line, "record", "One sheet is read at a time.") for line in lines["sheet"][1:]]
@@ -150,17 +149,17 @@ def _unguarded(field: Field, cell: str) -> str:
 
 
 def _misplaced(
-    line: int, record: str, found: Mapping[str, str], cells: Sequence[str], heads: Sequence[str]
+    line: int, record: str, texts: Mapping[str, str], cells: Sequence[str], heads: Sequence[str]
 ) -> list[Problem]:
     if record not in RECORDS:
         return [Problem(line, "record", f"Write sheet, line or discount, not '{record}'.")]
     if any(cell.strip() for cell in cells[len(heads) :]):
         return [Problem(line, "", f"It has {len(cells)} cells for {len(heads)} columns: quote what holds a comma.")]
-    known = {field.name for field in RECORDS[record]}
+    names = {field.name for field in RECORDS[record]}
     return [
         Problem(line, name, f"Leave it empty: a {record} has no such column.")
-        for name, cell in found.items()
-        if cell and name not in known
+        for name, cell in texts.items()
+        if cell and name not in names
     ]
 
 
@@ -172,34 +171,37 @@ def _wrong_cells(texts: SheetTexts, lines: Lines) -> list[Problem]:
         "discount": RowSet("discounts", "Discount", DISCOUNT, texts.discounts),
     }
     check(tables["line"], tables["discount"])
-    found = []
+    faults = []
     for record, table in tables.items():
         for row, line in zip(table.rows, lines[record], strict=False):
             if row.is_blank and record != "sheet":
-                found.append(Problem(line, "", f"The {record} says nothing: fill it in or leave it out."))
+                faults.append(Problem(line, "", f"The {record} says nothing: fill it in or leave it out."))
             for name, sentence in row.errors.items():
-                shown = f" Found: '{row.texts[name]}'." if row.texts.get(name) else ""
-                found.append(Problem(line, name, sentence + shown))
+                found_text = f" Found: '{row.texts[name]}'." if row.texts.get(name) else ""
+                faults.append(Problem(line, name, sentence + found_text))
         if len(lines[record]) > len(table.rows) and record != "sheet":
-            found.append(Problem(lines[record][len(table.rows)], "", f"{len(table.rows)} rows are read at most."))
-    return found
+            faults.append(Problem(lines[record][len(table.rows)], "", f"{len(table.rows)} rows are read at most."))
+    return faults
 
 
 def columns_in_words() -> list[tuple[str, str, str]]:
     """(column, records that use it, what it holds) of each, for the page and for docs/price-sheets.md."""
-    found = [("record", "all", "sheet, line or discount")]
+    columns = [("record", "all", "sheet, line or discount")]
     for name in COLUMNS[1:]:
         using = {record: field for record, fields in RECORDS.items() for field in fields if field.name == name}
-        found.append((name, ", ".join(using), _words(using)))
-    return found
+        columns.append((name, ", ".join(using), _words(using)))
+    return columns
 
 
 def _words(using: Mapping[str, Field]) -> str:
     """What a column holds, said once for all the records in which it is the same."""
-    title, said = next(iter(using.values())).title.lower(), {record: _held(field) for record, field in using.items()}
-    if len(set(said.values())) == 1:
-        return ". ".join(part for part in (title, *list(said.values())[:1]) if part)
-    return ". ".join([title, *(f"Of a {record}: {held}" for record, held in said.items() if held)])
+    title, text_by_record = (
+        next(iter(using.values())).title.lower(),
+        {record: _held(field) for record, field in using.items()},
+    )
+    if len(set(text_by_record.values())) == 1:
+        return ". ".join(part for part in (title, *list(text_by_record.values())[:1]) if part)
+    return ". ".join([title, *(f"Of a {record}: {held}" for record, held in text_by_record.items() if held)])
 
 
 def _held(field: Field) -> str:
@@ -209,7 +211,7 @@ def _held(field: Field) -> str:
 
 def download(row: PriceSheet) -> HttpResponse:
     """Answer with the sheet as CSV, with the name of its hardware."""
-    texts = sheets_texts.of(row)
+    texts = texts_of(row)
     texts.sheet["hardware"] = row.hardware.name if row.hardware else ""
     response = HttpResponse(write(texts), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(True, f"{row}.csv") or ""

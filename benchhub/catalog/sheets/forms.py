@@ -70,14 +70,14 @@ class SheetForm(RevisedForm):
 
 
 class SheetDraft:
-    """A sheet as it stands in the form: what it comes to, or what is wrong with it. `of` is what it revises."""
+    """A sheet as it stands in the form: what it comes to, or what is wrong with it. `row` is what it revises."""
 
     def __init__(
-        self, texts: SheetTexts, of: PriceSheet | None = None, *, is_started: bool = True, is_final: bool = False
+        self, texts: SheetTexts, row: PriceSheet | None = None, *, is_started: bool = True, is_final: bool = False
     ) -> None:
         data = {name: text for name, text in texts.sheet.items() if (name, text) != ("is_large_quantity", "no")}
-        self.of = of
-        self.form = SheetForm(data if is_started else None, instance=of, initial=texts.sheet, is_final=is_final)
+        self.row = row
+        self.form = SheetForm(data if is_started else None, instance=row, initial=texts.sheet, is_final=is_final)
         self.lines = RowSet("lines", "Line", LINE, texts.lines)
         self.discounts = RowSet("discounts", "Discount", DISCOUNT, texts.discounts)
         self.is_started, self.is_final = is_started, is_final
@@ -92,8 +92,8 @@ class SheetDraft:
     def problems(self) -> list[str]:
         """All that keeps it from being added up, as sentences that name their place."""
         form = [f"{self.form[name].label}: {' '.join(map(str, self.form.errors[name]))}" for name in self._unreadable]
-        whole = [self.error] if self.error else []
-        return [*form, *self.lines.problems, *self.discounts.problems, *whole]
+        problems = [self.error] if self.error else []
+        return [*form, *self.lines.problems, *self.discounts.problems, *problems]
 
     @property
     def _unreadable(self) -> list[str]:
@@ -109,18 +109,18 @@ class SheetDraft:
         values = self.form.cleaned_data
         priced_by = {name: values[name] for name in PRICED_BY}
         try:
-            found = total(Sheet("the sheet", values.get("currency") or "", tuple(lines), tuple(discounts), **priced_by))
+            sheet_total = total(
+                Sheet("the sheet", values.get("currency") or "", tuple(lines), tuple(discounts), **priced_by)
+            )
         except PricingError as error:
             self.error = str(error)
             return None
-        self._show(found)
-        return found
+        self._show(sheet_total)
+        return sheet_total
 
-    def _show(self, found: SheetTotal) -> None:
-        for row, extended in zip(self.lines.filled, found.rows, strict=True):
+    def _show(self, sheet_total: SheetTotal) -> None:
+        for row, extended in zip(self.lines.filled, sheet_total.rows, strict=True):
             row.extended = extended
-        for row, taken in zip(self.discounts.filled, found.taken, strict=True):
-            row.taken = taken
 
     def focus(self, table: str) -> None:
         """Have the page begin in the last row of a table: the one that was added."""

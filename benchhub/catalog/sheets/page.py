@@ -27,7 +27,7 @@ class ShownSubtotal:
 
 @dataclass(frozen=True, slots=True)
 class ShownDiscount:
-    taken: Taken
+    deduction: Taken
     steps: Steps
 
 
@@ -45,10 +45,10 @@ class Shown:
 
 def shown(total: SheetTotal) -> Shown:
     lines = tuple(ShownLine(number, row, row.steps) for number, row in enumerate(total.rows, start=1))
-    discounts = tuple(ShownDiscount(taken, taken.steps) for taken in total.taken)
-    subtotals = tuple(ShownSubtotal(one, _of_category(lines, one.category)) for one in total.subtotals)
-    price = sum((one.price for one in total.subtotals), Decimal(0))
-    maintenance = sum((one.maintenance for one in total.subtotals), Decimal(0))
+    discounts = tuple(ShownDiscount(deduction, deduction.steps) for deduction in total.taken)
+    subtotals = tuple(ShownSubtotal(subtotal, _of_category(lines, subtotal.category)) for subtotal in total.subtotals)
+    price = sum((subtotal.price for subtotal in total.subtotals), Decimal(0))
+    maintenance = sum((subtotal.maintenance for subtotal in total.subtotals), Decimal(0))
     return Shown(total, lines, subtotals, discounts, (price, maintenance), any(row.maintenance for row in total.rows))
 
 

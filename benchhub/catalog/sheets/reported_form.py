@@ -30,9 +30,9 @@ class ReportedForm(forms.Form):
         help_text="The TPC rounds up.",
     )
 
-    def price(self, of: SheetTotal) -> tuple[Decimal, Step] | None:
+    def price(self, total: SheetTotal) -> tuple[Decimal, Step] | None:
         """Of one unit of the metric, and how; None where the form is not filled in rightly."""
         if not self.is_bound or not self.is_valid():
             return None
         by = self.cleaned_data
-        return per_metric(of, by["metric"], by["unit"], by["decimals"], by["rounding"])
+        return per_metric(total, by["metric"], by["unit"], by["decimals"], by["rounding"])

@@ -29,19 +29,19 @@ def check(lines: RowSet, discounts: RowSet) -> tuple[list[Line], list[Discount]]
     """Each row as the engine has it; what it refuses is said at the row."""
     stand_in = PriceSheet()
     priced = [line for row in lines.filled if (line := _line(row, stand_in))]
-    taken = [(row, discount) for row in discounts.filled if (discount := _discount(row))]
-    for row, discount in taken:
+    filled = [(row, discount) for row in discounts.filled if (discount := _discount(row))]
+    for row, discount in filled:
         if lines.is_valid and not any(discount.holds_for(line) for line in priced):
             place, sentence = _on_nothing(discount, priced)
             row.errors[place] = sentence
-    return priced, [discount for _, discount in taken]
+    return priced, [discount for _, discount in filled]
 
 
-def _line(row: Row, of: PriceSheet) -> Line | None:
+def _line(row: Row, sheet: PriceSheet) -> Line | None:
     if row.errors or not _has_maintenance_in_order(row) or not _has_currency_in_order(row):
         return None
     try:
-        return PriceSheetLine(**row.values).line(of)
+        return PriceSheetLine(**row.values).line(sheet)
     except PricingError as error:
         row.errors[OF_ROW] = str(error)
         return None
@@ -81,16 +81,16 @@ def _discount(row: Row) -> Discount | None:
         return None
 
 
-def _on_nothing(of: Discount, lines: Sequence[Line]) -> tuple[str, str]:
+def _on_nothing(discount: Discount, lines: Sequence[Line]) -> tuple[str, str]:
     """The column that no line agrees with, and what there is; of the row where each agrees with some line."""
     allowed = [line for line in lines if line.is_discountable]
     for column, engine, on in SCOPES:
-        wanted = getattr(of, engine)
-        if wanted and not any(replace(EVERY, **{engine: wanted}).holds_for(line) for line in allowed):
-            known = sorted({name for line in allowed if (name := getattr(line, on))})
-            return column, f"It is on no line. There are: {'; '.join(known[:8]) or 'none'}."
-    if of.scope:
-        return OF_ROW, f"No line is{of.scope}: it is on those alone that are of all that is named."
+        names = getattr(discount, engine)
+        if names and not any(replace(EVERY, **{engine: names}).holds_for(line) for line in allowed):
+            known_names = sorted({name for line in allowed if (name := getattr(line, on))})
+            return column, f"It is on no line. There are: {'; '.join(known_names[:8]) or 'none'}."
+    if discount.scope:
+        return OF_ROW, f"No line is{discount.scope}: it is on those alone that are of all that is named."
     return OF_ROW, "There is no line that it could be on."
 
 

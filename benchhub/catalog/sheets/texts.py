@@ -112,7 +112,7 @@ SHEET = (
     Field("remark", "Remark", str),
 )
 TABLES: Mapping[str, tuple[Field, ...]] = {"lines": LINE, "discounts": DISCOUNT}
-SHEET_NAMES = tuple(one.name for one in SHEET)
+SHEET_NAMES = tuple(field.name for field in SHEET)
 NEW = {"currency": "EUR", "term_months": "36", "places": "2", "rounded_per": "line", "rounding": "nearest"}
 Rows = list[Mapping[str, str]]
 
@@ -126,11 +126,11 @@ class SheetTexts:
     discounts: Rows = field(default_factory=list)
 
 
-def empty() -> SheetTexts:
+def empty_texts() -> SheetTexts:
     return SheetTexts(dict(NEW), [{}, {}, {}], [])
 
 
-def sent(data: QueryDict) -> SheetTexts:
+def sent_texts(data: QueryDict) -> SheetTexts:
     """What a form has sent, with a row more or less where that was asked for."""
     lines, discounts = (
         row_set.resized(row_set.sent(data, table, fields), table, data) for table, fields in TABLES.items()
@@ -140,7 +140,7 @@ def sent(data: QueryDict) -> SheetTexts:
     return SheetTexts(sheet, lines, discounts)
 
 
-def of(sheet: PriceSheet) -> SheetTexts:
+def texts_of(sheet: PriceSheet) -> SheetTexts:
     """A saved sheet, to be revised."""
     own = {name: written(getattr(sheet, name)) for name in SHEET_NAMES if name != "hardware"}
     return SheetTexts(
@@ -151,7 +151,7 @@ def of(sheet: PriceSheet) -> SheetTexts:
 
 
 def _rows(rows: Iterable[Any], fields: Sequence[Field]) -> Rows:
-    return [{one.name: _text(one, getattr(row, one.name)) for one in fields} for row in rows]
+    return [{field.name: _text(field, getattr(row, field.name)) for field in fields} for row in rows]
 
 
 def _text(of_field: Field, value: Any) -> str:
@@ -159,7 +159,7 @@ def _text(of_field: Field, value: Any) -> str:
     return "" if value == of_field.empty and not of_field.default else written(value)
 
 
-def added(typed: SheetTexts, read: SheetTexts, is_replacing: bool) -> SheetTexts:
+def added_texts(typed: SheetTexts, read: SheetTexts, is_replacing: bool) -> SheetTexts:
     """What a file holds, beside what was typed or instead of it; a name that was typed stays."""
     if is_replacing:
         sheet = {**typed.sheet, **read.sheet, "name": typed.sheet.get("name") or read.sheet.get("name", "")}

@@ -19,11 +19,10 @@ from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, not
 from benchhub.ui.listing import Column, Filter
 
 from . import csv, page
-from . import texts as sheets_texts
 from .csv import download
 from .forms import SheetDraft
 from .reported_form import ReportedForm
-from .texts import SheetTexts
+from .texts import SheetTexts, added_texts, empty_texts, is_untouched, sent_texts, texts_of
 
 COLUMNS = (
     Column("name", "Price sheet", ("name", "-revision")),
@@ -42,7 +41,7 @@ OF = Filter(
 
 
 def sheets(request: HttpRequest) -> HttpResponse:
-    rows = PriceSheet.objects.whole().annotate(line_count=Count("lines", distinct=True))
+    rows = PriceSheet.objects.with_rows().annotate(line_count=Count("lines", distinct=True))
     filters = (_currencies(), OF, REVISIONS)
     listing = listing_of_revised(request, rows, COLUMNS, search=SEARCH, filters=filters)
     for row in listing.page.object_list:
@@ -51,61 +50,61 @@ def sheets(request: HttpRequest) -> HttpResponse:
 
 
 def _currencies() -> Filter:
-    known = PriceSheet.objects.order_by("currency").values_list("currency", flat=True).distinct()
-    return Filter("currency", "Currency", {code: (code, Q(currency=code)) for code in known})
+    currencies = PriceSheet.objects.order_by("currency").values_list("currency", flat=True).distinct()
+    return Filter("currency", "Currency", {code: (code, Q(currency=code)) for code in currencies})
 
 
-def _total(of: PriceSheet) -> SheetTotal | None:
+def _total(row: PriceSheet) -> SheetTotal | None:
     """None for what no form and no fixture would have let in."""
     try:
-        return of.priced()
+        return row.priced()
     except PricingError:
         return None
 
 
 def sheet(request: HttpRequest, pk: int) -> HttpResponse:
     """`metric` in the address, with its unit, has the price of one of it shown."""
-    row = get_object_or_404(PriceSheet.objects.whole().marked(), pk=pk)
+    row = get_object_or_404(PriceSheet.objects.with_rows().marked(), pk=pk)
     revisions = PriceSheet.objects.filter(name=row.name).exclude(pk=pk).order_by("-revision")
     total, form = _total(row), ReportedForm(request.GET if "metric" in request.GET else None)
-    shown = {"row": row, "shown": page.shown(total) if total else None, "revisions": revisions}
-    shown |= {"reported": form, "per_metric": form.price(total) if total else None}
-    return render(request, "catalog/price_sheet.html", shown)
+    context = {"row": row, "shown": page.shown(total) if total else None, "revisions": revisions}
+    context |= {"reported": form, "per_metric": form.price(total) if total else None}
+    return render(request, "catalog/price_sheet.html", context)
 
 
 def csv_file(_: HttpRequest, pk: int) -> HttpResponse:
-    return download(get_object_or_404(PriceSheet.objects.whole(), pk=pk))
+    return download(get_object_or_404(PriceSheet.objects.with_rows(), pk=pk))
 
 
 def add(request: HttpRequest) -> HttpResponse:
     """`hardware` in the address chooses the machine."""
     if request.method == "POST":
         return _sent(request, None)
-    texts = sheets_texts.empty()
+    texts = empty_texts()
     texts.sheet |= {"hardware": request.GET.get("hardware", ""), "priced_on": datetime.now(UTC).date().isoformat()}
     return _editor(request, SheetDraft(texts, is_started=False))
 
 
 def revise(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(PriceSheet.objects.whole(), pk=pk)
+    row = get_object_or_404(PriceSheet.objects.with_rows(), pk=pk)
     if request.method == "POST":
         return _sent(request, row)
-    return _editor(request, SheetDraft(sheets_texts.of(row), row))
+    return _editor(request, SheetDraft(texts_of(row), row))
 
 
 @require_POST
 def preview(request: HttpRequest) -> HttpResponse:
     """What the sheet comes to as it stands in the form, as a part of its page; nothing is saved."""
-    draft = SheetDraft(sheets_texts.sent(request.POST))
+    draft = SheetDraft(sent_texts(request.POST))
     return render(request, "catalog/price_sheet_preview.html", {"draft": draft, "is_live": True})
 
 
-def _sent(request: HttpRequest, of: PriceSheet | None) -> HttpResponse:
-    texts = sheets_texts.sent(request.POST)
+def _sent(request: HttpRequest, row: PriceSheet | None) -> HttpResponse:
+    texts = sent_texts(request.POST)
     if "import" in request.POST:
-        return _imported(request, texts, of)
+        return _imported(request, texts, row)
     is_final = "save" in request.POST
-    draft = SheetDraft(texts, of, is_final=is_final)
+    draft = SheetDraft(texts, row, is_final=is_final)
     if is_final and (saved := draft.save()):
         messages.success(request, f"{saved} is saved with {count(len(draft.lines.filled), 'line')}.")
         return redirect("price-sheet", saved.pk)
@@ -114,16 +113,16 @@ def _sent(request: HttpRequest, of: PriceSheet | None) -> HttpResponse:
     return _editor(request, draft)
 
 
-def _imported(request: HttpRequest, typed: SheetTexts, of: PriceSheet | None) -> HttpResponse:
+def _imported(request: HttpRequest, typed: SheetTexts, row: PriceSheet | None) -> HttpResponse:
     """The form with what a file holds. A file with faults changes nothing; nothing is saved either way."""
     pasted = request.POST.get("pasted", "")
     try:
         read = csv.read(_file(request) or pasted)
         _find_hardware(read)
     except csv.CsvError as error:
-        return _editor(request, SheetDraft(typed, of), problems=error.problems, pasted=pasted)
-    is_replacing = "replace" in request.POST or sheets_texts.is_untouched(typed)
-    draft = SheetDraft(sheets_texts.added(typed, read, is_replacing), of)
+        return _editor(request, SheetDraft(typed, row), problems=error.problems, pasted=pasted)
+    is_replacing = "replace" in request.POST or is_untouched(typed)
+    draft = SheetDraft(added_texts(typed, read, is_replacing), row)
     counts = f"{count(len(read.lines), 'line')}, {count(len(read.discounts), 'discount')}"
     imported = f"Read: {counts}. Nothing is saved yet."
     return _editor(request, draft, imported=imported)
@@ -147,9 +146,9 @@ def _find_hardware(texts: SheetTexts) -> None:
     texts.sheet["hardware"] = str(row.pk)
 
 
-def _editor(request: HttpRequest, draft: SheetDraft, **shown: object) -> HttpResponse:
-    of = draft.of
-    title = f"Revise {of}" if of else "Add a price sheet"
-    note = note_revision(of.revision + 1, []) if of else ""
-    shown |= {"draft": draft, "title": title, "note": note, "columns": csv.columns_in_words()}
-    return render(request, "catalog/price_sheet_form.html", shown)
+def _editor(request: HttpRequest, draft: SheetDraft, **context: object) -> HttpResponse:
+    row = draft.row
+    title = f"Revise {row}" if row else "Add a price sheet"
+    note = note_revision(row.revision + 1, []) if row else ""
+    context |= {"draft": draft, "title": title, "note": note, "columns": csv.columns_in_words()}
+    return render(request, "catalog/price_sheet_form.html", context)

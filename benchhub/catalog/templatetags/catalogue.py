@@ -16,8 +16,8 @@ register = template.Library()
 @register.filter
 def money(amount: Decimal, currency: str = "") -> str:
     """38,364.00 EUR; fractions of a cent only where there are any."""
-    shown = amount.normalize() if amount != round(amount, 2) else round(amount, 2)
-    return f"{shown:,f} {currency}".strip()
+    rounded = amount.normalize() if amount != round(amount, 2) else round(amount, 2)
+    return f"{rounded:,f} {currency}".strip()
 
 
 @register.filter

@@ -40,7 +40,7 @@ def test_a_sheet_is_totalled_as_the_engine_does_it(django_assert_num_queries):
          maintenance_price=Decimal("3.10"))  # fmt: skip
     PriceSheetDiscount.objects.create(of_sheet=one, position=1, description="Shop", percent=10, of_sellers=["a shop"])
     with django_assert_num_queries(3):
-        priced = total(PriceSheet.objects.whole().get().sheet(), 36)
+        priced = total(PriceSheet.objects.with_rows().get().sheet(), 36)
     # 2 x 1,000.10 + 4 x 50 - 10% of 200, and 3 years x 4 x 3.10 of maintenance
     assert priced.total == Decimal("2000.20") + 200 - 20 + Decimal("37.20")
 
@@ -58,7 +58,7 @@ def test_a_saved_sheet_its_lines_and_its_discounts_stay_as_they_were():
         lambda: PriceSheetDiscount.objects.create(of_sheet=one, position=1, description="late", percent=5),
         "is saved and whole",
     )
-    assert PriceSheet.objects.whole().get().lines.count() == 1
+    assert PriceSheet.objects.with_rows().get().lines.count() == 1
 
 
 @pytest.mark.django_db

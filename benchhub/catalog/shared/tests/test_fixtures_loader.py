@@ -53,7 +53,7 @@ def test_the_shipped_fixtures_hold_the_prices_of_report_a_and_the_demonstration(
 def test_the_shipped_sheets_of_report_d_come_to_its_totals(django_assert_num_queries):
     load(SHIPPED)
     with django_assert_num_queries(3):
-        totals = {sheet.name: sheet.priced() for sheet in PriceSheet.objects.whole()}
+        totals = {sheet.name: sheet.priced() for sheet in PriceSheet.objects.with_rows()}
     assert {name: (priced.total, priced.sheet.currency) for name, priced in totals.items()} == {
         "solidDB hybrid on x3690 X5": (Decimal(415_482), "USD"),
         "solidDB in-memory on x3690 X5 with MAX5": (Decimal(435_124), "USD"),

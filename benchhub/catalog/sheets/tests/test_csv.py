@@ -9,7 +9,7 @@ from pytest_django.asserts import assertContains
 
 from benchhub.catalog.models import Hardware, PriceSheet, PriceSheetDiscount, PriceSheetLine
 from benchhub.catalog.sheets import csv as sheets_csv
-from benchhub.catalog.sheets import texts as sheets_texts
+from benchhub.catalog.sheets import texts
 from benchhub.catalog.sheets.rows import check
 from benchhub.catalog.sheets.testing import LINES, TOTAL, save, typed
 from benchhub.catalog.sheets.texts import DISCOUNT, LINE, SheetTexts
@@ -177,7 +177,7 @@ def import_file(client, content, **changes):
 def test_an_exported_sheet_is_imported_as_it_was(engineer):
     box = Hardware.objects.create(name="Rack", sockets=1, cores_per_socket=4)
     save(engineer, hardware=str(box.pk), remark="two\r\nlines", total_places="0", is_large_quantity="on")
-    old = PriceSheet.objects.whole().get()
+    old = PriceSheet.objects.with_rows().get()
     answer = engineer.get(reverse("price-sheet-csv", args=[old.pk]))
     assert answer["Content-Disposition"] == 'attachment; filename="Box.csv"'
     draft = import_file(engineer, answer.content.decode(), lines=[{}], discounts=[], name="Copy").context["draft"]
@@ -186,9 +186,9 @@ def test_an_exported_sheet_is_imported_as_it_was(engineer):
     sent |= {f"discounts-{row.number}-{name}": t for row in draft.discounts.rows for name, t in row.texts.items()}
     sent |= {one.name: "on" if one.value() is True else one.value() or "" for one in draft.form}
     engineer.post(reverse("price-sheet-add"), {**sent, "lines-count": 2, "discounts-count": 1, "save": "1"})
-    new = PriceSheet.objects.whole().get(name="Copy")
+    new = PriceSheet.objects.with_rows().get(name="Copy")
     assert rows(new) == rows(old)
-    same = [name for name in sheets_texts.SHEET_NAMES if name != "name"]
+    same = [name for name in texts.SHEET_NAMES if name != "name"]
     assert [getattr(new, name) for name in same] == [getattr(old, name) for name in same]
 
 

@@ -19,7 +19,7 @@ NOT_MAINTAINED = {"maintenance_per": "", "maintenance_price": ""}
 
 def test_a_sheet_is_saved_with_its_lines_and_discounts_and_its_page_shows_every_step(engineer):
     answer = save(engineer)
-    made = PriceSheet.objects.whole().get()
+    made = PriceSheet.objects.with_rows().get()
     assertRedirects(answer, reverse("price-sheet", args=[made.pk]))
     assert (made.currency, [line.description for line in made.lines.all()]) == ("USD", ["Server", "Disk"])
     assert made.priced().total == TOTAL
@@ -44,7 +44,7 @@ def test_the_page_divides_by_a_reported_metric_and_rounds_as_it_is_asked_to(engi
 
 def test_a_blank_row_counts_for_nothing_and_a_total_is_never_taken_from_what_was_sent(engineer):
     save(engineer, lines=[LINES[0], {"quantity": "1", "kind": "hardware"}], discounts=[], total="1")
-    made = PriceSheet.objects.whole().get()
+    made = PriceSheet.objects.with_rows().get()
     assert (made.lines.count(), made.priced().total) == (1, Decimal("2000.20"))
 
 
@@ -168,7 +168,7 @@ def test_a_revision_leaves_the_old_sheet_dated_and_as_it_was(engineer):
     engineer.post(page, typed(lines=changed, discounts=[], priced_on="2026-06-01", save="1"))
     new = PriceSheet.objects.current().get()
     assert (new.name, new.revision, new.priced().total) == ("Box", 2, Decimal("1800"))
-    old = PriceSheet.objects.whole().get(pk=old.pk)
+    old = PriceSheet.objects.with_rows().get(pk=old.pk)
     assert (old.priced().total, old.priced_on, old.lines.count()) == (TOTAL, date(2026, 1, 1), 2)
     assertContains(engineer.get(reverse("price-sheet", args=[new.pk])), "1, priced on 2026-01-01")
     assertContains(engineer.post(page, typed(save="1")), "newer revision by now")
