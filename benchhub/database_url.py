@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 
 def database_settings(url: str) -> dict[str, Any]:
-    """Read postgresql://user:password@host:port/name?sslmode=require; ValueError says what is wrong with it."""
+    """Read postgresql://user:password@host:port/name?sslmode=require. Raises ValueError with the fault."""
     parts = urlsplit(url)
     if parts.scheme not in ("postgresql", "postgres") or len(parts.path) < 2:
         raise ValueError("DATABASE_URL must read postgresql://user:password@host:port/name")

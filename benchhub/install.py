@@ -48,7 +48,7 @@ def main(requirements: Path) -> None:
 
 
 def _digest(requirements: Path) -> str:
-    """Of the requirements, those they include, and the Python they are installed for."""
+    """Return a digest of the requirements, those they include, and the Python they are installed for."""
     return hashlib.sha256((_text(requirements) + sys.version).encode()).hexdigest()
 
 
@@ -59,7 +59,7 @@ def _text(requirements: Path) -> str:
 
 
 def _venv_works() -> bool:
-    """Also after the Python that made it was removed or replaced, or an interruption left it without pip."""
+    """Tell whether pip runs there: not after its Python was removed, or an interruption left it without pip."""
     if not PYTHON.exists():
         return False
     check = f"import pip, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]!r})"

@@ -39,7 +39,7 @@ class Entry:
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """The entries that the user may open; `may` says to templates what else the user's role and permit allow.
+    """Return the entries that the user may open, and `may`: what else role and permit allow.
 
     `may.run`, `may.administer`, and `key in may.hosts` for what runs on hosts: nothing is offered that is refused.
     """

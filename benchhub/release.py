@@ -12,7 +12,7 @@ ROOMS = ("benchhub", "runners")
 
 @cache
 def release() -> str:
-    """'0.1.0+3f2a9c01': the same for processes that run the same code."""
+    """Return '0.1.0+3f2a9c01': the same for processes that run the same code."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parent.parent
     for file in sorted(path for room in ROOMS for path in (root / room).rglob("*") if path.suffix in (".py", ".sh")):

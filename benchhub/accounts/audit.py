@@ -16,7 +16,7 @@ SIGN_IN, SIGN_OUT, FAILED = "sign in", "sign out", "failed sign in"
 
 
 def is_act(request: HttpRequest, response: HttpResponse) -> bool:
-    """Whether something was done or refused. A form that is shown again, with 200, has done nothing."""
+    """Tell whether something was done or refused. A form that is shown again, with 200, has done nothing."""
     if request.method in SAFE or not getattr(request, "user", None) or not request.user.is_authenticated:
         return False
     match = request.resolver_match
@@ -32,7 +32,7 @@ def is_api(request: HttpRequest) -> bool:
 
 
 def note_request(request: HttpRequest, status: int, action: str = "") -> None:
-    """Note what was asked for; without `action` it is called by the name of the page."""
+    """Write a request into the audit log; without `action` it is called by the name of the page."""
     match = request.resolver_match
     token = getattr(request, "auth", None)
     Entry.objects.create(
@@ -48,7 +48,7 @@ def note_request(request: HttpRequest, status: int, action: str = "") -> None:
 
 
 def origin(request: HttpRequest | None) -> str | None:
-    """The network address that a request came from; behind a proxy (HTTPS=1) the one that the proxy has written."""
+    """Return the network address of a request; behind a proxy (HTTPS=1) the one that the proxy has written."""
     meta: dict[str, Any] = request.META if request else {}
     forwarded = meta.get("HTTP_X_FORWARDED_FOR", "") if settings.HTTPS else ""
     text = forwarded.rpartition(",")[2].strip() or meta.get("REMOTE_ADDR", "")

@@ -36,7 +36,7 @@ def least_role(name: str) -> Role:
 
 
 def refusal(user: Any, name: str, kwargs: Mapping[str, Any]) -> str:
-    """Why the user may not open the page of this name; empty where nothing speaks against it."""
+    """Say why the user may not open the page of this name; empty where nothing speaks against it."""
     least = least_role(name)
     if least == Role.VIEWER:
         return ""

@@ -30,7 +30,7 @@ WRITE_SCRIPTS = "catalog.write_scripts"
 
 
 def role(user: Any) -> Role:
-    """The highest of the user's groups; an account without any is a viewer's."""
+    """Return the highest role of the user's groups; an account without any is a viewer's."""
     if user.is_superuser:
         return Role.ADMINISTRATOR
     if not hasattr(user, "_role"):
@@ -41,7 +41,7 @@ def role(user: Any) -> Role:
 
 
 def highest(groups: Collection[str]) -> Role:
-    """That of an account in these groups."""
+    """Return the highest role that these groups name."""
     return max((role for role in Role if role.label in groups), default=Role.VIEWER)
 
 
@@ -63,13 +63,13 @@ def let_write_scripts(user: Any, may: bool) -> None:
 
 
 def script_writers() -> set[int]:
-    """Keys of the accounts that have the right, also of those that may not sign in now."""
+    """Return the keys of the accounts that have the right, also of those that may not sign in now."""
     manager: Any = get_user_model().objects
     return set(manager.with_perm(WRITE_SCRIPTS, is_active=None).values_list("pk", flat=True))
 
 
 def denied_hosts(user: Any, hosts: Iterable[int | None]) -> set[int]:
-    """Those of these hosts (keys; None is none) on which the user may not run."""
+    """Return the keys of the given hosts on which the user may not run; None stands for no host."""
     keys = {key for key in hosts if key is not None}
     if role(user) == Role.ADMINISTRATOR:
         return set()

@@ -12,7 +12,7 @@ from .rights import Role
 
 
 def make_user(name: str, role: Role, *hosts: Any, everywhere: bool = False) -> Any:
-    """With the permit to run on these hosts, or everywhere."""
+    """Create a user with the permit to run on these hosts, or everywhere."""
     user = get_user_model().objects.create_user(name)
     rights.give_role(user, role)
     if hosts or everywhere:

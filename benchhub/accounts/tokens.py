@@ -24,19 +24,19 @@ NOTED_EVERY = timedelta(minutes=1)
 
 
 def issue(owner: Any, name: str, scopes: list[str], expires_at: datetime) -> tuple[Token, str]:
-    """The stored token, and its text, which nothing can show a second time."""
+    """Return the stored token and its text, which nothing can show a second time."""
     plain = PREFIX + secrets.token_urlsafe(32)
     token = Token.objects.create(owner=owner, name=name, scopes=scopes, expires_at=expires_at, digest=digest(plain))
     return token, plain
 
 
 def digest(plain: str) -> str:
-    """256 random bits need no salt and no slow hash."""
+    """Return the SHA-256 of a token: 256 random bits need no salt and no slow hash."""
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
 def find(plain: str) -> Token | None:
-    """The token of this text, if it is good now; notes that it was used."""
+    """Return the token of this text if it is valid now, and note that it was used."""
     good = Token.objects.filter(revoked_at=None, expires_at__gt=Now(), owner__is_active=True)
     token = good.select_related("owner").filter(digest=digest(plain)).first()
     if token:
@@ -46,12 +46,12 @@ def find(plain: str) -> Token | None:
 
 
 def scopes_of(user: Any) -> list[str]:
-    """What a token of this user can hold."""
+    """Return the scopes that a token of this user can hold."""
     return [name for name, (least, _) in SCOPES.items() if role(user) >= least]
 
 
 def may(user: Any, token: Token | None, scope: str) -> bool:
-    """Whether this user, by this token or (without one) in a browser, may do what takes the scope."""
+    """Tell whether this user, by this token or (without one) in a browser, may do what takes the scope."""
     return scope in scopes_of(user) and (token is None or scope in token.scopes)
 
 

@@ -92,7 +92,7 @@ def token_add(request: HttpRequest) -> HttpResponse:
 
 
 def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    """One's own; an administrator anybody's. GET asks, POST does."""
+    """Revoke one's own token, or as an administrator anybody's. GET asks, POST does."""
     is_administrator = rights.is_at_least(request.user, Role.ADMINISTRATOR)
     theirs = Token.objects.all() if is_administrator else Token.objects.filter(owner=request.user.pk)
     token = get_object_or_404(theirs.select_related("owner"), pk=pk)

@@ -123,7 +123,7 @@ class Users(Added):
         return Response(self.get_serializer(self.get_object()).data)
 
     def _require_pages(self, row: Any, role: str) -> None:
-        """A token that expires must not be able to make an account that opens everything and stays."""
+        """Refuse by token what must outlive no token: an account that opens everything and stays."""
         highest = str(Role.ADMINISTRATOR.value)
         is_of_one = row is not None and rights.role(get_user_model().objects.get(pk=row.pk)) == Role.ADMINISTRATOR
         if self.request.auth is not None and (is_of_one or role == highest):

@@ -52,7 +52,7 @@ def experiment(systems):
 
 @pytest.fixture
 def waiting(systems):
-    """An experiment with one run in the queue."""
+    """Return an experiment with one run in the queue."""
     made = testing.make_experiment(systems[:1], name="Waiting")
     testing.make_run(made, systems[0], 1, 1)
     return made

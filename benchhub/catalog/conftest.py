@@ -36,7 +36,7 @@ def engineer(client):
 
 @pytest.fixture
 def host(db):
-    """Added a moment ago: its key has not been seen yet."""
+    """Return a host that was added a moment ago: its key has not been seen yet."""
     made = Host(name="box", address="192.0.2.1", username="bench")
     made.make_key_pair()
     made.save()

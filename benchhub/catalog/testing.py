@@ -10,7 +10,7 @@ from .models import PriceSheet, PriceSheetLine
 
 
 def make_sheet(name: str = "Offer", **fields: Any) -> PriceSheet:
-    """With one line of 100, in one transaction of the caller's."""
+    """Create a sheet with one line of 100, in one transaction of the caller's."""
     defaults = {"currency": "EUR", "priced_on": date(2026, 1, 1), "source": "a list"}
     sheet = PriceSheet.objects.create(name=name, **{**defaults, **fields})
     PriceSheetLine.objects.create(of_sheet=sheet, position=1, description="Server", unit_price=Decimal(100))

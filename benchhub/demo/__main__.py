@@ -159,7 +159,7 @@ def _serve(demo: Demo) -> int:
 
 @contextmanager
 def _until_signal(processes: Processes) -> Iterator[None]:
-    """Ctrl-C, TERM and a closed terminal ask for the end; it comes in order, however often they ask."""
+    """Ask for the end on Ctrl-C, TERM or a closed terminal: it comes in order, however often they ask."""
     before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     for number in STOP_SIGNALS:
         signal.signal(number, lambda _number, _frame: processes.interrupted.set())
@@ -171,7 +171,7 @@ def _until_signal(processes: Processes) -> Iterator[None]:
 
 
 def _stop_supervisor() -> int:
-    """End the supervisor that holds the lock, as Ctrl-C would; returns how many there were."""
+    """End the supervisor that holds the lock, as Ctrl-C would, and return how many there were."""
     try:
         with state.only_one(VAR):
             return 0

@@ -24,7 +24,7 @@ class Page:
 
 
 def answers(url: str) -> bool:
-    """Whether a web server answers there with success."""
+    """Tell whether a web server answers there with success."""
     try:
         with _opener().open(url, timeout=5) as response:
             return bool(response.status == 200)
@@ -47,7 +47,7 @@ def visit(url: str, username: str, password: str) -> Page:
 
 
 def _opener() -> OpenerDirector:
-    """No proxy: what is asked for lies on this machine."""
+    """Return an opener without a proxy: the pages lie on this machine."""
     return build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
 
 
@@ -57,7 +57,7 @@ def _read(response: HTTPResponse) -> Page:
 
 
 def _filled_in(login: Page, username: str, password: str) -> Request:
-    """The login form sent to where it came from, whose address says where to go next."""
+    """Send the login form to its own address, which says where to go next."""
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', login.text)
     if token is None:
         raise EmbeddedError(f"{login.url} shows no login form.")

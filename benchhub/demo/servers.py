@@ -52,7 +52,7 @@ class Demo:
     begun: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
-        """Ports are chosen before anything starts, so that no two servers are promised the same."""
+        """Choose ports before anything starts, so that no two servers are promised the same."""
         builds = programs.builds(self.account)
         self.warehouse = self._cluster("warehouse", builds[WAREHOUSE_BUILD], WAREHOUSE_SETTINGS)
         self.targets = {
@@ -77,7 +77,7 @@ class Demo:
 
     @property
     def experiment_file(self) -> Path:
-        """Where the experiment's command says which it is: {"name": ..., "path": "/..."}."""
+        """Return the file in which the experiment's command names it: {"name": ..., "path": "/..."}."""
         return self.account.home / "experiment.json"
 
     @property
@@ -86,7 +86,7 @@ class Demo:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the Django processes are told. PG* variables of the shell would change where they connect."""
+        """Return the environment of the Django processes. PG* variables of the shell would redirect them."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         return {
             **inherited,
@@ -112,7 +112,7 @@ class Demo:
         self._start_together(starts)
 
     def prepare_warehouse(self) -> None:
-        """Tables, published reports and static files, the last of them beside the other two."""
+        """Create tables, published reports and static files, the last of them beside the other two."""
         static = self.manage("collectstatic", "--noinput", "--clear", "-v", "0")
         self.processes.run(self.manage("migrate", "--noinput", "-v", "1"))
         self.processes.run(self.manage("load_fixtures"))
@@ -163,7 +163,7 @@ class Demo:
             service.child = service.start()
 
     def _restarted_by_a_run(self, name: str, exit_code: int) -> Child | None:
-        """The server of a target that came in the place of one that ended in order: a plan may ask runs for that.
+        """Return the server that took the place of one that ended in order: a plan may have runs restart it.
 
         It is not there at once, and starting another meanwhile would take its place.
         """
@@ -235,7 +235,7 @@ class Demo:
         return state.choose_port(self.account, name)
 
     def described_target(self) -> dict[str, object]:
-        """What `manage.py demo_experiment` is told: how to log in, and the clusters to be measured."""
+        """Describe for `manage.py demo_experiment` how to log in, and the clusters to be measured."""
         return {
             "address": "127.0.0.1",
             "port": self.sshd.port,
@@ -254,7 +254,7 @@ WEB_OPTIONS = ("-w", "1", "-k", "gthread", "--threads", "8", "--graceful-timeout
 
 
 def target_marker(marker: str) -> str:
-    """The mark of what runs on the target, apart from that of the servers."""
+    """Return the mark of what runs on the target, apart from that of the servers."""
     return f"{marker}-target"
 
 

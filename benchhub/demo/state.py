@@ -43,7 +43,7 @@ class Secrets:
 
 
 def load_secrets(account: Account) -> Secrets:
-    """The secrets of this clone, made at the first start; they lie beside the data that they encrypt."""
+    """Return the secrets of this clone, made at the first start; they lie beside the data that they encrypt."""
     file = account.home / "secrets.json"
     if not file.exists():
         write_private(file, json.dumps(asdict(_new_secrets())))
@@ -51,7 +51,7 @@ def load_secrets(account: Account) -> Secrets:
 
 
 def choose_port(account: Account, name: str) -> int:
-    """The port of the last start if it is free, else another one, which is remembered from now on."""
+    """Return the port of the last start if it is free, else another one, which is remembered."""
     remembered = remembered_ports(account)
     port = remembered.get(name, 0)
     if not port or not ports.is_free(port):
@@ -61,7 +61,7 @@ def choose_port(account: Account, name: str) -> int:
 
 
 def web_listener(account: Account) -> socket.socket:
-    """Listens on the web's port: that of the last start, or the first free one from 8000 on, so that it can be typed.
+    """Listen on the web's port: that of the last start, or the first free one from 8000 on, easy to type.
 
     Held from the beginning: two demonstrations that start at once would both find 8000 free, and a minute later one of
     them would take the other's pages for its own.
@@ -82,13 +82,13 @@ def _remember_port(account: Account, name: str, port: int) -> None:
 
 
 def remembered_ports(account: Account) -> dict[str, int]:
-    """Name -> port of the last start; empty before the first."""
+    """Return the ports of the last start by name; empty before the first."""
     file = account.home / "ports.json"
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
 def check_space(account: Account, is_first: bool) -> None:
-    """Raises EmbeddedError when the disk cannot hold what is about to be written."""
+    """Raise EmbeddedError when the disk cannot hold what is about to be written."""
     needed = FIRST_START_BYTES if is_first else NEXT_START_BYTES
     free = shutil.disk_usage(account.home).free
     if free < needed:

@@ -40,7 +40,7 @@ class Account:
         return self.uid != os.geteuid()
 
     def popen_options(self) -> Mapping[str, Any]:
-        """Keyword arguments for subprocess.Popen that make the child run as this user."""
+        """Return keyword arguments for subprocess.Popen that make the child run as this user."""
         if not self.is_another_user:
             return {}
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
@@ -66,7 +66,7 @@ class Account:
 
 
 def clone_id(clone: Path) -> str:
-    """A short name for this clone on this machine: the same as long as it stays where it is."""
+    """Return a short name for this clone on this machine: the same as long as it stays where it is."""
     return hashlib.sha256(os.fsencode(clone.resolve())).hexdigest()[:12]
 
 
@@ -75,7 +75,7 @@ def private_folder(clone: Path) -> Path:
 
 
 def for_clone(clone: Path) -> Account:
-    """The account of a clone, made on the machine if it has to be. Raises EmbeddedError."""
+    """Return the account of a clone, made on the machine if it has to be. Raises EmbeddedError."""
     if os.geteuid() == 0:
         return _for_root(clone)
     try:
@@ -93,7 +93,7 @@ def for_clone(clone: Path) -> Account:
 
 
 def remove_private(clone: Path) -> list[str]:
-    """Remove what root's account left on the machine for this clone; returns what was removed, for people."""
+    """Remove what root's account left on the machine for this clone, and return its names for people."""
     removed = []
     folder = private_folder(clone)
     if folder.exists():

@@ -24,7 +24,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port(promised: Collection[int] = ()) -> int:
-    """A free port at random, so that two clones that start at once hardly meet; none of those `promised`."""
+    """Return a free port at random, so that two clones that start at once hardly meet; none of `promised`."""
     for _ in range(200):
         port = random.randint(LOWEST, HIGHEST)
         if port not in promised and is_free(port):
@@ -33,7 +33,7 @@ def free_port(promised: Collection[int] = ()) -> int:
 
 
 def listener(first: int) -> socket.socket:
-    """A socket that listens on `first` if it is free, or on the next one up that is: it is ours from now on."""
+    """Return a socket that listens on `first`, or on the next free port above: it is ours from now on."""
     for port in range(first, first + 200):
         free = socket.socket()
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -48,7 +48,7 @@ def listener(first: int) -> socket.socket:
 
 
 def greeting(port: int, wait_s: float = 2.0) -> bytes:
-    """What a server on `port` says first, unasked; empty when nothing listens."""
+    """Return what a server on `port` sends first; empty when nothing listens."""
     try:
         with closing(socket.create_connection(("127.0.0.1", port), timeout=wait_s)) as connection:
             return connection.recv(64)

@@ -51,12 +51,12 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        """postgresql://user:password@127.0.0.1:port/database, of the superuser."""
+        """Return postgresql://user:password@127.0.0.1:port/database, of the superuser."""
         return f"postgresql://{self.username}:{quote(self.password)}@127.0.0.1:{self.port}/{self.database}"
 
     @property
     def running(self) -> proc.Identity | None:
-        """The server on this data directory, whoever has started it."""
+        """Return the server on this data directory, whoever has started it."""
         lines = self._pid_file_lines()
         if not lines or not lines[0].strip().isdigit():
             return None
@@ -66,7 +66,7 @@ class Cluster:
         return proc.identify(pid) if is_on_it else None
 
     def create(self, processes: Processes) -> None:
-        """Make the cluster with its database unless it exists.
+        """Create the cluster with its database unless it exists.
 
         It is made beside its place and renamed when it is complete: what an interrupted attempt has left is
         thrown away, a data directory never.
@@ -112,7 +112,7 @@ class Cluster:
         self._run(processes, f"{self.name}-initdb", command)
 
     def _create_database(self, processes: Processes, making: Path) -> None:
-        """In single-user mode, so that the cluster is complete before anyone can connect to it."""
+        """Create it in single-user mode, so that the cluster is complete before anyone can connect to it."""
         if self.database == "postgres":
             return
         script = self.account.write(self.folder / "create.sql", f'CREATE DATABASE "{self.database}"\n')

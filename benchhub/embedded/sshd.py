@@ -46,7 +46,7 @@ class SshTarget:
 
     @property
     def host_key(self) -> str:
-        """The public host key to pin: 'ssh-ed25519 AAAA...'."""
+        """Return the public host key to pin: 'ssh-ed25519 AAAA...'."""
         return (self.folder / "host_key.pub").read_text().strip()
 
     @property

@@ -6,5 +6,5 @@ from typing import Any
 
 
 def harmless(cell: Any) -> Any:
-    """A name that a spreadsheet would take for a formula is kept as text."""
+    """Keep a name that a spreadsheet would take for a formula as text."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell

@@ -25,7 +25,7 @@ class Section:
 
 
 def sections(*trees: tuple[str, Mapping[str, Any]]) -> list[Section]:
-    """Nested facts as sections of plain ones, whatever their depth: {"cpu": {"user_s": 1}} is section 'cpu'."""
+    """Return nested facts as sections of plain ones, at any depth: {"cpu": {"user_s": 1}} is section 'cpu'."""
     parts = []
     for name, tree in trees:
         inner = list(_inner(tree))
@@ -41,7 +41,7 @@ def _is_nested(value: Any) -> bool:
 
 
 def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The mappings in a tree by name; those in a list (disks, file systems) by the name of the list and their own."""
+    """Yield the mappings in a tree by name; those in a list (disks) by the name of the list and their own."""
     for key, value in tree.items():
         if isinstance(value, Mapping):
             yield key, value
@@ -62,7 +62,7 @@ def as_fact(name: str, value: Any) -> Fact:
 
 
 def _special(name: str, value: float) -> Fact | None:
-    """Numbers that stand for something else: times, versions, shares of transactions; or None."""
+    """Return numbers that stand for something else (times, versions, shares) as facts; None for others."""
     if name.endswith("epoch_s"):
         words = in_words(name.removesuffix("epoch_s").rstrip("_")) or "time"
         return Fact(words, _moment(value))
@@ -75,7 +75,7 @@ def _special(name: str, value: float) -> Fact | None:
 
 
 def _moment(epoch_s: float) -> datetime | float:
-    """Facts that were brought in may be any numbers: what is no time of this calendar stays a number."""
+    """Return a time. Imported facts may be any number: what is no time of this calendar stays a number."""
     try:
         return datetime.fromtimestamp(epoch_s, UTC)
     except (OverflowError, ValueError, OSError):
@@ -83,7 +83,7 @@ def _moment(epoch_s: float) -> datetime | float:
 
 
 def _version(number: int) -> str:
-    """180004 is 18.4, and 90624 is 9.6.24."""
+    """Write 180004 as 18.4, and 90624 as 9.6.24."""
     first, rest = divmod(number, 10_000)
     return f"{first}.{rest}" if first >= 10 else f"{first}.{rest // 100}.{rest % 100}"
 
@@ -102,6 +102,6 @@ def _plain(value: Any) -> Any:
 
 
 def in_words(name: str) -> str:
-    """wal_bytes -> WAL bytes; paths and names of settings with dots stay as they are."""
+    """Write wal_bytes as WAL bytes; paths and names of settings with dots stay as they are."""
     parts = (part if "/" in part or "." in part else part.replace("_", " ") for part in name.split())
     return " ".join(ABBREVIATIONS.get(word, word) for word in " ".join(parts).split())

@@ -87,7 +87,7 @@ class Listing(Generic[Row]):
         return [self._head(column) for column in self.columns]
 
     def address(self, **changes: Any) -> str:
-        """The query of this list with some parameters changed; None removes one."""
+        """Return the query of this list with some parameters changed; None removes one."""
         query = self.query.copy()
         for name, value in changes.items():
             query.pop(name, None)
@@ -97,7 +97,7 @@ class Listing(Generic[Row]):
 
     @property
     def hidden_parameters(self) -> list[tuple[str, str]]:
-        """What else the address says, for the form above the list."""
+        """Return the other parameters of the address, for the form above the list."""
         own = ("q", "page", "sort", *(choice.name for choice in self.filters))
         return [(name, value) for name, values in self.query.lists() if name not in own for value in values]
 
@@ -143,7 +143,7 @@ def _by(field: str, is_turned: bool) -> OrderBy:
 
 
 def row_number(text: str) -> int | None:
-    """Return the number of a row in an address, None for no number; 0, which no row has, for one of too many digits."""
+    """Return the number of a row in an address; None for no number, 0 (which no row has) for too many digits."""
     if not text.isdecimal():
         return None
     return int(text) if len(text) < 10 else 0

@@ -23,7 +23,7 @@ def content_security_policy(get_response: Handler) -> Handler:
 
 
 def whole_page_instead_of_a_part(get_response: Handler) -> Handler:
-    """Where htmx asked for a part of a page and is led away (to sign in) or refused, the page goes there itself."""
+    """Load the whole page where htmx asked for a part of it and is redirected (to sign in) or refused."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -34,6 +34,6 @@ def whole_page_instead_of_a_part(get_response: Handler) -> Handler:
 
 
 def _whole_page(request: HttpRequest) -> HttpResponse:
-    """What was asked for is opened; a form that was sent cannot be, so its page is loaded again."""
+    """Have the browser open what was requested; a form cannot be sent again, so its page is loaded again."""
     how = {"HX-Redirect": request.get_full_path()} if request.method == "GET" else {"HX-Refresh": "true"}
     return HttpResponse(status=204, headers=how)

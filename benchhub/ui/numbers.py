@@ -15,14 +15,14 @@ LONG = 48  # characters: more than a column of facts has room for on two lines
 
 
 def figure(value: float | None, digits: int = 3) -> SafeString:
-    """A number to so many significant digits, with thousands separators; a dash for what is not known."""
+    """Write a number to so many significant digits, with thousands separators; a dash for what is not known."""
     if value is None:
         return MISSING
     return format_html('<data value="{}" title="{}">{}</data>', value, f"{value:,}", words.significant(value, digits))
 
 
 def is_long(fact: Any) -> bool:
-    """Whether it takes the whole width: names must not break within a word, nor leave holes beside them."""
+    """Tell whether it takes the whole width: names must not break within a word, nor leave holes beside them."""
     return isinstance(fact, str) and len(fact) > LONG
 
 
@@ -31,21 +31,21 @@ def percent(value: float | None) -> SafeString:
 
 
 def chance(p: float | None) -> SafeString:
-    """A p-value; what is smaller than can matter is said to be small."""
+    """Write a p-value; one that is smaller than can matter is said to be small."""
     if p is None:
         return MISSING
     return format_html('<data value="{}" title="{}">{}</data>', p, f"{p:.3g}", words.p_value(p))
 
 
 def size(count: int | None) -> SafeString:
-    """Bytes as people read them, in powers of 1,024."""
+    """Write bytes as people read them, in powers of 1,024."""
     if count is None:
         return MISSING
     return format_html('<data value="{}" title="{} bytes">{}</data>', count, f"{count:,}", words.size(count))
 
 
 def moment(at: datetime | None) -> SafeString:
-    """A time in UTC, which a script on the page turns into the reader's zone."""
+    """Write a time in UTC, which a script on the page turns into the reader's zone."""
     if at is None:
         return MISSING
     utc = at.astimezone(UTC)
@@ -58,7 +58,7 @@ def moment(at: datetime | None) -> SafeString:
 
 
 def ago(at: datetime | None) -> SafeString:
-    """How long ago a time is, by this machine's clock, with the time itself on hover: 12 s ago."""
+    """Write how long ago a time is, by this machine's clock, with the time itself on hover: 12 s ago."""
     if at is None:
         return MISSING
     utc = at.astimezone(UTC)
@@ -68,7 +68,7 @@ def ago(at: datetime | None) -> SafeString:
 
 
 def measured(value: Any, unit: str = "") -> SafeString:
-    """A value of any kind as found: counts whole, other numbers rounded, bytes in words, times in UTC."""
+    """Write a value of any kind: counts whole, other numbers rounded, bytes in words, times in UTC."""
     if isinstance(value, bool):
         return format_html("{}", "yes" if value else "no")
     if isinstance(value, datetime):

@@ -65,7 +65,7 @@ def number(
     is_required: bool = False,
     **more: Any,
 ) -> Field:
-    """A Decimal with so many places at most; `empty` where nothing is written."""
+    """Return a field for a Decimal with so many places at most; `empty` where nothing is written."""
 
     def read(value: str) -> Decimal | None:
         if not value:
@@ -135,7 +135,7 @@ def flag(name: str, title: str, *, default: str, **more: Any) -> Field:
 
 
 def names(name: str, title: str, most: int, **more: Any) -> Field:
-    """Several texts, apart by semicolons; one that holds a semicolon stands in quotes."""
+    """Return a field for several texts separated by semicolons; one that holds a semicolon stands in quotes."""
 
     def read(value: str) -> list[str]:
         if len(value) > LONGEST_NAMES:
@@ -155,7 +155,7 @@ def written_names(values: Sequence[str]) -> str:
 
 
 def written(value: Any) -> str:
-    """A value as `read` takes it: every digit of a number, no idle zeros."""
+    """Write a value as `read` takes it: every digit of a number, no idle zeros."""
     if value is None:
         return ""
     if isinstance(value, bool):

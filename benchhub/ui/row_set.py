@@ -90,7 +90,7 @@ def is_blank(texts: Mapping[str, str], fields: Sequence[Field]) -> bool:
 
 @lru_cache(maxsize=1000)
 def _options(choices: tuple[tuple[str, str], ...], typed: str) -> str:
-    """What was sent and is no choice stays to be seen."""
+    """Return the options of a select; a text that is no choice stays visible as one."""
     values = [value for value, _ in choices]
     options = (*choices, *([] if typed in values else [(typed, typed)]))
     return "".join(
@@ -100,7 +100,7 @@ def _options(choices: tuple[tuple[str, str], ...], typed: str) -> str:
 
 
 def _is_day(typed: str) -> bool:
-    """A browser shows nothing of a day that is none: then it stays text."""
+    """Tell whether a browser can show it as a day: it shows nothing of any other text."""
     try:
         return not typed or bool(date.fromisoformat(typed))
     except ValueError:
@@ -130,7 +130,7 @@ class RowSet:
 
     @property
     def problems(self) -> list[str]:
-        """Sentences that name row and column."""
+        """Return sentences that name row and column."""
         titles = {field.name: f", {field.title.lower()}" for field in self.fields} | {OF_ROW: ""}
         cut = [f"{self.title}: a form takes {MOST_ROWS} rows at most, and there are more."] if self.is_cut else []
         return cut + [
@@ -141,7 +141,7 @@ class RowSet:
 
 
 def sent(data: QueryDict, prefix: str, fields: Sequence[Field]) -> list[dict[str, str]]:
-    """The rows of a table as a form has sent them."""
+    """Return the rows of a table as a form has sent them."""
     count = data.get(f"{prefix}-count", "")
     rows = min(int(count), MOST_ROWS + 1) if count.isascii() and count.isdecimal() and len(count) < 6 else 0
     return [
@@ -151,7 +151,7 @@ def sent(data: QueryDict, prefix: str, fields: Sequence[Field]) -> list[dict[str
 
 
 def resized(rows: Sequence[Mapping[str, str]], prefix: str, data: QueryDict) -> list[Mapping[str, str]]:
-    """One row more where `add` names the table, or without the one that `remove` names as table:number."""
+    """Return the rows with one more where `add` names the table, without the one that `remove` names (table:number)."""
     rows_kept = list(rows)
     table, _, number = data.get("remove", "").partition(":")
     if table == prefix and number in map(str, range(len(rows_kept))):

@@ -72,7 +72,7 @@ class SystemBrought(Strict):
     label = drf.CharField(max_length=160, required=False)
 
     def run_validation(self, data: Any = empty) -> Any:
-        """Most lines of a request are of few systems: each is checked once."""
+        """Check each system once: most lines of a request are of few."""
         known: dict[str, Any] = self.__dict__.setdefault("_known", {})
         key = repr(data)
         if key not in known:
@@ -218,7 +218,7 @@ Line = tuple[int, bytes, Any]
 
 
 def _lines(raw: bytes) -> list[Line]:
-    """(number, text, value) of each line that is not empty; a value that cannot be read is an exception."""
+    """Yield (number, text, value) of each line that is not empty; a value that cannot be read is an exception."""
     texts = [(number, text) for number, text in enumerate(raw.splitlines(), start=1) if text.strip()]
     if not texts:
         raise problems.Problem(422, "There is no line in it: send one result in each.")
@@ -235,7 +235,7 @@ def _value(text: bytes) -> Any:
 
 
 def _stored(lines: Iterable[Line], user: Any, token: str) -> import_store.Stored:
-    """Raises RejectedError with the faults of all lines at once, also where some are not even of the right shape."""
+    """Store the lines. Raises RejectedError with the faults of all of them, also where some have the wrong shape."""
     results, faults = _read(lines)
     if not faults:
         return import_store.bring_in(results, user, token)
@@ -247,7 +247,7 @@ def _stored(lines: Iterable[Line], user: Any, token: str) -> import_store.Stored
 
 
 def _read(lines: Iterable[Line]) -> tuple[list[import_check.Brought], list[import_check.Fault]]:
-    """The lines of the right shape, and what is wrong with the others."""
+    """Return the lines of the right shape, and the faults of the others."""
     results, faults = list[import_check.Brought](), list[import_check.Fault]()
     shape = ResultRequest()  # one for all lines: to make it takes longer than to use it
     for number, text, value in lines:

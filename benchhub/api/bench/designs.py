@@ -76,7 +76,7 @@ class Presets(View):
 
 
 def _preset(name: str) -> presets.Preset:
-    """Raises Http404."""
+    """Return a preset. Raises Http404."""
     if name not in presets.PRESETS:
         raise Http404
     return presets.PRESETS[name]

@@ -87,7 +87,7 @@ class Times(Read):
         return Response(status=204)
 
     def _owner(self, host: int | None, experiment: int | None) -> Any:
-        """Raises a problem unless exactly one is named, and the user may run there."""
+        """Return host or experiment. Raises a problem unless exactly one is named and the user may run there."""
         if (host is None) == (experiment is None):
             raise problems.invalid([{"pointer": "/host", "detail": "Name a host or an experiment."}])
         if experiment is not None:

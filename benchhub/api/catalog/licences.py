@@ -113,7 +113,7 @@ class LicenceModels(Revised):
 
 
 def _typed(values: Values) -> QueryDict:
-    """A licence model and its trial as the page's form sends them."""
+    """Return a licence model and its trial as the page's form sends them."""
     data = QueryDict(mutable=True)
     data.update(
         json_forms.texts({name: value for name, value in values.items() if name not in ("trial", *LICENCE_TABLES)})
@@ -127,7 +127,7 @@ def _typed(values: Values) -> QueryDict:
 
 
 def _of_rules(draft: licences_forms.LicenceDraft) -> list[dict[str, str]]:
-    """What is wrong with the rules; a name can wait until they are saved."""
+    """Return what is wrong with the rules; a name can wait until they are saved."""
     problems_found = [problem for problem in problems.of_form(draft.form) if problem["pointer"] != "/name"]
     return problems_found + [problem for table in draft.tables.values() for problem in json_rows.problems_of(table)]
 

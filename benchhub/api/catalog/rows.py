@@ -80,7 +80,7 @@ class Edited(Retired):
 
 
 def _deleted(row: Any) -> bool:
-    """False where a result or a plan has come to cite the row since it was asked."""
+    """Delete a row; return False where a result or a plan has come to cite it meanwhile."""
     try:
         row.delete()
     except ProtectedError:

@@ -114,7 +114,7 @@ class Sheets(Revised):
         return sheets_csv.download(self.get_object())
 
     def changed_values(self, row: models.PriceSheet, request: Request) -> Values:
-        """Lines and discounts that are sent take the place of all there are."""
+        """Return the sheet's values; lines and discounts that are sent take the place of all there are."""
         texts = texts_of(row)
         sent = json_forms.checked(self.takes, request.data, partial=True)
         return {**texts.sheet, "lines": texts.lines, "discounts": texts.discounts, **sent}

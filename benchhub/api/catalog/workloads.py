@@ -58,7 +58,7 @@ def _request(forms: tuple[type[WorkloadForm], ...]) -> Any:
 
 
 def _of_all_kinds(name: str, workload_forms: Sequence[type[WorkloadForm]]) -> forms.Field:
-    """A field that several kinds have takes what any of them takes, and says what is whose."""
+    """Return a field that takes what any of several kinds takes, and says what is whose."""
     fields = {form.kind.name: form.base_fields[name] for form in workload_forms if name in form.base_fields}
     field: Any = deepcopy(next(iter(fields.values())))
     if isinstance(field, forms.ChoiceField):
@@ -69,7 +69,7 @@ def _of_all_kinds(name: str, workload_forms: Sequence[type[WorkloadForm]]) -> fo
 
 
 def _help(fields: Mapping[str, forms.Field]) -> str:
-    """What each kind says of a field, with the values to choose from where kinds differ in them."""
+    """Return what each kind says of a field, with the values to choose from where kinds differ in them."""
     offered = {kind: ", ".join(value for value, _ in _choices(field)) for kind, field in fields.items()}
     kinds_by_text: dict[str, list[str]] = {}
     for kind, field in fields.items():
@@ -151,7 +151,7 @@ def _is_slot(name: str) -> bool:
 
 
 def _as_sent(error: Mapping[str, Any], scripts: list[Values] | None) -> Mapping[str, Any]:
-    """At its place in the list of scripts, instead of the slot of the form."""
+    """Name a problem by its place in the list of scripts, instead of the slot of the form."""
     name, _, number = str(error["pointer"]).lstrip("/").partition("_")
     if not _is_slot(f"{name}_") or not number.isdecimal():
         return error
@@ -164,6 +164,6 @@ def _without_scripts(values: Values) -> Values:
 
 
 def _slots(scripts: list[Values]) -> Values:
-    """As the form numbers them."""
+    """Number the scripts as the form does."""
     texts = {f"script_{number}": script["text"] for number, script in enumerate(scripts, start=1)}
     return texts | {f"weight_{number}": script.get("weight", 1) for number, script in enumerate(scripts, start=1)}

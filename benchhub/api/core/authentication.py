@@ -43,7 +43,7 @@ class HasScope(BasePermission):
 
 
 def scope_of(view: Any, method: str) -> str:
-    """The scope that a view asks for when it is called by this method."""
+    """Return the scope that a view asks for when it is called by this method."""
     read = getattr(view, "read_scope", "read")
     action = getattr(view, "action", None)
     scopes: dict[str, str] = getattr(view, "scopes", {})

@@ -27,7 +27,7 @@ class Strict(serializers.Serializer):
 
 
 def serializer_of(form: Any, name: str, *, usual: Container[str] = (), **more: Any) -> Any:
-    """A serializer of the fields that a form declares; `more` adds those that it gets when it is made.
+    """Make a serializer of the fields that a form declares; `more` adds those that it gets when it is made.
 
     What has a value to begin with, in the form or among the `usual` ones, can be left out.
     """
@@ -81,14 +81,14 @@ def _choices(field: Any) -> list[Any]:
 
 
 def checked(serializer: type[serializers.Serializer], data: Any, *, partial: bool = False) -> dict[str, Any]:
-    """What was sent, of the right types. Raises ValidationError."""
+    """Return what was sent, of the right types. Raises ValidationError."""
     read = serializer(data=data, partial=partial)
     read.is_valid(raise_exception=True)
     return dict(read.validated_data)
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as a browser would send them."""
+    """Return values as a browser would send them."""
     return {name: _text(value) for name, value in values.items()}
 
 
@@ -107,7 +107,7 @@ def _text(value: Any) -> Any:
 
 
 def present(form: forms.BaseForm) -> dict[str, Any]:
-    """What an unbound form shows: the values that a change leaves as they are."""
+    """Return what an unbound form shows: the values that a change leaves as they are."""
     values = {name: form[name].value() for name in form.fields}
     return {name: _shown(form.fields[name], value) for name, value in values.items()}
 
@@ -122,7 +122,7 @@ def _shown(field: forms.Field, value: Any) -> Any:
 
 
 def saved(form: Any) -> Any:
-    """The saved row. Raises a problem with what the form refuses."""
+    """Return the saved row. Raises a problem with what the form refuses."""
     if not form.is_valid() or (row := form.saved()) is None:
         raise problems.invalid(problems.of_form(form))
     return row

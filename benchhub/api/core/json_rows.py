@@ -15,7 +15,7 @@ from .json_forms import Strict
 
 
 def serializer_of(fields: Sequence[Field], name: str) -> Any:
-    """The cells as they are read are checked by the table itself; here only their types are."""
+    """Make a serializer that checks the types of cells; their values are checked by the table itself."""
     return type(name, (Strict,), {**{field.name: _field(field) for field in fields}, "__module__": __name__})
 
 
@@ -35,12 +35,12 @@ def _field(field: Field) -> serializers.Field:
 
 
 def texts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Rows as they would be typed. A cell that is null, or left out, holds what a new row begins with."""
+    """Return rows as they would be typed. A cell that is null, or left out, holds what a new row begins with."""
     return [{name: row_cells.written(value) for name, value in row.items() if value is not None} for row in rows]
 
 
 def problems_of(rows: RowSet) -> list[dict[str, str]]:
-    """What is wrong with a table, by row and column."""
+    """Return what is wrong with a table, by row and column."""
     cut = [{"pointer": f"/{rows.prefix}", "detail": "There are too many rows."}] if rows.is_cut else []
     return cut + [
         {"pointer": f"/{rows.prefix}/{row.number}" + (f"/{name}" if name != OF_ROW else ""), "detail": sentence}

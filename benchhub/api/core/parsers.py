@@ -33,7 +33,7 @@ class Ndjson(BaseParser):
 
 
 def loads(raw: bytes) -> Any:
-    """ValueError says what is wrong with it."""
+    """Read JSON. Raises ValueError, which says what is wrong with it."""
     text = raw.decode("utf-8")
     try:
         data = json.loads(text, parse_constant=_refuse, parse_float=_finite)

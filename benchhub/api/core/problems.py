@@ -49,7 +49,7 @@ def invalid(errors: Iterable[Mapping[str, Any]]) -> Problem:
 
 
 def of_form(form: Any, prefix: str = "") -> list[dict[str, str]]:
-    """What is wrong with a form; of the form as a whole stands at the prefix itself."""
+    """Return what is wrong with a form; the pointer of its general errors is the prefix itself."""
     return [
         {"pointer": f"{prefix}/{name}" if name != "__all__" else prefix, "detail": " ".join(map(str, errors))}
         for name, errors in form.errors.items()
@@ -57,7 +57,7 @@ def of_form(form: Any, prefix: str = "") -> list[dict[str, str]]:
 
 
 def handler(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """DRF's exception handler."""
+    """Answer an exception, as DRF's exception handler."""
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
@@ -100,7 +100,7 @@ def _sentence(detail: Any) -> str:
 
 
 def flat(detail: Any, pointer: str = "") -> Iterator[dict[str, str]]:
-    """DRF's nested details as a list of pointers and sentences."""
+    """Yield DRF's nested details as pointers and sentences."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             yield from flat(inner, pointer if name == "non_field_errors" else f"{pointer}/{name}")
@@ -117,6 +117,6 @@ def flat(detail: Any, pointer: str = "") -> Iterator[dict[str, str]]:
 @csrf_exempt
 @login_not_required
 def not_found(request: Any, *_: Any, **__: Any) -> JsonResponse:
-    """For addresses below /api/ that lead nowhere."""
+    """Answer addresses below /api/ that lead nowhere."""
     data = body(status.HTTP_404_NOT_FOUND, "This address leads nowhere.", request.path, remedy="Start from /api/v1/.")
     return JsonResponse(data, status=404, content_type=MEDIA_TYPE)

@@ -54,13 +54,13 @@ class Pages(pagination.CursorPagination):
         return size
 
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> tuple[str, ...]:
-        """By key at last: rows that are alike in all else would else come twice, or on no page."""
+        """Order by key at last: rows that are alike in all else could come twice, or on no page."""
         ordering = tuple(super().get_ordering(request, queryset, view))
         by_key = "-pk" if ordering[0].startswith("-") else "pk"
         return ordering if {"pk", "-pk", "id", "-id"} & set(ordering) else (*ordering, by_key)
 
     def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> Any:
-        """A cursor that was tampered with leads nowhere."""
+        """Return a page. Raises NotFound for a cursor that was tampered with."""
         try:
             return super().paginate_queryset(queryset, request, view)
         except (ValueError, TypeError, OverflowError, DataError, ValidationError) as error:
@@ -169,7 +169,7 @@ class View(viewsets.GenericViewSet):
 
     @staticmethod
     def _hold_body(request: Request) -> None:
-        """Have it in memory once, within a bound: it is digested and parsed."""
+        """Read the body into memory once, within a bound: it is digested and parsed."""
         plain: Any = request._request
         if request.method not in ("POST", "PUT", "PATCH") or plain._read_started:
             return
@@ -187,7 +187,7 @@ class View(viewsets.GenericViewSet):
         return etag(self.get_serializer(row).data)
 
     def require_unchanged(self, row: Any) -> None:
-        """Raise a problem where the caller says by If-Match what it has seen, and it is not so any more."""
+        """Raise a problem where the caller names by If-Match a state that is not the present one."""
         tags_text = self.request.headers.get("If-Match", "").strip()
         if tags_text not in ("", "*") and self.etag(row) not in [tag.strip() for tag in tags_text.split(",")]:
             raise problems.Problem(412, f"{row} has changed since you fetched it.")
@@ -196,7 +196,7 @@ class View(viewsets.GenericViewSet):
         return str(self.request.build_absolute_uri(reverse(f"api:{name}", args=args)))
 
     def accepted(self, row: Any, **more: Any) -> Response:
-        """202: it was asked for; `Location` is where to look for what comes of it."""
+        """Answer 202; `Location` is where to look for the outcome."""
         transaction.on_commit(wake)
         data = {**self.get_serializer(row).data, **more}
         return Response(data, status=status.HTTP_202_ACCEPTED, headers={"Location": data["url"]})
@@ -208,7 +208,7 @@ def etag(data: Any, media_type: str = "application/json") -> str:
 
 
 def _conditional(request: Request, response: Any) -> Any:
-    """With its ETag; without its content where the caller has that already."""
+    """Add the ETag, and leave out content that the caller has already."""
     response["ETag"] = _etag_of(request, response)
     response["Cache-Control"] = "private, no-cache"
     tags = [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
@@ -252,7 +252,7 @@ def once(request: Request, key: str, handle: Callable[[], Response], told_once: 
 
 
 def _body(response: Response, told_once: tuple[str, ...]) -> bytes:
-    """What is kept of an answer: no secrets."""
+    """Return what is kept of an answer, without secrets."""
     data = response.data
     if told_once and isinstance(data, dict):
         data = {**data, **{name: None for name in told_once if name in data}}
@@ -294,7 +294,7 @@ class Added(Read):
         return self.form_class(values, instance=instance)
 
     def blank(self, instance: Any = None) -> Any:
-        """The form as it is shown before anything is typed."""
+        """Return the form as it is shown before anything is typed."""
         return self.form_class(instance=instance)
 
     def create(self, request: Request) -> Response:
@@ -310,7 +310,7 @@ class Added(Read):
         return Response(data, status=status.HTTP_201_CREATED, headers={"Location": data["url"]})
 
     def changed_values(self, row: Any, request: Request) -> dict[str, Any]:
-        """What the row's form shows, with what was sent in its place."""
+        """Return what the row's form shows, with what was sent in its place."""
         sent = json_forms.checked(self.takes, request.data, partial=True)
         values = json_forms.present(self.blank(row))
         if wrong := sorted(set(sent) - set(values)):

@@ -170,7 +170,7 @@ class RateForm(CatalogForm):
 
 
 def amount_help(of: str) -> str:
-    """What an amount is of, by what is priced: a licence's rules say how it is paid."""
+    """Say what an amount is paid for: the rules of a licence model tell how it is paid."""
     pk = of_kind(of, "licence_model")
     model = LicenceModel.objects.filter(pk=pk).first() if pk else None
     if model:
@@ -179,7 +179,7 @@ def amount_help(of: str) -> str:
 
 
 def priced_things() -> list[tuple[str, list[tuple[str, str]]]]:
-    """What a price can be of, by kind."""
+    """Return what a price can be of, as choices by kind."""
     groups = [
         (KIND_NAMES[kind], [(f"{kind}:{row.pk}", _thing(row)) for row in model.objects.current().order_by("name")])
         for kind, model in KINDS.items()

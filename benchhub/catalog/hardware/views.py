@@ -72,7 +72,7 @@ def hardware_list(request: HttpRequest) -> HttpResponse:
 
 
 def hardware_add(request: HttpRequest) -> HttpResponse:
-    """`host` in the address takes what a probe of that host saw, and gives the host this hardware."""
+    """Add hardware. `host` in the address fills in what a probe of it saw, and gives the host this hardware."""
     asked = request.GET.get("host", "")
     host = Host.objects.defer("private_key").filter(pk=asked).first() if _is_key(asked) else None
     form = HardwareForm(request.POST or None, initial=_seen(host) if host else None)
@@ -124,7 +124,7 @@ def prices(request: HttpRequest) -> HttpResponse:
 
 
 def price_add(request: HttpRequest) -> HttpResponse:
-    """`of` in the address chooses what is priced; `after` takes the words of an older price for a newer one."""
+    """Add a price. `of` in the address chooses what is priced; `after` fills in the words of an older price."""
     form = PriceForm(request.POST or None, initial=_like(request.GET.get("after", "")) | _of(request))
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         later = f" It counts from {saved.priced_on} on, not before." if saved.priced_on > timezone.now().date() else ""
@@ -135,7 +135,7 @@ def price_add(request: HttpRequest) -> HttpResponse:
 
 
 def price_unit(request: HttpRequest) -> HttpResponse:
-    """What an amount is of, for what is chosen in the form."""
+    """Answer with what the amount is paid for, for the choice in the form."""
     return HttpResponse(amount_help(request.GET.get("of", "")), content_type="text/plain; charset=utf-8")
 
 

@@ -88,7 +88,7 @@ class HostForm(CatalogForm):
 
     @property
     def moved(self) -> bool:
-        """Whether an edit points the host at another machine or account."""
+        """Tell whether an edit points the host at another machine or account."""
         return any(name in self.changed_data for name in PLACE)
 
     def save(self, commit: bool = True) -> Host:  # noqa: ARG002  # a ModelForm's signature

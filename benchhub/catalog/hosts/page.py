@@ -8,12 +8,15 @@ import math
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from benchhub.catalog.models import Host, InterferenceGroup
+from benchhub.analysis.words import listing
+from benchhub.catalog.models import Host, Instance, InterferenceGroup
 from benchhub.catalog.shared.citations import is_cited
+from benchhub.ui.facts import Fact
 
 # Which package brings what a run cannot do without.
 PACKAGES = {"flock": "util-linux", "setsid": "util-linux", "sha256sum": "coreutils", "timeout": "coreutils"}
@@ -21,8 +24,57 @@ FOR_PERCENTILES = ("awk", "gzip")
 LARGEST_SKEW_S = 2
 
 
+@dataclass(frozen=True)
+class HostPage:
+    """What the page of a host shows. The host comes out of `host()`; lists are read when they are first needed."""
+
+    host: Host
+
+    @cached_property
+    def instances(self) -> list[Instance]:
+        rows = self.host.instances.select_related("build", "configuration").defer("password")
+        return list(rows.order_by("name"))
+
+    @cached_property
+    def steps(self) -> dict[str, Step]:
+        return steps(self.host, len(self.instances))
+
+    @property
+    def install_line(self) -> str:
+        return install_line(self.host)
+
+    @property
+    def offered(self) -> str:
+        """The fingerprint of the key that the host offers now; empty where it offers no other than the approved."""
+        return fingerprint(self.host.offered_host_key)
+
+    @property
+    def pinned(self) -> str:
+        return fingerprint(self.host.host_key)
+
+    @property
+    def console_line(self) -> str:
+        return command_at_console(self.host.offered_host_key or self.host.host_key)
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        return facts(self.host)
+
+    @cached_property
+    def differences(self) -> list[Comparison]:
+        return bought_and_found(self.host)
+
+    @cached_property
+    def troubles(self) -> list[str]:
+        return troubles(self.host)
+
+    @cached_property
+    def builds(self) -> list[dict[str, Any]]:
+        return server_builds(self.host)
+
+
 def hosts() -> QuerySet[Host]:
-    """For the list; neither keys nor facts are read for it."""
+    """Return hosts for the list, without keys and facts."""
     rows = Host.objects.select_related("hardware", "interference_group").annotate(instance_count=Count("instances"))
     return rows.defer("private_key", "facts")
 
@@ -37,7 +89,7 @@ def group_names() -> QuerySet[Any]:
 
 
 def fingerprint(key: str) -> str:
-    """'SHA256:...' of a public key line, as `ssh-keygen -l` prints it; empty for what is no key."""
+    """Return 'SHA256:...' of a public key line, as `ssh-keygen -l` prints it; empty for what is no key."""
     try:
         digest = hashlib.sha256(base64.b64decode(key.split()[1], validate=True)).digest()
     except (IndexError, ValueError):
@@ -46,13 +98,13 @@ def fingerprint(key: str) -> str:
 
 
 def command_at_console(key: str) -> str:
-    """What prints the same fingerprint on the host itself."""
+    """Return the command that prints the same fingerprint on the host itself."""
     kind = key.split(" ")[0].removeprefix("ssh-").split("-")[0] or "ed25519"
     return f"ssh-keygen -lf /etc/ssh/ssh_host_{kind}_key.pub"
 
 
 def install_line(host: Host) -> str:
-    """One line of shell that lets BenchHub log in, for the user that it logs in as."""
+    """Return one line of shell that lets BenchHub log in, for the user that it logs in as."""
     return (
         f"mkdir -p ~/.ssh && echo {shlex.quote(host.public_key)} >> ~/.ssh/authorized_keys"
         " && chmod 700 ~/.ssh && chmod 600 ~/.ssh/authorized_keys"
@@ -69,7 +121,7 @@ class Step:
 
 
 def steps(host: Host, instance_count: int) -> dict[str, Step]:
-    """The four steps by name; the first two may be taken in either order."""
+    """Return the four steps by name; the first two may be taken in either order."""
     is_pinned, is_probed = host.trust == Host.Trust.PINNED, host.facts_at is not None
     is_install_next = not is_pinned or bool(host.contact_error)
     return {
@@ -86,17 +138,9 @@ def _step(title: str, is_done: bool, is_next: bool, where: str = "here", later: 
     return Step(title, "next", f"next, {where}") if is_next else Step(title, "later", later)
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    name: str
-    value: Any
-    unit: str = ""
-
-
 def facts(host: Host) -> list[Fact]:
-    """What there is of it, in the order of reading."""
-    known_facts, cpu = host.facts, host.facts.get("cpu", {})
-    dmi = known_facts.get("dmi", {})
+    """Return what the probe found, in the order of reading."""
+    cpu, dmi = host.facts.get("cpu", {}), host.facts.get("dmi", {})
     rows = [
         Fact("Processor", cpu.get("model")),
         Fact("Sockets", cpu.get("sockets")),
@@ -104,13 +148,13 @@ def facts(host: Host) -> list[Fact]:
         Fact("Threads per core", cpu.get("threads_per_core")),
         Fact("Highest clock", cpu.get("max_mhz"), "MHz"),
         Fact("Hypervisor", cpu.get("hypervisor")),
-        Fact("Memory", known_facts.get("memory_bytes"), "bytes"),
-        Fact("Swap", known_facts.get("swap_bytes"), "bytes"),
-        Fact("Operating system", known_facts.get("os", {}).get("name")),
-        Fact("Kernel", known_facts.get("kernel")),
-        Fact("Architecture", known_facts.get("architecture")),
+        Fact("Memory", host.facts.get("memory_bytes"), "bytes"),
+        Fact("Swap", host.facts.get("swap_bytes"), "bytes"),
+        Fact("Operating system", host.facts.get("os", {}).get("name")),
+        Fact("Kernel", host.facts.get("kernel")),
+        Fact("Architecture", host.facts.get("architecture")),
         Fact("Machine", " ".join(filter(None, (dmi.get("sys_vendor"), dmi.get("product_name")))) or None),
-        Fact("Logged in as", known_facts.get("username")),
+        Fact("Logged in as", host.facts.get("username")),
     ]
     return [fact for fact in rows if fact.value is not None]
 
@@ -119,7 +163,7 @@ MEMORY_TOLERANCE = 0.1  # firmware and kernel keep some of it
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """What was bought beside what the probe found; `unit` is of both."""
 
     name: str
@@ -134,50 +178,48 @@ class Compared:
         return bool(self.bought != self.found)
 
 
-def bought_and_found(host: Host) -> list[Compared]:
-    """Where both are known and something differs; empty otherwise."""
+def bought_and_found(host: Host) -> list[Comparison]:
+    """Compare what was bought with what was found; empty where nothing differs or one is missing."""
     hardware, cpu, memory_bytes = host.hardware, host.facts.get("cpu", {}), host.facts.get("memory_bytes")
     if hardware is None:
         return []
+    counts: list[Any] = [cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
     rows = [
-        Compared("Sockets", hardware.sockets, cpu.get("sockets")),
-        Compared(
+        Comparison("Sockets", hardware.sockets, cpu.get("sockets")),
+        Comparison(
             "Cores per socket",
             hardware.cores_per_socket - hardware.disabled_cores_per_socket,
             cpu.get("cores_per_socket"),
         ),
-        Compared("Threads per core", hardware.threads_per_core, cpu.get("threads_per_core")),
-        Compared("Memory", hardware.memory_bytes, memory_bytes, "bytes"),
-        Compared("vCPUs of the virtual machine", hardware.vm_vcpus, _cpus(cpu)),
-        Compared("Memory of the virtual machine", hardware.vm_memory_bytes, memory_bytes, "bytes"),
+        Comparison("Threads per core", hardware.threads_per_core, cpu.get("threads_per_core")),
+        Comparison("Memory", hardware.memory_bytes, memory_bytes, "bytes"),
+        Comparison("vCPUs of the virtual machine", hardware.vm_vcpus, None if None in counts else math.prod(counts)),
+        Comparison("Memory of the virtual machine", hardware.vm_memory_bytes, memory_bytes, "bytes"),
     ]
-    compared = [row for row in rows if row.bought is not None and row.found is not None]
-    return compared if any(row.differs for row in compared) else []
-
-
-def _cpus(cpu: Mapping[str, Any]) -> int | None:
-    counts: list[Any] = [cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
-    return None if None in counts else math.prod(counts)
+    comparable = [row for row in rows if row.bought is not None and row.found is not None]
+    return comparable if any(row.differs for row in comparable) else []
 
 
 def troubles(host: Host) -> list[str]:
-    """What the probe found that keeps runs from working well there, each with what to do."""
-    return [*_missing(host.facts), *_of_builds(host.facts), *_of_hardware(host)] if host.facts else []
+    """Return what keeps runs from working well there, as sentences that say what to do."""
+    if not host.facts:
+        return []
+    return [*_program_troubles(host.facts), *_build_troubles(host.facts), *_hardware_troubles(host)]
 
 
-def _missing(facts: Mapping[str, Any]) -> Iterator[str]:
+def _program_troubles(facts: Mapping[str, Any]) -> Iterator[str]:
     missing = facts.get("missing", [])
     for program in (name for name in missing if name in PACKAGES):
         yield f"The program {program} is missing, and no run works without it: install {PACKAGES[program]} there."
     for program in (name for name in FOR_PERCENTILES if name not in facts.get("tools", {name: ""})):
         yield f"The program {program} is missing, so runs there have no percentiles: install {program} there."
     if unread := [name.replace("_", " ") for name in missing if name not in PACKAGES]:
-        yield f"Could not be read there, and is left out: {', '.join(unread)}."
+        yield f"The probe could not read these facts, and leaves them out: {listing(unread)}."
     if abs(facts.get("time_skew_s") or 0) > LARGEST_SKEW_S:
         yield f"Its clock is {facts['time_skew_s']:+.1f} s apart from this machine's: set it by NTP."
 
 
-def _of_builds(facts: Mapping[str, Any]) -> Iterator[str]:
+def _build_troubles(facts: Mapping[str, Any]) -> Iterator[str]:
     builds = facts.get("builds", [])
     if not any("postgres_sha256" in build for build in builds):
         yield (
@@ -188,7 +230,7 @@ def _of_builds(facts: Mapping[str, Any]) -> Iterator[str]:
         yield "No pgbench was found, so that no load can be driven from there: install it, and probe again."
 
 
-def _of_hardware(host: Host) -> Iterator[str]:
+def _hardware_troubles(host: Host) -> Iterator[str]:
     cpu, bought = host.facts.get("cpu", {}), host.hardware
     probed = (cpu.get("sockets"), cpu.get("cores_per_socket"))
     if bought and all(probed) and probed != (bought.sockets, bought.cores_per_socket):
@@ -200,6 +242,6 @@ def _of_hardware(host: Host) -> Iterator[str]:
 
 
 def server_builds(host: Host) -> list[dict[str, Any]]:
-    """The builds there that have a server, newest first."""
+    """Return the builds there that have a server, newest first."""
     builds = [build for build in host.facts.get("builds", []) if {"postgres_sha256", "version_num"} <= build.keys()]
     return sorted(builds, key=lambda build: build["version_num"], reverse=True)

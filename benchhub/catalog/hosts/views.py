@@ -16,7 +16,7 @@ from benchhub.catalog.models import Host
 from benchhub.celery import wake
 from benchhub.ui.listing import Column, Filter, Listing
 
-from . import page as queries
+from . import page
 from .forms import HostForm
 
 COLUMNS = (
@@ -45,7 +45,7 @@ SEARCH = ("name", "address", "username", "hardware__name", "interference_group__
 
 
 def hosts(request: HttpRequest) -> HttpResponse:
-    listing = Listing(request.GET, queries.hosts(), COLUMNS, search=SEARCH, filters=FILTERS, default="name")
+    listing = Listing(request.GET, page.hosts(), COLUMNS, search=SEARCH, filters=FILTERS, default="name")
     is_live = any(host.wanted for host in listing.page)
     return render(request, "catalog/hosts.html", {"listing": listing, "is_live": is_live})
 
@@ -60,7 +60,7 @@ def add(request: HttpRequest) -> HttpResponse:
 
 
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
-    host = get_object_or_404(queries.host(), pk=pk)
+    host = get_object_or_404(page.host(), pk=pk)
     crumb = {"address": reverse("host", args=[pk]), "title": host.name}
     form = HostForm(request.POST or None, instance=host)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
@@ -69,37 +69,23 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _form(request: HttpRequest, form: HostForm, **context: Any) -> HttpResponse:
-    return render(request, "catalog/host_form.html", {"form": form, "groups": queries.group_names(), **context})
+    return render(request, "catalog/host_form.html", {"form": form, "groups": page.group_names(), **context})
 
 
 def host(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(queries.host(), pk=pk)
-    instances = list(row.instances.select_related("build", "configuration").defer("password").order_by("name"))
-    context = {
-        "host": row,
-        "instances": instances,
-        "steps": queries.steps(row, len(instances)),
-        "install_line": queries.install_line(row),
-        "offered": queries.fingerprint(row.offered_host_key),
-        "pinned": queries.fingerprint(row.host_key),
-        "command": queries.command_at_console(row.offered_host_key or row.host_key),
-        "facts": queries.facts(row),
-        "compared": queries.bought_and_found(row),
-        "troubles": queries.troubles(row),
-        "builds": queries.server_builds(row),
-    }
-    return render(request, "catalog/host.html", context)
+    row = get_object_or_404(page.host(), pk=pk)
+    return render(request, "catalog/host.html", {"host": row, "page": page.HostPage(row)})
 
 
 @require_POST
 def look(_request: HttpRequest, pk: int) -> HttpResponse:
-    return _ask(get_object_or_404(queries.host(), pk=pk), Host.Wanted.KEY)
+    return _ask(get_object_or_404(page.host(), pk=pk), Host.Wanted.KEY)
 
 
 @require_POST
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
     """Pin the key that the person saw; if the host has offered another one since, nothing is approved."""
-    row = get_object_or_404(queries.host(), pk=pk)
+    row = get_object_or_404(page.host(), pk=pk)
     if not row.approve(request.POST.get("key", "").replace("\0", "")):
         messages.error(
             request, "Nothing was approved: the host offers another key than the one you saw. Compare again."
@@ -109,7 +95,7 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def probe(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(queries.host(), pk=pk)
+    row = get_object_or_404(page.host(), pk=pk)
     if row.trust != Host.Trust.PINNED:
         messages.error(request, "Nothing was sent: approve the host key first.")
         return redirect("host", pk)

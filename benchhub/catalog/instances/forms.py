@@ -17,20 +17,20 @@ Choices = list[tuple[str, Any]]
 
 
 def managed_build(version: str) -> PgBuild:
-    """The row for a managed server's version: its program cannot be read, so the version's text is what tells it."""
+    """Return the build of a managed server: its program cannot be read, so its version identifies it."""
     digest = hashlib.sha256(f"managed PostgreSQL {version}".encode()).hexdigest()
     defaults = {"version": version, "version_num": version_num(version)}
     return PgBuild.objects.get_or_create(binary_digest=digest, defaults=defaults)[0]
 
 
 def version_num(version: str) -> int:
-    """As PostgreSQL counts: 16.4 is 160004, 9.6.24 is 90624."""
+    """Return a version as PostgreSQL counts: 160004 for 16.4, 90624 for 9.6.24."""
     first, second, third = (int(part) for part in [*version.split("."), "0", "0"][:3])
     return first * 10000 + second if first >= 10 else first * 10000 + second * 100 + third
 
 
 def server_choices(hosts: Iterable[Host]) -> Choices:
-    """A group per host with the servers that its probe found; the value is 'host:bin directory'."""
+    """Return a group for each host with the servers that its probe found, as 'host:bin directory'."""
     choices: Choices = [(host.name, [_choice(host, build) for build in server_builds(host)]) for host in hosts]
     return [group for group in choices if group[1]]
 
@@ -105,7 +105,7 @@ class InstanceForm(CatalogForm):
         return f"{self.instance.host_id}:{self.instance.bin_directory}" if self.instance.host_id else MANAGED
 
     def _as_before(self, choices: Choices) -> Choices:
-        """The instance's own programs, although no probe finds them any more."""
+        """Offer the instance's own programs, although no probe finds them any more."""
         values = {value for _, group in choices if isinstance(group, list) for value, _ in group}
         if not self.instance.pk or self._stored_server in (*values, MANAGED):
             return []
@@ -137,7 +137,7 @@ class InstanceForm(CatalogForm):
         return instance
 
     def _take_build(self, host_id: str, folder: str) -> None:
-        """The build as the last probe found it; one that no probe finds any more stays as it is stored."""
+        """Take the build as the last probe found it; one that no probe finds any more stays as it is stored."""
         host = self.hosts.get(int(host_id))
         build_by_folder = {build["bin_directory"]: build for build in server_builds(host)} if host else {}
         if folder in build_by_folder:

@@ -55,7 +55,7 @@ def instances(request: HttpRequest) -> HttpResponse:
 
 
 def add(request: HttpRequest) -> HttpResponse:
-    """`server` in the address chooses a build: 'host:bin directory', as the host's page links to it."""
+    """Add an instance. `server` in the address chooses a build as the host's page links to it: 'host:bin directory'."""
     initial = {"server": request.GET.get("server", ""), **_local(request.GET.get("server", ""))}
     return _form(request, Instance(), initial, title="Add an instance", intro=INTRO, action="Add the instance")
 

@@ -60,7 +60,7 @@ class LicenceModelForm(RevisedForm):
             self.initial[name] = _shown(name, stored.get(name))
 
     def clean(self) -> dict[str, Any]:
-        """Have the engine read the rules; what it refuses is said beside the field."""
+        """Have the engine read the rules; what it refuses stands beside the field."""
         cleaned = super().clean()
         self.instance.rules = {}
         is_read = not self.errors.keys() & {"metric", *LABELS}
@@ -195,7 +195,7 @@ class LicenceDraft:
         return problems + [sentence for table in self.tables.values() for sentence in table.problems]
 
     def _errors(self) -> Iterator[tuple[str, Any]]:
-        """Of the rules alone: a name can wait until the model is saved."""
+        """Yield the errors of the rules alone: a name can wait until the model is saved."""
         for name, errors in self.form.errors.items():
             if name in LABELS or name == "metric":
                 yield name, errors

@@ -62,12 +62,12 @@ def revise(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def preview(request: HttpRequest) -> HttpResponse:
-    """What the rules in the form come to on the chosen machine, as a part of its page; nothing is saved."""
+    """Show what the rules in the form come to on the chosen machine, as a part of its page; nothing is saved."""
     return render(request, "catalog/licence_trial.html", {"draft": LicenceDraft(request.POST)})
 
 
 def _saved(request: HttpRequest, draft: LicenceDraft) -> Any:
-    """The saved model; None where something is wrong, or where only a row or the arithmetic was asked for."""
+    """Return the saved model; None where something is wrong, or only a row or the arithmetic was requested."""
     if request.method != "POST" or request.POST.keys() & {"add", "remove", "show"}:
         return None
     return draft.form.saved() if draft.form.is_valid() and draft.rules else None
@@ -79,7 +79,7 @@ def _first_machine() -> dict[str, Any]:
 
 
 def _prices_after(saved: LicenceModel, before_pk: int) -> str:
-    """Whether the prices of the revision before still count."""
+    """Say that a price is missing where those of the revision before do not count any more."""
     before = LicenceModel.objects.get(pk=before_pk)
     if saved.metric == "none" or saved.price_of == before.price_of:
         return ""

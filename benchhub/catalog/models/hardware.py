@@ -59,7 +59,7 @@ class Hardware(Revised):
         ]
 
     def is_same_thing(self, other: Hardware) -> bool:
-        """Whether a price of one is a price of the other: revisions whose parts are alike, as far as both name them.
+        """Tell whether a price of one is a price of the other: revisions whose parts agree where both name them.
 
         What a remark says, which cores are disabled, and what virtual machine runs there change nothing of it.
         """
@@ -77,7 +77,7 @@ class Hardware(Revised):
         return self.cores * self.threads_per_core
 
     def machine(self) -> Machine:
-        """As licences count it; 1 GB of memory is 2^30 bytes."""
+        """Return the machine as licences count it; 1 GB of memory is 2^30 bytes."""
         return Machine(
             name=str(self),
             sockets=self.sockets,
@@ -119,12 +119,12 @@ class LicenceModel(Revised):
         ]
 
     def licence_rules(self) -> LicenceRules:
-        """Raises RulesError; what a form or a fixture has let in raises none."""
+        """Return the rules as the engine has them. Raises RulesError where no form or fixture has checked them."""
         return rules_from({**self.rules, "metric": self.metric})
 
     @property
     def words(self) -> str:
-        """The rules in plain sentences."""
+        """Return the rules in plain sentences."""
         try:
             return licences_words.words(self.licence_rules())
         except RulesError as error:
@@ -132,7 +132,7 @@ class LicenceModel(Revised):
 
     @property
     def price_of(self) -> str:
-        """What an amount in the price list buys: 'one physical core, for a year'."""
+        """Say what an amount in the price list buys: 'one physical core, for a year'."""
         try:
             return licences_words.price_of(self.licence_rules())
         except RulesError:
@@ -155,11 +155,11 @@ class ListPriceQuerySet(models.QuerySet["ListPrice"]):
         return self.filter(priced_on__lte=day)
 
     def of_licences(self, models: Iterable[LicenceModel]) -> Self:
-        """Those of these licence models and of their other revisions; `counts_for` says which of them count."""
+        """Return prices of these licence models and their other revisions; `counts_for` tells which count."""
         return self.filter(licence_model__name__in=[model.name for model in models]).select_related("licence_model")
 
     def of_hardware(self, hardware: Iterable[Hardware]) -> Self:
-        """Those of this hardware and of its other revisions; `counts_for` says which of them count."""
+        """Return prices of this hardware and its other revisions; `counts_for` tells which count."""
         return self.filter(hardware__name__in=[profile.name for profile in hardware]).select_related("hardware")
 
 
@@ -195,7 +195,7 @@ class ListPrice(models.Model):
         return f"{self.description}: {trimmed(self.amount):f} {self.currency} ({self.priced_on})"
 
     def counts_for(self, item: Hardware | LicenceModel) -> bool:
-        """A price outlives revisions while it is of the same: of the same parts, or of a socket for a year, say."""
+        """Tell whether it is a price of the item: of the same parts, or for the same unit and time, in any revision."""
         if isinstance(item, Hardware):
             return self.hardware is not None and (self.hardware_id == item.pk or self.hardware.is_same_thing(item))
         own = self.licence_model

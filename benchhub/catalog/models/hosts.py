@@ -81,7 +81,7 @@ class Host(models.Model):
         self.private_key, self.public_key = pair.private_key, pair.public_key
 
     def ask(self, purpose: str) -> None:
-        """Have a worker visit the host soon, for its host key or its facts; what came of it is stored here."""
+        """Have a worker visit the host soon, for its host key or its facts; the outcome is stored here."""
         Host.objects.filter(pk=self.pk).update(wanted=purpose, visit_until=None, contact_error="")
         self.wanted, self.contact_error = purpose, ""
 
@@ -98,7 +98,7 @@ class Host(models.Model):
         Host.objects.filter(pk=self.pk).update(paused_at=None)
 
     def build_facts(self, bin_directory: str) -> dict[str, Any]:
-        """What the last probe found of the PostgreSQL there; LookupError says what to do when it found none."""
+        """Return what the last probe found of the PostgreSQL there. Raises LookupError, which says what to do."""
         for build in self.facts.get("builds", []):
             if build["bin_directory"] == bin_directory:
                 return dict(build)

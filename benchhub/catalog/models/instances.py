@@ -32,7 +32,7 @@ class PgBuild(models.Model):
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> PgBuild:
-        """The row for a build as a probe found it (runners.probe); made when it is the first of its kind."""
+        """Return the build that a probe found (runners.probe); create it when it is the first of its kind."""
         build, _ = cls.objects.get_or_create(
             binary_digest=facts["postgres_sha256"],
             defaults={

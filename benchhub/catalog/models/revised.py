@@ -24,12 +24,12 @@ class CurrentQuerySet(models.QuerySet[Any]):
 
 class RevisedQuerySet(CurrentQuerySet):
     def marked(self) -> Self:
-        """Each with `is_replaced`: whether it has a newer revision. What has none and is retired, a person retired."""
+        """Mark rows that have a newer revision with `is_replaced`; a person retired the other retired ones."""
         newer = self.model._default_manager.filter(name=OuterRef("name"), revision__gt=OuterRef("revision"))
         return self.annotate(is_replaced=Exists(newer))
 
     def show_again(self) -> int:
-        """Only what has no newer revision."""
+        """Offer rows again unless they have a newer revision, and return how many."""
         current = self.marked().filter(is_replaced=False).values("pk")
         return type(self)(self.model).filter(pk__in=current).update(retired_at=None)
 
@@ -62,7 +62,7 @@ Row = TypeVar("Row", bound=Revised)
 
 
 def counting_on(day: date, rows: Iterable[Row]) -> list[Row]:
-    """Of each name the revision that counted at the end of a day (UTC); of what was retired by then, none.
+    """Return of each name the revision that counted at the end of a day (UTC), unless it was retired by then.
 
     The first revision counts for all days before it: what was sold then was counted somehow, and nobody said how else.
     """

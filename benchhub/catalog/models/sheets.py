@@ -21,15 +21,15 @@ from .revised import Revised, RevisedQuerySet, name_constraints
 
 class PriceSheetQuerySet(RevisedQuerySet):
     def with_rows(self) -> Self:
-        """With all that a total needs, in a number of queries that does not grow with the sheets."""
+        """Fetch all that a total needs, in a number of queries that does not grow with the sheets."""
         return self.select_related("hardware").prefetch_related("lines", "discounts")
 
     def of_hardware(self, hardware: Iterable[Hardware]) -> Self:
-        """Those of this hardware and of its other revisions; `counts_for` says which of them count."""
+        """Return sheets of this hardware and its other revisions; `counts_for` tells which count."""
         return self.filter(hardware__name__in=[profile.name for profile in hardware]).select_related("hardware")
 
     def by(self, day: date) -> Self:
-        """Those of this day or before, the newest first; older revisions count, what a person retired does not."""
+        """Return the sheets up to this day, the newest first: replaced ones too, but none that a person retired."""
         counted = Q(retired_at=None) | Q(is_replaced=True)
         return self.marked().filter(counted, priced_on__lte=day).order_by("-priced_on", "-revision", "-pk")
 
@@ -77,20 +77,20 @@ class PriceSheet(Revised):
         ]
 
     def counts_for(self, hardware: Hardware) -> bool:
-        """A sheet outlives revisions of its hardware while it is of the same parts."""
+        """Tell whether it prices the same parts as the hardware, in whichever revision."""
         own = self.hardware
         return own is not None and (own.pk == hardware.pk or own.is_same_thing(hardware))
 
     def revise(self, **changes: Any) -> Self:
-        """The next revision, without lines: they have to follow in the same transaction."""
+        """Return the next revision, without lines: they have to follow in the same transaction."""
         return super().revise(**{"created_at": TransactionNow(), **changes})
 
     def priced(self) -> SheetTotal:
-        """What it comes to over its own term. Raises PricingError, as `sheet` does."""
+        """Return the total over its own term. Raises PricingError, as `sheet` does."""
         return total(self.sheet())
 
     def sheet(self) -> Sheet:
-        """As the engine prices it. Raises PricingError for what no form would have let in."""
+        """Return the sheet as the engine prices it. Raises PricingError for what no form would have let in."""
         return Sheet(
             name=str(self),
             currency=self.currency,

@@ -75,7 +75,7 @@ class Entry:
 
 
 def load(directory: Path) -> Counter[str]:
-    """Create what is missing, all or nothing; returns how many of each kind. Raises FixtureError."""
+    """Create what is missing, all or nothing, and return how many of each kind. Raises FixtureError."""
     entries = [entry for path in sorted(directory.glob("*.toml")) for entry in _read(path)]
     if not entries:
         raise FixtureError(f"There are no fixtures in {directory}.")
@@ -124,13 +124,15 @@ def _saved(entry: Entry, model: type[models.Model], values: Mapping[str, Any]) -
         row = model(**values)
         row.full_clean()
     except ValidationError as error:
-        raise FixtureError(f"{entry.place}: {_first_message(error)}") from error
+        name, messages = next(iter(error.message_dict.items()))
+        sentence = messages[0] if name == "__all__" else f"'{name}': {messages[0]}"
+        raise FixtureError(f"{entry.place}: {sentence}") from error
     row.save()
     return row
 
 
 def _create_parts(entry: Entry, sheet: PriceSheet) -> None:
-    """Its lines and discounts; one that cannot be added up is refused with the engine's sentence."""
+    """Create lines and discounts. Raises FixtureError with the engine's sentence where they cannot be added up."""
     for kind, model in PARTS.items():
         for number, values in enumerate(entry.values.get(kind, ()), start=1):
             part = Entry(entry.file, f"{entry.place.removeprefix(f'{entry.file}, ')}, {kind}", number, values)
@@ -143,7 +145,7 @@ def _create_parts(entry: Entry, sheet: PriceSheet) -> None:
 
 
 def _rules(entry: Entry) -> dict[str, Any]:
-    """Licence rules in the form that the warehouse keeps: numbers as text, without defaults."""
+    """Return licence rules as the warehouse keeps them: numbers as text, without defaults."""
     if entry.kind != "licence_model" or "rules" not in entry.values:
         return {}
     try:
@@ -160,7 +162,7 @@ def _refuse_unknown_fields(entry: Entry, model: type[models.Model], values: Mapp
 
 
 def _references(entry: Entry) -> dict[str, models.Model]:
-    """The rows that a price or a sheet names, in their newest revision."""
+    """Return the rows that a price or a sheet names, in their newest revision."""
     rows: dict[str, models.Model] = {}
     for kind in REFERENCES.get(entry.kind, ()):
         if kind in entry.values:
@@ -172,7 +174,7 @@ def _references(entry: Entry) -> dict[str, models.Model]:
 
 
 def _canonical_parameters(entry: Entry) -> dict[str, Any]:
-    """Parameters go into digests, so a number with a fraction is refused: its text is not one."""
+    """Return parameters and settings. They go into digests, so a number with a fraction is refused."""
     parameters = {
         name: entry.values[name] for name in ("parameters", "settings", "os_settings") if name in entry.values
     }
@@ -183,9 +185,3 @@ def _canonical_parameters(entry: Entry) -> dict[str, Any]:
             f"{entry.place}: parameters and settings may hold text, whole numbers, true and false only."
         ) from None
     return parameters
-
-
-def _first_message(error: ValidationError) -> str:
-    for field, messages in error.message_dict.items():
-        return messages[0] if field == "__all__" else f"'{field}': {messages[0]}"
-    return str(error)

@@ -22,18 +22,18 @@ def port_field(initial: int) -> forms.IntegerField:
 
 
 def of_kind(text: str, kind: str) -> int | None:
-    """The number in 'kind:number', as selects with several kinds of rows send it."""
+    """Return the number in 'kind:number', as selects with several kinds of rows send it."""
     name, _, number = text.partition(":")
     return int(number) if name == kind and number.isdecimal() and len(number) < 10 else None
 
 
 def offer(form: forms.BaseForm, name: str, choices: Sequence[Any]) -> None:
-    """Let a choice be of these (value, label), or of groups (label, choices)."""
+    """Set the choices of a field: (value, label), or groups (label, choices)."""
     cast(forms.ChoiceField, form.fields[name]).choices = choices
 
 
 def offer_rows(form: forms.BaseForm, name: str, rows: QuerySet[Any]) -> None:
-    """Let a choice be of these rows."""
+    """Set the rows from which a field lets choose."""
     cast("forms.ModelChoiceField[Any]", form.fields[name]).queryset = rows
 
 
@@ -58,7 +58,7 @@ class CatalogForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
         return cleaned
 
     def saved(self) -> Any:
-        """The saved row; None, with a sentence on the form, when the database refuses it."""
+        """Return the saved row; None, with a sentence on the form, when the database refuses it."""
         try:
             with transaction.atomic():
                 return self.save()

@@ -82,7 +82,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def users_of(row: Any) -> list[str]:
-    """Names of what uses the row now, and keeps it from being retired."""
+    """Return the names of what uses the row now, and keeps it from being retired."""
     if isinstance(row, Hardware):
         return list(Host.objects.filter(hardware=row).order_by("name").values_list("name", flat=True))
     if isinstance(row, Configuration):

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpRequest
 
+from benchhub.analysis.words import count, listing
 from benchhub.catalog.models.revised import RevisedQuerySet
 from benchhub.ui.listing import Column, Filter, Listing
 
@@ -25,16 +26,16 @@ REVISIONS = Filter(
 def listing_of_revised(
     request: HttpRequest, rows: RevisedQuerySet, columns: Sequence[Column], **more: Any
 ) -> Listing[Any]:
-    """A list that begins with the current revisions only."""
+    """Return a list that begins with the current revisions only."""
     query = request.GET.copy()
     query.setdefault("revisions", "current")
-    listing = Listing(query, rows.marked(), columns, default="name", **more)
-    listing.is_narrowed = any(value for name, value in request.GET.items() if name not in ("sort", "page"))
-    return listing
+    rows_listed = Listing(query, rows.marked(), columns, default="name", **more)
+    rows_listed.is_narrowed = any(value for name, value in request.GET.items() if name not in ("sort", "page"))
+    return rows_listed
 
 
 def note_revision(revision: int, uses: Sequence[tuple[int, str]]) -> str:
-    """What saving an edit does: a new revision, which those that use the old one use from now on."""
-    using = " and ".join(f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in uses if count)
+    """Say what saving an edit does: it makes a revision, which the users of the old one use from then on."""
+    using = listing(count(number, noun) for number, noun in uses if number)
     follow = f" What uses it now ({using}) will use the new one." if using else ""
     return f"Saving makes revision {revision}; what was measured keeps citing the one before.{follow}"

@@ -6,7 +6,7 @@ import shlex
 
 
 def install(line, target):
-    """What the line does at the target, whose daemon reads its keys elsewhere than in ~/.ssh."""
+    """Do what the line does, at the target whose daemon reads its keys elsewhere than in ~/.ssh."""
     words = shlex.split(line)
     with (target.work_directory.parent / "authorized_keys").open("a") as keys:
         keys.write(words[words.index("echo") + 1] + "\n")

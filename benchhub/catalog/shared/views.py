@@ -8,58 +8,60 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
+from benchhub.analysis.words import listing
+
 from .citations import citations
 from .retire import KINDS, Kind, users_of
 
 
 def retire(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    """GET asks, POST does; what is in use now is refused with the names of its users."""
-    kind_of_row = KINDS[kind]
-    row = get_object_or_404(kind_of_row.rows, pk=pk)
+    """Retire a row. GET asks, POST does; what is in use now is refused with the names of its users."""
+    subject = KINDS[kind]
+    row = get_object_or_404(subject.rows, pk=pk)
     if users := users_of(row):
-        messages.error(request, f"{row} is not retired, because it is in use: change {', '.join(users)} first.")
-        return redirect(kind_of_row.back)
-    question = f"{kind_of_row.retired} It can be shown again from the list."
+        messages.error(request, f"{row} is not retired, because it is in use: change {listing(users)} first.")
+        return redirect(subject.back)
+    question = f"{subject.retired} It can be shown again from the list."
     if request.method != "POST":
         return _ask(
-            request, kind_of_row, title=f"Retire {row}?", consequence=question, action="Retire it", button="primary"
+            request, subject, title=f"Retire {row}?", consequence=question, action="Retire it", button="primary"
         )
-    kind_of_row.rows.filter(pk=pk).retire()
-    messages.success(request, f"{row} is retired. {kind_of_row.retired}")
-    return redirect(kind_of_row.back)
+    subject.rows.filter(pk=pk).retire()
+    messages.success(request, f"{row} is retired. {subject.retired}")
+    return redirect(subject.back)
 
 
 @require_POST
 def show_again(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    kind_of_row = KINDS[kind]
-    row = get_object_or_404(kind_of_row.rows, pk=pk)
-    if kind_of_row.rows.filter(pk=pk).show_again():
+    subject = KINDS[kind]
+    row = get_object_or_404(subject.rows, pk=pk)
+    if subject.rows.filter(pk=pk).show_again():
         messages.success(request, f"{row} is offered again.")
     else:
         messages.error(request, f"{row} has a newer revision: that one can be shown again.")
-    return redirect(kind_of_row.back)
+    return redirect(subject.back)
 
 
 def delete(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    """GET asks, POST does; what something cites stays."""
-    kind_of_row = KINDS[kind]
-    row = get_object_or_404(kind_of_row.rows, pk=pk)
+    """Delete a row. GET asks, POST does; a row that something cites stays."""
+    subject = KINDS[kind]
+    row = get_object_or_404(subject.rows, pk=pk)
     if citations(row):
-        return _kept(request, kind_of_row, row)
+        return _refuse_deletion(request, subject, row)
     if request.method != "POST":
-        return _ask(request, kind_of_row, title=f"Delete {row}?", consequence=kind_of_row.deleted, action="Delete it")
+        return _ask(request, subject, title=f"Delete {row}?", consequence=subject.deleted, action="Delete it")
     try:
         row.delete()
     except ProtectedError:  # cited since the question
-        return _kept(request, kind_of_row, row)
+        return _refuse_deletion(request, subject, row)
     messages.success(request, f"{row} is deleted.")
-    return redirect(kind_of_row.back)
+    return redirect(subject.back)
 
 
-def _kept(request: HttpRequest, kind: Kind, row: Model) -> HttpResponse:
+def _refuse_deletion(request: HttpRequest, kind: Kind, row: Model) -> HttpResponse:
     instead = " Retire it instead." if kind.retired else ""
-    citing = ", ".join(citations(row))
-    messages.error(request, f"{row} is not deleted, because results or plans need it: {citing}.{instead}")
+    users = listing(citations(row))
+    messages.error(request, f"{row} is not deleted, because results or plans need it: {users}.{instead}")
     return redirect(kind.back)
 
 

@@ -50,7 +50,7 @@ class CsvError(ValueError):
 
 
 def write(texts: SheetTexts) -> str:
-    """`texts.sheet["hardware"]` is a name here."""
+    """Return a sheet as CSV; `texts.sheet["hardware"]` is a name here."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -69,7 +69,7 @@ def _guarded(record: str, row: Mapping[str, str]) -> Iterator[str]:
 
 
 def decode(content: bytes) -> str:
-    """The text of a file. Raises CsvError."""
+    """Return the text of a file. Raises CsvError."""
     if len(content) > LARGEST_BYTES:
         raise CsvError([Problem(1, "", f"The file is larger than {LARGEST_BYTES:,} bytes: split it.")])
     try:
@@ -80,7 +80,7 @@ def decode(content: bytes) -> str:
 
 
 def read(text: str) -> SheetTexts:
-    """The whole file, or CsvError with everything that is wrong in it."""
+    """Read a whole file. Raises CsvError with everything that is wrong in it."""
     rows = list(_rows(text))
     heads = [name.strip().lower().replace(" ", "_") for name in rows[0][1]] if rows else []
     if problems := _wrong_heads(rows[0][0] if rows else 1, heads):
@@ -94,7 +94,7 @@ def read(text: str) -> SheetTexts:
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
-    """(line where it begins, cells) of each row that is not empty."""
+    """Yield (line where it begins, cells) of each row that is not empty."""
     text = text.removeprefix("\ufeff")
     first = text.lstrip().partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
@@ -142,7 +142,7 @@ def _sorted_out(rows: Sequence[tuple[int, list[str]]], heads: Sequence[str]) -> 
 
 
 def _unguarded(field: Field, cell: str) -> str:
-    """As it was before `write`; an empty cell says what a new row begins with."""
+    """Return a cell as it was before `write`; an empty one holds what a new row begins with."""
     if field.kind in WORDS and cell.startswith("'") and cell[1:].startswith(FORMULA):
         return cell[1:]
     return cell or field.default
@@ -164,7 +164,7 @@ def _misplaced(
 
 
 def _wrong_cells(texts: SheetTexts, lines: Lines) -> list[Problem]:
-    """What the form would say of the same rows."""
+    """Return the problems that the form would name in the same rows."""
     tables = {
         "sheet": RowSet("sheet", "Sheet", SHEET, [texts.sheet]),
         "line": RowSet("lines", "Line", LINE, texts.lines),
@@ -185,7 +185,7 @@ def _wrong_cells(texts: SheetTexts, lines: Lines) -> list[Problem]:
 
 
 def columns_in_words() -> list[tuple[str, str, str]]:
-    """(column, records that use it, what it holds) of each, for the page and for docs/price-sheets.md."""
+    """Return (column, records that use it, what it holds) of each, for the page and docs/price-sheets.md."""
     columns = [("record", "all", "sheet, line or discount")]
     for name in COLUMNS[1:]:
         using = {record: field for record, fields in RECORDS.items() for field in fields if field.name == name}
@@ -194,7 +194,7 @@ def columns_in_words() -> list[tuple[str, str, str]]:
 
 
 def _words(using: Mapping[str, Field]) -> str:
-    """What a column holds, said once for all the records in which it is the same."""
+    """Describe what a column holds, once for all the records in which it is the same."""
     title, text_by_record = (
         next(iter(using.values())).title.lower(),
         {record: _held(field) for record, field in using.items()},

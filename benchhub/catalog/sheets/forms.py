@@ -90,7 +90,7 @@ class SheetDraft:
 
     @property
     def problems(self) -> list[str]:
-        """All that keeps it from being added up, as sentences that name their place."""
+        """Return all that keeps it from being added up, as sentences that name their place."""
         form = [f"{self.form[name].label}: {' '.join(map(str, self.form.errors[name]))}" for name in self._unreadable]
         problems = [self.error] if self.error else []
         return [*form, *self.lines.problems, *self.discounts.problems, *problems]
@@ -129,7 +129,7 @@ class SheetDraft:
                 rows.rows[-1].is_focused = True
 
     def save(self) -> PriceSheet | None:
-        """The saved sheet; None, with sentences beside the fields, where something is wrong."""
+        """Return the saved sheet; None, with sentences beside the fields, where something is wrong."""
         if not self.is_valid:
             return None
         try:

@@ -31,7 +31,7 @@ class ReportedForm(forms.Form):
     )
 
     def price(self, total: SheetTotal) -> tuple[Decimal, Step] | None:
-        """Of one unit of the metric, and how; None where the form is not filled in rightly."""
+        """Return the price of one unit of the metric and its derivation; None unless the form is valid."""
         if not self.is_bound or not self.is_valid():
             return None
         by = self.cleaned_data

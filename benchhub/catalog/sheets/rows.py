@@ -26,7 +26,7 @@ NO_MAINTENANCE = ("maintenance_price", "maintenance_months", "maintenance_quanti
 
 
 def check(lines: RowSet, discounts: RowSet) -> tuple[list[Line], list[Discount]]:
-    """Each row as the engine has it; what it refuses is said at the row."""
+    """Return lines and discounts as the engine has them; what it refuses stands at the row."""
     stand_in = PriceSheet()
     priced = [line for row in lines.filled if (line := _line(row, stand_in))]
     filled = [(row, discount) for row in discounts.filled if (discount := _discount(row))]
@@ -82,7 +82,7 @@ def _discount(row: Row) -> Discount | None:
 
 
 def _on_nothing(discount: Discount, lines: Sequence[Line]) -> tuple[str, str]:
-    """The column that no line agrees with, and what there is; of the row where each agrees with some line."""
+    """Return (column, sentence) where no line matches; OF_ROW where each column matches some line."""
     allowed = [line for line in lines if line.is_discountable]
     for column, engine, on in SCOPES:
         names = getattr(discount, engine)

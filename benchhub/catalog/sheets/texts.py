@@ -131,7 +131,7 @@ def empty_texts() -> SheetTexts:
 
 
 def sent_texts(data: QueryDict) -> SheetTexts:
-    """What a form has sent, with a row more or less where that was asked for."""
+    """Return what a form has sent, with the row added or removed that it asks for."""
     lines, discounts = (
         row_set.resized(row_set.sent(data, table, fields), table, data) for table, fields in TABLES.items()
     )
@@ -141,7 +141,7 @@ def sent_texts(data: QueryDict) -> SheetTexts:
 
 
 def texts_of(sheet: PriceSheet) -> SheetTexts:
-    """A saved sheet, to be revised."""
+    """Return the texts of a saved sheet, to be revised."""
     own = {name: written(getattr(sheet, name)) for name in SHEET_NAMES if name != "hardware"}
     return SheetTexts(
         {**own, "hardware": written(sheet.hardware_id)},
@@ -155,12 +155,12 @@ def _rows(rows: Iterable[Any], fields: Sequence[Field]) -> Rows:
 
 
 def _text(of_field: Field, value: Any) -> str:
-    """An empty default is written as nothing, so that a row shows only what it says."""
+    """Write a value; a default that is empty is written as nothing, so that a row shows only what it says."""
     return "" if value == of_field.empty and not of_field.default else written(value)
 
 
 def added_texts(typed: SheetTexts, read: SheetTexts, is_replacing: bool) -> SheetTexts:
-    """What a file holds, beside what was typed or instead of it; a name that was typed stays."""
+    """Return a file's texts beside those that were typed, or instead of them; a name that was typed stays."""
     if is_replacing:
         sheet = {**typed.sheet, **read.sheet, "name": typed.sheet.get("name") or read.sheet.get("name", "")}
         return SheetTexts(sheet, read.lines, read.discounts)
@@ -175,5 +175,5 @@ def _filled(rows: Rows, fields: Sequence[Field]) -> Rows:
 
 
 def is_untouched(texts: SheetTexts) -> bool:
-    """Whether no line and no discount has been typed yet."""
+    """Tell whether no line and no discount has been typed yet."""
     return not _filled(texts.lines, LINE) and not _filled(texts.discounts, DISCOUNT)

@@ -55,7 +55,7 @@ def _currencies() -> Filter:
 
 
 def _total(row: PriceSheet) -> SheetTotal | None:
-    """None for what no form and no fixture would have let in."""
+    """Return the total; None for what no form and no fixture would have let in."""
     try:
         return row.priced()
     except PricingError:
@@ -63,7 +63,7 @@ def _total(row: PriceSheet) -> SheetTotal | None:
 
 
 def sheet(request: HttpRequest, pk: int) -> HttpResponse:
-    """`metric` in the address, with its unit, has the price of one of it shown."""
+    """Show a sheet. `metric` in the address, with its unit, has the price of one of it shown."""
     row = get_object_or_404(PriceSheet.objects.with_rows().marked(), pk=pk)
     revisions = PriceSheet.objects.filter(name=row.name).exclude(pk=pk).order_by("-revision")
     total, form = _total(row), ReportedForm(request.GET if "metric" in request.GET else None)
@@ -77,7 +77,7 @@ def csv_file(_: HttpRequest, pk: int) -> HttpResponse:
 
 
 def add(request: HttpRequest) -> HttpResponse:
-    """`hardware` in the address chooses the machine."""
+    """Add a sheet. `hardware` in the address chooses the machine."""
     if request.method == "POST":
         return _sent(request, None)
     texts = empty_texts()
@@ -94,7 +94,7 @@ def revise(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def preview(request: HttpRequest) -> HttpResponse:
-    """What the sheet comes to as it stands in the form, as a part of its page; nothing is saved."""
+    """Show what the sheet in the form comes to, as a part of its page; nothing is saved."""
     draft = SheetDraft(sent_texts(request.POST))
     return render(request, "catalog/price_sheet_preview.html", {"draft": draft, "is_live": True})
 
@@ -114,7 +114,7 @@ def _sent(request: HttpRequest, row: PriceSheet | None) -> HttpResponse:
 
 
 def _imported(request: HttpRequest, typed: SheetTexts, row: PriceSheet | None) -> HttpResponse:
-    """The form with what a file holds. A file with faults changes nothing; nothing is saved either way."""
+    """Show the form with what a file holds. A file with faults changes nothing; nothing is saved either way."""
     pasted = request.POST.get("pasted", "")
     try:
         read = csv.read(_file(request) or pasted)
@@ -129,13 +129,13 @@ def _imported(request: HttpRequest, typed: SheetTexts, row: PriceSheet | None) -
 
 
 def _file(request: HttpRequest) -> str:
-    """The text of the file that was sent, if one was. Raises CsvError."""
+    """Return the text of the file that was sent, if one was. Raises CsvError."""
     file: Any = request.FILES.get("file")
     return csv.decode(file.read(csv.LARGEST_BYTES + 1)) if file else ""
 
 
 def _find_hardware(texts: SheetTexts) -> None:
-    """Its key instead of its name. Raises CsvError."""
+    """Replace the name of the hardware by its key. Raises CsvError."""
     name = texts.sheet.pop("hardware", "")
     if not name:
         return

@@ -22,7 +22,7 @@ class Command(BaseCommand):
 
 
 def encrypt_again(model: type[models.Model], name: str) -> int:
-    """Read and store one column; returns how many rows have something in it."""
+    """Read and store one column, and return how many rows have something in it."""
     rows = model._default_manager.exclude(**{name: ""}).select_for_update().values_list("pk", name)
     for pk, secret in rows:
         model._default_manager.filter(pk=pk).update(**{name: secret})
