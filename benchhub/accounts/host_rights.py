@@ -15,13 +15,12 @@ class Hosts:
     def __init__(self, user: Any) -> None:
         self._user = user
 
-    def __contains__(self, host: object) -> bool:
-        keys = set(host) if isinstance(host, list | tuple | set) else {host}
+    def __contains__(self, key: object) -> bool:
+        keys = set(key) if isinstance(key, list | tuple | set) else {key}
         user_role = role(self._user)
-        return user_role == Role.ADMINISTRATOR or (user_role == Role.RUNNER and self._covers(keys - {None}))
-
-    def _covers(self, keys: set[Any]) -> bool:
-        return bool(self._permit and self._permit.is_on_all_hosts) or keys <= self._keys
+        if user_role != Role.RUNNER:
+            return user_role == Role.ADMINISTRATOR
+        return bool(self._permit and self._permit.is_on_all_hosts) or keys - {None} <= self._keys
 
     @cached_property
     def _permit(self) -> Permit | None:

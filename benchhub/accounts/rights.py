@@ -36,8 +36,8 @@ def role(user: Any) -> Role:
     if not hasattr(user, "_role"):
         names = set(user.groups.values_list("name", flat=True))
         user._role = highest(names)
-    user_role: Role = user._role
-    return user_role
+    highest_role: Role = user._role
+    return highest_role
 
 
 def highest(groups: Collection[str]) -> Role:
@@ -46,8 +46,7 @@ def highest(groups: Collection[str]) -> Role:
 
 
 def give_role(user: Any, new: Role) -> None:
-    others = [str(role_name.label) for role_name in Role]
-    user.groups.remove(*Group.objects.filter(name__in=others))
+    user.groups.remove(*Group.objects.filter(name__in=Role.labels))
     user.groups.add(Group.objects.get_or_create(name=new.label)[0])
     user._role = new
 

@@ -53,9 +53,9 @@ def experiment(systems):
 @pytest.fixture
 def waiting(systems):
     """Return an experiment with one run in the queue."""
-    made = testing.make_experiment(systems[:1], name="Waiting")
-    testing.make_run(made, systems[0], 1, 1)
-    return made
+    experiment = testing.make_experiment(systems[:1], name="Waiting")
+    testing.make_run(experiment, systems[0], 1, 1)
+    return experiment
 
 
 @pytest.fixture

@@ -37,10 +37,10 @@ def engineer(client):
 @pytest.fixture
 def host(db):
     """Return a host that was added a moment ago: its key has not been seen yet."""
-    made = Host(name="box", address="192.0.2.1", username="bench")
-    made.make_key_pair()
-    made.save()
-    return made
+    row = Host(name="box", address="192.0.2.1", username="bench")
+    row.make_key_pair()
+    row.save()
+    return row
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.analysis.words import listing
+from benchhub.analysis.words import count, listing
 from benchhub.api.core import parsers, problems
 from benchhub.api.core.json_forms import Strict
 from benchhub.api.core.views import Read, Shown
@@ -73,11 +73,11 @@ class SystemBrought(Strict):
 
     def run_validation(self, data: Any = empty) -> Any:
         """Check each system once: most lines of a request are of few."""
-        known: dict[str, Any] = self.__dict__.setdefault("_known", {})
+        valid: dict[str, Any] = self.__dict__.setdefault("_valid", {})
         key = repr(data)
-        if key not in known:
-            known[key] = super().run_validation(data)
-        return known[key]
+        if key not in valid:
+            valid[key] = super().run_validation(data)
+        return valid[key]
 
 
 NEEDED_FILES = " ".join(
@@ -218,7 +218,7 @@ Line = tuple[int, bytes, Any]
 
 
 def _lines(raw: bytes) -> list[Line]:
-    """Yield (number, text, value) of each line that is not empty; a value that cannot be read is an exception."""
+    """Return (number, text, value) of each line that is not empty; a value that cannot be read is a ValueError."""
     texts = [(number, text) for number, text in enumerate(raw.splitlines(), start=1) if text.strip()]
     if not texts:
         raise problems.Problem(422, "There is no line in it: send one result in each.")
@@ -293,7 +293,8 @@ def _rejected(faults: Iterable[import_check.Fault], is_bulk: bool) -> problems.P
         {**({"line": fault.line} if is_bulk else {}), "pointer": fault.pointer, "detail": fault.detail}
         for fault in listed[:MOST_FAULTS]
     ]
-    lines = len({fault.line for fault in listed})
-    detail = f"Nothing was stored, because {lines} line{'s have' if lines > 1 else ' has'} faults."
-    more = f" The first {MOST_FAULTS} of {len(listed)} faults are named." if len(listed) > MOST_FAULTS else ""
+    line_count = len({fault.line for fault in listed})
+    lines = f"{count(line_count, 'line')} {'has' if line_count == 1 else 'have'}"
+    detail = f"Nothing was stored, because {lines} faults."
+    more = f" The first {MOST_FAULTS} of {count(len(listed), 'fault')} are named." if len(listed) > MOST_FAULTS else ""
     return problems.Problem(422, detail + more if is_bulk else "Nothing was stored.", errors)

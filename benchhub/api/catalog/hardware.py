@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import Shown
 from benchhub.catalog import models
-from benchhub.catalog.hardware import forms as hardware_forms
+from benchhub.catalog.hardware.forms import HardwareForm
 
 from .rows import REVISED, Revised
 
@@ -22,5 +22,5 @@ class Hardware(Shown):
 class HardwareProfiles(Revised):
     queryset = models.Hardware.objects.order_by("pk")
     serializer_class = Hardware
-    form_class = hardware_forms.HardwareForm
-    takes = serializer_of(hardware_forms.HardwareForm, "HardwareRequest")
+    form_class = HardwareForm
+    takes = serializer_of(HardwareForm, "HardwareRequest")

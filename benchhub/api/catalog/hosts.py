@@ -16,8 +16,8 @@ from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import Shown
 from benchhub.catalog import models
-from benchhub.catalog.hosts import forms as hosts_forms
-from benchhub.catalog.hosts import page as hosts_page
+from benchhub.catalog.hosts.forms import HostForm
+from benchhub.catalog.hosts.page import fingerprint, install_line
 
 from .rows import NAMED, Edited
 
@@ -43,13 +43,13 @@ class Host(Shown):
         )  # fmt: skip
 
     def get_fingerprint(self, row: models.Host) -> str:
-        return hosts_page.fingerprint(row.host_key)
+        return fingerprint(row.host_key)
 
     def get_offered_fingerprint(self, row: models.Host) -> str:
-        return hosts_page.fingerprint(row.offered_host_key)
+        return fingerprint(row.offered_host_key)
 
     def get_install_line(self, row: models.Host) -> str:
-        return hosts_page.install_line(row)
+        return install_line(row)
 
 
 KEY = inline_serializer("HostKey", {"key": drf.CharField(max_length=4000, help_text="The offered key that you saw.")})
@@ -58,8 +58,8 @@ KEY = inline_serializer("HostKey", {"key": drf.CharField(max_length=4000, help_t
 class Hosts(Edited):
     queryset = models.Host.objects.select_related("hardware", "interference_group").defer("private_key")
     serializer_class = Host
-    form_class = hosts_forms.HostForm
-    takes = serializer_of(hosts_forms.HostForm, "HostRequest")
+    form_class = HostForm
+    takes = serializer_of(HostForm, "HostRequest")
     filterset_fields: ClassVar[Any] = {**NAMED, "trust": ["exact"], "hardware": ["exact"], "facts_at": ["isnull"]}
     ordering_fields: ClassVar[Any] = ("id", "name")
     search_fields = ("name", "address")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import Read, Shown
 from benchhub.catalog import models
-from benchhub.catalog.instances import forms as instances_forms
+from benchhub.catalog.instances.forms import InstanceForm
 
 from .rows import NAMED, Edited
 
@@ -36,17 +36,17 @@ class Builds(Read):
 class Instances(Edited):
     queryset = models.Instance.objects.select_related("host", "build", "configuration").defer("password")
     serializer_class = Instance
-    takes = serializer_of(instances_forms.InstanceForm, "InstanceRequest")
+    takes = serializer_of(InstanceForm, "InstanceRequest")
     filterset_fields: ClassVar[Any] = {
         **NAMED, "host": ["exact", "isnull"], "build": ["exact"], "configuration": ["exact"], "retired_at": ["isnull"],
     }  # fmt: skip
     ordering_fields: ClassVar[Any] = ("id", "name")
 
     def form(self, values: dict[str, Any], instance: Any = None) -> Any:
-        return instances_forms.InstanceForm(values, instance=instance or models.Instance(), hosts=self._hosts())
+        return InstanceForm(values, instance=instance or models.Instance(), hosts=self._hosts())
 
     def blank(self, instance: Any = None) -> Any:
-        return instances_forms.InstanceForm(instance=instance or models.Instance(), hosts=self._hosts())
+        return InstanceForm(instance=instance or models.Instance(), hosts=self._hosts())
 
     @staticmethod
     def _hosts() -> list[models.Host]:

@@ -16,8 +16,8 @@ from benchhub.api.core import json_forms, json_rows, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import Shown
 from benchhub.catalog import models
-from benchhub.catalog.licences import forms as licences_forms
 from benchhub.catalog.licences.fields import LABELS
+from benchhub.catalog.licences.forms import TABLES, LicenceDraft, LicenceModelForm, Trial, TrialForm
 from benchhub.ui.row_set import RowSet
 
 from .rows import BY_REVISION, REVISED, Revised
@@ -43,17 +43,17 @@ def _rule(name: str) -> drf.Field:
 
 LICENCE_TABLES = {
     name: json_rows.serializer_of(fields, f"Licence{name.capitalize()}")(many=True, required=False)
-    for name, fields in licences_forms.TABLES.items()
+    for name, fields in TABLES.items()
 }
 
 
 RULES = {**{name: _rule(name) for name in LABELS}, **LICENCE_TABLES}
 
 
-TRIAL = serializer_of(licences_forms.TrialForm, "LicenceTrialRequest")
+TRIAL = serializer_of(TrialForm, "LicenceTrialRequest")
 
 
-TRIED = serializer_of(licences_forms.LicenceModelForm, "LicencePreviewRequest", **RULES, trial=TRIAL(required=False))
+PREVIEWED_RULES = serializer_of(LicenceModelForm, "LicencePreviewRequest", **RULES, trial=TRIAL(required=False))
 
 
 class LicencePreview(drf.Serializer):
@@ -74,45 +74,45 @@ class LicenceModels(Revised):
     queryset = models.LicenceModel.objects.order_by("pk")
     serializer_class = LicenceModel
     filterset_fields: ClassVar[Any] = {**BY_REVISION, "metric": ["exact"]}
-    takes = serializer_of(licences_forms.LicenceModelForm, "LicenceModelRequest", **RULES)
+    takes = serializer_of(LicenceModelForm, "LicenceModelRequest", **RULES)
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
         return self.added(self.save({**self._shown(None), **sent}))
 
-    @extend_schema(request=TRIED(partial=True), responses=LicencePreview)
+    @extend_schema(request=PREVIEWED_RULES(partial=True), responses=LicencePreview)
     @action(detail=False, methods=["post"])
     def preview(self, request: Request) -> Response:
         """What the rules come to on a machine, and at a price; nothing is saved."""
-        sent = json_forms.checked(TRIED, request.data, partial=True)
-        draft = licences_forms.LicenceDraft(_typed({**self._shown(None), **sent}))
+        sent = json_forms.checked(PREVIEWED_RULES, request.data, partial=True)
+        draft = LicenceDraft(_form_data({**self._shown(None), **sent}))
         if draft.trial is None:
-            raise problems.invalid(_of_rules(draft))
+            raise problems.invalid(_rule_problems(draft))
         if not draft.trial_form.is_valid():
             raise problems.invalid(problems.of_form(draft.trial_form, "/trial"))
-        return Response(_tried(draft.trial))
+        return Response(_trial_answer(draft.trial))
 
     def changed_values(self, row: models.LicenceModel, request: Request) -> Values:
         return {**self._shown(row), **json_forms.checked(self.takes, request.data, partial=True)}
 
     @staticmethod
     def _shown(model: models.LicenceModel | None) -> Values:
-        draft = licences_forms.LicenceDraft(None, model)
+        draft = LicenceDraft(None, model)
         rows = {name: [dict(row.texts) for row in table.rows] for name, table in draft.tables.items()}
         return {**json_forms.present(draft.form), **rows}
 
     def save(self, values: Values, instance: Any = None) -> Any:
         tables = {name: RowSet(name, name, fields, json_rows.texts(values.get(name, ())))
-                  for name, fields in licences_forms.TABLES.items()}  # fmt: skip
+                  for name, fields in TABLES.items()}  # fmt: skip
         data = json_forms.texts({name: value for name, value in values.items() if name not in tables})
-        form = licences_forms.LicenceModelForm(data, instance=instance, tables=tables)
+        form = LicenceModelForm(data, instance=instance, tables=tables)
         wrong = [problem for table in tables.values() for problem in json_rows.problems_of(table)]
         if not form.is_valid() or wrong:
             raise problems.invalid([*problems.of_form(form), *wrong])
         return json_forms.saved(form)
 
 
-def _typed(values: Values) -> QueryDict:
+def _form_data(values: Values) -> QueryDict:
     """Return a licence model and its trial as the page's form sends them."""
     data = QueryDict(mutable=True)
     data.update(
@@ -126,13 +126,13 @@ def _typed(values: Values) -> QueryDict:
     return data
 
 
-def _of_rules(draft: licences_forms.LicenceDraft) -> list[dict[str, str]]:
+def _rule_problems(draft: LicenceDraft) -> list[dict[str, str]]:
     """Return what is wrong with the rules; a name can wait until they are saved."""
-    problems_found = [problem for problem in problems.of_form(draft.form) if problem["pointer"] != "/name"]
-    return problems_found + [problem for table in draft.tables.values() for problem in json_rows.problems_of(table)]
+    fields = [problem for problem in problems.of_form(draft.form) if problem["pointer"] != "/name"]
+    return fields + [problem for table in draft.tables.values() for problem in json_rows.problems_of(table)]
 
 
-def _tried(trial: licences_forms.Trial) -> Values:
+def _trial_answer(trial: Trial) -> Values:
     cost, counted = trial.cost, trial.cost or trial.counted
     return {
         "words": trial.words,

@@ -11,7 +11,7 @@ from benchhub.analysis.pricing.money import trimmed
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import Added, Shown
 from benchhub.catalog import models
-from benchhub.catalog.hardware import forms as hardware_forms
+from benchhub.catalog.hardware.forms import PriceForm, RateForm
 
 
 class Money(serializers.DecimalField):
@@ -46,8 +46,8 @@ class Prices(Added):
 
     queryset = models.ListPrice.objects.order_by("pk")
     serializer_class = Price
-    form_class = hardware_forms.PriceForm
-    takes = serializer_of(hardware_forms.PriceForm, "PriceRequest")
+    form_class = PriceForm
+    takes = serializer_of(PriceForm, "PriceRequest")
     filterset_fields: ClassVar[Any] = {
         "hardware": ["exact"], "licence_model": ["exact"], "currency": ["exact"], "priced_on": ["exact", "gte", "lte"],
     }  # fmt: skip
@@ -60,8 +60,8 @@ class Rates(Added):
 
     queryset = models.ExchangeRate.objects.order_by("pk")
     serializer_class = Rate
-    form_class = hardware_forms.RateForm
-    takes = serializer_of(hardware_forms.RateForm, "RateRequest")
+    form_class = RateForm
+    takes = serializer_of(RateForm, "RateRequest")
     filterset_fields: ClassVar[Any] = {
         "base": ["exact"], "quoted": ["exact"], "priced_on": ["exact", "gte", "lte"],
     }  # fmt: skip

@@ -10,10 +10,11 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.words import listing
 from benchhub.api.core import problems
 from benchhub.api.core.views import Added
-from benchhub.catalog.shared import retire as shared_retire
 from benchhub.catalog.shared.citations import citations
+from benchhub.catalog.shared.retire import users_of
 
 REVISED = ("id", "url", "name", "revision", "retired_at")
 
@@ -31,8 +32,8 @@ class Retired(Added):
     @action(detail=True, methods=["post"])
     def retire(self, request: Request, pk: str) -> Response:
         row = self.get_object()
-        if users := shared_retire.users_of(row):
-            raise problems.Problem(409, f"{row} is in use: change {', '.join(users)} first.")
+        if users := users_of(row):
+            raise problems.Problem(409, f"{row} is in use: change {listing(users)} first.")
         self.get_queryset().filter(pk=row.pk).retire()
         return Response(self.get_serializer(self.get_object()).data)
 
@@ -76,7 +77,7 @@ class Edited(Retired):
         self.require_unchanged(row)
         if not citations(row) and _deleted(row):
             return Response(status=204)
-        raise problems.Problem(409, f"{row} stays, because results or plans need it: {', '.join(citations(row))}.")
+        raise problems.Problem(409, f"{row} stays, because results or plans need it: {listing(citations(row))}.")
 
 
 def _deleted(row: Any) -> bool:

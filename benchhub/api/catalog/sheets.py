@@ -18,8 +18,8 @@ from benchhub.api.core import json_forms, json_rows, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import FILE, Shown
 from benchhub.catalog import models
-from benchhub.catalog.sheets import csv as sheets_csv
-from benchhub.catalog.sheets import forms as sheets_forms
+from benchhub.catalog.sheets.csv import download
+from benchhub.catalog.sheets.forms import SheetDraft, SheetForm
 from benchhub.catalog.sheets.texts import DISCOUNT, LINE, NEW, SHEET_NAMES, SheetTexts, texts_of
 from benchhub.ui import row_cells
 
@@ -63,7 +63,7 @@ class Sheet(Shown):
 
 
 PRICED = serializer_of(
-    sheets_forms.SheetForm,
+    SheetForm,
     "PriceSheetRequest",
     usual=NEW,
     lines=json_rows.serializer_of(LINE, "PriceSheetLineRequest")(many=True),
@@ -101,7 +101,7 @@ class Sheets(Revised):
     def preview(self, request: Request) -> Response:
         """What a sheet comes to; nothing is saved."""
         sent = json_forms.checked(self.takes, request.data, partial=True)
-        draft = sheets_forms.SheetDraft(_texts({**NEW, "lines": [], **sent}))
+        draft = SheetDraft(_texts({**NEW, "lines": [], **sent}))
         if (total := draft.total) is None:
             raise problems.invalid(_problems(draft))
         amounts = {name: f"{getattr(total, name):f}" for name in AMOUNTS}
@@ -111,7 +111,7 @@ class Sheets(Revised):
     @action(detail=True, **FILE)
     def csv(self, request: Request, pk: str) -> HttpResponse:  # named by the address
         """With the name of its hardware, as the page reads it in again (docs/price-sheets.md)."""
-        return sheets_csv.download(self.get_object())
+        return download(self.get_object())
 
     def changed_values(self, row: models.PriceSheet, request: Request) -> Values:
         """Return the sheet's values; lines and discounts that are sent take the place of all there are."""
@@ -120,7 +120,7 @@ class Sheets(Revised):
         return {**texts.sheet, "lines": texts.lines, "discounts": texts.discounts, **sent}
 
     def save(self, values: Values, instance: Any = None) -> Any:
-        draft = sheets_forms.SheetDraft(_texts(values), instance, is_final=True)
+        draft = SheetDraft(_texts(values), instance, is_final=True)
         saved = draft.save()
         if saved is None:
             raise problems.invalid(_problems(draft))
@@ -133,7 +133,7 @@ def _texts(values: Values) -> SheetTexts:
     return SheetTexts(sheet, list(json_rows.texts(values["lines"])), list(json_rows.texts(values.get("discounts", ()))))
 
 
-def _problems(draft: sheets_forms.SheetDraft) -> list[dict[str, str]]:
+def _problems(draft: SheetDraft) -> list[dict[str, str]]:
     tables = [problem for table in (draft.lines, draft.discounts) for problem in json_rows.problems_of(table)]
     general = [{"pointer": "", "detail": draft.error}] if draft.error else []
     return [*problems.of_form(draft.form), *tables, *general]

@@ -13,6 +13,8 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from benchhub.analysis.words import count
+
 MEDIA_TYPE = "application/problem+json"
 BASE = "/api/v1/problems/"
 # status -> (kind, title, remedy). The kind ends the address that names the type.
@@ -44,8 +46,7 @@ class Problem(exceptions.APIException):
 
 def invalid(errors: Iterable[Mapping[str, Any]]) -> Problem:
     listed = list(errors)
-    count = "1 fault" if len(listed) == 1 else f"{len(listed)} faults"
-    return Problem(422, f"Nothing was stored, because of {count}.", listed)
+    return Problem(422, f"Nothing was stored, because of {count(len(listed), 'fault')}.", listed)
 
 
 def of_form(form: Any, prefix: str = "") -> list[dict[str, str]]:

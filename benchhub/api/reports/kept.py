@@ -14,6 +14,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.words import listing
 from benchhub.api.core import problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import Added, Shown
@@ -25,7 +26,7 @@ from benchhub.reports.sharing.document.comparison import NothingToPublishError
 from benchhub.reports.sharing.forms import ComparisonForm
 
 from .common import BY
-from .snapshots import Snapshot, _taken
+from .snapshots import Snapshot, published_answer
 
 
 class KeptForm(ComparisonForm):
@@ -42,7 +43,7 @@ class KeptForm(ComparisonForm):
     def clean_query(self) -> str:
         query = QueryDict(self.cleaned_data["query"])
         if unknown := sorted(set(query) - set(PARAMETERS)):
-            raise forms.ValidationError(f"There is no such parameter: {', '.join(unknown)}.")
+            raise forms.ValidationError(f"There is no such parameter: {listing(unknown)}.")
         state = State.read(query)
         if len(state.keys) < max(1, len(query.getlist("curve"))):
             raise forms.ValidationError(f"Name 1 to {MOST} curves, each as experiment-system: curve=3-7.")
@@ -101,4 +102,4 @@ class KeptComparisons(Added):
             published = publish.comparison_snapshot(row, request.user)
         except NothingToPublishError as error:
             raise problems.Problem(409, f"Not published. {error}") from error
-        return _taken(self, published)
+        return published_answer(self, published)

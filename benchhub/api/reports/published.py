@@ -15,7 +15,7 @@ from benchhub.reports.published.files import Report, find, reports
 from benchhub.reports.sharing import publish
 
 from .common import DOCUMENT
-from .snapshots import Snapshot, _taken
+from .snapshots import Snapshot, published_answer
 
 SLUG = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="Its name in addresses.")
 
@@ -55,7 +55,7 @@ class PublishedReports(View):
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, pk: str) -> Response:
         """Freeze it as a snapshot, whose document holds every figure of it."""
-        return _taken(self, publish.published_snapshot(_report(pk), request.user))
+        return published_answer(self, publish.published_snapshot(_report(pk), request.user))
 
 
 def _report(slug: str) -> Report:

@@ -62,7 +62,7 @@ class Difference(drf.Serializer):
     refusal = drf.CharField(allow_blank=True)
 
 
-def _taken(view: View, snapshot: models.Snapshot) -> Response:
+def published_answer(view: View, snapshot: models.Snapshot) -> Response:
     row = models.Snapshot.objects.for_list().get(pk=snapshot.pk)
     data = Snapshot(row, context=view.get_serializer_context()).data
     return Response(data, status=201, headers={"Location": data["url"]})

@@ -108,7 +108,7 @@ class PriceForm(CatalogForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offer(self, "of", [("", "choose"), *priced_things()])
+        offer(self, "of", [("", "choose"), *priced_items()])
         shows = {"hx-get": reverse("price-unit"), "hx-target": "#id_amount_helptext", "hx-select": "unset"}
         self.fields["of"].widget.attrs |= {**shows, "hx-trigger": "change", "hx-swap": "innerHTML"}
         self.fields["amount"].help_text = amount_help(str(self["of"].value() or ""))
@@ -124,10 +124,10 @@ class PriceForm(CatalogForm):
 
     def clean_of(self) -> str:
         """Set what is priced on the row before its constraints are looked at."""
-        of: str = self.cleaned_data["of"]
+        item: str = self.cleaned_data["of"]
         for kind in KINDS:
-            setattr(self.instance, f"{kind}_id", of_kind(of, kind))
-        return of
+            setattr(self.instance, f"{kind}_id", of_kind(item, kind))
+        return item
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -169,23 +169,23 @@ class RateForm(CatalogForm):
         return cleaned
 
 
-def amount_help(of: str) -> str:
+def amount_help(item: str) -> str:
     """Say what an amount is paid for: the rules of a licence model tell how it is paid."""
-    pk = of_kind(of, "licence_model")
+    pk = of_kind(item, "licence_model")
     model = LicenceModel.objects.filter(pk=pk).first() if pk else None
     if model:
         return f"Without VAT. Of {model.price_of}, as the rules of {model} say."
-    return "Without VAT." if of else "Without VAT. Of a licence: for what its rules count, and as they are paid."
+    return "Without VAT." if item else "Without VAT. Of a licence: for what its rules count, and as they are paid."
 
 
-def priced_things() -> list[tuple[str, list[tuple[str, str]]]]:
+def priced_items() -> list[tuple[str, list[tuple[str, str]]]]:
     """Return what a price can be of, as choices by kind."""
     groups = [
-        (KIND_NAMES[kind], [(f"{kind}:{row.pk}", _thing(row)) for row in model.objects.current().order_by("name")])
+        (KIND_NAMES[kind], [(f"{kind}:{row.pk}", _label(row)) for row in model.objects.current().order_by("name")])
         for kind, model in KINDS.items()
     ]
     return [group for group in groups if group[1]]
 
 
-def _thing(row: Hardware | LicenceModel) -> str:
+def _label(row: Hardware | LicenceModel) -> str:
     return f"{row} ({row.price_of})" if isinstance(row, LicenceModel) else str(row)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -35,6 +35,8 @@ WHILE_ALIKE = (
     "Its prices go on counting while sockets, cores, threads, clock, memory, processor and disks stay as they are; "
     "where one of them changes, it is another machine, and needs a price of its own."
 )
+SAME_MACHINE = "It is the same machine: its prices and price sheets go on counting."
+OTHER_MACHINE = "It is not the machine that {} was, whose prices do not count for it: add its price."
 HARDWARE_FORM = "catalog/hardware_form.html"
 RATE_COLUMNS = (
     Column("date", "Day", ("priced_on", "base", "quoted")),
@@ -73,28 +75,28 @@ def hardware_list(request: HttpRequest) -> HttpResponse:
 
 def hardware_add(request: HttpRequest) -> HttpResponse:
     """Add hardware. `host` in the address fills in what a probe of it saw, and gives the host this hardware."""
-    asked = request.GET.get("host", "")
-    host = Host.objects.defer("private_key").filter(pk=asked).first() if _is_key(asked) else None
-    form = HardwareForm(request.POST or None, initial=_seen(host) if host else None)
+    key = request.GET.get("host", "")
+    host = Host.objects.defer("private_key").filter(pk=key).first() if _is_key(key) else None
+    form = HardwareForm(request.POST or None, initial=_probed_values(host) if host else None)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         if host:
             Host.objects.filter(pk=host.pk, hardware=None).update(hardware=saved)
         price = f"{reverse('price-add')}?of=hardware:{saved.pk}"
-        said = '{} is saved. <a href="{}">Add its price</a> next, so that its transactions can be priced.'
-        messages.success(request, format_html(said, saved, price))
+        sentence = '{} is saved. <a href="{}">Add its price</a> next, so that its transactions can be priced.'
+        messages.success(request, format_html(sentence, saved, price))
         return redirect("host", host.pk) if host else redirect("hardware-list")
     intro = "What was bought, not what a virtual machine shows: prices and licences are counted by it."
     if host:
         intro = f"Filled in with what the probe of {host.name} saw: correct it to what was bought."
-    shown = {"title": "Add hardware", "action": "Add the hardware", "intro": intro, "template": HARDWARE_FORM}
-    return _form(request, form, "hardware-list", "Hardware", **shown)
+    context = {"title": "Add hardware", "action": "Add the hardware", "intro": intro, "template": HARDWARE_FORM}
+    return _form(request, form, "hardware-list", "Hardware", **context)
 
 
-def _seen(host: Host) -> dict[str, Any]:
+def _probed_values(host: Host) -> dict[str, Any]:
     cpu = host.facts.get("cpu", {})
-    seen = {name: cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")}
+    shape = {name: cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")}
     memory_gib = round(Decimal(host.facts.get("memory_bytes", 0)) / GIB, 2)
-    return {**seen, "name": host.name, "memory_gib": memory_gib or None}
+    return {**shape, "name": host.name, "memory_gib": memory_gib or None}
 
 
 def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
@@ -102,18 +104,14 @@ def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
     name, revision, hosts = str(row), row.revision + 1, row.host_set.count()
     form = HardwareForm(request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        messages.success(request, f"{saved} is saved. {_prices_of(saved, Hardware.objects.get(pk=pk))}")
+        before = Hardware.objects.get(pk=pk)
+        consequence = SAME_MACHINE if saved.is_same_thing(before) else OTHER_MACHINE.format(before)
+        messages.success(request, f"{saved} is saved. {consequence}")
         return redirect("hardware-list")
     intro = f"{note_revision(revision, [(hosts, 'host')])} {WHILE_ALIKE}"
     action = f"Save revision {revision}"
-    shown = {"title": f"Revise {name}", "action": action, "intro": intro, "template": HARDWARE_FORM}
-    return _form(request, form, "hardware-list", "Hardware", **shown)
-
-
-def _prices_of(saved: Hardware, before: Hardware) -> str:
-    if saved.is_same_thing(before):
-        return "It is the same machine: its prices and price sheets go on counting."
-    return f"It is not the machine that {before} was, whose prices do not count for it: add its price."
+    context = {"title": f"Revise {name}", "action": action, "intro": intro, "template": HARDWARE_FORM}
+    return _form(request, form, "hardware-list", "Hardware", **context)
 
 
 def prices(request: HttpRequest) -> HttpResponse:
@@ -125,7 +123,7 @@ def prices(request: HttpRequest) -> HttpResponse:
 
 def price_add(request: HttpRequest) -> HttpResponse:
     """Add a price. `of` in the address chooses what is priced; `after` fills in the words of an older price."""
-    form = PriceForm(request.POST or None, initial=_like(request.GET.get("after", "")) | _of(request))
+    form = PriceForm(request.POST or None, initial=_initial_price(request.GET))
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         later = f" It counts from {saved.priced_on} on, not before." if saved.priced_on > timezone.now().date() else ""
         messages.success(request, f"The price of {saved.description} is in the list.{later}")
@@ -139,26 +137,21 @@ def price_unit(request: HttpRequest) -> HttpResponse:
     return HttpResponse(amount_help(request.GET.get("of", "")), content_type="text/plain; charset=utf-8")
 
 
-def _of(request: HttpRequest) -> dict[str, str]:
-    return {"of": request.GET["of"]} if "of" in request.GET else {}
-
-
 def _is_key(text: str) -> bool:
     return text.isdecimal() and len(text) < 10
 
 
-def _like(after: str) -> dict[str, Any]:
-    row = ListPrice.objects.filter(pk=after).first() if _is_key(after) else None
-    if row is None:
-        return {}
-    of = f"hardware:{row.hardware_id}" if row.hardware_id else f"licence_model:{row.licence_model_id}"
-    same = ("description", "part_number", "currency", "remark")
-    return {"of": of, **{name: getattr(row, name) for name in same}}
+def _initial_price(query: QueryDict) -> dict[str, Any]:
+    after, values = query.get("after", ""), dict[str, Any]()
+    if row := ListPrice.objects.filter(pk=after).first() if _is_key(after) else None:
+        values = {name: getattr(row, name) for name in ("description", "part_number", "currency", "remark")}
+        values["of"] = f"hardware:{row.hardware_id}" if row.hardware_id else f"licence_model:{row.licence_model_id}"
+    return {**values, **({"of": query["of"]} if "of" in query else {})}
 
 
-def _form(request: HttpRequest, form: Any, back: str, back_title: str, **shown: Any) -> HttpResponse:
+def _form(request: HttpRequest, form: Any, back: str, back_title: str, **context: Any) -> HttpResponse:
     crumb = {"address": reverse(back), "title": back_title}
-    return render(request, shown.pop("template", "form.html"), {"form": form, "crumb": crumb, **shown})
+    return render(request, context.pop("template", "form.html"), {"form": form, "crumb": crumb, **context})
 
 
 def rates(request: HttpRequest) -> HttpResponse:
@@ -172,10 +165,10 @@ def rate_add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         messages.success(request, f"The rate is in the list: {saved}.")
         return redirect("exchange-rates")
-    shown = {
+    context = {
         "title": "Add an exchange rate",
         "action": "Add the rate",
         "intro": "A rate is never changed: conversions cite it. Add a newer one instead, with its day and source.",
         "crumb": {"address": reverse("exchange-rates"), "title": "Exchange rates"},
     }
-    return render(request, "form.html", {"form": form, **shown})
+    return render(request, "form.html", {"form": form, **context})

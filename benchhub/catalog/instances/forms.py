@@ -92,13 +92,10 @@ class InstanceForm(CatalogForm):
         present = Q(retired_at=None) | Q(pk=self.instance.configuration_id)
         offer_rows(self, "configuration", Configuration.objects.filter(present).order_by("name"))
         if self.instance.pk:
-            self._show_stored()
-
-    def _show_stored(self) -> None:
-        self.initial["server"] = self._stored_server
-        if self._stored_server == MANAGED:
-            self.initial["version"] = self.instance.build.version
-        self.fields["password"].help_text = "Never shown. Empty keeps the one that is stored."
+            self.initial["server"] = self._stored_server
+            self.fields["password"].help_text = "Never shown. Empty keeps the one that is stored."
+            if self._stored_server == MANAGED:
+                self.initial["version"] = self.instance.build.version
 
     @property
     def _stored_server(self) -> str:

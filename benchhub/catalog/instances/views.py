@@ -38,6 +38,7 @@ FILTERS = (
     ),
 )
 SEARCH = ("name", "host__name", "build__version", "configuration__name", "address", "database", "username")
+LOCAL = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
 INTRO = "A PostgreSQL server that runs already. BenchHub starts and stops no server; it asks and measures."
 RETIRED = "It is retired: no plan offers it. The list of instances can show it again."
 
@@ -56,12 +57,9 @@ def instances(request: HttpRequest) -> HttpResponse:
 
 def add(request: HttpRequest) -> HttpResponse:
     """Add an instance. `server` in the address chooses a build as the host's page links to it: 'host:bin directory'."""
-    initial = {"server": request.GET.get("server", ""), **_local(request.GET.get("server", ""))}
+    server = request.GET.get("server", "")
+    initial = {"server": server, **(LOCAL if server else {})}
     return _form(request, Instance(), initial, title="Add an instance", intro=INTRO, action="Add the instance")
-
-
-def _local(server: str) -> dict[str, str]:
-    return {"address": "127.0.0.1", "database": "bench", "username": "bench"} if server else {}
 
 
 def edit(request: HttpRequest, pk: int) -> HttpResponse:

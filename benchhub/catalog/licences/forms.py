@@ -12,7 +12,7 @@ from django import forms
 from django.core.validators import RegexValidator
 from django.http import QueryDict
 
-from benchhub.analysis.pricing.licences import words as licences_words
+from benchhub.analysis.pricing.licences import words as rule_words
 from benchhub.analysis.pricing.licences.cost import Licence, LicenceCost, price_licence
 from benchhub.analysis.pricing.licences.rules import (
     CHOICES,
@@ -57,7 +57,7 @@ class LicenceModelForm(RevisedForm):
         stored = to_mapping(self.instance.licence_rules()) if self.instance.pk else {}
         for name, (label, help_text) in LABELS.items():
             self.fields[name] = _field(name, label, help_text)
-            self.initial[name] = _shown(name, stored.get(name))
+            self.initial[name] = _text(name, stored.get(name))
 
     def clean(self) -> dict[str, Any]:
         """Have the engine read the rules; what it refuses stands beside the field."""
@@ -67,14 +67,17 @@ class LicenceModelForm(RevisedForm):
         if not is_read or not all(table.is_valid for table in self.tables.values()):
             return cleaned
         try:
-            self.rules = rules_from({"metric": cleaned["metric"], **dict(self._said()), **self._rows()})
+            self.rules = rules_from({"metric": cleaned["metric"], **dict(self._parameters()), **self._rows()})
         except RulesError as error:
-            self._refuse(error.messages)
+            for name, message in error.messages.items():
+                if name in self.tables:
+                    self.table_errors[name] = message
+                self.add_error(name if name in self.fields else None, message)
             return cleaned
         self.instance.rules = {name: value for name, value in to_mapping(self.rules).items() if name != "metric"}
         return cleaned
 
-    def _said(self) -> Iterator[tuple[str, Any]]:
+    def _parameters(self) -> Iterator[tuple[str, Any]]:
         for name in LABELS:
             typed = self.cleaned_data.get(name, "")
             if typed == "":
@@ -86,12 +89,6 @@ class LicenceModelForm(RevisedForm):
 
     def _rows(self) -> dict[str, list[dict[str, Any]]]:
         return {name: [dict(row.values) for row in table.filled] for name, table in self.tables.items()}
-
-    def _refuse(self, messages: Mapping[str, str]) -> None:
-        for name, message in messages.items():
-            if name in self.tables:
-                self.table_errors[name] = message
-            self.add_error(name if name in self.fields else None, message)
 
 
 def _field(name: str, label: str, help_text: str) -> forms.Field:
@@ -108,7 +105,7 @@ def _field(name: str, label: str, help_text: str) -> forms.Field:
     return forms.CharField(max_length=20, validators=[PLAIN], widget=forms.TextInput(attrs=attrs), **options)
 
 
-def _shown(name: str, stored: Any) -> str:
+def _text(name: str, stored: Any) -> str:
     default = defaults()[name]
     if isinstance(default, bool):
         return "yes" if (default if stored is None else stored) else "no"
@@ -148,7 +145,7 @@ class TrialForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What the rules come to on the chosen machine: a count, and with a price what it costs."""
+    """A count of licences for the chosen machine and, with a price, its cost."""
 
     words: str
     price_of: str
@@ -164,12 +161,12 @@ class Trial:
 
 
 class LicenceDraft:
-    """A licence model as it stands in the form. `of` is what it revises."""
+    """A licence model as it stands in the form. `revised` is the model that it revises."""
 
     def __init__(
         self, data: QueryDict | None, licence_model: LicenceModel | None = None, trial: Mapping[str, Any] | None = None
     ):
-        self.of = licence_model
+        self.revised = licence_model
         stored = to_mapping(licence_model.licence_rules()) if licence_model else {}
         self.tables = {name: self._table(name, data, stored.get(name, [])) for name in TABLES}
         self.form = LicenceModelForm(data, instance=licence_model, tables=self.tables)
@@ -202,28 +199,28 @@ class LicenceDraft:
 
     @property
     def groups(self) -> Iterator[dict[str, Any]]:
-        """Headings with their fields, each with the metrics and ways to pay under which it says something."""
+        """Yield headings with their fields, each with the metrics and ways to pay under which it matters."""
         for title, names in GROUPS.items():
-            fields = [_Placed(self.form[name], *_under(name)) for name in names if name in LABELS]
+            fields = [_PlacedField(self.form[name], *_conditions(name)) for name in names if name in LABELS]
             errors = self.form.table_errors
-            tables = [(self.tables[name], errors.get(name), *_under(name)) for name in names if name in TABLES]
+            tables = [(self.tables[name], errors.get(name), *_conditions(name)) for name in names if name in TABLES]
             yield {"title": title, "fields": fields, "tables": tables}
 
     def _trial(self, is_sent: bool) -> Trial:
         assert self.rules is not None
-        words, price_of = licences_words.words(self.rules), licences_words.price_of(self.rules)
+        words, price_of = rule_words.words(self.rules), rule_words.price_of(self.rules)
         if not is_sent or not self.trial_form.is_valid():
             return Trial(words, price_of)
         try:
-            return self._tried(self.rules, words, price_of)
+            return self._priced(self.rules, words, price_of)
         except PricingError as error:
             return Trial(words, price_of, error=str(error))
 
-    def _tried(self, rules: LicenceRules, words: str, price_of: str) -> Trial:
+    def _priced(self, rules: LicenceRules, words: str, price_of: str) -> Trial:
         values, deployment = self.trial_form.cleaned_data, self.trial_form.deployment()
         if deployment is None:
             return Trial(words, price_of)
-        name = self.form.cleaned_data.get("name") or (self.of.name if self.of else "the licence")
+        name = self.form.cleaned_data.get("name") or (self.revised.name if self.revised else "the licence")
         licences = count_licences(name, rules, deployment)
         if isinstance(licences, NotEligible):
             return Trial(words, price_of, not_eligible=str(licences))
@@ -240,12 +237,12 @@ class LicenceDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _PlacedField:
     field: Any
     metrics: str
     payments: str
 
 
-def _under(name: str) -> tuple[str, str]:
+def _conditions(name: str) -> tuple[str, str]:
     metrics = UNDER_METRIC.get(name, UNDER_METRIC["payment"])
     return " ".join(metrics), " ".join(UNDER_PAYMENT.get(name, CHOICES["payment"]))

@@ -52,7 +52,7 @@ def add(request: HttpRequest) -> HttpResponse:
 def revise(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(LicenceModel, pk=pk)
     name, revision = str(row), row.revision + 1
-    draft = LicenceDraft(request.POST if request.method == "POST" else None, row, _first_machine() | _newest(row))
+    draft = LicenceDraft(request.POST if request.method == "POST" else None, row, _first_machine() | _newest_price(row))
     if (saved := _saved(request, draft)) is not None:
         messages.success(request, f"{saved} is saved.{_prices_after(saved, pk)}")
         return redirect("licence-models")
@@ -86,7 +86,7 @@ def _prices_after(saved: LicenceModel, before_pk: int) -> str:
     return f" A price is now of {saved.price_of}: add one."
 
 
-def _newest(licence_model: LicenceModel) -> dict[str, Any]:
+def _newest_price(licence_model: LicenceModel) -> dict[str, Any]:
     prices = ListPrice.objects.of_licences([licence_model]).newest_first()
     price = next((price for price in prices if price.counts_for(licence_model)), None)
     return {"price": written(price.amount), "currency": price.currency} if price else {}

@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from benchhub.analysis.pricing.licences import words as licences_words
+from benchhub.analysis.pricing.licences import words as rule_words
 from benchhub.analysis.pricing.licences.rules import CHOICES, LicenceRules, RulesError
 from benchhub.analysis.pricing.licences.rules_form import rules_from
 from benchhub.analysis.pricing.money import trimmed
@@ -126,7 +126,7 @@ class LicenceModel(Revised):
     def words(self) -> str:
         """Return the rules in plain sentences."""
         try:
-            return licences_words.words(self.licence_rules())
+            return rule_words.words(self.licence_rules())
         except RulesError as error:
             return str(error)
 
@@ -134,7 +134,7 @@ class LicenceModel(Revised):
     def price_of(self) -> str:
         """Say what an amount in the price list buys: 'one physical core, for a year'."""
         try:
-            return licences_words.price_of(self.licence_rules())
+            return rule_words.price_of(self.licence_rules())
         except RulesError:
             return "what its rules do not say"
 

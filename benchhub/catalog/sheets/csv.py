@@ -18,7 +18,7 @@ from benchhub.catalog.models import PriceSheet
 from benchhub.ui.row_cells import Field
 from benchhub.ui.row_set import RowSet
 
-from .rows import check
+from .rows import check_rows
 from .texts import DISCOUNT, LINE, SHEET, SheetTexts, texts_of
 
 RECORDS: Mapping[str, Sequence[Field]] = {"sheet": SHEET, "line": LINE, "discount": DISCOUNT}
@@ -85,7 +85,7 @@ def read(text: str) -> SheetTexts:
     heads = [name.strip().lower().replace(" ", "_") for name in rows[0][1]] if rows else []
     if problems := _wrong_heads(rows[0][0] if rows else 1, heads):
         raise CsvError(problems)
-    texts, lines, problems = _sorted_out(rows[1:], heads)
+    texts, lines, problems = _texts(rows[1:], heads)
     beyond = {problem.line for problem in problems if not problem.column}
     problems += [problem for problem in _wrong_cells(texts, lines) if problem.line not in beyond]
     if problems:
@@ -121,18 +121,18 @@ def _wrong_heads(line: int, heads: Sequence[str]) -> list[Problem]:
 Lines = dict[str, list[int]]
 
 
-def _sorted_out(rows: Sequence[tuple[int, list[str]]], heads: Sequence[str]) -> tuple[SheetTexts, Lines, list[Problem]]:
+def _texts(rows: Sequence[tuple[int, list[str]]], heads: Sequence[str]) -> tuple[SheetTexts, Lines, list[Problem]]:
     texts, lines, problems = SheetTexts(), {name: list[int]() for name in RECORDS}, list[Problem]()
     for line, cells in rows:
-        text_by_name = {name: cell.strip() for name, cell in zip(heads, cells, strict=False)}
-        record = text_by_name.pop("record", "line" if "record" not in heads else "").lower()
-        problems += _misplaced(line, record, text_by_name, cells, heads)
+        cell_by_column = {name: cell.strip() for name, cell in zip(heads, cells, strict=False)}
+        record = cell_by_column.pop("record", "line" if "record" not in heads else "").lower()
+        problems += _misplaced(line, record, cell_by_column, cells, heads)
         if record not in RECORDS:
             continue
-        row = {field.name: _unguarded(field, text_by_name.get(field.name, "")) for field in RECORDS[record]}
+        row = {field.name: _unguarded(field, cell_by_column.get(field.name, "")) for field in RECORDS[record]}
         lines[record].append(line)
         if record == "sheet":
-            texts.sheet = {name: value for name, value in row.items() if text_by_name.get(name)}
+            texts.sheet = {name: value for name, value in row.items() if cell_by_column.get(name)}
         else:
             (texts.lines if record == "line" else texts.discounts).append(row)
     problems += [Problem(line, "record", "One sheet is read at a time.") for line in lines["sheet"][1:]]
@@ -149,7 +149,7 @@ def _unguarded(field: Field, cell: str) -> str:
 
 
 def _misplaced(
-    line: int, record: str, texts: Mapping[str, str], cells: Sequence[str], heads: Sequence[str]
+    line: int, record: str, cell_by_column: Mapping[str, str], cells: Sequence[str], heads: Sequence[str]
 ) -> list[Problem]:
     if record not in RECORDS:
         return [Problem(line, "record", f"Write sheet, line or discount, not '{record}'.")]
@@ -158,7 +158,7 @@ def _misplaced(
     names = {field.name for field in RECORDS[record]}
     return [
         Problem(line, name, f"Leave it empty: a {record} has no such column.")
-        for name, cell in texts.items()
+        for name, cell in cell_by_column.items()
         if cell and name not in names
     ]
 
@@ -170,7 +170,7 @@ def _wrong_cells(texts: SheetTexts, lines: Lines) -> list[Problem]:
         "line": RowSet("lines", "Line", LINE, texts.lines),
         "discount": RowSet("discounts", "Discount", DISCOUNT, texts.discounts),
     }
-    check(tables["line"], tables["discount"])
+    check_rows(tables["line"], tables["discount"])
     faults = []
     for record, table in tables.items():
         for row, line in zip(table.rows, lines[record], strict=False):
@@ -195,16 +195,14 @@ def columns_in_words() -> list[tuple[str, str, str]]:
 
 def _words(using: Mapping[str, Field]) -> str:
     """Describe what a column holds, once for all the records in which it is the same."""
-    title, text_by_record = (
-        next(iter(using.values())).title.lower(),
-        {record: _held(field) for record, field in using.items()},
-    )
-    if len(set(text_by_record.values())) == 1:
-        return ". ".join(part for part in (title, *list(text_by_record.values())[:1]) if part)
-    return ". ".join([title, *(f"Of a {record}: {held}" for record, held in text_by_record.items() if held)])
+    title = next(iter(using.values())).title.lower()
+    texts = {record: _contents(field) for record, field in using.items()}
+    if len(set(texts.values())) == 1:
+        return ". ".join(part for part in (title, *list(texts.values())[:1]) if part)
+    return ". ".join([title, *(f"Of a {record}: {text}" for record, text in texts.items() if text)])
 
 
-def _held(field: Field) -> str:
+def _contents(field: Field) -> str:
     choices = ", ".join(value or "(empty)" for value, _ in field.choices)
     return ". ".join(part for part in (choices, field.help.removesuffix(".")) if part)
 

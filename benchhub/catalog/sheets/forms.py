@@ -16,7 +16,7 @@ from benchhub.catalog.models import Hardware, PriceSheet
 from benchhub.catalog.shared.forms import MEANWHILE, RevisedForm, offer_rows
 from benchhub.ui.row_set import RowSet
 
-from . import rows as sheets_rows
+from .rows import check_rows, store_rows
 from .texts import DISCOUNT, LINE, SheetTexts
 
 # What a total cannot do without; the name and the source can wait until the sheet is saved.
@@ -100,7 +100,7 @@ class SheetDraft:
         return [name for name in PRICED_BY if name in self.form.errors]
 
     def _total(self) -> SheetTotal | None:
-        lines, discounts = sheets_rows.check(self.lines, self.discounts)
+        lines, discounts = check_rows(self.lines, self.discounts)
         if self.is_started and not self.lines.filled:
             self.error = "There is no line yet: write what is bought, how many and at what price."
         is_readable = self.lines.is_valid and self.discounts.is_valid and not self._unreadable
@@ -115,12 +115,9 @@ class SheetDraft:
         except PricingError as error:
             self.error = str(error)
             return None
-        self._show(sheet_total)
-        return sheet_total
-
-    def _show(self, sheet_total: SheetTotal) -> None:
         for row, extended in zip(self.lines.filled, sheet_total.rows, strict=True):
             row.extended = extended
+        return sheet_total
 
     def focus(self, table: str) -> None:
         """Have the page begin in the last row of a table: the one that was added."""
@@ -135,7 +132,7 @@ class SheetDraft:
         try:
             with transaction.atomic():
                 sheet: PriceSheet = self.form.save()
-                sheets_rows.saved(sheet, self.lines, self.discounts)
+                store_rows(sheet, self.lines, self.discounts)
                 return sheet
         except IntegrityError:
             self.form.add_error(None, MEANWHILE)

@@ -25,15 +25,15 @@ EVERY = Discount("every line", percent=Decimal(0))
 NO_MAINTENANCE = ("maintenance_price", "maintenance_months", "maintenance_quantity")
 
 
-def check(lines: RowSet, discounts: RowSet) -> tuple[list[Line], list[Discount]]:
+def check_rows(lines: RowSet, discounts: RowSet) -> tuple[list[Line], list[Discount]]:
     """Return lines and discounts as the engine has them; what it refuses stands at the row."""
     stand_in = PriceSheet()
     priced = [line for row in lines.filled if (line := _line(row, stand_in))]
     filled = [(row, discount) for row in discounts.filled if (discount := _discount(row))]
     for row, discount in filled:
         if lines.is_valid and not any(discount.holds_for(line) for line in priced):
-            place, sentence = _on_nothing(discount, priced)
-            row.errors[place] = sentence
+            column, sentence = _mismatch(discount, priced)
+            row.errors[column] = sentence
     return priced, [discount for _, discount in filled]
 
 
@@ -81,20 +81,20 @@ def _discount(row: Row) -> Discount | None:
         return None
 
 
-def _on_nothing(discount: Discount, lines: Sequence[Line]) -> tuple[str, str]:
+def _mismatch(discount: Discount, lines: Sequence[Line]) -> tuple[str, str]:
     """Return (column, sentence) where no line matches; OF_ROW where each column matches some line."""
     allowed = [line for line in lines if line.is_discountable]
     for column, engine, on in SCOPES:
         names = getattr(discount, engine)
         if names and not any(replace(EVERY, **{engine: names}).holds_for(line) for line in allowed):
-            known_names = sorted({name for line in allowed if (name := getattr(line, on))})
-            return column, f"It is on no line. There are: {'; '.join(known_names[:8]) or 'none'}."
+            used_names = sorted({name for line in allowed if (name := getattr(line, on))})
+            return column, f"It is on no line. There are: {'; '.join(used_names[:8]) or 'none'}."
     if discount.scope:
         return OF_ROW, f"No line is{discount.scope}: it is on those alone that are of all that is named."
     return OF_ROW, "There is no line that it could be on."
 
 
-def saved(sheet: PriceSheet, lines: RowSet, discounts: RowSet) -> None:
+def store_rows(sheet: PriceSheet, lines: RowSet, discounts: RowSet) -> None:
     """Store the rows of a sheet that was made in this transaction."""
     PriceSheetLine.objects.bulk_create(_numbered(PriceSheetLine, sheet, lines))
     PriceSheetDiscount.objects.bulk_create(_numbered(PriceSheetDiscount, sheet, discounts))

@@ -11,16 +11,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from benchhub.analysis.pricing.money import PricingError
-from benchhub.analysis.pricing.sheets.total import SheetTotal
 from benchhub.analysis.words import count
 from benchhub.catalog.models import Hardware, PriceSheet
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter
 
-from . import csv, page
+from . import csv
 from .csv import download
 from .forms import SheetDraft
+from .page import SheetPage, total_of
 from .reported_form import ReportedForm
 from .texts import SheetTexts, added_texts, empty_texts, is_untouched, sent_texts, texts_of
 
@@ -42,34 +41,20 @@ OF = Filter(
 
 def sheets(request: HttpRequest) -> HttpResponse:
     rows = PriceSheet.objects.with_rows().annotate(line_count=Count("lines", distinct=True))
-    filters = (_currencies(), OF, REVISIONS)
+    codes = PriceSheet.objects.order_by("currency").values_list("currency", flat=True).distinct()
+    currencies = Filter("currency", "Currency", {code: (code, Q(currency=code)) for code in codes})
+    filters = (currencies, OF, REVISIONS)
     listing = listing_of_revised(request, rows, COLUMNS, search=SEARCH, filters=filters)
     for row in listing.page.object_list:
-        row.total = _total(row)
+        row.total = total_of(row)
     return render(request, "catalog/price_sheets.html", {"listing": listing})
-
-
-def _currencies() -> Filter:
-    currencies = PriceSheet.objects.order_by("currency").values_list("currency", flat=True).distinct()
-    return Filter("currency", "Currency", {code: (code, Q(currency=code)) for code in currencies})
-
-
-def _total(row: PriceSheet) -> SheetTotal | None:
-    """Return the total; None for what no form and no fixture would have let in."""
-    try:
-        return row.priced()
-    except PricingError:
-        return None
 
 
 def sheet(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a sheet. `metric` in the address, with its unit, has the price of one of it shown."""
     row = get_object_or_404(PriceSheet.objects.with_rows().marked(), pk=pk)
-    revisions = PriceSheet.objects.filter(name=row.name).exclude(pk=pk).order_by("-revision")
-    total, form = _total(row), ReportedForm(request.GET if "metric" in request.GET else None)
-    context = {"row": row, "shown": page.shown(total) if total else None, "revisions": revisions}
-    context |= {"reported": form, "per_metric": form.price(total) if total else None}
-    return render(request, "catalog/price_sheet.html", context)
+    form = ReportedForm(request.GET if "metric" in request.GET else None)
+    return render(request, "catalog/price_sheet.html", {"row": row, "page": SheetPage(row, form)})
 
 
 def csv_file(_: HttpRequest, pk: int) -> HttpResponse:

@@ -48,7 +48,7 @@ def test_the_page_of_a_new_host_shows_the_line_that_installs_its_key_and_what_is
     assert f"echo '{host.public_key}' >> ~/.ssh/authorized_keys" in unescape(answer.content.decode())
     assertContains(answer, "every 5s")
     assertContains(answer, "looking for its host key")
-    states = [step.state for step in answer.context["steps"].values()]
+    states = [step.state for step in answer.context["page"].steps.values()]
     assert states == ["next", "next", "later", "later"]
     assertNotContains(answer, "Approve this key")
     assertNotContains(answer, reverse("host-probe", args=[host.pk]))
@@ -105,7 +105,7 @@ def test_the_key_that_the_person_saw_is_approved(engineer, host):
     engineer.post(reverse("host-approve", args=[host.pk]), {"key": FIRST})
     host.refresh_from_db()
     assert (host.trust, host.host_key) == ("pinned", FIRST)
-    states = [step.state for step in engineer.get(page_of(host)).context["steps"].values()]
+    states = [step.state for step in engineer.get(page_of(host)).context["page"].steps.values()]
     assert states == ["later", "done", "next", "later"]
 
 
@@ -136,12 +136,12 @@ def test_what_the_probe_found_and_what_is_missing_is_told_in_sentences(engineer,
     answer = engineer.get(page_of(probed))
     for text in ("A CPU", "Debian GNU/Linux 12", "64 GiB", "/opt/pg18/bin", "18.4", "3,400"):
         assertContains(answer, text)
-    troubles = answer.context["troubles"]
+    troubles = answer.context["page"].troubles
     assert any("flock is missing" in text and "install util-linux" in text for text in troubles)
     assert any("clock source" in text for text in troubles)
     assert not any("No pgbench" in text or "No PostgreSQL" in text or "percentiles" in text for text in troubles)
-    assert [build["version"] for build in answer.context["builds"]] == ["18.4", "16.4"]
-    assert [step.state for step in answer.context["steps"].values()] == ["done", "done", "done", "next"]
+    assert [build["version"] for build in answer.context["page"].builds] == ["18.4", "16.4"]
+    assert [step.state for step in answer.context["page"].steps.values()] == ["done", "done", "done", "next"]
 
 
 def test_a_host_without_postgresql_says_where_it_was_sought(probed):

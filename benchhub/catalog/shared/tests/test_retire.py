@@ -172,7 +172,7 @@ def test_a_host_is_deleted_when_it_has_no_instance_and_drives_nothing(engineer, 
     rows["instance"].delete()
     assertContains(engineer.get(reverse("host", args=[box.pk])), reverse("host-delete", args=[box.pk]))
     assertContains(
-        engineer.post(reverse("host-delete", args=[other.pk]), follow=True), "need it: 1 instance, 1 system."
+        engineer.post(reverse("host-delete", args=[other.pk]), follow=True), "need it: 1 instance and 1 system."
     )
     assertContains(engineer.get(reverse("host-delete", args=[box.pk])), "authorized_keys")
     engineer.post(reverse("host-delete", args=[box.pk]))
