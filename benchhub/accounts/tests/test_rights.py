@@ -12,12 +12,12 @@ pytestmark = pytest.mark.django_db
 
 def names(patterns=None):
     """The names of all pages; those of the API are guarded by their scopes."""
-    for one in patterns or get_resolver().url_patterns:
-        if isinstance(one, URLResolver):
-            if one.namespace is None:
-                yield from names(one.url_patterns)
-        elif isinstance(one, URLPattern) and getattr(one.callback, "login_required", True):
-            yield one.name
+    for pattern in patterns or get_resolver().url_patterns:
+        if isinstance(pattern, URLResolver):
+            if pattern.namespace is None:
+                yield from names(pattern.url_patterns)
+        elif isinstance(pattern, URLPattern) and getattr(pattern.callback, "login_required", True):
+            yield pattern.name
 
 
 @pytest.fixture

@@ -33,9 +33,9 @@ def host():
 @pytest.fixture
 def experiment(host):
     system = testing.make_system("18", host, Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4))
-    made = testing.make_experiment([system])
-    testing.make_run(made, system, 1, 1)
-    return made
+    planned = testing.make_experiment([system])
+    testing.make_run(planned, system, 1, 1)
+    return planned
 
 
 def signed_in(client, role, *hosts):
@@ -104,8 +104,8 @@ def test_an_administrator_lets_another_write_scripts_and_the_audit_log_says_so(a
     admin.post(address, {**form, "may_write_scripts": "on"})
     admin.post(address, form)
     assert not get_user_model().objects.get(pk=rosa.pk).has_perm("catalog.write_scripts")
-    told = list(Entry.objects.filter(action__startswith="right").order_by("pk").values_list("action", flat=True))
-    assert told == ["right to write scripts given to rosa", "right to write scripts withdrawn from rosa"]
+    actions = list(Entry.objects.filter(action__startswith="right").order_by("pk").values_list("action", flat=True))
+    assert actions == ["right to write scripts given to rosa", "right to write scripts withdrawn from rosa"]
 
 
 def test_the_right_to_write_scripts_survives_a_lock_and_is_refused_to_who_edits_no_workloads(admin):
@@ -164,12 +164,12 @@ def test_a_locked_account_is_signed_out_and_its_tokens_open_nothing(admin, clien
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(client):
     runner = signed_in(client, Role.RUNNER)
-    made = runner.post(reverse("token-add"), {"name": "ci", "scopes": ["read", "ingest"], "days": "30"})
-    plain = re.search(r"bh_[\w-]{43}", made.content.decode())[0]
-    kept = Token.objects.get()
-    assert kept.digest != plain and plain not in str(vars(kept))
-    assert kept.scopes == ["read", "ingest"]
-    assert tokens.find(plain) == kept
+    answer = runner.post(reverse("token-add"), {"name": "ci", "scopes": ["read", "ingest"], "days": "30"})
+    plain = re.search(r"bh_[\w-]{43}", answer.content.decode())[0]
+    token = Token.objects.get()
+    assert token.digest != plain and plain not in str(vars(token))
+    assert token.scopes == ["read", "ingest"]
+    assert tokens.find(plain) == token
     assert plain not in runner.get(reverse("account")).content.decode()
 
 
@@ -233,8 +233,8 @@ def test_the_audit_log_says_who_did_what_and_who_was_refused(client, experiment)
     assert (entry.username, entry.outcome, entry.way) == ("someone", "refused", "web")
     client.force_login(make_user("ada", Role.ADMINISTRATOR))
     client.post(reverse("experiment-cancel", args=[experiment.pk]))
-    shown = said(client.get(reverse("audit-log")))
-    assert f"POST /experiments/{experiment.pk}/cancel" in shown and "ada" in shown
+    log_text = said(client.get(reverse("audit-log")))
+    assert f"POST /experiments/{experiment.pk}/cancel" in log_text and "ada" in log_text
 
 
 def test_looking_and_a_form_that_was_not_saved_are_no_acts(admin):

@@ -19,12 +19,16 @@ def user(name):
 
 
 def test_a_user_is_added_changed_and_shut(admin, host):
-    made = admin.send("post", "users/", {**SENT, "hosts": [host.pk]})
-    assert made.status_code == 201, made.content
-    assert (made.json()["role"], made.json()["hosts"], made.json()["is_active"]) == ("runner", [host.pk], True)
-    assert "password" not in made.json()
+    created = admin.send("post", "users/", {**SENT, "hosts": [host.pk]})
+    assert created.status_code == 201, created.content
+    assert (created.json()["role"], created.json()["hosts"], created.json()["is_active"]) == (
+        "runner",
+        [host.pk],
+        True,
+    )
+    assert "password" not in created.json()
     assert Client().login(username="rosa", password=SENT["password"])
-    address = made.json()["url"].partition("/v1/")[2]
+    address = created.json()["url"].partition("/v1/")[2]
     changed = admin.send("patch", address, {"role": "viewer", "is_active": False}).json()
     assert (changed["role"], changed["is_active"], changed["hosts"]) == ("viewer", False, [host.pk])
     assert user("rosa").check_password(SENT["password"])  # what is left out stays
@@ -56,23 +60,23 @@ def test_an_administrator_who_has_signed_in_may_make_another():
     sent = {**SENT, "role": "administrator", "may_write_scripts": True}
     assert browser.post("/api/v1/users/", sent, content_type="application/json").status_code == 201
     assert rights.role(user("rosa")) == Role.ADMINISTRATOR
-    shown = browser.get("/api/v1/users/").json()["results"]
-    assert {one["username"]: one["may_write_scripts"] for one in shown} == {"ada": False, "rosa": True}
+    users = browser.get("/api/v1/users/").json()["results"]
+    assert {row["username"]: row["may_write_scripts"] for row in users} == {"ada": False, "rosa": True}
 
 
 def test_tokens_are_seen_by_their_owner_and_revoked_by_an_administrator(viewer, admin):
     [own] = viewer.send("get", "tokens/").json()["results"]
     assert (own["owner"], own["scopes"], own["state"]) == ("vera", ["read"], "valid")
     assert "digest" not in own
-    assert {one["owner"] for one in admin.send("get", "tokens/").json()["results"]} == {"vera", "ada"}
+    assert {token["owner"] for token in admin.send("get", "tokens/").json()["results"]} == {"vera", "ada"}
     assert viewer.send("get", f"tokens/{Token.objects.get(owner__username='ada').pk}/").status_code == 404
     assert admin.send("post", f"tokens/{own['id']}/revoke/").json()["state"] == "revoked"
     assert viewer.send("get", "tokens/").status_code == 401
 
 
 def test_an_account_says_what_its_token_opens_and_not_what_its_owner_could():
-    shown = program(make_user("ada", Role.ADMINISTRATOR), "read", "ingest").send("get", "account/").json()
-    assert (shown["username"], shown["role"], shown["scopes"]) == ("ada", "administrator", ["read", "ingest"])
+    account = program(make_user("ada", Role.ADMINISTRATOR), "read", "ingest").send("get", "account/").json()
+    assert (account["username"], account["role"], account["scopes"]) == ("ada", "administrator", ["read", "ingest"])
 
 
 def test_the_audit_log_is_filtered(admin):

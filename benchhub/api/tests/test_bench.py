@@ -47,9 +47,9 @@ def test_a_plan_is_looked_at_without_saving_anything(runner, plan):
 def test_an_experiment_is_queued_and_answered_with_where_to_look(runner, plan):
     answer = runner.send("post", "experiments/", plan, headers={"Idempotency-Key": "1"})
     assert answer.status_code == 202, answer.content
-    made = Experiment.objects.get(name="From a program")
-    assert answer["Location"] == f"http://testserver/api/v1/experiments/{made.pk}/"
-    assert (made.created_by.username, made.runs.count(), made.warmup_s) == ("rosa", 5, 10)
+    experiment = Experiment.objects.get(name="From a program")
+    assert answer["Location"] == f"http://testserver/api/v1/experiments/{experiment.pk}/"
+    assert (experiment.created_by.username, experiment.runs.count(), experiment.warmup_s) == ("rosa", 5, 10)
     looked = runner.get(answer["Location"]).json()
     assert (looked["is_over"], looked["run_count"], looked["created_by"]) == (False, 5, "rosa")
     runner.send("post", "experiments/", plan, headers={"Idempotency-Key": "1"})
@@ -59,8 +59,8 @@ def test_an_experiment_is_queued_and_answered_with_where_to_look(runner, plan):
 def test_what_is_wrong_with_a_plan_is_named_by_its_pointer(runner, plan):
     wrong = {**plan, "levels": "none", "systems": [{"instance": 999}]}
     answer = runner.send("post", "experiments/", wrong)
-    named = {one["pointer"] for one in answer.json()["errors"]}
-    assert (answer.status_code, named) == (422, {"/levels", "/systems/0/instance"})
+    pointers = {error["pointer"] for error in answer.json()["errors"]}
+    assert (answer.status_code, pointers) == (422, {"/levels", "/systems/0/instance"})
     assert runner.send("post", "experiments/", {**plan, "systems": []}).status_code == 422
 
 
@@ -88,24 +88,28 @@ def test_a_run_is_cancelled_once_and_run_again_only_where_it_failed(runner, wait
 
 def test_a_run_has_its_result_and_a_failed_one_has_none(viewer, experiment, systems):
     run = experiment.runs.filter(clients=8).first()
-    shown = viewer.send("get", f"runs/{run.pk}/").json()
-    assert (shown["state"], shown["result"]["throughput"], shown["result"]["unit"]) == ("succeeded", 980.0, "TPS")
+    document = viewer.send("get", f"runs/{run.pk}/").json()
+    assert (document["state"], document["result"]["throughput"], document["result"]["unit"]) == (
+        "succeeded",
+        980.0,
+        "TPS",
+    )
     failed = testing.make_run(experiment, systems[0], 16, 1)
     testing.ended(failed, "failed", "no space")
-    shown = viewer.send("get", f"runs/{failed.pk}/").json()
-    assert (shown["result"], shown["reason"]) == (None, "no space")
-    found = viewer.send("get", f"runs/?state__in=failed,lost&experiment={experiment.pk}").json()["results"]
-    assert [one["id"] for one in found] == [failed.pk]
+    document = viewer.send("get", f"runs/{failed.pk}/").json()
+    assert (document["result"], document["reason"]) == (None, "no space")
+    rows = viewer.send("get", f"runs/?state__in=failed,lost&experiment={experiment.pk}").json()["results"]
+    assert [row["id"] for row in rows] == [failed.pk]
 
 
 def test_a_run_is_set_aside_with_a_reason_and_put_back(runner, experiment):
     run = experiment.runs.filter(clients=8).first()
     assert runner.send("post", f"runs/{run.pk}/put-back/").status_code == 409
     assert runner.send("post", f"runs/{run.pk}/set-aside/", {"reason": ""}).status_code == 422
-    shown = runner.send("post", f"runs/{run.pk}/set-aside/", {"reason": "A backup ran."}).json()
-    assert (shown["set_aside_reason"], shown["state"]) == ("A backup ran.", "succeeded")
+    document = runner.send("post", f"runs/{run.pk}/set-aside/", {"reason": "A backup ran."}).json()
+    assert (document["set_aside_reason"], document["state"]) == ("A backup ran.", "succeeded")
     [group] = runner.send("get", f"experiments/{experiment.pk}/curves/").json()
-    assert [one["n"] for one in group["curves"][0]["levels"]] == [2, 1]  # it was one of two at 8 clients
+    assert [level["n"] for level in group["curves"][0]["levels"]] == [2, 1]  # it was one of two at 8 clients
     assert runner.send("post", f"runs/{run.pk}/set-aside/", {"reason": "Again."}).status_code == 409
     assert runner.send("post", f"runs/{run.pk}/put-back/").json()["set_aside_at"] is None
 
@@ -124,8 +128,8 @@ def test_repeats_are_added_at_levels_that_the_experiment_has(runner, experiment)
 def test_an_experiment_that_grows_is_over_only_once_no_more_is_planned(runner, waiting):
     Experiment.objects.filter(pk=waiting.pk).update(grows="peak", most_runs=12)
     runner.send("post", f"runs/{waiting.runs.get().pk}/cancel/")
-    shown = runner.send("get", f"experiments/{waiting.pk}/").json()
-    assert (shown["run_count"], shown["ended_count"], shown["is_over"]) == (1, 1, False)
+    document = runner.send("get", f"experiments/{waiting.pk}/").json()
+    assert (document["run_count"], document["ended_count"], document["is_over"]) == (1, 1, False)
     assert runner.send("post", f"experiments/{waiting.pk}/cancel/").status_code == 202
     waiting.refresh_from_db()
     assert waiting.growth.stopped == "cancelled"
@@ -133,8 +137,8 @@ def test_an_experiment_that_grows_is_over_only_once_no_more_is_planned(runner, w
 
 
 def test_a_plan_starts_from_a_published_method_and_its_design_is_cancelled(runner, plan, host):
-    named = [one["id"] for one in runner.send("get", "presets/").json()]
-    assert named == ["report-a", "report-b"]
+    names = [preset["id"] for preset in runner.send("get", "presets/").json()]
+    assert names == ["report-a", "report-b"]
     values = runner.send("post", "presets/report-b/plan/").json()
     assert not Experiment.objects.filter(name=values["name"]).exists()
     queued = runner.send("post", "experiments/", {**values, "systems": plan["systems"]})
@@ -151,15 +155,19 @@ def test_a_plan_starts_from_a_published_method_and_its_design_is_cancelled(runne
 
 
 def test_conditions_cross_systems_with_the_parts_of_a_design_and_all_parts_are_run_again(runner, plan):
-    both = {**plan, "systems": [{"instance": one.pk} for one in Instance.objects.order_by("pk")], "scales": "10, 20"}
+    both = {
+        **plan,
+        "systems": [{"instance": instance.pk} for instance in Instance.objects.order_by("pk")],
+        "scales": "10, 20",
+    }
     crossed = {**both, "kept_only": "system=2; scale=20; clients=1"}
     assert runner.send("post", "experiments/", crossed).status_code == 202
     [part] = Experiment.objects.filter(name=plan["name"])
     assert (part.design_id, part.workload.parameters["scale"], part.kept_only) == (None, 20, ["system=2; clients=1"])
     ran = part.runs.values_list("system__instance__name", "kind", "clients").order_by("position")
     assert list(ran) == [("pg18", "load", 0), ("pg18", "measure", 1), ("pg18", "measure", 1)]
-    whole = runner.send("post", "experiments/", {**both, "left_out": "scale=10; system=1"})
-    design = Experiment.objects.get(pk=whole.json()["id"]).design
+    complete = runner.send("post", "experiments/", {**both, "left_out": "scale=10; system=1"})
+    design = Experiment.objects.get(pk=complete.json()["id"]).design
     answer = runner.send("post", f"designs/{design.pk}/again/")
     assert (answer.status_code, len(answer.json()["experiments"])) == (202, 2)
     assert answer.json()["id"] != design.pk
@@ -170,8 +178,8 @@ def test_tags_take_the_place_of_those_that_were_there(runner, experiment):
     assert runner.send("put", address, {"tags": ["NVMe", "before  18"]}).json()["tags"] == ["NVMe", "before 18"]
     assert runner.send("put", address, {"tags": ["a,b"]}).json()["errors"][0]["pointer"] == "/tags"
     assert runner.send("put", address, {"tags": ["NVMe"]}).json()["tags"] == ["NVMe"]
-    found = runner.send("get", "experiments/?tags__name=NVMe").json()["results"]
-    assert [one["id"] for one in found] == [experiment.pk]
+    rows = runner.send("get", "experiments/?tags__name=NVMe").json()["results"]
+    assert [row["id"] for row in rows] == [experiment.pk]
     assert runner.send("get", "experiments/?tags__name=before").json()["results"] == []
     assert runner.send("put", address, {"tags": []}).json()["tags"] == []
 
@@ -181,13 +189,13 @@ def test_everything_that_belongs_to_a_run_is_there(viewer, experiment):
     assert viewer.send("get", f"runs/{run.pk}/found/").status_code == 404
     testing.with_everything(run)
     series = viewer.send("get", f"runs/{run.pk}/series/").json()
-    assert [one["metric"] for one in series["series"]] == ["latency_average", "tps"]
+    assert [row["metric"] for row in series["series"]] == ["latency_average", "tps"]
     assert series["series"][1]["values"] == [900.0, 1100.0]
     assert series["histograms"][0]["counts"] == [75, 25]
     assert viewer.send("get", f"runs/{run.pk}/found/").json()["differences"][0]["asked"] == "256MB"
     assert viewer.send("get", f"runs/{run.pk}/events/").json()[-1]["new_state"] == "succeeded"
     files = viewer.send("get", f"runs/{run.pk}/evidence/").json()
-    assert {one["name"]: one["text"] for one in files}["out.log"] == "tps = 1000\n"
+    assert {file["name"]: file["text"] for file in files}["out.log"] == "tps = 1000\n"
 
 
 def test_the_live_log_is_read_from_a_byte_on(viewer, waiting):
@@ -216,12 +224,12 @@ def test_a_comparison_has_ratios_and_prices(viewer, experiment, systems, hardwar
     list_price("5000", hardware=hardware)
     keys = [f"{experiment.pk}-{system.pk}" for system in systems]
     answer = viewer.send("get", f"comparisons/?curve={keys[0]}&curve={keys[1]}&load=8")
-    found = answer.json()
-    assert (answer.status_code, found["refusal"], found["baseline"]) == (200, "", keys[0])
-    [ratio] = [one for one in found["ratios"] if (one["key"], one["clients"]) == (keys[1], 8)]
+    document = answer.json()
+    assert (answer.status_code, document["refusal"], document["baseline"]) == (200, "", keys[0])
+    [ratio] = [row for row in document["ratios"] if (row["key"], row["clients"]) == (keys[1], 8)]
     assert (ratio["ratio"], ratio["is_best"]) == (pytest.approx(1.12), True)
-    assert "1.12" in " ".join(found["findings"][1]["sentences"])
-    prices = {one["key"]: one for one in found["prices"]["rows"]}
+    assert "1.12" in " ".join(document["findings"][1]["sentences"])
+    prices = {row["key"]: row for row in document["prices"]["rows"]}
     assert prices[keys[0]]["price"].startswith("5.0") and prices[keys[0]]["currency"] == "EUR"  # 5,000 / 1,000
     assert prices[keys[0]]["total"] == "5000.00"
     assert any("1,000" in step or "1000" in step for step in prices[keys[0]]["derivation"])
@@ -242,18 +250,18 @@ def test_unlike_protocols_are_refused_with_the_reason(viewer, experiment, system
     run = testing.make_run(other, systems[1], 1, 1, protocol=Protocol.of({"path": "network"}))
     testing.succeeded(run, 100.0)
     keys = [f"{experiment.pk}-{systems[0].pk}", f"{other.pk}-{systems[1].pk}"]
-    found = viewer.send("get", f"comparisons/?curve={keys[0]}&curve={keys[1]}").json()
-    assert "not comparable" in found["refusal"]
-    assert (found["ratios"], found["prices"]) == ([], None)
+    document = viewer.send("get", f"comparisons/?curve={keys[0]}&curve={keys[1]}").json()
+    assert "not comparable" in document["refusal"]
+    assert (document["ratios"], document["prices"]) == ([], None)
 
 
 def test_periods_block_a_host_and_are_removed(runner, host):
     sent = {"host": host.pk, "start": "2030-01-01T20:00", "end": "2030-01-02T06:00", "zone": "Europe/Berlin"}
-    made = runner.send("post", "reservations/", sent)
-    assert (made.status_code, made.json()["start"]) == (201, "2030-01-01T19:00:00Z"), made.content
+    created = runner.send("post", "reservations/", sent)
+    assert (created.status_code, created.json()["start"]) == (201, "2030-01-01T19:00:00Z"), created.content
     assert runner.send("post", "reservations/", sent).status_code == 422  # it overlaps
     assert runner.send("post", "reservations/", {**sent, "host": None}).status_code == 422
-    assert runner.send("delete", f"reservations/{made.json()['id']}/").status_code == 204
+    assert runner.send("delete", f"reservations/{created.json()['id']}/").status_code == 204
     weekly = {"host": host.pk, "weekdays": [5, 6], "starts_at": "00:00", "ends_at": "00:00"}
     window = runner.send("post", "windows/", weekly)
     assert window.status_code == 201, window.content
@@ -265,14 +273,14 @@ def test_periods_block_a_host_and_are_removed(runner, host):
 
 def test_a_webhook_shows_its_secret_once_and_what_it_was_told(admin, viewer, waiting):
     sent = {"name": "ci", "url": "https://ci.example.org/hook", "events": ["run.ended"]}
-    made = admin.send("post", "webhooks/", sent)
-    assert made.status_code == 201 and len(made.json()["secret"]) > 40, made.content
+    created = admin.send("post", "webhooks/", sent)
+    assert created.status_code == 201 and len(created.json()["secret"]) > 40, created.content
     admin.send("post", f"experiments/{waiting.pk}/cancel/")
-    pk = made.json()["id"]
-    shown = admin.send("get", f"webhooks/{pk}/")
-    assert (shown.json()["target"], "secret" in shown.json()) == (sent["url"], False)
-    [told] = admin.send("get", f"notices/?webhook={pk}&state=due").json()["results"]
-    assert (told["event"], told["state"], told["payload"]["run"]["state"]) == ("run.ended", "due", "cancelled")
+    pk = created.json()["id"]
+    answer = admin.send("get", f"webhooks/{pk}/")
+    assert (answer.json()["target"], "secret" in answer.json()) == (sent["url"], False)
+    [notice] = admin.send("get", f"notices/?webhook={pk}&state=due").json()["results"]
+    assert (notice["event"], notice["state"], notice["payload"]["run"]["state"]) == ("run.ended", "due", "cancelled")
     assert admin.send("get", f"notices/?webhook={pk}&state=sent").json()["results"] == []
     assert viewer.send("get", "webhooks/").status_code == viewer.send("get", "notices/").status_code == 403
     assert admin.send("patch", f"webhooks/{pk}/", {"is_active": False}).json()["is_active"] is False
@@ -297,23 +305,23 @@ def test_the_secret_of_a_webhook_is_null_in_a_repeated_answer_and_kept_nowhere_i
 
 def test_runs_are_listed_in_order_with_pages(viewer, experiment):
     page = viewer.send("get", f"runs/?experiment={experiment.pk}&ordering=clients&page_size=3").json()
-    seen = [one["clients"] for one in page["results"]]
+    clients = [row["clients"] for row in page["results"]]
     while page["next"]:
         page = viewer.get(page["next"]).json()
-        seen += [one["clients"] for one in page["results"]]
-    assert seen == sorted(seen) and len(seen) == Run.objects.count() == 8
+        clients += [row["clients"] for row in page["results"]]
+    assert clients == sorted(clients) and len(clients) == Run.objects.count() == 8
 
 
 def test_a_run_is_taken_along_to_be_repeated_without_benchhub(viewer, experiment):
-    made = testing.make_run(experiment, experiment.systems.first(), 2, 9, spec=testing.whole_spec())
-    testing.succeeded(made, 1000.0)
-    answer = viewer.send("get", f"runs/{made.pk}/bundle/", headers={"Accept": "application/json"})
+    run = testing.make_run(experiment, experiment.systems.first(), 2, 9, spec=testing.whole_spec())
+    testing.succeeded(run, 1000.0)
+    answer = viewer.send("get", f"runs/{run.pk}/bundle/", headers={"Accept": "application/json"})
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/gzip")
     with tarfile.open(fileobj=io.BytesIO(answer.content)) as tar:
-        assert f"benchhub-run-{made.pk}/2-run.sh" in tar.getnames()
-    again = viewer.send("get", f"runs/{made.pk}/bundle/", headers={"If-None-Match": answer["ETag"]})
+        assert f"benchhub-run-{run.pk}/2-run.sh" in tar.getnames()
+    again = viewer.send("get", f"runs/{run.pk}/bundle/", headers={"If-None-Match": answer["ETag"]})
     assert again.status_code == 304
-    unreadable = experiment.runs.exclude(pk=made.pk).first()  # its spec names no endpoint
+    unreadable = experiment.runs.exclude(pk=run.pk).first()  # its spec names no endpoint
     assert viewer.send("get", f"runs/{unreadable.pk}/bundle/").status_code == 409
 
 
@@ -321,7 +329,7 @@ def test_the_queue_says_what_waits_where_and_why(viewer, admin, waiting, host):
     [lane] = viewer.send("get", "queue/").json()["hosts"]
     run = waiting.runs.get()
     assert (lane["host"], lane["queued"], lane["active"]) == (host.pk, 1, [])
-    assert [one["run"] for one in lane["waiting"]] == [run.pk]
+    assert [entry["run"] for entry in lane["waiting"]] == [run.pk]
     admin.send("post", f"hosts/{host.pk}/pause/")
     [lane] = viewer.send("get", "queue/").json()["hosts"]
     assert lane["waiting"][0]["expected_at"] is None
@@ -340,7 +348,7 @@ def test_evidence_is_listed_and_each_file_comes_byte_for_byte(viewer, experiment
     packed = Evidence.objects.create(
         attempt=first.attempts.get(), name="log.gz", content=b"\x1f\x8b\xff", size_bytes=3, sha256="0" * 64
     )
-    listed = {one["name"]: one for one in viewer.send("get", f"runs/{first.pk}/evidence/").json()}
+    listed = {file["name"]: file for file in viewer.send("get", f"runs/{first.pk}/evidence/").json()}
     assert (listed["log.gz"]["id"], "\ufffd" in listed["log.gz"]["text"]) == (packed.pk, True)
     got = viewer.get(listed["log.gz"]["url"])
     assert (got.content, got["Content-Type"]) == (b"\x1f\x8b\xff", "text/plain; charset=utf-8")
@@ -351,30 +359,30 @@ def test_evidence_is_listed_and_each_file_comes_byte_for_byte(viewer, experiment
 def test_what_a_decision_has_found_is_told_with_its_steps(viewer, systems, experiment):
     deciding = testing.make_experiment(systems, name="Which?", grows="decide", most_runs=8, precision=0.02)
     runs = [testing.make_run(deciding, system, 8, 1) for system in systems]
-    found = {"value": 1.25, "low": 1.2, "high": 1.3, "sentence": "18 does more."}
-    Growth.objects.create(experiment=deciding, steps=[{}], found=found, stopped="known")
-    told = viewer.send("get", f"experiments/{deciding.pk}/growth/").json()
-    assert (told["grows"], told["precision"], told["used"], told["budget"]) == ("decide", 0.02, 2, 8)
-    assert (told["is_open"], told["stopped"], told["found"]) == (False, "known", found)
-    assert told["steps"] == [{"runs": [run.pk for run in runs], "before": {}}]
+    ratio = {"value": 1.25, "low": 1.2, "high": 1.3, "sentence": "18 does more."}
+    Growth.objects.create(experiment=deciding, steps=[{}], found=ratio, stopped="known")
+    document = viewer.send("get", f"experiments/{deciding.pk}/growth/").json()
+    assert (document["grows"], document["precision"], document["used"], document["budget"]) == ("decide", 0.02, 2, 8)
+    assert (document["is_open"], document["stopped"], document["found"]) == (False, "known", ratio)
+    assert document["steps"] == [{"runs": [run.pk for run in runs], "before": {}}]
     assert viewer.send("get", f"experiments/{experiment.pk}/growth/").status_code == 404  # it does neither
 
 
 def test_finished_curves_are_found_by_what_was_measured_and_named_for_comparisons(viewer, experiment, systems, waiting):
     listed = viewer.send("get", "curves/").json()["results"]
-    assert {one["experiment"] for one in listed} == {experiment.pk}  # not the one that waits
-    assert [one["key"] for one in listed] == [f"{experiment.pk}-{one.pk}" for one in reversed(systems)]
-    asked = f"system__build={systems[0].build_id}&experiment__workload={experiment.workload_id}"
-    [one] = viewer.send("get", f"curves/?{asked}").json()["results"]
-    assert (one["system"], one["peak_clients"], one["unit"]) == (systems[0].pk, 8, "TPS")
+    assert {row["experiment"] for row in listed} == {experiment.pk}  # not the one that waits
+    assert [row["key"] for row in listed] == [f"{experiment.pk}-{system.pk}" for system in reversed(systems)]
+    query = f"system__build={systems[0].build_id}&experiment__workload={experiment.workload_id}"
+    [curve] = viewer.send("get", f"curves/?{query}").json()["results"]
+    assert (curve["system"], curve["peak_clients"], curve["unit"]) == (systems[0].pk, 8, "TPS")
     assert viewer.send("get", "curves/?search=nothing+like+it").json()["results"] == []
     compared = viewer.send("get", f"comparisons/?curve={listed[0]['key']}&curve={listed[1]['key']}").json()
     assert len(compared["curves"]) == 2
 
 
 def test_a_list_of_curves_asks_no_more_of_the_database_the_more_curves_there_are(viewer, experiment, systems):
-    with CaptureQueriesContext(connection) as one:
+    with CaptureQueriesContext(connection) as first_queries:
         viewer.send("get", "curves/?page_size=1")
     with CaptureQueriesContext(connection) as all_of_them:
         viewer.send("get", "curves/")
-    assert len(one) == len(all_of_them)
+    assert len(first_queries) == len(all_of_them)

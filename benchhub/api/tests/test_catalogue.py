@@ -24,15 +24,15 @@ HARDWARE = {"name": "Big", "sockets": 2, "cores_per_socket": 16, "memory_gib": "
 
 def pointers(answer):
     assert answer["Content-Type"] == "application/problem+json", answer.content
-    return [one["pointer"] for one in answer.json()["errors"]]
+    return [error["pointer"] for error in answer.json()["errors"]]
 
 
 def test_hardware_is_added_by_the_form_of_its_page(admin):
     answer = admin.send("post", "hardware/", HARDWARE)
-    made = Hardware.objects.get(name="Big")
-    assert (answer.status_code, answer["Location"]) == (201, f"http://testserver/api/v1/hardware/{made.pk}/")
+    row = Hardware.objects.get(name="Big")
+    assert (answer.status_code, answer["Location"]) == (201, f"http://testserver/api/v1/hardware/{row.pk}/")
     assert answer.json()["memory_bytes"] == 256 * 2**30
-    assert made.threads_per_core == 1
+    assert row.threads_per_core == 1
 
 
 def test_what_the_form_refuses_is_said_with_field_and_remedy(admin, hardware):
@@ -93,13 +93,13 @@ def test_custom_scripts_take_a_right_of_their_own_and_come_as_a_list(admin):
     answer = admin.send("post", "workloads/", sent)
     assert answer.status_code == 201, answer.content
     stored = Workload.objects.get().parameters["scripts"]
-    assert [(one["text"], one["weight"]) for one in stored[:2]] == [("SELECT 1;", 3), ("SELECT 2;", 1)]
+    assert [(script["text"], script["weight"]) for script in stored[:2]] == [("SELECT 1;", 3), ("SELECT 2;", 1)]
     assert len(stored) == 7
     assert answer.json()["scripts_digest"] == Workload.objects.get().scripts_digest
     same = admin.send("post", f"workloads/{answer.json()['id']}/revise/", {"scripts": scripts})
     assert (same.status_code, same.json(), Workload.objects.count()) == (200, answer.json(), 1)
     fewer = admin.send("post", f"workloads/{answer.json()['id']}/revise/", {"scripts": scripts[:1]})
-    assert [one["text"] for one in fewer.json()["parameters"]["scripts"]] == ["SELECT 1;"]
+    assert [script["text"] for script in fewer.json()["parameters"]["scripts"]] == ["SELECT 1;"]
 
 
 def test_a_fault_of_a_script_is_told_at_its_place_in_the_list(admin):
@@ -110,7 +110,7 @@ def test_a_fault_of_a_script_is_told_at_its_place_in_the_list(admin):
         scripts = {"scripts": [{"text": text} for text in texts]} if texts else {}
         answer = admin.send("post", "workloads/", {**sent, **scripts})
         assert answer.status_code == 422, answer.content
-        return [(one["pointer"], one["detail"]) for one in answer.json()["errors"]]
+        return [(error["pointer"], error["detail"]) for error in answer.json()["errors"]]
 
     [(at, sentence)] = faults("SELECT 1;", "-- nothing")
     assert at == "/scripts/1/text" and sentence.startswith("Script 2 has comments only")
@@ -201,15 +201,15 @@ def test_a_host_is_added_looked_at_and_approved(admin):
     assert admin.send("post", f"hosts/{pk}/probe/").status_code == 409
     assert admin.send("post", f"hosts/{pk}/approve/", {"key": "ssh-ed25519 BBBB"}).status_code == 409
     assert admin.send("post", f"hosts/{pk}/approve/", {"key": "ssh-ed25519 AAAA"}).json()["trust"] == "pinned"
-    asked = admin.send("post", f"hosts/{pk}/probe/")
-    assert (asked.status_code, asked["Location"]) == (202, f"http://testserver/api/v1/hosts/{pk}/")
+    accepted = admin.send("post", f"hosts/{pk}/probe/")
+    assert (accepted.status_code, accepted["Location"]) == (202, f"http://testserver/api/v1/hosts/{pk}/")
     assert Host.objects.get(pk=pk).wanted == "facts"
 
 
 def test_a_host_is_edited_only_as_it_was_seen(admin, host):
-    seen = admin.send("get", f"hosts/{host.pk}/")["ETag"]
-    assert admin.send("patch", f"hosts/{host.pk}/", {"name": "a"}, headers={"If-Match": seen}).status_code == 200
-    late = admin.send("patch", f"hosts/{host.pk}/", {"name": "b"}, headers={"If-Match": seen})
+    tag = admin.send("get", f"hosts/{host.pk}/")["ETag"]
+    assert admin.send("patch", f"hosts/{host.pk}/", {"name": "a"}, headers={"If-Match": tag}).status_code == 200
+    late = admin.send("patch", f"hosts/{host.pk}/", {"name": "b"}, headers={"If-Match": tag})
     assert late.status_code == 412
     assert Host.objects.get().name == "a"
 
@@ -242,8 +242,8 @@ def test_lists_are_filtered_ordered_and_paged_by_cursor(admin):
     assert [row["name"] for row in page["results"]] == ["box 0", "box 1"]
     page = admin.get(page["next"]).json()
     assert [row["name"] for row in page["results"]] == ["box 2", "box 3"]
-    found = admin.send("get", "hardware/?name__icontains=X%204").json()["results"]
-    assert [row["name"] for row in found] == ["box 4"]
+    rows = admin.send("get", "hardware/?name__icontains=X%204").json()["results"]
+    assert [row["name"] for row in rows] == ["box 4"]
 
 
 def test_a_filter_that_does_not_exist_and_a_bent_cursor_are_refused(admin, hardware):
@@ -261,10 +261,10 @@ def test_a_filter_that_does_not_exist_and_a_bent_cursor_are_refused(admin, hardw
     assert admin.get("/api/v1/deliveries/", {"at__gte": "0001-01-01T00:00:00+20:00"}).status_code == 422
 
 
-@pytest.mark.parametrize("asked", ["ordering=sockets", "page_size=many", "page_size=0"])
-def test_what_a_list_cannot_do_is_refused_instead_of_left_undone(admin, hardware, asked):
-    answer = admin.send("get", f"hardware/?{asked}")
-    assert (answer.status_code, pointers(answer)) == (400, [f"?{asked.partition('=')[0]}"])
+@pytest.mark.parametrize("query", ["ordering=sockets", "page_size=many", "page_size=0"])
+def test_what_a_list_cannot_do_is_refused_instead_of_left_undone(admin, hardware, query):
+    answer = admin.send("get", f"hardware/?{query}")
+    assert (answer.status_code, pointers(answer)) == (400, [f"?{query.partition('=')[0]}"])
     assert "id, name" in answer.json()["detail"] or "1 to 1000" in answer.json()["detail"]
 
 
@@ -278,12 +278,12 @@ def test_rows_that_are_alike_come_once_each_on_some_page(admin, experiment):
     Run.objects.update(created_at="2026-01-31T02:00:00Z")
     for ordering in ("created_at", "-created_at"):
         page = admin.send("get", f"runs/?ordering={ordering}&page_size=3").json()
-        seen = [one["id"] for one in page["results"]]
+        listed_keys = [row["id"] for row in page["results"]]
         while page["next"]:
             page = admin.get(page["next"]).json()
-            seen += [one["id"] for one in page["results"]]
+            listed_keys += [row["id"] for row in page["results"]]
         keys = sorted(experiment.runs.values_list("pk", flat=True))
-        assert seen == (keys if ordering == "created_at" else keys[::-1])
+        assert listed_keys == (keys if ordering == "created_at" else keys[::-1])
 
 
 def test_what_has_not_changed_is_not_sent_again(admin, hardware):
@@ -381,7 +381,7 @@ def test_a_sheet_is_added_up_before_it_is_saved_and_taken_along_as_csv(admin, vi
     assert (tried["listed"], tried["discounts"], tried["total"]) == ("2000.00", "200.00", "1800.00")
     assert pointers(admin.send("post", "price-sheets/preview/", {"lines": []})) == [""]
     assert not PriceSheet.objects.exists()
-    whole = {**sheet, "name": "Offer", "priced_on": "2026-01-31", "source": "A quote"}
-    pk = admin.send("post", "price-sheets/", whole).json()["id"]
+    complete = {**sheet, "name": "Offer", "priced_on": "2026-01-31", "source": "A quote"}
+    pk = admin.send("post", "price-sheets/", complete).json()["id"]
     text = viewer.send("get", f"price-sheets/{pk}/csv/")
     assert text["Content-Type"].startswith("text/csv") and b"Server" in text.content

@@ -67,12 +67,12 @@ def test_it_is_marked_everywhere_as_brought_in(courier, client):
     courier.send("post", "deliveries/", one())
     run = Run.objects.get()
     client.force_login(make_user("vera", Role.VIEWER))
-    shown = client.get(reverse("run", args=[run.pk])).content.decode()
-    assert "Measured elsewhere" in shown and "https://ci.example.org/jobs/4711" in shown
+    page_text = client.get(reverse("run", args=[run.pk])).content.decode()
+    assert "Measured elsewhere" in page_text and "https://ci.example.org/jobs/4711" in page_text
     assert "measured elsewhere" in client.get(reverse("experiments")).content.decode()
     page = client.get(reverse("experiment", args=[run.experiment_id])).content.decode()
     assert "BenchHub did not see these runs" in page and "Run it again" not in page
-    [doubt] = [one for one in run.result.doubts if one["code"] == "brought_in"]
+    [doubt] = [doubt for doubt in run.result.doubts if doubt["code"] == "brought_in"]
     assert "brought in by ci from https://ci.example.org/jobs/4711" in doubt["text"]
     curves = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()
     assert doubt["text"] in curves[0]["curves"][0]["levels"][0]["doubts"]
@@ -110,8 +110,8 @@ def test_what_tatp_left_becomes_a_run_with_its_mqth_its_latencies_and_its_files(
     ended = 18474.5 + 16685.6 + 23570.8 + 21309.4 + 25891.4 + 17606.9  # of seconds 3 to 8, as tatp.messages has them
     assert (run.result.unit, run.result.throughput) == ("MQTh", pytest.approx((ended - 4303) / 6))
     assert run.result.latency_p99_ms and run.histograms.exists() and run.series.exists()
-    kept = {file.name: file.text for file in Evidence.objects.all()}
-    assert kept == tatp["output"]["files"]
+    texts = {file.name: file.text for file in Evidence.objects.all()}
+    assert texts == tatp["output"]["files"]
     [curve] = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()[0]["curves"]
     assert (curve["unit"], curve["levels"][0]["clients"]) == ("MQTh", 4)
 
@@ -222,9 +222,9 @@ def test_many_lines_are_stored_in_one_delivery(courier):
     lines = [numbers(clients=clients) for clients in (1, 2, 4)] + [one()]
     answer = send_lines(courier, *lines)
     assert (answer.status_code, answer.json()["run_count"]) == (201, 4), answer.content
-    shown = courier.send("get", "deliveries/").json()["results"]
-    assert [(row["by"], row["run_count"]) for row in shown] == [("ci", 4)]
-    assert Run.objects.filter(delivery=shown[0]["id"]).count() == 4
+    deliveries = courier.send("get", "deliveries/").json()["results"]
+    assert [(row["by"], row["run_count"]) for row in deliveries] == [("ci", 4)]
+    assert Run.objects.filter(delivery=deliveries[0]["id"]).count() == 4
 
 
 def test_lines_with_faults_are_named_by_number_and_nothing_is_stored(courier):
@@ -239,8 +239,8 @@ def test_lines_with_faults_are_named_by_number_and_nothing_is_stored(courier):
         numbers(clients=2),
     )
     problem = answer.json()
-    named = {(fault["line"], fault["pointer"]) for fault in problem["errors"]}
-    assert (answer.status_code, named) == (
+    faults = {(fault["line"], fault["pointer"]) for fault in problem["errors"]}
+    assert (answer.status_code, faults) == (
         422,
         {(2, ""), (4, "/clients"), (5, "/measured_at"), (6, "/colour")},
     )
@@ -251,8 +251,8 @@ def test_lines_with_faults_are_named_by_number_and_nothing_is_stored(courier):
 def test_faults_of_every_kind_are_named_at_once(courier):
     unit = numbers(numbers={**NUMBERS, "unit": "NOPM"})
     answer = send_lines(courier, unit, "{broken", numbers(workload="nothing"), one(clients=4), numbers(colour="red"))
-    found = [(fault["line"], fault["pointer"]) for fault in answer.json()["errors"]]
-    assert found == [(1, "/numbers/unit"), (2, ""), (3, "/workload"), (4, "/clients"), (5, "/colour")]
+    faults = [(fault["line"], fault["pointer"]) for fault in answer.json()["errors"]]
+    assert faults == [(1, "/numbers/unit"), (2, ""), (3, "/workload"), (4, "/clients"), (5, "/colour")]
     assert "5 lines have faults" in answer.json()["detail"]
     assert not Experiment.objects.exists() and not Host.objects.exists()
 
@@ -268,8 +268,8 @@ def test_what_the_catalogue_does_not_know_is_named_by_line(courier):
     unknown = numbers()
     unknown["system"]["hardware"] = "Toaster"
     answer = send_lines(courier, numbers(), unknown, numbers(workload="nothing"))
-    found = [(fault["line"], fault["pointer"]) for fault in answer.json()["errors"]]
-    assert found == [(2, "/system/hardware"), (3, "/workload")]
+    faults = [(fault["line"], fault["pointer"]) for fault in answer.json()["errors"]]
+    assert faults == [(2, "/system/hardware"), (3, "/workload")]
     assert "add it first" in answer.json()["errors"][0]["detail"]
     assert not Experiment.objects.exists()
 

@@ -160,10 +160,10 @@ def test_every_page_has_its_operations_or_a_reason_why_not():
 
 def test_every_operation_that_is_named_is_described():
     there = {f"{method.upper()} {path}" for method, path in described()}
-    assert {one for operations in stated().values() for one in operations} - there == set()
+    assert {operation for operations in stated().values() for operation in operations} - there == set()
 
 
 def test_no_operation_is_without_a_page_but_those_that_bring_results_in():
     there = {f"{method.upper()} {path}" for method, path in described() if method != "get"}
-    used = {one for operations in stated().values() for one in operations}
+    used = {operation for operations in stated().values() for operation in operations}
     assert there - used == {"POST deliveries/"}

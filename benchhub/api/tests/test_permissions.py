@@ -76,15 +76,15 @@ def listed(table):
 
 
 TABLE = {
-    one: scope
+    operation: scope
     for table, scope in ((READ, "read"), (RUN, "run"), (INGEST, "ingest"), (ADMIN, "admin"))
-    for one in listed(table)
+    for operation in listed(table)
 }
 
 
-def filled(path, of):
+def filled(path, pk):
     # The token that asks is not to revoke itself, and no token changes an administrator, whatever its scopes.
-    key = 0 if path.startswith(("tokens/", "users/")) else of
+    key = 0 if path.startswith(("tokens/", "users/")) else pk
     return path.format(id=key, stream="out", name="data.json", file=1)
 
 
@@ -93,15 +93,19 @@ def test_every_operation_stands_in_the_table():
 
 
 def test_the_description_names_the_scope_that_the_table_says():
-    wrong = [one for one, scope in TABLE.items() if f"scope `{scope}`" not in described()[one]["description"]]
+    wrong = [
+        operation
+        for operation, scope in TABLE.items()
+        if f"scope `{scope}`" not in described()[operation]["description"]
+    ]
     assert wrong == []
 
 
 def test_an_outsider_is_refused_everything(client):
     stranger = Api("bh_nobody-knows-this")
     for method, path in TABLE:
-        for one in (stranger, client):
-            answer = getattr(one, method)(f"/api/v1/{filled(path, 1)}")
+        for outsider in (stranger, client):
+            answer = getattr(outsider, method)(f"/api/v1/{filled(path, 1)}")
             assert (answer.status_code, answer["Content-Type"]) == (401, "application/problem+json"), path
             assert answer["WWW-Authenticate"].startswith("Bearer")
 
@@ -123,9 +127,9 @@ def test_a_runner_changes_no_catalogue_and_no_host():
 def test_a_token_without_the_scope_opens_nothing_whatever_its_owner_may():
     owner = make_user("ada", Role.ADMINISTRATOR)
     for held in tokens.SCOPES:
-        one = program(owner, held)
+        caller = program(owner, held)
         for (method, path), scope in TABLE.items():
-            answer = one.send(method, filled(path, 1), {} if method != "get" else None)
+            answer = caller.send(method, filled(path, 1), {} if method != "get" else None)
             assert (answer.status_code == 403) == (scope != held), (held, method, path)
 
 

@@ -20,8 +20,8 @@ def schema():
 
 
 def test_the_description_in_the_tree_is_up_to_date(schema):
-    made = yaml.safe_load(OpenApiYamlRenderer().render(schema, renderer_context={}))
-    assert yaml.safe_load(KEPT.read_text()) == made, "Run `make openapi`, and look at what changed."
+    generated = yaml.safe_load(OpenApiYamlRenderer().render(schema, renderer_context={}))
+    assert yaml.safe_load(KEPT.read_text()) == generated, "Run `make openapi`, and look at what changed."
 
 
 def test_it_is_openapi_3_1_and_valid(schema):
@@ -33,8 +33,8 @@ def test_each_operation_says_its_problems_and_each_post_takes_an_idempotency_key
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             assert {"401", "403", "404"} <= operation["responses"].keys(), path
-            taken = [one.get("$ref", "") for one in operation["parameters"]]
-            assert (method == "post") == any("IdempotencyKey" in one for one in taken), path
+            references = [parameter.get("$ref", "") for parameter in operation["parameters"]]
+            assert (method == "post") == any("IdempotencyKey" in parameter for parameter in references), path
 
 
 def referred(content):
@@ -57,11 +57,13 @@ def test_every_request_has_an_example(schema):
 
 def test_every_example_is_of_a_component_and_as_that_says(schema):
     components = schema["components"]["schemas"]
-    named = {**examples.REQUESTS, **examples.CHANGES, **examples.ANSWERS}
-    assert [name for name in named if name not in components] == []
-    for name, example in named.items():
-        whole = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": components}}
-        faults = [f"{fault.json_path}: {fault.message}" for fault in Draft202012Validator(whole).iter_errors(example)]
+    all_examples = {**examples.REQUESTS, **examples.CHANGES, **examples.ANSWERS}
+    assert [name for name in all_examples if name not in components] == []
+    for name, example in all_examples.items():
+        reference = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": components}}
+        faults = [
+            f"{fault.json_path}: {fault.message}" for fault in Draft202012Validator(reference).iter_errors(example)
+        ]
         assert faults == [], name
         allowed = components[name]["properties"].keys()
         assert [field for field in example if field not in allowed] == [], name

@@ -20,35 +20,35 @@ def query(experiment, systems):
 
 @pytest.fixture
 def snapshot(runner, query):
-    kept = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": query}).json()
-    return runner.send("post", f"kept-comparisons/{kept['id']}/publish/").json()
+    comparison = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": query}).json()
+    return runner.send("post", f"kept-comparisons/{comparison['id']}/publish/").json()
 
 
 def pointers(answer):
     assert answer.status_code == 422, answer.content
-    return [one["pointer"] for one in answer.json()["errors"]]
+    return [error["pointer"] for error in answer.json()["errors"]]
 
 
 def test_a_comparison_is_kept_changed_and_published(runner, viewer, query):
-    made = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": f"{query}&term=5"})
-    assert made.status_code == 201, made.content
-    assert (made.json()["query"], made.json()["created_by"]) == (f"{query}&term=5", "rosa")
-    changed = runner.send("patch", made.json()["url"].partition("/v1/")[2], {"title": "Upgrade"})
+    created = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": f"{query}&term=5"})
+    assert created.status_code == 201, created.content
+    assert (created.json()["query"], created.json()["created_by"]) == (f"{query}&term=5", "rosa")
+    changed = runner.send("patch", created.json()["url"].partition("/v1/")[2], {"title": "Upgrade"})
     assert (changed.json()["title"], changed.json()["query"]) == ("Upgrade", f"{query}&term=5"), changed.content
-    assert changed.json()["changed_at"] > made.json()["changed_at"]
-    taken = runner.send("post", f"kept-comparisons/{made.json()['id']}/publish/")
-    assert (taken.status_code, taken.json()["title"], taken.json()["taken_by"]) == (201, "Upgrade", "rosa")
-    shown = viewer.send("get", f"snapshots/{taken.json()['id']}/document/")
-    assert shown["Content-Type"] == "application/json" and shown.json()["title"] == "Upgrade"
-    runner.send("patch", f"kept-comparisons/{made.json()['id']}/", {"title": "Later"})
-    assert viewer.send("get", f"snapshots/{taken.json()['id']}/").json()["title"] == "Upgrade"
+    assert changed.json()["changed_at"] > created.json()["changed_at"]
+    published = runner.send("post", f"kept-comparisons/{created.json()['id']}/publish/")
+    assert (published.status_code, published.json()["title"], published.json()["taken_by"]) == (201, "Upgrade", "rosa")
+    document = viewer.send("get", f"snapshots/{published.json()['id']}/document/")
+    assert document["Content-Type"] == "application/json" and document.json()["title"] == "Upgrade"
+    runner.send("patch", f"kept-comparisons/{created.json()['id']}/", {"title": "Later"})
+    assert viewer.send("get", f"snapshots/{published.json()['id']}/").json()["title"] == "Upgrade"
 
 
 def test_the_document_has_the_bytes_that_its_digest_is_of(viewer, snapshot):
-    shown = viewer.send("get", f"snapshots/{snapshot['id']}/document/")
+    document = viewer.send("get", f"snapshots/{snapshot['id']}/document/")
     row = Snapshot.objects.get()
     assert hashlib.sha256(bytes(row.content)).hexdigest() == snapshot["sha256"]
-    assert shown.json()["unit"] == "TPS"
+    assert document.json()["unit"] == "TPS"
     assert viewer.send("get", f"snapshots/{snapshot['id']}/today/").json() == []  # nothing of it has a price
 
 
@@ -59,17 +59,17 @@ def test_a_comparison_without_curves_or_with_terms_nobody_reads_is_not_kept(runn
 
 
 def test_curves_that_cannot_be_compared_are_not_published(runner):
-    kept = runner.send("post", "kept-comparisons/", {"title": "x", "query": "curve=999-999"})
-    refused = runner.send("post", f"kept-comparisons/{kept.json()['id']}/publish/")
+    comparison = runner.send("post", "kept-comparisons/", {"title": "x", "query": "curve=999-999"})
+    refused = runner.send("post", f"kept-comparisons/{comparison.json()['id']}/publish/")
     assert refused.status_code == 409 and refused.json()["detail"].startswith("Not published.")
     assert not Snapshot.objects.exists()
 
 
 def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(runner, client, snapshot):
-    made = runner.send("post", f"snapshots/{snapshot['id']}/links/", {"name": "Board"})
-    assert made.status_code == 201, made.content
-    address, pk = made.json()["address"], made.json()["id"]
-    assert made.json()["hidden"] == ["host", "address", "discount"]  # as the page has ticked
+    created = runner.send("post", f"snapshots/{snapshot['id']}/links/", {"name": "Board"})
+    assert created.status_code == 201, created.content
+    address, pk = created.json()["address"], created.json()["id"]
+    assert created.json()["hidden"] == ["host", "address", "discount"]  # as the page has ticked
     assert client.get(address).status_code == 200
     assert "address" not in runner.send("get", f"links/{pk}/").json()
     for act, state, status in (("pause", "paused", 403), ("resume", "open", 200), ("revoke", "revoked", 410)):
@@ -90,18 +90,18 @@ def test_the_address_of_a_link_is_not_kept_for_a_repeated_request(runner, snapsh
 def test_a_password_is_checked_by_the_form_and_never_shown(runner, snapshot):
     sent = {"name": "Board", "password": "short", "expires": "", "hidden": []}
     assert pointers(runner.send("post", f"snapshots/{snapshot['id']}/links/", sent)) == ["/password"]
-    made = runner.send("post", f"snapshots/{snapshot['id']}/links/", {**sent, "password": "long enough"}).json()
-    assert (made["has_password"], made["expires_at"], made["hidden"]) == (True, None, [])
-    assert "password" not in made
+    link = runner.send("post", f"snapshots/{snapshot['id']}/links/", {**sent, "password": "long enough"}).json()
+    assert (link["has_password"], link["expires_at"], link["hidden"]) == (True, None, [])
+    assert "password" not in link
 
 
 def test_published_reports_are_listed_and_frozen(runner, viewer):
     first = viewer.send("get", "published-reports/").json()[0]
     assert viewer.send("get", f"published-reports/{first['id']}/").json() == first
     assert viewer.send("get", "published-reports/nothing/").status_code == 404
-    taken = runner.send("post", f"published-reports/{first['id']}/publish/")
-    assert (taken.status_code, taken.json()["published"]) == (201, first["id"]), taken.content
-    assert viewer.send("get", f"snapshots/{taken.json()['id']}/document/").json()["title"] == first["title"]
+    published = runner.send("post", f"published-reports/{first['id']}/publish/")
+    assert (published.status_code, published.json()["published"]) == (201, first["id"]), published.content
+    assert viewer.send("get", f"snapshots/{published.json()['id']}/document/").json()["title"] == first["title"]
 
 
 def test_protocols_that_were_declared_comparable_are_compared_until_the_word_is_withdrawn(runner, experiment, systems):
@@ -113,12 +113,12 @@ def test_protocols_that_were_declared_comparable_are_compared_until_the_word_is_
     assert runner.send("get", address).json()["refusal"]
     sent = {"curves": keys, "reason": "The path is not what limits either of them."}
     assert pointers(runner.send("post", "declarations/", {**sent, "reason": "Fine."})) == ["/reason"]
-    made = runner.send("post", "declarations/", sent)
-    assert made.status_code == 201, made.content
-    [word] = made.json()
-    found = runner.send("get", address).json()
-    assert found["declared"] == [{"id": word["id"], "by": "rosa", "reason": sent["reason"]}]
-    assert found["refusal"] == "" and found["ratios"]
+    declared = runner.send("post", "declarations/", sent)
+    assert declared.status_code == 201, declared.content
+    [word] = declared.json()
+    document = runner.send("get", address).json()
+    assert document["declared"] == [{"id": word["id"], "by": "rosa", "reason": sent["reason"]}]
+    assert document["refusal"] == "" and document["ratios"]
     assert runner.send("post", f"declarations/{word['id']}/withdraw/").json()["withdrawn_by"] == "rosa"
     assert runner.send("post", f"declarations/{word['id']}/withdraw/").status_code == 409
     assert runner.send("get", address).json()["refusal"]
@@ -159,9 +159,9 @@ def test_a_document_or_a_file_that_the_caller_has_is_not_sent_again(viewer, snap
 
 
 def test_a_comparison_is_read_whole_without_being_frozen(viewer, query):
-    shown = viewer.send("get", f"comparisons/document/?{query}")
-    assert (shown.status_code, shown.json()["kind"], shown.json()["unit"]) == (200, "comparison", "TPS")
-    assert {"levels", "findings", "systems"} <= {table["id"] for table in shown.json()["tables"]}
+    answer = viewer.send("get", f"comparisons/document/?{query}")
+    assert (answer.status_code, answer.json()["kind"], answer.json()["unit"]) == (200, "comparison", "TPS")
+    assert {"levels", "findings", "systems"} <= {table["id"] for table in answer.json()["tables"]}
     assert viewer.send("get", f"comparisons/document/?{query}&colour=red").status_code == 400
     assert viewer.send("get", "comparisons/document/?curve=999-999").status_code == 409
     assert not Snapshot.objects.exists()
@@ -170,12 +170,12 @@ def test_a_comparison_is_read_whole_without_being_frozen(viewer, query):
 def test_curves_are_read_as_tuning_steps(viewer, query, experiment, systems):
     for system, tps in zip(systems, (1000.0, 1120.0), strict=True):
         testing.succeeded(testing.make_run(experiment, system, 8, 3), tps)
-    shown = viewer.send("get", f"tuning-steps/?{query}&clients=8").json()
-    [step] = shown["steps"]
+    series = viewer.send("get", f"tuning-steps/?{query}&clients=8").json()
+    [step] = series["steps"]
     # geometric means of 980, 1,000 and 1,020, and of 1,100, 1,120 and 1,140: about 1,120 / 1,000
-    assert (shown["baseline"], step["effect"]["ratio"]) == ("PostgreSQL 16", pytest.approx(1.12, rel=1e-3))
+    assert (series["baseline"], step["effect"]["ratio"]) == ("PostgreSQL 16", pytest.approx(1.12, rel=1e-3))
     assert (step["verdict"], step["effect"]["n"]) == ("more", 3)
-    assert shown["is_measured"] is True
+    assert series["is_measured"] is True
     assert viewer.send("get", f"tuning-steps/?{query}&way=sideways").json()["errors"][0]["pointer"] == "?way"
     assert viewer.send("get", f"tuning-steps/?{query}&clients=9").status_code == 409
     assert viewer.send("get", "tuning-steps/?curve=999-1").status_code == 409
@@ -183,6 +183,6 @@ def test_curves_are_read_as_tuning_steps(viewer, query, experiment, systems):
 
 def test_a_published_report_is_read_whole(viewer):
     pk = viewer.send("get", "published-reports/").json()[0]["id"]
-    shown = viewer.send("get", f"published-reports/{pk}/document/").json()
-    assert shown["kind"] == "published" and shown["tables"]
+    document = viewer.send("get", f"published-reports/{pk}/document/").json()
+    assert document["kind"] == "published" and document["tables"]
     assert not Snapshot.objects.exists()

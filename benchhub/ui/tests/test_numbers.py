@@ -33,9 +33,9 @@ def test_the_exact_value_stands_in_the_title():
 
 
 def test_what_is_not_known_is_a_dash_and_not_zero():
-    for shown in (figure(None), percent(None), size(None), moment(None), measured(None)):
-        assert "–" in shown
-        assert "0" not in shown
+    for text in (figure(None), percent(None), size(None), moment(None), measured(None)):
+        assert "–" in text
+        assert "0" not in text
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 bytes"), (1023, "1023 bytes"), (2048, "2 KiB"), (5 << 30, "5 GiB")])

@@ -41,14 +41,14 @@ def listed(hardware, **fields):
     return ListPrice.objects.create(hardware=hardware, **values)
 
 
-def add_price(client, of, **changes):
-    return client.post(reverse("price-add"), {**PRICE, "of": of, **changes})
+def add_price(client, item, **changes):
+    return client.post(reverse("price-add"), {**PRICE, "of": item, **changes})
 
 
 def test_hardware_is_typed_with_its_memory_in_gib(engineer):
     assertRedirects(engineer.post(reverse("hardware-add"), BOX), reverse("hardware-list"))
-    made = Hardware.objects.get()
-    assert (made.sockets, made.cores, made.memory_bytes, made.clock_ghz) == (2, 20, 256 * 2**30, Decimal("3.42"))
+    box = Hardware.objects.get()
+    assert (box.sockets, box.cores, box.memory_bytes, box.clock_ghz) == (2, 20, 256 * 2**30, Decimal("3.42"))
     assertContains(engineer.get(reverse("hardware-list")), '<td class="n" data-label="GiB">256</td>', html=True)
 
 
@@ -82,8 +82,8 @@ def test_hardware_keeps_its_virtual_machine_apart_from_what_was_bought(engineer)
 
 def test_hardware_without_a_virtual_machine_has_none(engineer):
     engineer.post(reverse("hardware-add"), BOX)
-    made = Hardware.objects.get()
-    assert (made.machine().vm, made.vm_smt) == (None, True)
+    box = Hardware.objects.get()
+    assert (box.machine().vm, box.vm_smt) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def test_the_help_of_an_amount_says_what_the_chosen_licence_is_paid_for(engineer
     rules = {"payment": "perpetual", "pack": 2, "is_price_per_pack": True}
     model = LicenceModel.objects.create(name="Packs", metric="core", rules=rules)
     unit = reverse("price-unit")
-    of = f"licence_model:{model.pk}"
-    assertContains(engineer.get(unit, {"of": of}), "Of a pack of 2 physical cores, for good, as the rules of")
+    item = f"licence_model:{model.pk}"
+    assertContains(engineer.get(unit, {"of": item}), "Of a pack of 2 physical cores, for good, as the rules of")
     assertNotContains(engineer.get(unit, {"of": f"hardware:{box.pk}"}), "licence")
     assertContains(engineer.get(unit, {"of": "x"}), "Without VAT")
-    page = engineer.get(reverse("price-add"), {"of": of})
+    page = engineer.get(reverse("price-add"), {"of": item})
     assertContains(page, "Of a pack of 2 physical cores, for good")
     assertContains(page, "Packs (a pack of 2 physical cores, for good)")
-    add_price(engineer, of)
+    add_price(engineer, item)
     assertContains(engineer.get(reverse("prices")), "licence of a pack of 2 physical cores, for good")
 
 
@@ -204,8 +204,8 @@ def test_a_revision_of_what_was_revised_meanwhile_is_refused_and_keeps_what_was_
 def test_the_list_shows_current_revisions_first_and_older_ones_when_asked(engineer, box):
     box.revise(sockets=4)
 
-    def revisions(**asked):
-        return [row.revision for row in engineer.get(reverse("hardware-list"), asked).context["listing"].page]
+    def revisions(**query):
+        return [row.revision for row in engineer.get(reverse("hardware-list"), query).context["listing"].page]
 
     assert revisions() == [2]
     assert revisions(revisions="older") == [1]
@@ -237,9 +237,9 @@ def test_hardware_is_filled_in_with_what_the_probe_saw_and_given_to_the_host(eng
     assert Host.objects.get().hardware.name == "Box"
 
 
-@pytest.mark.parametrize("named", ["9" * 5000, "9" * 30, "x", "0"])
-def test_an_address_that_names_no_host_gives_an_empty_form(engineer, probed, named):
-    assert engineer.get(reverse("hardware-add"), {"host": named}).context["form"].initial.get("sockets") is None
+@pytest.mark.parametrize("key", ["9" * 5000, "9" * 30, "x", "0"])
+def test_an_address_that_names_no_host_gives_an_empty_form(engineer, probed, key):
+    assert engineer.get(reverse("hardware-add"), {"host": key}).context["form"].initial.get("sockets") is None
 
 
 def test_a_price_is_exact_and_its_currency_in_capitals(engineer, box):
@@ -323,8 +323,8 @@ def test_prices_stand_newest_first_and_are_filtered(engineer, box):
     listed(box, description="new")
     add_price(engineer, f"licence_model:{model.pk}", priced_on="2023-01-01", description="core")
 
-    def shown(**asked):
-        return [row.description for row in engineer.get(reverse("prices"), asked).context["listing"].page]
+    def shown(**query):
+        return [row.description for row in engineer.get(reverse("prices"), query).context["listing"].page]
 
     assert shown() == ["new", "core", "old"]
     assert shown(kind="licence") == ["core"]
@@ -364,6 +364,6 @@ def test_the_prices_of_a_licence_model_count_for_its_revisions_while_they_are_of
 def test_money_and_memory_are_written_plainly():
     assert money(Decimal("38364.0000"), "EUR") == "38,364.00 EUR"
     assert money(Decimal("0.1234"), "EUR") == "0.1234 EUR"
-    assert [taken_off(Decimal(one), "EUR") for one in ("12.5", "-0.5", "0")] == ["−12.50 EUR", "+0.50 EUR", ""]
+    assert [taken_off(Decimal(amount), "EUR") for amount in ("12.5", "-0.5", "0")] == ["−12.50 EUR", "+0.50 EUR", ""]
     assert money(Decimal("1200000")) == "1,200,000.00"
     assert [gib(2**38), gib(2**33 - 2**28), gib(None), gib(100 * 2**30)] == ["256", "7.75", "", "100"]

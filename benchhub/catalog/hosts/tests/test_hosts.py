@@ -239,8 +239,8 @@ def test_the_list_is_searched_filtered_and_sorted(engineer, probed):
     second.make_key_pair()
     second.save()
 
-    def names(**asked):
-        return [row.name for row in engineer.get(reverse("hosts"), asked).context["listing"].page]
+    def names(**query):
+        return [row.name for row in engineer.get(reverse("hosts"), query).context["listing"].page]
 
     assert names() == ["attic", "box"]
     assert names(sort="-name") == ["box", "attic"]

@@ -159,8 +159,8 @@ def test_the_list_is_searched_and_filtered(engineer, typed):
     add(engineer, typed)
     add(engineer, typed, name="cloud", server="managed", version="17.1", address="db.test")
 
-    def names(**asked):
-        return [row.name for row in engineer.get(reverse("instances"), asked).context["listing"].page]
+    def names(**query):
+        return [row.name for row in engineer.get(reverse("instances"), query).context["listing"].page]
 
     assert names() == ["cloud", "pg18"]
     assert names(sort="-build") == ["pg18", "cloud"]

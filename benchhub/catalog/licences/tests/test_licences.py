@@ -36,10 +36,10 @@ def trial(client, machine, **typed):
 
 
 def test_every_parameter_of_the_engine_has_a_field_and_a_group():
-    named = [name for names in GROUPS.values() for name in names]
-    assert sorted(named) == sorted(defaults())
-    assert LABELS.keys() | {"factors", "tiers"} == set(named)
-    assert UNDER_METRIC.keys() | UNDER_PAYMENT.keys() == set(named)
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(defaults())
+    assert LABELS.keys() | {"factors", "tiers"} == set(grouped)
+    assert UNDER_METRIC.keys() | UNDER_PAYMENT.keys() == set(grouped)
 
 
 def test_rules_are_stored_as_the_engine_reads_them(engineer):
@@ -48,11 +48,11 @@ def test_rules_are_stored_as_the_engine_reads_them(engineer):
     rules = LicenceModel.objects.get().licence_rules()
     assert (rules.pack, rules.minimum_per_server, rules.counts_disabled_cores) == (2, 16, False)
     assert rules.exempt_roles == {"standby", "pooler"}
-    assert [(one.processor, one.factor, str(one.since)) for one in rules.factors] == [
+    assert [(factor.processor, factor.factor, str(factor.since)) for factor in rules.factors] == [
         ("POWER8", Decimal("0.5"), "2015-01-01"),
         ("", Decimal(1), "None"),
     ]
-    assert [(one.from_units, one.percent_off) for one in rules.tiers] == [(11, Decimal(10))]
+    assert [(tier.from_units, tier.percent_off) for tier in rules.tiers] == [(11, Decimal(10))]
 
 
 def test_what_holds_its_default_is_not_stored(engineer):
@@ -162,7 +162,7 @@ def test_a_revision_begins_with_the_rules_and_the_newest_price(engineer, power):
 
 
 @pytest.mark.parametrize(
-    ("metric", "rules", "sentence", "of"),
+    ("metric", "rules", "sentence", "unit"),
     [
         ("none", {}, "Nothing is licensed", "nothing: no licence is needed"),
         ("socket", {}, "Per occupied socket. Paid by the year.", "one occupied socket, for a year"),
@@ -207,10 +207,10 @@ def test_a_revision_begins_with_the_rules_and_the_newest_price(engineer, power):
         ),
     ],
 )
-def test_rules_in_plain_words(metric, rules, sentence, of):
-    known = LicenceModel(metric=metric, rules=rules).licence_rules()
-    assert sentence in words(known)
-    assert price_of(known).startswith(of)
+def test_rules_in_plain_words(metric, rules, sentence, unit):
+    licence_rules = LicenceModel(metric=metric, rules=rules).licence_rules()
+    assert sentence in words(licence_rules)
+    assert price_of(licence_rules).startswith(unit)
 
 
 def test_the_list_shows_rules_in_words_and_never_as_json(engineer):

@@ -130,8 +130,8 @@ BOUGHT = {"name": "Box", "sockets": 2, "cores_per_socket": 10, "processor": "POW
     ],
 )
 def test_a_revision_is_of_the_same_machine_while_its_parts_are_alike(changes, is_same):
-    one, other = Hardware(pk=1, **BOUGHT), Hardware(pk=2, **{**BOUGHT, **changes})
-    assert one.is_same_thing(other) is is_same
-    assert other.is_same_thing(one) is is_same
-    price = ListPrice(hardware=one, amount=Decimal(5))
+    first, other = Hardware(pk=1, **BOUGHT), Hardware(pk=2, **{**BOUGHT, **changes})
+    assert first.is_same_thing(other) is is_same
+    assert other.is_same_thing(first) is is_same
+    price = ListPrice(hardware=first, amount=Decimal(5))
     assert price.counts_for(other) is is_same

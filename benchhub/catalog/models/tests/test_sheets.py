@@ -22,9 +22,9 @@ def sheet(name="Box", **fields):
     return PriceSheet.objects.create(name=name, **{**defaults, **fields})
 
 
-def line(of, position=1, **fields):
+def line(of_sheet, position=1, **fields):
     defaults = {"description": "Server", "unit_price": Decimal("1000.10"), "quantity": 2}
-    return PriceSheetLine.objects.create(of_sheet=of, position=position, **{**defaults, **fields})
+    return PriceSheetLine.objects.create(of_sheet=of_sheet, position=position, **{**defaults, **fields})
 
 
 def refused(action, match):
@@ -34,11 +34,11 @@ def refused(action, match):
 
 @pytest.mark.django_db
 def test_a_sheet_is_totalled_as_the_engine_does_it(django_assert_num_queries):
-    one = sheet()
-    line(one)
-    line(one, 2, description="Disk", unit_price=Decimal("50"), quantity=4, seller="a shop", maintenance_per="year",
+    row = sheet()
+    line(row)
+    line(row, 2, description="Disk", unit_price=Decimal("50"), quantity=4, seller="a shop", maintenance_per="year",
          maintenance_price=Decimal("3.10"))  # fmt: skip
-    PriceSheetDiscount.objects.create(of_sheet=one, position=1, description="Shop", percent=10, of_sellers=["a shop"])
+    PriceSheetDiscount.objects.create(of_sheet=row, position=1, description="Shop", percent=10, of_sellers=["a shop"])
     with django_assert_num_queries(3):
         priced = total(PriceSheet.objects.with_rows().get().sheet(), 36)
     # 2 x 1,000.10 + 4 x 50 - 10% of 200, and 3 years x 4 x 3.10 of maintenance
@@ -48,14 +48,14 @@ def test_a_sheet_is_totalled_as_the_engine_does_it(django_assert_num_queries):
 @pytest.mark.django_db(transaction=True)
 def test_a_saved_sheet_its_lines_and_its_discounts_stay_as_they_were():
     with transaction.atomic():
-        one = sheet()
-        row = line(one)
-    refused(lambda: PriceSheet.objects.filter(pk=one.pk).update(currency="USD"), "make a new revision")
+        saved = sheet()
+        row = line(saved)
+    refused(lambda: PriceSheet.objects.filter(pk=saved.pk).update(currency="USD"), "make a new revision")
     refused(lambda: PriceSheetLine.objects.update(quantity=3), "append-only")
     refused(row.delete, "append-only")
-    refused(lambda: line(one, 2), "is saved and whole")
+    refused(lambda: line(saved, 2), "is saved and whole")
     refused(
-        lambda: PriceSheetDiscount.objects.create(of_sheet=one, position=1, description="late", percent=5),
+        lambda: PriceSheetDiscount.objects.create(of_sheet=saved, position=1, description="late", percent=5),
         "is saved and whole",
     )
     assert PriceSheet.objects.with_rows().get().lines.count() == 1
@@ -75,20 +75,20 @@ def test_the_sheet_of_a_day_is_the_newest_by_then_and_what_was_retired_is_none()
 
 @pytest.mark.django_db
 def test_the_database_refuses_what_no_sheet_may_hold():
-    one = sheet()
+    empty = sheet()
     refused(lambda: sheet("other", currency="eur"), "price_sheet_currency")
-    refused(lambda: line(one, quantity=-1), "price_sheet_line_quantity")
-    refused(lambda: line(one, kind="moon"), "price_sheet_line_kind")
+    refused(lambda: line(empty, quantity=-1), "price_sheet_line_quantity")
+    refused(lambda: line(empty, kind="moon"), "price_sheet_line_kind")
     both = {"percent": 5, "amount": 5}
     refused(
-        lambda: PriceSheetDiscount.objects.create(of_sheet=one, position=1, description="d", **both),
+        lambda: PriceSheetDiscount.objects.create(of_sheet=empty, position=1, description="d", **both),
         "price_sheet_discount_of_one_kind",
     )
     refused(
         lambda: ExchangeRate.objects.create(base="EUR", quoted="EUR", value=1, priced_on=DAY, source="s"),
         "exchange_rate_of_two_currencies",
     )
-    assert (PriceSheet.objects.get(), one.lines.count(), one.discounts.count()) == (one, 0, 0)
+    assert (PriceSheet.objects.get(), empty.lines.count(), empty.discounts.count()) == (empty, 0, 0)
     assert not ExchangeRate.objects.exists()
 
 

@@ -10,7 +10,7 @@ from pytest_django.asserts import assertContains
 from benchhub.catalog.models import Hardware, PriceSheet, PriceSheetDiscount, PriceSheetLine
 from benchhub.catalog.sheets import csv as sheets_csv
 from benchhub.catalog.sheets import texts
-from benchhub.catalog.sheets.rows import check
+from benchhub.catalog.sheets.rows import check_rows
 from benchhub.catalog.sheets.testing import LINES, TOTAL, save, typed
 from benchhub.catalog.sheets.texts import DISCOUNT, LINE, SheetTexts
 from benchhub.settings import BASE_DIR
@@ -40,9 +40,9 @@ HEAD = "record,description,quantity,unit_price,kind\n"
 def values(texts):
     """What the rows say, as values."""
     tables = [RowSet("lines", "Line", LINE, texts.lines), RowSet("discounts", "Discount", DISCOUNT, texts.discounts)]
-    found = check(*tables)
+    priced = check_rows(*tables)
     assert all(table.is_valid for table in tables), [table.problems for table in tables]
-    return found
+    return priced
 
 
 def test_the_example_of_the_document_is_read():
@@ -150,9 +150,9 @@ def test_a_comma_that_may_be_a_decimal_point_is_refused(typed):
 def test_every_wrong_line_is_named_with_its_column_and_what_to_write(text, problems):
     with pytest.raises(sheets_csv.CsvError) as refused:
         sheets_csv.read(text)
-    found = list(map(str, refused.value.problems))
-    assert len(found) == len(problems), found
-    assert all(one.startswith(other) for one, other in zip(found, problems, strict=True)), found
+    sentences = list(map(str, refused.value.problems))
+    assert len(sentences) == len(problems), sentences
+    assert all(sentence.startswith(other) for sentence, other in zip(sentences, problems, strict=True)), sentences
 
 
 def test_a_file_that_is_not_utf8_or_too_large_says_so():
@@ -184,7 +184,7 @@ def test_an_exported_sheet_is_imported_as_it_was(engineer):
     assert draft.total.total == Decimal(2217)  # 2,217.40 to whole units
     sent = {f"lines-{row.number}-{name}": text for row in draft.lines.rows for name, text in row.texts.items()}
     sent |= {f"discounts-{row.number}-{name}": t for row in draft.discounts.rows for name, t in row.texts.items()}
-    sent |= {one.name: "on" if one.value() is True else one.value() or "" for one in draft.form}
+    sent |= {field.name: "on" if field.value() is True else field.value() or "" for field in draft.form}
     engineer.post(reverse("price-sheet-add"), {**sent, "lines-count": 2, "discounts-count": 1, "save": "1"})
     new = PriceSheet.objects.with_rows().get(name="Copy")
     assert rows(new) == rows(old)
@@ -194,8 +194,8 @@ def test_an_exported_sheet_is_imported_as_it_was(engineer):
 
 def rows(sheet):
     own = ("id", "of_sheet_id")
-    found = [*sheet.lines.all(), *sheet.discounts.all()]
-    return [{name: value for name, value in vars(row).items() if name not in ("_state", *own)} for row in found]
+    parts = [*sheet.lines.all(), *sheet.discounts.all()]
+    return [{name: value for name, value in vars(row).items() if name not in ("_state", *own)} for row in parts]
 
 
 @pytest.mark.django_db

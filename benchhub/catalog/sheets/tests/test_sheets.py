@@ -19,11 +19,11 @@ NOT_MAINTAINED = {"maintenance_per": "", "maintenance_price": ""}
 
 def test_a_sheet_is_saved_with_its_lines_and_discounts_and_its_page_shows_every_step(engineer):
     answer = save(engineer)
-    made = PriceSheet.objects.with_rows().get()
-    assertRedirects(answer, reverse("price-sheet", args=[made.pk]))
-    assert (made.currency, [line.description for line in made.lines.all()]) == ("USD", ["Server", "Disk"])
-    assert made.priced().total == TOTAL
-    page = engineer.get(reverse("price-sheet", args=[made.pk]))
+    sheet = PriceSheet.objects.with_rows().get()
+    assertRedirects(answer, reverse("price-sheet", args=[sheet.pk]))
+    assert (sheet.currency, [line.description for line in sheet.lines.all()]) == ("USD", ["Server", "Disk"])
+    assert sheet.priced().total == TOTAL
+    page = engineer.get(reverse("price-sheet", args=[sheet.pk]))
     assertContains(page, "2,217.40 USD")
     assertContains(page, "Line: Server, 2 x 1,000.10 USD = 2,000.20 USD")
     assertContains(page, "Maintenance: Disk, 4 x 3.10 USD a year, 36 months: 37.20 USD")
@@ -33,19 +33,19 @@ def test_a_sheet_is_saved_with_its_lines_and_discounts_and_its_page_shows_every_
 def test_the_page_divides_by_a_reported_metric_and_rounds_as_it_is_asked_to(engineer):
     save(engineer)
     page = reverse("price-sheet", args=[PriceSheet.objects.get().pk])
-    asked = {"metric": "900", "unit": "tpmC", "decimals": "2", "rounding": "up"}
-    up = engineer.get(page, asked)
+    query = {"metric": "900", "unit": "tpmC", "decimals": "2", "rounding": "up"}
+    up = engineer.get(page, query)
     assertContains(up, "<dd>2.47 USD</dd>")  # 2,217.40 / 900 = 2.463777...
     assertContains(up, "2,217.40 USD / 900 tpmC = 2.463778 USD per tpmC")
-    assertContains(engineer.get(page, {**asked, "rounding": "nearest", "decimals": "3"}), "<dd>2.464 USD</dd>")
-    assertContains(engineer.get(page, {**asked, "metric": "0"}), "greater than or equal to")
+    assertContains(engineer.get(page, {**query, "rounding": "nearest", "decimals": "3"}), "<dd>2.464 USD</dd>")
+    assertContains(engineer.get(page, {**query, "metric": "0"}), "greater than or equal to")
     assertNotContains(engineer.get(page), "Price per tpmC")
 
 
 def test_a_blank_row_counts_for_nothing_and_a_total_is_never_taken_from_what_was_sent(engineer):
     save(engineer, lines=[LINES[0], {"quantity": "1", "kind": "hardware"}], discounts=[], total="1")
-    made = PriceSheet.objects.with_rows().get()
-    assert (made.lines.count(), made.priced().total) == (1, Decimal("2000.20"))
+    sheet = PriceSheet.objects.with_rows().get()
+    assert (sheet.lines.count(), sheet.priced().total) == (1, Decimal("2000.20"))
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_a_revision_leaves_the_old_sheet_dated_and_as_it_was(engineer):
     save(engineer)
     old = PriceSheet.objects.get()
     page = reverse("price-sheet-revise", args=[old.pk])
-    shown = engineer.get(page)
-    assertContains(shown, "Saving makes revision 2")
-    assert shown.context["draft"].total.total == TOTAL
+    form_page = engineer.get(page)
+    assertContains(form_page, "Saving makes revision 2")
+    assert form_page.context["draft"].total.total == TOTAL
     changed = [{**LINES[0], "unit_price": "900"}]
     engineer.post(page, typed(lines=changed, discounts=[], priced_on="2026-06-01", save="1"))
     new = PriceSheet.objects.current().get()
@@ -180,8 +180,8 @@ def test_the_list_is_searched_filtered_and_sorted_and_shows_totals(engineer):
     make_sheet("b", hardware=box, priced_on=date(2025, 1, 1))
     make_sheet("a", currency="USD", source="a leaflet")
 
-    def names(**asked):
-        return [row.name for row in engineer.get(reverse("price-sheets"), asked).context["listing"].page]
+    def names(**query):
+        return [row.name for row in engineer.get(reverse("price-sheets"), query).context["listing"].page]
 
     assert names() == ["a", "b"]
     assert names(sort="date") == ["b", "a"]
@@ -213,12 +213,12 @@ def test_pages_and_previews_ask_as_often_for_300_lines_as_for_one(engineer):
             post(engineer, "price-sheet-preview", lines=lines)
         with CaptureQueriesContext(connection) as saving:
             save(engineer, lines=lines, name=f"Box {count}")
-        made = PriceSheet.objects.get(name=f"Box {count}")
+        sheet = PriceSheet.objects.get(name=f"Box {count}")
         with CaptureQueriesContext(connection) as page:
-            engineer.get(reverse("price-sheet", args=[made.pk]))
+            engineer.get(reverse("price-sheet", args=[sheet.pk]))
         with CaptureQueriesContext(connection) as editor:
-            assertContains(engineer.get(reverse("price-sheet-revise", args=[made.pk])), f'value="Part {count - 1}"')
-        return [len(one) for one in (preview, saving, page, editor)]
+            assertContains(engineer.get(reverse("price-sheet-revise", args=[sheet.pk])), f'value="Part {count - 1}"')
+        return [len(queries) for queries in (preview, saving, page, editor)]
 
     assert asked(1) == asked(300)
     assert PriceSheetLine.objects.count() == 301
