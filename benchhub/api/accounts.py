@@ -20,14 +20,14 @@ from benchhub.accounts.rights import Role
 
 from .core import problems
 from .core.json_forms import serializer_of
-from .core.views import Added, Read, Shown, View
+from .core.views import AddView, ReadView, RowSerializer, View
 
 ROLES = {str(role.label): role for role in Role}
 PAGES_ONLY = "By a token nobody becomes an administrator, and no administrator's account is changed: use the pages."
 TAKES = serializer_of(UserForm, "UserRequest", role=drf.ChoiceField(choices=list(ROLES), required=False))
 
 
-class UserShown(Shown):
+class UserShown(RowSerializer):
     role = drf.SerializerMethodField()
     is_on_all_hosts = drf.SerializerMethodField(help_text="Whether a runner may run on every host.")
     hosts = drf.SerializerMethodField(help_text="Otherwise on these.")
@@ -64,7 +64,7 @@ class AccountShown(UserShown):
     url = None
 
 
-class TokenShown(Shown):
+class TokenShown(RowSerializer):
     """Its text was shown once, when it was made on a page, and is kept nowhere."""
 
     owner = drf.SlugRelatedField(slug_field="username", read_only=True)
@@ -96,7 +96,7 @@ class Account(View):
         return Response(self.get_serializer(user).data)
 
 
-class Users(Added):
+class Users(AddView):
     queryset = (
         get_user_model().objects.select_related("permit").prefetch_related("groups", "permit__hosts").order_by("pk")
     )
@@ -112,7 +112,7 @@ class Users(Added):
         self._require_pages(instance, str(number))
         return UserForm({**values, "role": str(number)}, instance=instance, editor=self.request.user)
 
-    def blank(self, instance: Any = None) -> Any:
+    def blank_form(self, instance: Any = None) -> Any:
         return UserForm(instance=instance, initial={"role": Role.VIEWER.value}, editor=self.request.user)
 
     def partial_update(self, request: Request, pk: str) -> Response:  # named by the address
@@ -130,7 +130,7 @@ class Users(Added):
             raise problems.Problem(403, PAGES_ONLY)
 
 
-class Tokens(Read):
+class Tokens(ReadView):
     queryset = Token.objects.select_related("owner").order_by("pk")
     serializer_class = TokenShown
     filterset_fields: ClassVar[Any] = {"owner__username": ["exact"], "expires_at": ["gte", "lte"]}
@@ -152,7 +152,7 @@ class Tokens(Read):
         return Response(self.get_serializer(self.get_object()).data)
 
 
-class AuditLog(Read):
+class AuditLog(ReadView):
     """Who did, or tried to do, what."""
 
     queryset = Entry.objects.order_by("pk")

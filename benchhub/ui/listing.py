@@ -71,7 +71,7 @@ class Listing(Generic[Row]):
         sort = query.get("sort", "")
         self.sort: str = sort if self._column(sort) else default
         self.is_narrowed = bool(self.text) or any(self.value(choice) for choice in filters)
-        self.page: Page[Row] = Paginator(self._ordered(self._narrowed(rows)), PER_PAGE).get_page(query.get("page"))
+        self.page: Page[Row] = Paginator(self._ordered(self._filtered(rows)), PER_PAGE).get_page(query.get("page"))
 
     def value(self, choice: Filter) -> str:
         """Return what the address sets the filter to; empty where it sets nothing that the filter has."""
@@ -122,7 +122,7 @@ class Listing(Generic[Row]):
         address = self.address(sort=turned, page=None) if column.order else ""
         return Head(column.name, column.title, address, direction, column.is_number)
 
-    def _narrowed(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+    def _filtered(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         for word in self.text.split():
             rows = rows.filter(reduce(or_, (Q(**{f"{field}__icontains": word}) for field in self.search)))
         for choice in self.filters:

@@ -152,10 +152,10 @@ def sent(data: QueryDict, prefix: str, fields: Sequence[Field]) -> list[dict[str
 
 def resized(rows: Sequence[Mapping[str, str]], prefix: str, data: QueryDict) -> list[Mapping[str, str]]:
     """Return the rows with one more where `add` names the table, without the one that `remove` names (table:number)."""
-    rows_kept = list(rows)
+    remaining = list(rows)
     table, _, number = data.get("remove", "").partition(":")
-    if table == prefix and number in map(str, range(len(rows_kept))):
-        del rows_kept[int(number)]
+    if table == prefix and number in map(str, range(len(remaining))):
+        del remaining[int(number)]
     if data.get("add") == prefix:
-        rows_kept.append({})
-    return rows_kept
+        remaining.append({})
+    return remaining

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from benchhub.analysis.words import count, listing
 from benchhub.api.core import parsers, problems
 from benchhub.api.core.json_forms import Strict
-from benchhub.api.core.views import Read, Shown
+from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
 from benchhub.bench.plan import plan
 from benchhub.bench.results import import_check, import_store
@@ -169,7 +169,7 @@ class ResultRequest(Strict):
         return values
 
 
-class DeliveryShown(Shown):
+class DeliveryShown(RowSerializer):
     by = drf.SlugRelatedField(slug_field="username", read_only=True)
 
     class Meta:
@@ -185,7 +185,7 @@ class DeliveryMade(DeliveryShown):
         fields: Any = (*DeliveryShown.Meta.fields, "experiments", "runs")
 
 
-class Deliveries(Read):
+class Deliveries(ReadView):
     """What was brought in, by whom and when."""
 
     queryset = models.Delivery.objects.select_related("by").order_by("pk")

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.api.core import problems
-from benchhub.api.core.views import Read, Shown, View
+from benchhub.api.core.views import ReadView, RowSerializer, View
 from benchhub.bench import models
 from benchhub.bench.plan import growth, plan, presets, preview
 from benchhub.bench.queue import permits, queue
@@ -38,7 +38,7 @@ class Preset(drf.Serializer):
     translation = Translated(many=True)
 
 
-class Design(Shown):
+class Design(RowSerializer):
     experiments = drf.PrimaryKeyRelatedField(many=True, read_only=True)
     created_by = drf.SlugRelatedField(slug_field="username", read_only=True, allow_null=True)
 
@@ -82,7 +82,7 @@ def _preset(name: str) -> presets.Preset:
     return presets.PRESETS[name]
 
 
-class Designs(Read):
+class Designs(ReadView):
     queryset = models.Design.objects.select_related("created_by").prefetch_related("experiments").order_by("pk")
     serializer_class = Design
     write_scope = "run"
@@ -103,7 +103,7 @@ class Designs(Read):
         if not row.experiments.exists():
             raise problems.Problem(409, "It has no experiment to be run again.")
         copy = plan.design_again(row, request.user)
-        return self.accepted(self.get_queryset().get(pk=copy.pk))
+        return self.accepted_answer(self.get_queryset().get(pk=copy.pk))
 
     @extend_schema(request=None, responses={202: Design})
     @action(detail=True, methods=["post"])
@@ -115,4 +115,4 @@ class Designs(Read):
         for experiment in row.experiments.all():
             growth.stop(experiment)
         queue.ask_to_cancel(models.Run.objects.filter(experiment__design=row))
-        return self.accepted(self.get_object())
+        return self.accepted_answer(self.get_object())

@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.renderers import Csv, Page
-from benchhub.api.core.views import Read, Shown
+from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
 from benchhub.bench.plan import form as plan_form
 from benchhub.bench.plan import growth, plan, preview, repeats
@@ -33,7 +33,7 @@ from benchhub.reports.experiments import queries, tags
 from .curves import CurveGroup, group_of
 
 
-class Experiment(Shown):
+class Experiment(RowSerializer):
     systems = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
     tags = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
     run_count = serializers.IntegerField(read_only=True)
@@ -156,7 +156,7 @@ def asked_of(draft: plan_form.Draft) -> plan_form.Asked:
     raise problems.invalid([*problems.of_form(draft.plan), *of_systems])
 
 
-class Experiments(Read):
+class Experiments(ReadView):
     serializer_class = Experiment
     write_scope = "run"
     filterset_fields: ClassVar[Any] = {
@@ -191,8 +191,8 @@ class Experiments(Read):
         row = self._permitted()
         self.require_unchanged(row)
         sent = json_forms.checked(POLICY, request.data, partial=True)
-        shown = json_forms.present(PolicyForm(instance=row))
-        json_forms.saved(PolicyForm({**shown, **json_forms.texts(sent)}, instance=row))
+        current = json_forms.present(PolicyForm(instance=row))
+        json_forms.saved(PolicyForm({**current, **json_forms.texts(sent)}, instance=row))
         transaction.on_commit(wake)
         return Response(self.get_serializer(self.get_object()).data)
 
@@ -228,8 +228,8 @@ class Experiments(Read):
         if retired := preview.retired_instances(row):
             raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
         sent = json_forms.checked(REPEATS, request.data)
-        blank = repeats.RepeatsForm(experiment=row)
-        form = repeats.RepeatsForm({**json_forms.present(blank), **json_forms.texts(sent)}, experiment=row)
+        blank_form = repeats.RepeatsForm(experiment=row)
+        form = repeats.RepeatsForm({**json_forms.present(blank_form), **json_forms.texts(sent)}, experiment=row)
         if not form.is_valid():
             raise problems.invalid(problems.of_form(form))
         return self._counted(row, len(repeats.add(row, form.cleaned_data["levels"], form.cleaned_data["repeats"])))
@@ -285,10 +285,10 @@ class Experiments(Read):
     def growth(self, request: Request, pk: str) -> Response:
         """What a search or a decision has found, and what was believed before each of its steps."""
         row = self.get_object()
-        shown = experiments_growth.shown(row, list(queries.runs(row)))
-        if shown is None:
+        growth = experiments_growth.shown(row, list(queries.runs(row)))
+        if growth is None:
             raise problems.Problem(404, "It runs every level as listed: it neither searches nor decides.")
-        return Response(Growth(shown).data)
+        return Response(Growth(growth).data)
 
     def _permitted(self) -> models.Experiment:
         row: models.Experiment = self.get_object()
@@ -296,7 +296,7 @@ class Experiments(Read):
         return row
 
     def _shown(self, experiment: models.Experiment) -> Response:
-        return self.accepted(self.get_queryset().get(pk=experiment.pk))
+        return self.accepted_answer(self.get_queryset().get(pk=experiment.pk))
 
     def _counted(self, row: models.Experiment, count: int) -> Response:
         transaction.on_commit(wake)

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import FILE, Read, Shown
+from benchhub.api.core.views import FILE, ReadView, RowSerializer
 from benchhub.bench import models
 from benchhub.bench.queue import permits, queue
 from benchhub.bench.results import aside, live_log
@@ -36,7 +36,7 @@ class Result(serializers.ModelSerializer):
         )  # fmt: skip
 
 
-class Run(Shown):
+class Run(RowSerializer):
     """`result` is null unless the run measured something: a failed run never becomes a point."""
 
     protocol_digest = serializers.CharField(source="protocol_id", read_only=True)
@@ -114,7 +114,7 @@ ASIDE = serializer_of(aside.AsideForm, "AsideRequest")
 FILE_NUMBER = OpenApiParameter("file", OpenApiTypes.INT64, OpenApiParameter.PATH, description="Its id in the list.")
 
 
-class Runs(Read):
+class Runs(ReadView):
     queryset = models.Run.objects.select_related("result").order_by("pk")
     serializer_class = Run
     write_scope = "run"
@@ -132,7 +132,7 @@ class Runs(Read):
         if row.is_final:
             raise problems.Problem(409, f"Run {row.pk} has ended already: it {row.state}.")
         queue.ask_to_cancel(models.Run.objects.filter(pk=row.pk))
-        return self.accepted(self.get_object())
+        return self.accepted_answer(self.get_object())
 
     @extend_schema(request=None, responses={202: Run})
     @action(detail=True, methods=["post"])
@@ -141,7 +141,7 @@ class Runs(Read):
         row = self._permitted()
         if not queue.run_again(models.Run.objects.filter(pk=row.pk), f"To be run again, as {request.user} asked."):
             raise problems.Problem(409, "Only a run that failed or was lost is run again.")
-        return self.accepted(self.get_object())
+        return self.accepted_answer(self.get_object())
 
     @extend_schema(request=ASIDE)
     @action(detail=True, methods=["post"], url_path="set-aside")

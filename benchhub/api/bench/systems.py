@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from benchhub.api.core.views import Read, Shown
+from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
 
 
-class System(Shown):
+class System(RowSerializer):
     class Meta:
         model = models.System
         fields = (
@@ -17,7 +17,7 @@ class System(Shown):
         )  # fmt: skip
 
 
-class Systems(Read):
+class Systems(ReadView):
     queryset = models.System.objects.order_by("pk")
     serializer_class = System
     filterset_fields: ClassVar[Any] = {

@@ -14,14 +14,14 @@ from rest_framework.response import Response
 
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import Strict
-from benchhub.api.core.views import Read, Shown
+from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
 from benchhub.bench.queue import form_times, permits, timetable
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
 
 
-class Period(Shown):
+class Period(RowSerializer):
     start = serializers.DateTimeField(source="period.lower", read_only=True)
     end = serializers.DateTimeField(source="period.upper", read_only=True)
 
@@ -30,7 +30,7 @@ class Period(Shown):
         fields = ("id", "url", "host", "experiment", "window", "start", "end", "zone", "reason")
 
 
-class Window(Shown):
+class Window(RowSerializer):
     class Meta:
         model = models.Window
         fields = ("id", "url", "host", "experiment", "weekdays", "starts_at", "ends_at", "zone", "reason")
@@ -60,7 +60,7 @@ class WindowRequest(Owned):
     ends_at = drf.TimeField(format="%H:%M", help_text="Not after the start: of the next day.")
 
 
-class Times(Read):
+class Times(ReadView):
     """Both kinds: each belongs to a host or to an experiment."""
 
     write_scope = "run"

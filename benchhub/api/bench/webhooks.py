@@ -11,12 +11,12 @@ from rest_framework.response import Response
 
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import Added, Read, Shown
+from benchhub.api.core.views import AddView, ReadView, RowSerializer
 from benchhub.bench.models import Notice, Webhook
 from benchhub.bench.webhooks.forms import WebhookForm
 
 
-class WebhookShown(Shown):
+class WebhookShown(RowSerializer):
     created_by = drf.SlugRelatedField(slug_field="username", read_only=True)
 
     class Meta:
@@ -37,7 +37,7 @@ class WebhookMade(WebhookShown):
         fields: Any = (*WebhookShown.Meta.fields, "secret")
 
 
-class NoticeShown(Shown):
+class NoticeShown(RowSerializer):
     class Meta:
         model = Notice
         fields = (
@@ -46,13 +46,13 @@ class NoticeShown(Shown):
         )  # fmt: skip
 
 
-class Webhooks(Added):
+class Webhooks(AddView):
     queryset = Webhook.objects.select_related("created_by").order_by("pk")
     serializer_class = WebhookShown
     form_class = WebhookForm
     takes = serializer_of(WebhookForm, "WebhookRequest")
     read_scope = "admin"
-    told_once = ("secret",)
+    secret_fields = ("secret",)
     filterset_fields: ClassVar[Any] = {"name": ["exact"], "is_active": ["exact"]}
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
@@ -64,7 +64,7 @@ class Webhooks(Added):
     @extend_schema(responses={201: WebhookMade})
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
-        row = self.save({**json_forms.present(self.blank()), **json_forms.texts(sent)})
+        row = self.save({**json_forms.present(self.blank_form()), **json_forms.texts(sent)})
         data = WebhookMade(row, context=self.get_serializer_context()).data
         return Response(data, status=201, headers={"Location": data["address"]})
 
@@ -79,7 +79,7 @@ class Webhooks(Added):
         return Response(status=204)
 
 
-class Notices(Read):
+class Notices(ReadView):
     """What webhooks were told, and what came of it."""
 
     queryset = Notice.objects.order_by("pk")

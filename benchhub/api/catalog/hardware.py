@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import Shown
+from benchhub.api.core.views import RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.hardware.forms import HardwareForm
 
-from .rows import REVISED, Revised
+from .rows import REVISED, ReviseView
 
 
-class Hardware(Shown):
+class Hardware(RowSerializer):
     class Meta:
         model = models.Hardware
         fields = (
@@ -19,7 +19,7 @@ class Hardware(Shown):
         )  # fmt: skip
 
 
-class HardwareProfiles(Revised):
+class HardwareProfiles(ReviseView):
     queryset = models.Hardware.objects.order_by("pk")
     serializer_class = Hardware
     form_class = HardwareForm

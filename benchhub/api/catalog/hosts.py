@@ -14,15 +14,15 @@ from rest_framework.response import Response
 from benchhub.accounts import rights
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import Shown
+from benchhub.api.core.views import RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.hosts.forms import HostForm
 from benchhub.catalog.hosts.page import fingerprint, install_line
 
-from .rows import NAMED, Edited
+from .rows import NAMED, EditView
 
 
-class Host(Shown):
+class Host(RowSerializer):
     interference_group = serializers.CharField(
         source="interference_group.name", default=None, read_only=True, allow_null=True
     )
@@ -55,7 +55,7 @@ class Host(Shown):
 KEY = inline_serializer("HostKey", {"key": drf.CharField(max_length=4000, help_text="The offered key that you saw.")})
 
 
-class Hosts(Edited):
+class Hosts(EditView):
     queryset = models.Host.objects.select_related("hardware", "interference_group").defer("private_key")
     serializer_class = Host
     form_class = HostForm
@@ -66,22 +66,22 @@ class Hosts(Edited):
     scopes: ClassVar[dict[str, str]] = dict.fromkeys(("probe", "pause", "resume"), "run")
     retire = show_again = None  # a host is deleted, or stays
 
-    def added(self, row: Any) -> Response:
-        self._ask(row, models.Host.Wanted.KEY)
-        return super().added(row)
+    def created_answer(self, row: Any) -> Response:
+        self._request_visit(row, models.Host.Wanted.KEY)
+        return super().created_answer(row)
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
         form = self.form(values, instance)
         row = json_forms.saved(form)
-        if instance and form.moved:
-            self._ask(row, models.Host.Wanted.KEY)
+        if instance and form.is_moved:
+            self._request_visit(row, models.Host.Wanted.KEY)
         return row
 
     @extend_schema(request=None, responses={202: Host})
     @action(detail=True, methods=["post"])
     def look(self, request: Request, pk: str) -> Response:
         """Ask for the key that the host offers now."""
-        return self._asked(models.Host.Wanted.KEY)
+        return self._accepted_visit(models.Host.Wanted.KEY)
 
     @extend_schema(request=None, responses={202: Host})
     @action(detail=True, methods=["post"])
@@ -90,7 +90,7 @@ class Hosts(Edited):
         row = self._permitted()
         if row.trust != models.Host.Trust.PINNED:
             raise problems.Problem(409, f"Nothing is sent to {row} before its key is approved.")
-        return self._asked(models.Host.Wanted.FACTS)
+        return self._accepted_visit(models.Host.Wanted.FACTS)
 
     @extend_schema(request=KEY)
     @action(detail=True, methods=["post"])
@@ -99,7 +99,7 @@ class Hosts(Edited):
         row, sent = self.get_object(), json_forms.checked(type(KEY), request.data)
         if not row.approve(sent["key"]):
             raise problems.Problem(409, "The host offers another key than this one: compare again.")
-        return self.edited(row)
+        return self.edited_answer(row)
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
@@ -107,14 +107,14 @@ class Hosts(Edited):
         """Let no further run start there."""
         row = self._permitted()
         row.pause()
-        return self.edited(row)
+        return self.edited_answer(row)
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
         row = self._permitted()
         row.resume()
-        return self.edited(row)
+        return self.edited_answer(row)
 
     def _permitted(self) -> models.Host:
         row: models.Host = self.get_object()
@@ -122,11 +122,11 @@ class Hosts(Edited):
             raise problems.Problem(403, f"You have no permit to run on {row}.")
         return row
 
-    def _asked(self, purpose: str) -> Response:
+    def _accepted_visit(self, purpose: str) -> Response:
         row = self.get_object()
-        self._ask(row, purpose)
-        return self.accepted(row)
+        self._request_visit(row, purpose)
+        return self.accepted_answer(row)
 
     @staticmethod
-    def _ask(row: models.Host, purpose: str) -> None:
+    def _request_visit(row: models.Host, purpose: str) -> None:
         row.ask(purpose)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import Read, Shown
+from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.instances.forms import InstanceForm
 
-from .rows import NAMED, Edited
+from .rows import NAMED, EditView
 
 
-class Build(Shown):
+class Build(RowSerializer):
     class Meta:
         model = models.PgBuild
         fields = ("id", "url", "version", "version_num", "configure_options", "binary_digest")
 
 
-class Instance(Shown):
+class Instance(RowSerializer):
     class Meta:
         model = models.Instance
         fields = (
@@ -27,13 +27,13 @@ class Instance(Shown):
         )  # fmt: skip
 
 
-class Builds(Read):
+class Builds(ReadView):
     queryset = models.PgBuild.objects.order_by("pk")
     serializer_class = Build
     filterset_fields: ClassVar[Any] = {"version": ["exact", "startswith"], "version_num": ["exact", "gte", "lte"]}
 
 
-class Instances(Edited):
+class Instances(EditView):
     queryset = models.Instance.objects.select_related("host", "build", "configuration").defer("password")
     serializer_class = Instance
     takes = serializer_of(InstanceForm, "InstanceRequest")
@@ -45,7 +45,7 @@ class Instances(Edited):
     def form(self, values: dict[str, Any], instance: Any = None) -> Any:
         return InstanceForm(values, instance=instance or models.Instance(), hosts=self._hosts())
 
-    def blank(self, instance: Any = None) -> Any:
+    def blank_form(self, instance: Any = None) -> Any:
         return InstanceForm(instance=instance or models.Instance(), hosts=self._hosts())
 
     @staticmethod

@@ -14,16 +14,16 @@ from rest_framework.response import Response
 
 from benchhub.api.core import json_forms, json_rows, problems
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import Shown
+from benchhub.api.core.views import RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.licences.fields import LABELS
 from benchhub.catalog.licences.forms import TABLES, LicenceDraft, LicenceModelForm, Trial, TrialForm
 from benchhub.ui.row_set import RowSet
 
-from .rows import BY_REVISION, REVISED, Revised
+from .rows import BY_REVISION, REVISED, ReviseView
 
 
-class LicenceModel(Shown):
+class LicenceModel(RowSerializer):
     words = serializers.CharField(read_only=True, help_text="The rules in plain sentences.")
     price_of = serializers.CharField(read_only=True, help_text="What an amount in the price list buys.")
 
@@ -70,7 +70,7 @@ class LicencePreview(drf.Serializer):
     refusal = drf.CharField(allow_blank=True, help_text="Why there is no number.")
 
 
-class LicenceModels(Revised):
+class LicenceModels(ReviseView):
     queryset = models.LicenceModel.objects.order_by("pk")
     serializer_class = LicenceModel
     filterset_fields: ClassVar[Any] = {**BY_REVISION, "metric": ["exact"]}
@@ -78,14 +78,14 @@ class LicenceModels(Revised):
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
-        return self.added(self.save({**self._shown(None), **sent}))
+        return self.created_answer(self.save({**self._form_values(None), **sent}))
 
     @extend_schema(request=PREVIEWED_RULES(partial=True), responses=LicencePreview)
     @action(detail=False, methods=["post"])
     def preview(self, request: Request) -> Response:
         """What the rules come to on a machine, and at a price; nothing is saved."""
         sent = json_forms.checked(PREVIEWED_RULES, request.data, partial=True)
-        draft = LicenceDraft(_form_data({**self._shown(None), **sent}))
+        draft = LicenceDraft(_form_data({**self._form_values(None), **sent}))
         if draft.trial is None:
             raise problems.invalid(_rule_problems(draft))
         if not draft.trial_form.is_valid():
@@ -93,10 +93,10 @@ class LicenceModels(Revised):
         return Response(_trial_answer(draft.trial))
 
     def changed_values(self, row: models.LicenceModel, request: Request) -> Values:
-        return {**self._shown(row), **json_forms.checked(self.takes, request.data, partial=True)}
+        return {**self._form_values(row), **json_forms.checked(self.takes, request.data, partial=True)}
 
     @staticmethod
-    def _shown(model: models.LicenceModel | None) -> Values:
+    def _form_values(model: models.LicenceModel | None) -> Values:
         draft = LicenceDraft(None, model)
         rows = {name: [dict(row.texts) for row in table.rows] for name, table in draft.tables.items()}
         return {**json_forms.present(draft.form), **rows}

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from benchhub.analysis.pricing.money import trimmed
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import Added, Shown
+from benchhub.api.core.views import AddView, RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.hardware.forms import PriceForm, RateForm
 
@@ -24,7 +24,7 @@ class Money(serializers.DecimalField):
         return f"{trimmed(value):f}"
 
 
-class Price(Shown):
+class Price(RowSerializer):
     amount = Money()
 
     class Meta:
@@ -35,13 +35,13 @@ class Price(Shown):
         )  # fmt: skip
 
 
-class Rate(Shown):
+class Rate(RowSerializer):
     class Meta:
         model = models.ExchangeRate
         fields = ("id", "url", "base", "quoted", "value", "priced_on", "source", "created_at")
 
 
-class Prices(Added):
+class Prices(AddView):
     """List prices are added and never changed."""
 
     queryset = models.ListPrice.objects.order_by("pk")
@@ -55,7 +55,7 @@ class Prices(Added):
     search_fields = ("description", "source", "part_number")
 
 
-class Rates(Added):
+class Rates(AddView):
     """Exchange rates are added and never changed."""
 
     queryset = models.ExchangeRate.objects.order_by("pk")

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from benchhub.analysis.words import listing
 from benchhub.api.core import problems
-from benchhub.api.core.views import Added
+from benchhub.api.core.views import AddView
 from benchhub.catalog.shared.citations import citations
 from benchhub.catalog.shared.retire import users_of
 
@@ -25,7 +25,7 @@ NAMED = {"name": ["exact", "icontains"]}
 BY_REVISION = {**NAMED, "revision": ["exact"], "retired_at": ["isnull"]}
 
 
-class Retired(Added):
+class RetireView(AddView):
     """Rows that are retired instead of deleted, and shown again."""
 
     @extend_schema(request=None)
@@ -46,7 +46,7 @@ class Retired(Added):
         return Response(self.get_serializer(self.get_object()).data)
 
 
-class Revised(Retired):
+class ReviseView(RetireView):
     """Rows that results cite: a change is a new revision, answered with its own address."""
 
     filterset_fields: ClassVar[Any] = BY_REVISION
@@ -56,10 +56,10 @@ class Revised(Retired):
     def revise(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         self.require_unchanged(row)
-        return self.added(self.save(self.changed_values(row, request), row))
+        return self.created_answer(self.save(self.changed_values(row, request), row))
 
 
-class Edited(Retired):
+class EditView(RetireView):
     """Rows that are edited in place, and deleted while nothing cites them."""
 
     filterset_fields: ClassVar[Any] = NAMED
@@ -67,20 +67,20 @@ class Edited(Retired):
     def partial_update(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         self.require_unchanged(row)
-        return self.edited(self.save(self.changed_values(row, request), row))
+        return self.edited_answer(self.save(self.changed_values(row, request), row))
 
-    def edited(self, row: Any) -> Response:
+    def edited_answer(self, row: Any) -> Response:
         return Response(self.get_serializer(self.get_queryset().get(pk=row.pk)).data)
 
     def destroy(self, request: Request, pk: str) -> Response:
         row = self.get_object()
         self.require_unchanged(row)
-        if not citations(row) and _deleted(row):
+        if not citations(row) and _delete(row):
             return Response(status=204)
         raise problems.Problem(409, f"{row} stays, because results or plans need it: {listing(citations(row))}.")
 
 
-def _deleted(row: Any) -> bool:
+def _delete(row: Any) -> bool:
     """Delete a row; return False where a result or a plan has come to cite it meanwhile."""
     try:
         row.delete()

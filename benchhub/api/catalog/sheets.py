@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from benchhub.analysis.pricing.money import PricingError
 from benchhub.api.core import json_forms, json_rows, problems
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import FILE, Shown
+from benchhub.api.core.views import FILE, RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.sheets.csv import download
 from benchhub.catalog.sheets.forms import SheetDraft, SheetForm
@@ -25,7 +25,7 @@ from benchhub.ui import row_cells
 
 from .licences import Values
 from .prices import Money
-from .rows import BY_REVISION, REVISED, Revised
+from .rows import BY_REVISION, REVISED, ReviseView
 
 
 class Line(serializers.ModelSerializer):
@@ -43,7 +43,7 @@ class Discount(serializers.ModelSerializer):
         exclude = ("id", "of_sheet")
 
 
-class Sheet(Shown):
+class Sheet(RowSerializer):
     lines = Line(many=True, read_only=True)
     discounts = Discount(many=True, read_only=True)
     total = serializers.SerializerMethodField(help_text="What it comes to over its term; null where it has a fault.")
@@ -84,7 +84,7 @@ class SheetPreview(drf.Serializer):
     steps = drf.ListField(child=drf.CharField(), help_text="How it came about.")
 
 
-class Sheets(Revised):
+class Sheets(ReviseView):
     queryset = models.PriceSheet.objects.with_rows().order_by("pk")
     serializer_class = Sheet
     filterset_fields: ClassVar[Any] = {
@@ -94,7 +94,7 @@ class Sheets(Revised):
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
-        return self.added(self.save({**NEW, **sent}))
+        return self.created_answer(self.save({**NEW, **sent}))
 
     @extend_schema(request=PRICED(partial=True), responses=SheetPreview)
     @action(detail=False, methods=["post"])

@@ -18,13 +18,13 @@ from rest_framework.response import Response
 from benchhub.analysis.words import listing
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import Strict
-from benchhub.api.core.views import Shown
+from benchhub.api.core.views import RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.workloads.configuration_form import SettingsField
 from benchhub.catalog.workloads.forms import WorkloadForm, form_of, forms_by_kind
 from runners.tools.kinds import LONGEST_SCRIPT
 
-from .rows import BY_REVISION, REVISED, Revised
+from .rows import BY_REVISION, REVISED, ReviseView
 
 MOST_SCRIPTS = 30
 TOO_LONG = f"A script has {LONGEST_SCRIPT:,} characters at most: shorten it."
@@ -83,7 +83,7 @@ def _choices(field: Any) -> list[tuple[str, str]]:
     return list(getattr(field, "choices", ()))
 
 
-class Workload(Shown):
+class Workload(RowSerializer):
     scripts_digest = serializers.CharField(
         read_only=True,
         help_text="SHA-256 of the custom scripts with their weights, variables and init script; empty without scripts.",
@@ -94,7 +94,7 @@ class Workload(Shown):
         fields = (*REVISED, "tool", "parameters", "scripts_digest", "remark")
 
 
-class Workloads(Revised):
+class Workloads(ReviseView):
     queryset = models.Workload.objects.order_by("pk")
     serializer_class = Workload
     filterset_fields: ClassVar[Any] = {**BY_REVISION, "tool": ["exact"]}
@@ -105,7 +105,7 @@ class Workloads(Revised):
         """Left out, `kind` is pgbench with one of its own scripts."""
         sent = json_forms.checked(workload_request(), request.data)
         forms = forms_by_kind()
-        return self.added(self._saved(forms[sent.pop("kind", next(iter(forms)))], None, sent))
+        return self.created_answer(self._saved(forms[sent.pop("kind", next(iter(forms)))], None, sent))
 
     @extend_schema(request=takes(partial=True), responses={201: Workload, 200: Workload})
     @action(detail=True, methods=["post"])

@@ -109,10 +109,10 @@ def _text(value: Any) -> Any:
 def present(form: forms.BaseForm) -> dict[str, Any]:
     """Return what an unbound form shows: the values that a change leaves as they are."""
     values = {name: form[name].value() for name in form.fields}
-    return {name: _shown(form.fields[name], value) for name, value in values.items()}
+    return {name: _form_value(form.fields[name], value) for name, value in values.items()}
 
 
-def _shown(field: forms.Field, value: Any) -> Any:
+def _form_value(field: forms.Field, value: Any) -> Any:
     if isinstance(field, forms.ModelMultipleChoiceField):
         return [str(getattr(part, "pk", part)) for part in value or ()]
     choices = cast("Iterable[Any]", field.choices) if isinstance(field, forms.ChoiceField) else ()

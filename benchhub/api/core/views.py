@@ -30,7 +30,7 @@ from . import json_forms, problems
 from .authentication import HasScope, TokenAuthentication
 
 LARGEST_BYTES = 32 * 2**20
-KEPT = timedelta(days=1)
+ANSWER_LIFETIME = timedelta(days=1)
 KEY_LENGTH = 200
 OWN_PARAMETERS = frozenset({"cursor", "page_size", "ordering", "format"})
 
@@ -49,7 +49,7 @@ class Pages(pagination.CursorPagination):
     def get_page_size(self, request: Request) -> int | None:
         size_text = request.query_params.get(self.page_size_query_param, "1")
         if not (size_text.isascii() and size_text.isdecimal() and size_text.strip("0")):
-            raise refused("page_size", f"Write how many there are to be on a page: 1 to {self.max_page_size}.")
+            raise refused("page_size", f"page_size must be 1 to {self.max_page_size}.")
         size: int | None = super().get_page_size(request)
         return size
 
@@ -158,14 +158,14 @@ class View(viewsets.GenericViewSet):
     post: Callable[..., Response]  # a viewset gets it from its route
     write_scope = "admin"
     scopes: ClassVar[dict[str, str]] = {}
-    told_once: ClassVar[tuple[str, ...]] = ()  # secrets in an answer; one that is repeated has null in their place
+    secret_fields: ClassVar[tuple[str, ...]] = ()  # secrets in an answer; one that is repeated has null in their place
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self._hold_body(request)
         super().initial(request, *args, **kwargs)
         if request.method == "POST" and (key := request.headers.get("Idempotency-Key")):
             handle: Any = getattr(self, "post", self.http_method_not_allowed)
-            self.post = lambda *a, **k: once(request, key, lambda: handle(*a, **k), self.told_once)
+            self.post = lambda *a, **k: answer_once(request, key, lambda: handle(*a, **k), self.secret_fields)
 
     @staticmethod
     def _hold_body(request: Request) -> None:
@@ -195,7 +195,7 @@ class View(viewsets.GenericViewSet):
     def link(self, name: str, *args: Any) -> str:
         return str(self.request.build_absolute_uri(reverse(f"api:{name}", args=args)))
 
-    def accepted(self, row: Any, **more: Any) -> Response:
+    def accepted_answer(self, row: Any, **more: Any) -> Response:
         """Answer 202; `Location` is where to look for the outcome."""
         transaction.on_commit(wake)
         data = {**self.get_serializer(row).data, **more}
@@ -227,7 +227,9 @@ def _etag_of(request: Request, response: Any) -> str:
     return etag(response.data, getattr(request, "accepted_media_type", "application/json").partition(";")[0])
 
 
-def once(request: Request, key: str, handle: Callable[[], Response], told_once: tuple[str, ...] = ()) -> Response:
+def answer_once(
+    request: Request, key: str, handle: Callable[[], Response], secret_fields: tuple[str, ...] = ()
+) -> Response:
     """Carry a request out unless its key was used: then answer as the first time.
 
     Everything is one transaction: two that come at once wait for each other, and one that fails is forgotten.
@@ -235,7 +237,7 @@ def once(request: Request, key: str, handle: Callable[[], Response], told_once: 
     if len(key) > KEY_LENGTH or not key.isprintable():
         raise problems.Problem(400, f"An Idempotency-Key has {KEY_LENGTH} printable characters at most.")
     own = Answer.objects.filter(owner=request.user.pk)
-    own.filter(created_at__lt=Now() - KEPT).delete()
+    own.filter(created_at__lt=Now() - ANSWER_LIFETIME).delete()
     request_text = f"{request.method} {request.get_full_path()}\n".encode() + request._request.body
     digest = hashlib.sha256(request_text).hexdigest()
     with transaction.atomic():
@@ -243,24 +245,24 @@ def once(request: Request, key: str, handle: Callable[[], Response], told_once: 
         Answer.objects.bulk_create([new], ignore_conflicts=True)
         answer = own.select_for_update().get(key=key)
         if answer.status is not None:
-            return _again(answer, digest)
+            return _repeated_answer(answer, digest)
         response = handle()
-        answer.status, answer.body = response.status_code, _body(response, told_once)
+        answer.status, answer.body = response.status_code, _stored_body(response, secret_fields)
         answer.headers = {name: response[name] for name in ("Location",) if response.has_header(name)}
         answer.save()
     return response
 
 
-def _body(response: Response, told_once: tuple[str, ...]) -> bytes:
+def _stored_body(response: Response, secret_fields: tuple[str, ...]) -> bytes:
     """Return what is kept of an answer, without secrets."""
     data = response.data
-    if told_once and isinstance(data, dict):
-        data = {**data, **{name: None for name in told_once if name in data}}
+    if secret_fields and isinstance(data, dict):
+        data = {**data, **{name: None for name in secret_fields if name in data}}
     rendered: bytes = renderers.JSONRenderer().render(data)
     return rendered
 
 
-def _again(answer: Answer, digest: str) -> Response:
+def _repeated_answer(answer: Answer, digest: str) -> Response:
     if answer.request_digest != digest:
         raise problems.Problem(
             422, "This Idempotency-Key was used for another request.", remedy="Use a new key for each new request."
@@ -269,7 +271,7 @@ def _again(answer: Answer, digest: str) -> Response:
     return Response(data, status=answer.status, headers={**answer.headers, "Idempotent-Replayed": "true"})
 
 
-class Shown(serializers.ModelSerializer):
+class RowSerializer(serializers.ModelSerializer):
     """A row with its own address; a view's basename is the name of its model."""
 
     url = serializers.SerializerMethodField()
@@ -280,11 +282,11 @@ class Shown(serializers.ModelSerializer):
         return request.build_absolute_uri(address) if request else address
 
 
-class Read(mixins.ListModelMixin, mixins.RetrieveModelMixin, View):
+class ReadView(mixins.ListModelMixin, mixins.RetrieveModelMixin, View):
     """A list and its rows."""
 
 
-class Added(Read):
+class AddView(ReadView):
     """Rows are added by the form of their page."""
 
     form_class: ClassVar[Any]
@@ -293,26 +295,26 @@ class Added(Read):
     def form(self, values: dict[str, Any], instance: Any = None) -> Any:
         return self.form_class(values, instance=instance)
 
-    def blank(self, instance: Any = None) -> Any:
+    def blank_form(self, instance: Any = None) -> Any:
         """Return the form as it is shown before anything is typed."""
         return self.form_class(instance=instance)
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
-        values = {**json_forms.present(self.blank()), **json_forms.texts(sent)}
-        return self.added(self.save(values))
+        values = {**json_forms.present(self.blank_form()), **json_forms.texts(sent)}
+        return self.created_answer(self.save(values))
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
         return json_forms.saved(self.form(values, instance))
 
-    def added(self, row: Any) -> Response:
+    def created_answer(self, row: Any) -> Response:
         data = self.get_serializer(self.get_queryset().get(pk=row.pk)).data
         return Response(data, status=status.HTTP_201_CREATED, headers={"Location": data["url"]})
 
     def changed_values(self, row: Any, request: Request) -> dict[str, Any]:
         """Return what the row's form shows, with what was sent in its place."""
         sent = json_forms.checked(self.takes, request.data, partial=True)
-        values = json_forms.present(self.blank(row))
+        values = json_forms.present(self.blank_form(row))
         if wrong := sorted(set(sent) - set(values)):
             sentence = "This cannot be changed: leave it out."
             raise problems.invalid({"pointer": f"/{name}", "detail": sentence} for name in wrong)

@@ -287,7 +287,7 @@ def _price(key: str, row: Row, cell: Cell) -> dict[str, Any]:
     has_spread = cell.spread.n > 1
     ends = {"lowest": cell.lowest, "highest": cell.highest} if has_spread else {"lowest": None, "highest": None}
     return {
-        **_named(key, row, cell.model),
+        **_price_key(key, row, cell.model),
         **{name: None if value is None else f"{value:f}" for name, value in {**amounts, **ends}.items()},
         "currency": quote.currency,
         "interval": cell.spread.kind if has_spread else None,
@@ -298,11 +298,11 @@ def _price(key: str, row: Row, cell: Cell) -> dict[str, Any]:
 
 
 def _no_price(key: str, row: Row, model: Any, why: str = "") -> dict[str, Any]:
-    names = _named(key, row, model)
+    names = _price_key(key, row, model)
     nothing = dict.fromkeys(name for name in PriceOfCurve().fields if name not in names)
     return {**nothing, **names, "flags": [], "derivation": [], "missing": why or row.refusal}
 
 
-def _named(key: str, row: Row, model: Any) -> dict[str, Any]:
+def _price_key(key: str, row: Row, model: Any) -> dict[str, Any]:
     clients = row.at.level.clients if row.at else None
     return {"key": key, "licence_model": model.pk, "licence": str(model), "clients": clients}

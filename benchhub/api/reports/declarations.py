@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import Strict
-from benchhub.api.core.views import Read, Shown
+from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench.models import Comparability
 from benchhub.reports.comparison import comparison as comparisons
 from benchhub.reports.comparison import declared
@@ -32,7 +32,7 @@ class DeclarationRequest(Strict):
     reason = json_forms.json_field(declared.DeclarationForm.base_fields["reason"])
 
 
-class Declaration(Shown):
+class Declaration(RowSerializer):
     """A person's word that two protocols may be compared. `first` and `second` are their digests."""
 
     declared_by = drf.SlugRelatedField(slug_field="username", read_only=True)
@@ -45,7 +45,7 @@ class Declaration(Shown):
         )  # fmt: skip
 
 
-class Declarations(Read):
+class Declarations(ReadView):
     queryset = Comparability.objects.select_related("declared_by", "withdrawn_by").order_by("pk")
     serializer_class = Declaration
     write_scope = "run"

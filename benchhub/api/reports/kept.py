@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from benchhub.analysis.words import listing
 from benchhub.api.core import problems
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import Added, Shown
+from benchhub.api.core.views import AddView, RowSerializer
 from benchhub.reports import models
 from benchhub.reports.comparison.state import MOST, PARAMETERS, State
 from benchhub.reports.prices.terms import terms
@@ -52,7 +52,7 @@ class KeptForm(ComparisonForm):
         return state.query.urlencode()
 
 
-class KeptComparison(Shown):
+class KeptComparison(RowSerializer):
     created_by = drf.SlugRelatedField(**BY)
     snapshot_count = drf.IntegerField(read_only=True)
 
@@ -63,7 +63,7 @@ class KeptComparison(Shown):
         )  # fmt: skip
 
 
-class KeptComparisons(Added):
+class KeptComparisons(AddView):
     queryset = (
         models.Comparison.objects.select_related("created_by")
         .annotate(snapshot_count=Count("snapshots"))
@@ -81,7 +81,7 @@ class KeptComparisons(Added):
     def form(self, values: dict[str, Any], instance: Any = None) -> Any:
         return KeptForm(values, instance=instance or models.Comparison(created_by=self.request.user))
 
-    def blank(self, instance: Any = None) -> Any:
+    def blank_form(self, instance: Any = None) -> Any:
         return KeptForm(instance=instance)
 
     def partial_update(self, request: Request, pk: str) -> Response:

@@ -13,14 +13,14 @@ from rest_framework.response import Response
 
 from benchhub.api.core import problems
 from benchhub.api.core.json_forms import serializer_of
-from benchhub.api.core.views import Read, Shown
+from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.reports import models
 from benchhub.reports.sharing.forms import LinkForm
 
 from .common import BY
 
 
-class Link(Shown):
+class Link(RowSerializer):
     created_by = drf.SlugRelatedField(**BY)
     hidden = drf.ListField(child=drf.CharField(), source="projection.hidden", read_only=True, help_text="Left out.")
     state = drf.ChoiceField(choices=["open", "paused", "expired", "revoked"], read_only=True)
@@ -44,7 +44,7 @@ class LinkMade(Link):
         return str(self.context["address"])
 
 
-class Links(Read):
+class Links(ReadView):
     queryset = models.Link.objects.for_sharing().select_related("created_by").order_by("pk")
     serializer_class = Link
     write_scope = "run"

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.api.core import json_forms, problems
-from benchhub.api.core.views import FILE, Read, Shown, View
+from benchhub.api.core.views import FILE, ReadView, RowSerializer, View
 from benchhub.reports import models
 from benchhub.reports.sharing import publish, today
 from benchhub.reports.sharing.forms import LinkForm
@@ -38,7 +38,7 @@ NAME = OpenApiParameter(
 )
 
 
-class Snapshot(Shown):
+class Snapshot(RowSerializer):
     """`published` names the report that it is of, where it is of no comparison."""
 
     taken_by = drf.SlugRelatedField(**BY)
@@ -68,7 +68,7 @@ def published_answer(view: View, snapshot: models.Snapshot) -> Response:
     return Response(data, status=201, headers={"Location": data["url"]})
 
 
-class Snapshots(Read):
+class Snapshots(ReadView):
     queryset = models.Snapshot.objects.for_list()
     serializer_class = Snapshot
     write_scope = "run"
@@ -76,7 +76,7 @@ class Snapshots(Read):
         "comparison": ["exact", "isnull"], "published": ["exact"], "sha256": ["exact"], "taken_at": ["gte", "lte"],
     }  # fmt: skip
     ordering_fields: ClassVar[Any] = ("id", "taken_at")
-    told_once = ("address",)
+    secret_fields = ("address",)
     search_fields = ("title",)
 
     @extend_schema(responses=DOCUMENT)

@@ -87,7 +87,7 @@ class HostForm(CatalogForm):
         return cleaned
 
     @property
-    def moved(self) -> bool:
+    def is_moved(self) -> bool:
         """Tell whether an edit points the host at another machine or account."""
         return any(name in self.changed_data for name in PLACE)
 
@@ -99,7 +99,7 @@ class HostForm(CatalogForm):
         if host._state.adding:
             host.make_key_pair()
             host.save()
-        elif self.moved:
+        elif self.is_moved:
             host.facts, host.facts_at = {}, None
             host.save(update_fields=[*HOST_FIELDS, "facts", "facts_at"])
         else:

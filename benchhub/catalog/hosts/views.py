@@ -64,7 +64,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     crumb = {"address": reverse("host", args=[pk]), "title": host.name}
     form = HostForm(request.POST or None, instance=host)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        return _ask(saved, Host.Wanted.KEY) if form.moved else redirect("host", pk)
+        return _ask(saved, Host.Wanted.KEY) if form.is_moved else redirect("host", pk)
     return _form(request, form, title="Edit the host", crumb=crumb)
 
 

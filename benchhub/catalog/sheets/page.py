@@ -1,7 +1,8 @@
-"""What the page of a price sheet shows: each line, discount and subtotal with the steps that led to it."""
+"""What the pages of price sheets show: a sheet with the steps that led to its total, and the editor of one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -10,7 +11,10 @@ from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.sheets.total import SheetTotal, Subtotal
 from benchhub.analysis.pricing.steps import Step
 from benchhub.catalog.models import PriceSheet
+from benchhub.catalog.shared.revisions import note_revision
 
+from . import csv
+from .forms import SheetDraft
 from .reported_form import ReportedForm
 
 
@@ -66,6 +70,35 @@ class SheetPage:
     def _steps(self, category: str) -> tuple[Step, ...]:
         rows = self.total.rows if self.total else ()
         return tuple(step for row in rows if row.line.category == category for step in row.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of reading a file: a sentence, or the problems that kept it from being read and the pasted text."""
+
+    sentence: str = ""
+    problems: Sequence[csv.Problem] = ()
+    pasted: str = ""
+
+
+@dataclass(frozen=True)
+class EditorPage:
+    """What the editor of a sheet shows beside the draft."""
+
+    draft: SheetDraft
+    imported: Imported
+
+    @property
+    def title(self) -> str:
+        return f"Revise {self.draft.row}" if self.draft.row else "Add a price sheet"
+
+    @property
+    def note(self) -> str:
+        return note_revision(self.draft.row.revision + 1, []) if self.draft.row else ""
+
+    @property
+    def columns(self) -> list[tuple[str, str, str]]:
+        return csv.columns_in_words()
 
 
 def total_of(sheet: PriceSheet) -> SheetTotal | None:

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_POST
 
 from benchhub.analysis.words import count
 from benchhub.catalog.models import Hardware, PriceSheet
-from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
+from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised
 from benchhub.ui.listing import Column, Filter
 
 from . import csv
 from .csv import download
 from .forms import SheetDraft
-from .page import SheetPage, total_of
+from .page import EditorPage, Imported, SheetPage, total_of
 from .reported_form import ReportedForm
 from .texts import SheetTexts, added_texts, empty_texts, is_untouched, sent_texts, texts_of
 
@@ -105,12 +105,11 @@ def _imported(request: HttpRequest, typed: SheetTexts, row: PriceSheet | None) -
         read = csv.read(_file(request) or pasted)
         _find_hardware(read)
     except csv.CsvError as error:
-        return _editor(request, SheetDraft(typed, row), problems=error.problems, pasted=pasted)
+        return _editor(request, SheetDraft(typed, row), Imported(problems=error.problems, pasted=pasted))
     is_replacing = "replace" in request.POST or is_untouched(typed)
     draft = SheetDraft(added_texts(typed, read, is_replacing), row)
     counts = f"{count(len(read.lines), 'line')}, {count(len(read.discounts), 'discount')}"
-    imported = f"Read: {counts}. Nothing is saved yet."
-    return _editor(request, draft, imported=imported)
+    return _editor(request, draft, Imported(f"Read: {counts}. Nothing is saved yet."))
 
 
 def _file(request: HttpRequest) -> str:
@@ -131,9 +130,6 @@ def _find_hardware(texts: SheetTexts) -> None:
     texts.sheet["hardware"] = str(row.pk)
 
 
-def _editor(request: HttpRequest, draft: SheetDraft, **context: object) -> HttpResponse:
-    row = draft.row
-    title = f"Revise {row}" if row else "Add a price sheet"
-    note = note_revision(row.revision + 1, []) if row else ""
-    context |= {"draft": draft, "title": title, "note": note, "columns": csv.columns_in_words()}
-    return render(request, "catalog/price_sheet_form.html", context)
+def _editor(request: HttpRequest, draft: SheetDraft, imported: Imported | None = None) -> HttpResponse:
+    page = EditorPage(draft, imported or Imported())
+    return render(request, "catalog/price_sheet_form.html", {"draft": draft, "page": page})
