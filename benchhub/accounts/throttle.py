@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest
 
@@ -19,17 +18,15 @@ REFUSED = "Too many failed attempts: wait 15 minutes, or ask an administrator fo
 
 
 def is_throttled(request: HttpRequest | None, username: str) -> bool:
+    """Tell whether too much failed: of the name from here since it last succeeded, from here, or of the name."""
     failed = Entry.objects.filter(action=audit.FAILED, at__gt=Now() - WINDOW)
-    of_name = failed.filter(username__iexact=username.replace("\0", "")[:150])
+    name = username.replace("\0", "")[:150]
+    of_name = failed.filter(username__iexact=name)
+    signed_in: Any = Entry.objects.filter(action=audit.SIGN_IN, username__iexact=name)
+    last = signed_in.order_by("-pk").values_list("pk", flat=True).first() or 0
     place = audit.origin(request)
     return (
-        _since_success(of_name, username).filter(origin=place).count() >= MOST_OF_BOTH
+        of_name.filter(pk__gt=last, origin=place).count() >= MOST_OF_BOTH
         or failed.filter(origin=place).count() >= MOST_OF_PLACE
         or of_name.count() >= MOST_OF_NAME
     )
-
-
-def _since_success(failed: QuerySet[Entry], username: str) -> QuerySet[Entry]:
-    signed_in: Any = Entry.objects.filter(action=audit.SIGN_IN, username__iexact=username.replace("\0", "")[:150])
-    last = signed_in.order_by("-pk").values_list("pk", flat=True).first()
-    return failed.filter(pk__gt=last) if last else failed

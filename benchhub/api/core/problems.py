@@ -73,7 +73,8 @@ def handler(error: Exception, context: Mapping[str, Any]) -> Response | None:
 
 def _response(error: exceptions.APIException, request: Any) -> Response:
     errors, remedy = getattr(error, "errors", []), getattr(error, "remedy", "")
-    data = body(error.status_code, _sentence(error.detail), request.path, errors, remedy)
+    sentences = " ".join(problem["detail"] for problem in flat(error.detail))
+    data = body(error.status_code, sentences, request.path, errors, remedy)
     response = Response(data, status=error.status_code, content_type=MEDIA_TYPE)
     if header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = header
@@ -94,10 +95,6 @@ def body(code: int, detail: str, path: str, errors: Iterable[Any] = (), remedy: 
         "instance": path,
         **more,
     }
-
-
-def _sentence(detail: Any) -> str:
-    return " ".join(problem["detail"] for problem in flat(detail))
 
 
 def flat(detail: Any, pointer: str = "") -> Iterator[dict[str, str]]:

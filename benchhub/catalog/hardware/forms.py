@@ -174,8 +174,8 @@ def amount_help(item: str) -> str:
     pk = of_kind(item, "licence_model")
     model = LicenceModel.objects.filter(pk=pk).first() if pk else None
     if model:
-        return f"Without VAT. Of {model.price_of}, as the rules of {model} say."
-    return "Without VAT." if item else "Without VAT. Of a licence: for what its rules count, and as they are paid."
+        return f"Without VAT, for {model.price_of}, as the rules of {model} say."
+    return "Without VAT." if item else "Without VAT. A licence is priced by the unit that its rules count and pay for."
 
 
 def priced_items() -> list[tuple[str, list[tuple[str, str]]]]:

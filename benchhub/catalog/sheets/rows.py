@@ -88,10 +88,10 @@ def _mismatch(discount: Discount, lines: Sequence[Line]) -> tuple[str, str]:
         names = getattr(discount, engine)
         if names and not any(replace(EVERY, **{engine: names}).holds_for(line) for line in allowed):
             used_names = sorted({name for line in allowed if (name := getattr(line, on))})
-            return column, f"It is on no line. There are: {'; '.join(used_names[:8]) or 'none'}."
+            return column, f"No line matches. The lines have: {'; '.join(used_names[:8]) or 'none'}."
     if discount.scope:
-        return OF_ROW, f"No line is{discount.scope}: it is on those alone that are of all that is named."
-    return OF_ROW, "There is no line that it could be on."
+        return OF_ROW, f"No line is{discount.scope}. A discount applies only to lines that match all of them."
+    return OF_ROW, "There is no line that it could apply to."
 
 
 def store_rows(sheet: PriceSheet, lines: RowSet, discounts: RowSet) -> None:

@@ -88,8 +88,8 @@ class WorkloadForm(RevisedForm):
 
     def save(self, commit: bool = True) -> Any:
         """A revision in which nothing differs is none: the row stays as it is."""
-        changes = self.changes()
-        same = Workload.objects.filter(pk=self.instance.pk, **changes).first() if self.instance.pk else None
+        asked = self.changes()
+        same = Workload.objects.filter(pk=self.instance.pk, **asked).first() if self.instance.pk else None
         return same or super().save(commit)
 
 

@@ -15,20 +15,20 @@ def read_settings(text: str, *, keep_case: bool = False) -> dict[str, str]:
 
     A name is in small letters, which PostgreSQL takes for the same, unless its case is kept.
     """
-    settings: dict[str, str] = {}
+    found: dict[str, str] = {}
     wrong: list[str] = []
     for number, line in _lines(text):
         try:
             typed, value = _setting(line)
             name = typed if keep_case else typed.lower()
-            if name in settings:
+            if name in found:
                 raise ValueError(f"{name} is set a second time.")
-            settings[name] = value
+            found[name] = value
         except ValueError as error:
             wrong.append(f"Line {number}: {error}")
     if wrong:
         raise ValueError(" ".join(wrong))
-    return settings
+    return found
 
 
 def write_settings(settings: Mapping[str, Any]) -> str:

@@ -44,16 +44,16 @@ def configurations(request: HttpRequest) -> HttpResponse:
 
 def configuration_add(request: HttpRequest) -> HttpResponse:
     intro = "What a server is meant to be set to. BenchHub changes no setting: each run says where it found others."
-    context = {"title": "Add a configuration", "action": "Add the configuration", "intro": intro}
-    return _form(request, ConfigurationForm(request.POST or None), "configurations", "Configurations", **context)
+    shown = {"title": "Add a configuration", "action": "Add the configuration", "intro": intro}
+    return _form(request, ConfigurationForm(request.POST or None), "configurations", "Configurations", **shown)
 
 
 def configuration_revise(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Configuration, pk=pk)
     intro = note_revision(row.revision + 1, [(row.instance_set.count(), "instance")])
-    context = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
+    shown = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
     form = ConfigurationForm(request.POST or None, instance=row)
-    return _form(request, form, "configurations", "Configurations", **context)
+    return _form(request, form, "configurations", "Configurations", **shown)
 
 
 def workloads(request: HttpRequest) -> HttpResponse:
@@ -108,14 +108,14 @@ def _require_right_to_write(request: HttpRequest, form_class: type[WorkloadForm]
 
 
 def _form(
-    request: HttpRequest, form: ConfigurationForm | WorkloadForm, back: str, back_title: str, **context: Any
+    request: HttpRequest, form: ConfigurationForm | WorkloadForm, back: str, back_title: str, **shown: Any
 ) -> HttpResponse:
     before = form.instance.pk
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         _say_saved(request, saved, is_as_before=saved.pk == before)
         return redirect(back)
     crumb = {"address": reverse(back), "title": back_title}
-    return render(request, "catalog/recipe_form.html", {"form": form, "crumb": crumb, **context})
+    return render(request, "catalog/recipe_form.html", {"form": form, "crumb": crumb, **shown})
 
 
 def _say_saved(request: HttpRequest, saved: Configuration | Workload, is_as_before: bool) -> None:

@@ -127,11 +127,11 @@ def test_the_help_of_an_amount_says_what_the_chosen_licence_is_paid_for(engineer
     model = LicenceModel.objects.create(name="Packs", metric="core", rules=rules)
     unit = reverse("price-unit")
     item = f"licence_model:{model.pk}"
-    assertContains(engineer.get(unit, {"of": item}), "Of a pack of 2 physical cores, for good, as the rules of")
+    assertContains(engineer.get(unit, {"of": item}), "for a pack of 2 physical cores, for good, as the rules of")
     assertNotContains(engineer.get(unit, {"of": f"hardware:{box.pk}"}), "licence")
     assertContains(engineer.get(unit, {"of": "x"}), "Without VAT")
     page = engineer.get(reverse("price-add"), {"of": item})
-    assertContains(page, "Of a pack of 2 physical cores, for good")
+    assertContains(page, "for a pack of 2 physical cores, for good")
     assertContains(page, "Packs (a pack of 2 physical cores, for good)")
     add_price(engineer, item)
     assertContains(engineer.get(reverse("prices")), "licence of a pack of 2 physical cores, for good")

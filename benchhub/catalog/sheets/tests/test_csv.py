@@ -137,7 +137,7 @@ def test_a_comma_that_may_be_a_decimal_point_is_refused(typed):
             "discount,Off,10,,,,,Boxes,2\n",
             [
                 "Line 4: The discount 'Off': write either per cent or an amount.",
-                "Line 5, of_categories: It is on no line. There are: Boxes; Parts.",
+                "Line 5, of_categories: No line matches. The lines have: Boxes; Parts.",
                 "Line 6: No line is of category Boxes and also of seller 2",
             ],
         ),

@@ -90,9 +90,9 @@ def test_a_line_that_cannot_be_is_refused_at_its_place_and_nothing_is_lost(engin
 @pytest.mark.parametrize(
     ("discount", "place", "sentence"),
     [
-        ({"of_sellers": "another"}, "of_sellers", "It is on no line. There are: a shop."),
+        ({"of_sellers": "another"}, "of_sellers", "No line matches. The lines have: a shop."),
         ({"of_kinds": "box"}, "", "there is no kind 'box'"),
-        ({"of_kinds": "licence"}, "of_kinds", "It is on no line. There are: hardware."),
+        ({"of_kinds": "licence"}, "of_kinds", "No line matches. The lines have: hardware."),
         ({"amount": "5"}, "", "either per cent or an amount"),
         ({"percent": "101"}, "percent", "100 at most"),
     ],
