@@ -41,7 +41,7 @@ def listed(hardware, **fields):
     return ListPrice.objects.create(hardware=hardware, **values)
 
 
-def add_price(client, item, **changes):
+def add_price(client, item="", **changes):
     return client.post(reverse("price-add"), {**PRICE, "of": item, **changes})
 
 
