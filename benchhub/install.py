@@ -34,8 +34,8 @@ REASONS = (
 
 def main(requirements: Path) -> None:
     stamp = VENV / f"{requirements.stem}.installed"
-    wanted = _digest(requirements)
-    if stamp.exists() and stamp.read_text() == wanted and _venv_works():
+    digest = _digest(requirements)
+    if stamp.exists() and stamp.read_text() == digest and _venv_works():
         return
     free = shutil.disk_usage(CLONE).free
     if free < NEEDED_BYTES:
@@ -44,7 +44,7 @@ def main(requirements: Path) -> None:
         _make_venv()
     print(f"Installing the packages of {requirements.name} in .venv (about a minute) ...", flush=True)
     _install(requirements)
-    stamp.write_text(wanted)
+    stamp.write_text(digest)
 
 
 def _digest(requirements: Path) -> str:

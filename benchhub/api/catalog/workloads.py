@@ -75,7 +75,7 @@ def _help(fields: Mapping[str, forms.Field]) -> str:
     for kind, field in fields.items():
         values = f"{offered[kind]}. " if len(set(offered.values())) > 1 else ""
         kinds_by_text.setdefault(f"{values}{json_forms.help_of(field)}".strip(), []).append(kind)
-    parts = ((" and ".join(kinds), text) for text, kinds in kinds_by_text.items())
+    parts = ((listing(kinds), text) for text, kinds in kinds_by_text.items())
     return " ".join(f"Of {kinds}: {text}" if text else f"Of {kinds}." for kinds, text in parts)
 
 
