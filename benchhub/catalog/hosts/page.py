@@ -45,7 +45,7 @@ class HostPage:
 
     @property
     def offered(self) -> str:
-        """The fingerprint of the key that the host offers now; empty where it offers no other than the approved."""
+        """Return the fingerprint of the key that waits for approval; empty where none does."""
         return fingerprint(self.host.offered_host_key)
 
     @property

@@ -1,7 +1,7 @@
 """A price sheet as CSV: one row for the sheet, one for each line and each discount, exact to the digit.
 
 The column `record` says which of the three a row is, and without it each row is a line; each uses the columns that
-sheet_texts names for it, and leaves the others empty. docs/price-sheets.md lists them.
+texts.py names for it, and leaves the others empty. docs/price-sheets.md lists them.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class SheetPage:
 
     @cached_property
     def revisions(self) -> list[PriceSheet]:
-        """The other revisions, newest first."""
+        """Return the other revisions, newest first."""
         others = PriceSheet.objects.filter(name=self.sheet.name).exclude(pk=self.sheet.pk)
         return list(others.order_by("-revision"))
 
