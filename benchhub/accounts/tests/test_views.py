@@ -43,7 +43,7 @@ def signed_in(client, role, *hosts):
     return client
 
 
-def said(response):
+def page_text(response):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
 
 
@@ -54,7 +54,7 @@ def test_a_viewer_sees_an_experiment_and_cannot_plan_or_cancel(client, experimen
         assert viewer.post(reverse(name, args=[experiment.pk])).status_code == 403
     refused = viewer.get(reverse("experiment-new"))
     assert refused.status_code == 403
-    assert "takes the role of a runner" in said(refused)
+    assert "takes the role of a runner" in page_text(refused)
     assert experiment.runs.get().cancel_asked_at is None
 
 
@@ -62,7 +62,7 @@ def test_a_runner_cancels_on_a_host_of_the_permit_and_on_no_other(client, experi
     other = signed_in(client, Role.RUNNER, testing.make_host("other", "192.0.2.9"))
     address = reverse("experiment-cancel", args=[experiment.pk])
     refused = other.post(address)
-    assert (refused.status_code, "no permit to run on box" in said(refused)) == (403, True)
+    assert (refused.status_code, "no permit to run on box" in page_text(refused)) == (403, True)
     assert other.post(reverse("run-cancel", args=[experiment.runs.get().pk])).status_code == 403
     assert other.post(reverse("host-pause", args=[host.pk])).status_code == 403
     assert other.post(reverse("experiment-times-once", args=[experiment.pk])).status_code == 403
@@ -79,9 +79,9 @@ def test_a_runner_cannot_edit_the_catalogue_or_approve_a_key(client, host):
 
 
 def test_the_navigation_shows_users_to_administrators_only(client):
-    assert "Users" not in said(signed_in(client, Role.RUNNER).get("/"))
+    assert "Users" not in page_text(signed_in(client, Role.RUNNER).get("/"))
     client.force_login(make_user("ada", Role.ADMINISTRATOR))
-    assert "Users" in said(client.get("/"))
+    assert "Users" in page_text(client.get("/"))
 
 
 def test_a_user_is_added_with_role_and_permit_and_can_sign_in(admin, client, host):
@@ -96,11 +96,11 @@ def test_a_user_is_added_with_role_and_permit_and_can_sign_in(admin, client, hos
 def test_an_administrator_lets_another_write_scripts_and_the_audit_log_says_so(admin):
     rosa = make_user("rosa", Role.ADMINISTRATOR)
     address, form = reverse("user-edit", args=[rosa.pk]), {"username": "rosa", "role": "3", "is_active": "on"}
-    assert "writes scripts" not in said(admin.get(reverse("users")))
+    assert "writes scripts" not in page_text(admin.get(reverse("users")))
     assert admin.post(address, {**form, "may_write_scripts": "on"}).status_code == 302
     assert get_user_model().objects.get(pk=rosa.pk).has_perm("catalog.write_scripts")
     assert not get_user_model().objects.get(username="ada").has_perm("catalog.write_scripts")
-    assert "administrator writes scripts" in said(admin.get(reverse("users")))
+    assert "administrator writes scripts" in page_text(admin.get(reverse("users")))
     admin.post(address, {**form, "may_write_scripts": "on"})
     admin.post(address, form)
     assert not get_user_model().objects.get(pk=rosa.pk).has_perm("catalog.write_scripts")
@@ -115,7 +115,7 @@ def test_the_right_to_write_scripts_survives_a_lock_and_is_refused_to_who_edits_
     admin.post(address, {"username": "rosa", "role": "3", "may_write_scripts": "on"})
     assert admin.get(address).context["form"]["may_write_scripts"].value() is True
     answer = admin.post(address, {"username": "rosa", "role": "2", "may_write_scripts": "on", "is_active": "on"})
-    assert "choose that role, or clear this" in said(answer)
+    assert "choose that role, or clear this" in page_text(answer)
     assert rights.role(get_user_model().objects.get(pk=rosa.pk)) == Role.ADMINISTRATOR
 
 
@@ -123,7 +123,7 @@ def test_nobody_gives_themselves_the_right_to_write_scripts_but_who_has_it_keeps
     ada = get_user_model().objects.get(username="ada")
     address, form = reverse("user-edit", args=[ada.pk]), {"username": "ada", "role": "3", "is_active": "on"}
     answer = admin.post(address, {**form, "may_write_scripts": "on"})
-    assert "You cannot give yourself this right: let another administrator do it." in said(answer)
+    assert "You cannot give yourself this right: let another administrator do it." in page_text(answer)
     assert not get_user_model().objects.get(pk=ada.pk).has_perm("catalog.write_scripts")
     rights.let_write_scripts(ada, True)
     assert admin.post(address, {**form, "may_write_scripts": "on"}).status_code == 302
@@ -133,7 +133,7 @@ def test_nobody_gives_themselves_the_right_to_write_scripts_but_who_has_it_keeps
 def test_a_superuser_has_every_right_and_loses_them_with_the_role(admin):
     root = get_user_model().objects.create_superuser("root")
     address = reverse("user-edit", args=[root.pk])
-    assert "A superuser may do everything." in said(admin.get(address))
+    assert "A superuser may do everything." in page_text(admin.get(address))
     assert admin.post(address, {"username": "root", "role": "3", "is_active": "on"}).status_code == 302
     assert get_user_model().objects.get(pk=root.pk).is_superuser
     assert admin.post(address, {"username": "root", "role": "1", "is_active": "on"}).status_code == 302
@@ -143,14 +143,14 @@ def test_a_superuser_has_every_right_and_loses_them_with_the_role(admin):
 def test_a_weak_password_is_refused_beside_its_field(admin):
     form = {"username": "rosa", "role": "1", "password": "12345", "is_active": "on"}
     answer = admin.post(reverse("user-add"), form)
-    assert (answer.status_code, "too short" in said(answer)) == (200, True)
+    assert (answer.status_code, "too short" in page_text(answer)) == (200, True)
     assert not get_user_model().objects.filter(username="rosa").exists()
 
 
 def test_nobody_takes_the_last_rights_from_themselves(admin):
     ada = get_user_model().objects.get(username="ada")
     answer = admin.post(reverse("user-edit", args=[ada.pk]), {"username": "ada", "role": "1"})
-    assert "take this role from yourself" in said(answer) and "lock yourself out" in said(answer)
+    assert "take this role from yourself" in page_text(answer) and "lock yourself out" in page_text(answer)
     assert rights.role(get_user_model().objects.get(pk=ada.pk)) == Role.ADMINISTRATOR
 
 
@@ -208,8 +208,8 @@ def test_sign_in_is_refused_after_five_wrong_passwords_even_with_the_right_one(c
     get_user_model().objects.create_user("rosa", password=PASSWORD)
     wrong, right = {"username": "Rosa", "password": "x"}, {"username": "rosa", "password": PASSWORD}
     for _ in range(5):
-        assert "do not match" in said(client.post(reverse("login"), wrong))
-    assert "Too many failed attempts" in said(client.post(reverse("login"), right))
+        assert "do not match" in page_text(client.post(reverse("login"), wrong))
+    assert "Too many failed attempts" in page_text(client.post(reverse("login"), right))
     assert "_auth_user_id" not in client.session
     elsewhere = client.post(reverse("login"), right, REMOTE_ADDR="192.0.2.7")
     assert elsewhere.status_code == 302  # guessing from one place keeps nobody out who is in another
@@ -233,7 +233,7 @@ def test_the_audit_log_says_who_did_what_and_who_was_refused(client, experiment)
     assert (entry.username, entry.outcome, entry.way) == ("someone", "refused", "web")
     client.force_login(make_user("ada", Role.ADMINISTRATOR))
     client.post(reverse("experiment-cancel", args=[experiment.pk]))
-    log_text = said(client.get(reverse("audit-log")))
+    log_text = page_text(client.get(reverse("audit-log")))
     assert f"POST /experiments/{experiment.pk}/cancel" in log_text and "ada" in log_text
 
 

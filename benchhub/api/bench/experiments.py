@@ -191,8 +191,8 @@ class Experiments(ReadView):
         row = self._permitted()
         self.require_unchanged(row)
         sent = json_forms.checked(POLICY, request.data, partial=True)
-        current = json_forms.present(PolicyForm(instance=row))
-        json_forms.saved(PolicyForm({**current, **json_forms.texts(sent)}, instance=row))
+        current = json_forms.form_values(PolicyForm(instance=row))
+        json_forms.save_form(PolicyForm({**current, **json_forms.texts(sent)}, instance=row))
         transaction.on_commit(wake)
         return Response(self.get_serializer(self.get_object()).data)
 
@@ -229,7 +229,7 @@ class Experiments(ReadView):
             raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
         sent = json_forms.checked(REPEATS, request.data)
         blank_form = repeats.RepeatsForm(experiment=row)
-        form = repeats.RepeatsForm({**json_forms.present(blank_form), **json_forms.texts(sent)}, experiment=row)
+        form = repeats.RepeatsForm({**json_forms.form_values(blank_form), **json_forms.texts(sent)}, experiment=row)
         if not form.is_valid():
             raise problems.invalid(problems.of_form(form))
         return self._counted(row, len(repeats.add(row, form.cleaned_data["levels"], form.cleaned_data["repeats"])))

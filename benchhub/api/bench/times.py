@@ -71,7 +71,7 @@ class Times(ReadView):
         sent = json_forms.checked(self.takes, request.data)
         owner = self._owner(sent.pop("host", None), sent.pop("experiment", None))
         form = self.form_class({"zone": "UTC", **json_forms.texts(sent)}, owner=owner)
-        row = json_forms.saved(form)
+        row = json_forms.save_form(form)
         transaction.on_commit(wake)
         data = self.get_serializer(row).data
         return Response(data, status=201, headers={"Location": data["url"]})

@@ -64,7 +64,7 @@ class Webhooks(AddView):
     @extend_schema(responses={201: WebhookMade})
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
-        row = self.save({**json_forms.present(self.blank_form()), **json_forms.texts(sent)})
+        row = self.save({**json_forms.form_values(self.blank_form()), **json_forms.texts(sent)})
         data = WebhookMade(row, context=self.get_serializer_context()).data
         return Response(data, status=201, headers={"Location": data["address"]})
 

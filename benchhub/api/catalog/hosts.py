@@ -72,7 +72,7 @@ class Hosts(EditView):
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
         form = self.form(values, instance)
-        row = json_forms.saved(form)
+        row = json_forms.save_form(form)
         if instance and form.is_moved:
             self._request_visit(row, models.Host.Wanted.KEY)
         return row

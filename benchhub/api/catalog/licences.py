@@ -99,7 +99,7 @@ class LicenceModels(ReviseView):
     def _form_values(model: models.LicenceModel | None) -> Values:
         draft = LicenceDraft(None, model)
         rows = {name: [dict(row.texts) for row in table.rows] for name, table in draft.tables.items()}
-        return {**json_forms.present(draft.form), **rows}
+        return {**json_forms.form_values(draft.form), **rows}
 
     def save(self, values: Values, instance: Any = None) -> Any:
         tables = {name: RowSet(name, name, fields, json_rows.texts(values.get(name, ())))
@@ -109,7 +109,7 @@ class LicenceModels(ReviseView):
         wrong = [problem for table in tables.values() for problem in json_rows.problems_of(table)]
         if not form.is_valid() or wrong:
             raise problems.invalid([*problems.of_form(form), *wrong])
-        return json_forms.saved(form)
+        return json_forms.save_form(form)
 
 
 def _form_data(values: Values) -> QueryDict:

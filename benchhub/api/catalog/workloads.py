@@ -133,7 +133,7 @@ class Workloads(ReviseView):
         if scripts is not None and has_scripts:
             row.parameters = {**row.parameters, "scripts": scripts}  # so that the form has a slot for each
             sent = _without_scripts(sent) | _slots(scripts)
-        current = json_forms.present(form(instance=row))
+        current = json_forms.form_values(form(instance=row))
         if scripts is not None:
             current = _without_scripts(current)
         allowed = {*current, *(name for name in sent if has_scripts and _is_slot(name))}
@@ -141,7 +141,7 @@ class Workloads(ReviseView):
             detail = f"{form.kind.title} has no such field: leave it out."
             raise problems.invalid({"pointer": f"/{name}", "detail": detail} for name in wrong)
         try:
-            return json_forms.saved(form({**current, **json_forms.texts(sent)}, instance=row))
+            return json_forms.save_form(form({**current, **json_forms.texts(sent)}, instance=row))
         except problems.Problem as problem:
             raise problems.invalid(_as_sent(error, scripts) for error in problem.errors) from problem
 

@@ -106,7 +106,7 @@ def _text(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | datetime | time) else str(value)
 
 
-def present(form: forms.BaseForm) -> dict[str, Any]:
+def form_values(form: forms.BaseForm) -> dict[str, Any]:
     """Return what an unbound form shows: the values that a change leaves as they are."""
     values = {name: form[name].value() for name in form.fields}
     return {name: _form_value(form.fields[name], value) for name, value in values.items()}
@@ -121,8 +121,8 @@ def _form_value(field: forms.Field, value: Any) -> Any:
     return value if isinstance(value, str | bool) else _text(value)
 
 
-def saved(form: Any) -> Any:
-    """Return the saved row. Raises a problem with what the form refuses."""
+def save_form(form: Any) -> Any:
+    """Save a form and return its row. Raises a problem with what the form refuses."""
     if not form.is_valid() or (row := form.saved()) is None:
         raise problems.invalid(problems.of_form(form))
     return row

@@ -35,7 +35,7 @@ KEY_LENGTH = 200
 OWN_PARAMETERS = frozenset({"cursor", "page_size", "ordering", "format"})
 
 
-def refused(parameter: str, sentence: str) -> problems.Problem:
+def parameter_problem(parameter: str, sentence: str) -> problems.Problem:
     return problems.Problem(400, sentence, [{"pointer": f"?{parameter}", "detail": sentence}])
 
 
@@ -49,7 +49,7 @@ class Pages(pagination.CursorPagination):
     def get_page_size(self, request: Request) -> int | None:
         size_text = request.query_params.get(self.page_size_query_param, "1")
         if not (size_text.isascii() and size_text.isdecimal() and size_text.strip("0")):
-            raise refused("page_size", f"page_size must be 1 to {self.max_page_size}.")
+            raise parameter_problem("page_size", f"page_size must be 1 to {self.max_page_size}.")
         size: int | None = super().get_page_size(request)
         return size
 
@@ -121,7 +121,7 @@ class Ordering(filters.OrderingFilter):
     def remove_invalid_fields(self, queryset: Any, fields: Iterable[str], view: Any, request: Request) -> list[str]:
         names = list(fields)
         if any(name.removeprefix("-") not in view.ordering_fields for name in names):
-            raise refused("ordering", self._words(view))
+            raise parameter_problem("ordering", self._words(view))
         return names
 
     def get_schema_operation_parameters(self, view: Any) -> list[Any]:
@@ -301,11 +301,11 @@ class AddView(ReadView):
 
     def create(self, request: Request) -> Response:
         sent = json_forms.checked(self.takes, request.data)
-        values = {**json_forms.present(self.blank_form()), **json_forms.texts(sent)}
+        values = {**json_forms.form_values(self.blank_form()), **json_forms.texts(sent)}
         return self.created_answer(self.save(values))
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
-        return json_forms.saved(self.form(values, instance))
+        return json_forms.save_form(self.form(values, instance))
 
     def created_answer(self, row: Any) -> Response:
         data = self.get_serializer(self.get_queryset().get(pk=row.pk)).data
@@ -314,7 +314,7 @@ class AddView(ReadView):
     def changed_values(self, row: Any, request: Request) -> dict[str, Any]:
         """Return what the row's form shows, with what was sent in its place."""
         sent = json_forms.checked(self.takes, request.data, partial=True)
-        values = json_forms.present(self.blank_form(row))
+        values = json_forms.form_values(self.blank_form(row))
         if wrong := sorted(set(sent) - set(values)):
             sentence = "This cannot be changed: leave it out."
             raise problems.invalid({"pointer": f"/{name}", "detail": sentence} for name in wrong)

@@ -108,7 +108,7 @@ class Snapshots(ReadView):
     def links(self, request: Request, pk: str) -> Response:
         """Make a link. Its address is answered this once, and kept nowhere: a repeated answer has null."""
         snapshot, sent = self.get_object(), json_forms.checked(LINK, request.data)
-        form = LinkForm({**json_forms.present(LinkForm()), **json_forms.texts(sent)})
+        form = LinkForm({**json_forms.form_values(LinkForm()), **json_forms.texts(sent)})
         if not form.is_valid():
             raise problems.invalid(problems.of_form(form))
         cleaned = form.cleaned_data

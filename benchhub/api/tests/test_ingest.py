@@ -31,7 +31,7 @@ def courier(catalogue):
     return program(make_user("ci", Role.RUNNER), "ingest", "read")
 
 
-def one(**changes):
+def make_result(**changes):
     """A result with the output of the example, on hardware that is in the catalogue."""
     sent = json.loads(json.dumps(EXAMPLE))
     sent["system"]["hardware"] = "Box"
@@ -39,7 +39,7 @@ def one(**changes):
 
 
 def numbers(**changes):
-    sent = one(**{"numbers": {**NUMBERS}, **changes})
+    sent = make_result(**{"numbers": {**NUMBERS}, **changes})
     del sent["output"]
     return sent
 
@@ -50,7 +50,7 @@ def send_lines(courier, *lines, **more):
 
 
 def test_printed_output_becomes_a_run_with_its_result_and_its_raw_text(courier):
-    answer = courier.send("post", "deliveries/", one())
+    answer = courier.send("post", "deliveries/", make_result())
     assert answer.status_code == 201, answer.content
     run = Run.objects.get()
     assert (answer.json()["runs"], answer.json()["by"], answer.json()["token"]) == ([run.pk], "ci", "ci")
@@ -64,7 +64,7 @@ def test_printed_output_becomes_a_run_with_its_result_and_its_raw_text(courier):
 
 
 def test_it_is_marked_everywhere_as_brought_in(courier, client):
-    courier.send("post", "deliveries/", one())
+    courier.send("post", "deliveries/", make_result())
     run = Run.objects.get()
     client.force_login(make_user("vera", Role.VIEWER))
     page_text = client.get(reverse("run", args=[run.pk])).content.decode()
@@ -86,7 +86,7 @@ def test_recorded_output_of_real_versions_is_read(courier, version):
     scale = int(text.partition("scaling factor: ")[2].partition("\n")[0])
     parameters = {"script": "tpcb-like", "query_mode": "simple", "scale": scale}
     Workload.objects.create(name="recorded", tool="pgbench", parameters=parameters)
-    sent = one(workload="recorded", clients=clients, thread_rule=threads, output={"stdout": text})
+    sent = make_result(workload="recorded", clients=clients, thread_rule=threads, output={"stdout": text})
     answer = courier.send("post", "deliveries/", sent)
     assert answer.status_code == 201, answer.content
     assert f"tps = {Result.objects.get().throughput:.6f}" in text
@@ -100,7 +100,7 @@ def tatp(courier):
     files = {name: (RECORDED / "tatp-16" / name).read_text() for name in names}
     files["tatp.latency"] = gzip.decompress((RECORDED / "tatp-16" / "tatp.latency.gz").read_bytes()).decode()
     how = {"workload": "tatp", "clients": 4, "thread_rule": "2", "duration_s": 6, "warmup_s": 2}
-    return one(**how, output={"stdout": "", "files": files})
+    return make_result(**how, output={"stdout": "", "files": files})
 
 
 def test_what_tatp_left_becomes_a_run_with_its_mqth_its_latencies_and_its_files(courier, tatp):
@@ -131,7 +131,7 @@ def test_a_recorded_report_of_sysbench_is_read_and_its_threads_are_its_clients(c
     parameters = {"script": "oltp_read_write", "tables": 4, "table_size": 50_000}
     Workload.objects.create(name="oltp", tool="sysbench", parameters=parameters)
     text = (RECORDED / "sysbench-1.0.20-oltp_read_write.txt").read_text()
-    sent = one(workload="oltp", clients=4, duration_s=15, client_version="1.0.20", output={"stdout": text})
+    sent = make_result(workload="oltp", clients=4, duration_s=15, client_version="1.0.20", output={"stdout": text})
     wrong = courier.send("post", "deliveries/", {**sent, "clients": 8})
     assert wrong.json()["errors"] == [{"pointer": "/clients", "detail": "The output is of 4 clients, not of 8."}]
     assert not Run.objects.exists()
@@ -143,7 +143,7 @@ def test_a_recorded_report_of_sysbench_is_read_and_its_threads_are_its_clients(c
 
 @pytest.mark.parametrize("name", ["../secret", "out.log", "", "a b", "x" * 61])
 def test_a_file_of_a_name_that_is_none_is_refused(courier, name):
-    sent = one()
+    sent = make_result()
     sent["output"]["files"] = {name: "x"}
     answer = courier.send("post", "deliveries/", sent)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/output/files")
@@ -151,7 +151,7 @@ def test_a_file_of_a_name_that_is_none_is_refused(courier, name):
 
 
 def test_output_of_another_run_than_said_is_refused(courier):
-    answer = courier.send("post", "deliveries/", one(clients=4))
+    answer = courier.send("post", "deliveries/", make_result(clients=4))
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"pointer": "/clients", "detail": "The output is of 8 clients, not of 4."}]
     assert not Run.objects.exists() and not Delivery.objects.exists()
@@ -168,7 +168,7 @@ def test_a_log_of_tatp_that_holds_another_share_than_was_said_is_refused(courier
 
 def test_output_of_numbers_that_no_run_can_have_is_refused(courier, tatp):
     printed = EXAMPLE["output"]["stdout"]
-    endless = one(output={"stdout": printed.replace("tps = 20004", f"tps = {'9' * 400}")})
+    endless = make_result(output={"stdout": printed.replace("tps = 20004", f"tps = {'9' * 400}")})
     assert endless["output"]["stdout"] != printed
     files = tatp["output"]["files"]
     states = ({**files, "tatp.before": "-1|-5|-2|-7"}, {**files, "tatp.after": f"{'9' * 400}|1|1|1"})
@@ -179,9 +179,9 @@ def test_output_of_numbers_that_no_run_can_have_is_refused(courier, tatp):
 
 
 def test_output_of_a_run_that_failed_never_becomes_a_point(courier):
-    answer = courier.send("post", "deliveries/", one(output={"stdout": "", "stderr": "boom", "returncode": 1}))
+    answer = courier.send("post", "deliveries/", make_result(output={"stdout": "", "stderr": "boom", "returncode": 1}))
     assert answer.status_code == 422
-    lost = courier.send("post", "deliveries/", one(output={"stdout": "x", "returncode": 0}))
+    lost = courier.send("post", "deliveries/", make_result(output={"stdout": "x", "returncode": 0}))
     assert "did not" in lost.json()["detail"] or lost.status_code == 422
     assert not Run.objects.exists()
 
@@ -219,7 +219,7 @@ def test_hosts_and_servers_that_are_never_seen_are_offered_by_no_plan(courier, c
 
 
 def test_many_lines_are_stored_in_one_delivery(courier):
-    lines = [numbers(clients=clients) for clients in (1, 2, 4)] + [one()]
+    lines = [numbers(clients=clients) for clients in (1, 2, 4)] + [make_result()]
     answer = send_lines(courier, *lines)
     assert (answer.status_code, answer.json()["run_count"]) == (201, 4), answer.content
     deliveries = courier.send("get", "deliveries/").json()["results"]
@@ -250,7 +250,9 @@ def test_lines_with_faults_are_named_by_number_and_nothing_is_stored(courier):
 
 def test_faults_of_every_kind_are_named_at_once(courier):
     unit = numbers(numbers={**NUMBERS, "unit": "NOPM"})
-    answer = send_lines(courier, unit, "{broken", numbers(workload="nothing"), one(clients=4), numbers(colour="red"))
+    answer = send_lines(
+        courier, unit, "{broken", numbers(workload="nothing"), make_result(clients=4), numbers(colour="red")
+    )
     faults = [(fault["line"], fault["pointer"]) for fault in answer.json()["errors"]]
     assert faults == [(1, "/numbers/unit"), (2, ""), (3, "/workload"), (4, "/clients"), (5, "/colour")]
     assert "5 lines have faults" in answer.json()["detail"]

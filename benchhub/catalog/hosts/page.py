@@ -61,7 +61,7 @@ class HostPage:
         return facts(self.host)
 
     @cached_property
-    def differences(self) -> list[Comparison]:
+    def differences(self) -> list[Difference]:
         return bought_and_found(self.host)
 
     @cached_property
@@ -163,7 +163,7 @@ MEMORY_TOLERANCE = 0.1  # firmware and kernel keep some of it
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Difference:
     """What was bought beside what the probe found; `unit` is of both."""
 
     name: str
@@ -178,23 +178,23 @@ class Comparison:
         return bool(self.bought != self.found)
 
 
-def bought_and_found(host: Host) -> list[Comparison]:
+def bought_and_found(host: Host) -> list[Difference]:
     """Compare what was bought with what was found; empty where nothing differs or one is missing."""
     hardware, cpu, memory_bytes = host.hardware, host.facts.get("cpu", {}), host.facts.get("memory_bytes")
     if hardware is None:
         return []
     counts: list[Any] = [cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
     rows = [
-        Comparison("Sockets", hardware.sockets, cpu.get("sockets")),
-        Comparison(
+        Difference("Sockets", hardware.sockets, cpu.get("sockets")),
+        Difference(
             "Cores per socket",
             hardware.cores_per_socket - hardware.disabled_cores_per_socket,
             cpu.get("cores_per_socket"),
         ),
-        Comparison("Threads per core", hardware.threads_per_core, cpu.get("threads_per_core")),
-        Comparison("Memory", hardware.memory_bytes, memory_bytes, "bytes"),
-        Comparison("vCPUs of the virtual machine", hardware.vm_vcpus, None if None in counts else math.prod(counts)),
-        Comparison("Memory of the virtual machine", hardware.vm_memory_bytes, memory_bytes, "bytes"),
+        Difference("Threads per core", hardware.threads_per_core, cpu.get("threads_per_core")),
+        Difference("Memory", hardware.memory_bytes, memory_bytes, "bytes"),
+        Difference("vCPUs of the virtual machine", hardware.vm_vcpus, None if None in counts else math.prod(counts)),
+        Difference("Memory of the virtual machine", hardware.vm_memory_bytes, memory_bytes, "bytes"),
     ]
     comparable = [row for row in rows if row.bought is not None and row.found is not None]
     return comparable if any(row.differs for row in comparable) else []

@@ -323,12 +323,12 @@ def test_prices_stand_newest_first_and_are_filtered(engineer, box):
     listed(box, description="new")
     add_price(engineer, f"licence_model:{model.pk}", priced_on="2023-01-01", description="core")
 
-    def shown(**query):
+    def descriptions(**query):
         return [row.description for row in engineer.get(reverse("prices"), query).context["listing"].page]
 
-    assert shown() == ["new", "core", "old"]
-    assert shown(kind="licence") == ["core"]
-    assert shown(q="box new") == ["new"]
+    assert descriptions() == ["new", "core", "old"]
+    assert descriptions(kind="licence") == ["core"]
+    assert descriptions(q="box new") == ["new"]
 
 
 def test_a_licence_model_is_added_and_priced(engineer):

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from benchhub.catalog.hosts import page as queries
+from benchhub.catalog.hosts import page as host_page
 from benchhub.catalog.models import Hardware, Host, InterferenceGroup
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +64,7 @@ def test_a_host_that_is_known_by_deliveries_only_asks_for_no_key(engineer, host)
 def test_the_line_that_installs_the_key_works_whatever_the_host_is_called(host, tmp_path):
     host.name = "o'brien's $(touch x) box"
     host.make_key_pair()
-    subprocess.run(["sh", "-c", queries.install_line(host)], env={"HOME": str(tmp_path)}, check=True)
+    subprocess.run(["sh", "-c", host_page.install_line(host)], env={"HOME": str(tmp_path)}, check=True)
     keys = tmp_path / ".ssh" / "authorized_keys"
     assert keys.read_text() == host.public_key + "\n"
     assert (keys.stat().st_mode & 0o777, keys.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -83,24 +83,24 @@ def test_a_fingerprint_is_the_one_that_ssh_keygen_prints(tmp_path):
     file = tmp_path / "key.pub"
     file.write_text(FIRST + "\n")
     printed = subprocess.run(["ssh-keygen", "-lf", file], capture_output=True, text=True, check=True).stdout
-    assert queries.fingerprint(FIRST) == printed.split()[1]
+    assert host_page.fingerprint(FIRST) == printed.split()[1]
 
 
 @pytest.mark.parametrize(
     ("key", "file"), [("ssh-ed25519", "ed25519"), ("ecdsa-sha2-nistp256", "ecdsa"), ("ssh-rsa", "rsa")]
 )
 def test_the_command_for_the_console_reads_the_key_of_the_kind_that_was_offered(key, file):
-    assert queries.command_at_console(f"{key} AAAA") == f"ssh-keygen -lf /etc/ssh/ssh_host_{file}_key.pub"
+    assert host_page.command_at_console(f"{key} AAAA") == f"ssh-keygen -lf /etc/ssh/ssh_host_{file}_key.pub"
 
 
 def test_what_is_no_key_has_no_fingerprint():
-    assert [queries.fingerprint(text) for text in ("", "ssh-ed25519", "ssh-ed25519 AAA!")] == ["", "", ""]
+    assert [host_page.fingerprint(text) for text in ("", "ssh-ed25519", "ssh-ed25519 AAA!")] == ["", "", ""]
 
 
 def test_the_key_that_the_person_saw_is_approved(engineer, host):
     offer(host, FIRST)
     answer = engineer.get(page_of(host))
-    assertContains(answer, queries.fingerprint(FIRST))
+    assertContains(answer, host_page.fingerprint(FIRST))
     assertContains(answer, "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub")
     engineer.post(reverse("host-approve", args=[host.pk]), {"key": FIRST})
     host.refresh_from_db()
@@ -146,7 +146,7 @@ def test_what_the_probe_found_and_what_is_missing_is_told_in_sentences(engineer,
 
 def test_a_host_without_postgresql_says_where_it_was_sought(probed):
     probed.facts = {**probed.facts, "builds": [], "time_skew_s": -70.0}
-    troubles = " ".join(queries.troubles(probed))
+    troubles = " ".join(host_page.troubles(probed))
     assert "No PostgreSQL server was found" in troubles
     assert "No pgbench was found" in troubles
     assert "-70.0 s apart" in troubles
@@ -154,9 +154,9 @@ def test_a_host_without_postgresql_says_where_it_was_sought(probed):
 
 def test_cores_that_differ_from_what_was_bought_are_told(probed):
     probed.hardware = Hardware(name="Bought", sockets=2, cores_per_socket=10)
-    assert any("saw 1 x 8 cores, but Bought has 2 x 10" in text for text in queries.troubles(probed))
+    assert any("saw 1 x 8 cores, but Bought has 2 x 10" in text for text in host_page.troubles(probed))
     probed.hardware = Hardware(name="Bought", sockets=1, cores_per_socket=8)
-    assert not any("Bought" in text for text in queries.troubles(probed))
+    assert not any("Bought" in text for text in host_page.troubles(probed))
 
 
 def test_an_error_of_the_last_visit_stands_on_the_page(engineer, host):
@@ -169,8 +169,8 @@ def test_a_quarantined_host_shows_both_keys_and_is_trusted_again_only_by_approva
     Host.objects.update(host_key=FIRST)
     offer(probed, OTHER, Host.Trust.QUARANTINED)
     answer = engineer.get(page_of(probed))
-    assertContains(answer, queries.fingerprint(FIRST))
-    assertContains(answer, queries.fingerprint(OTHER))
+    assertContains(answer, host_page.fingerprint(FIRST))
+    assertContains(answer, host_page.fingerprint(OTHER))
     assertContains(answer, "Nothing is sent to it until somebody approves the new key")
     assertNotContains(answer, reverse("host-probe", args=[probed.pk]))
     engineer.post(reverse("host-approve", args=[probed.pk]), {"key": OTHER})

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchhub.bench.execute import visits
-from benchhub.catalog.hosts import page as queries
+from benchhub.catalog.hosts import page as host_page
 from benchhub.catalog.models import Configuration, Host, Instance
 from benchhub.catalog.shared.testing import copy_install_line, install
 from conftest import is_too_wide
@@ -34,7 +34,7 @@ def approve(tab, target):
     """The part of the page that waited shows the fingerprint by itself."""
     visits.visit_hosts()
     tab.get_by_role("button", name="Approve this key").wait_for(timeout=15_000)
-    assert queries.fingerprint(target.host_key) in tab.get_by_text("SHA256:").inner_text()
+    assert host_page.fingerprint(target.host_key) in tab.get_by_text("SHA256:").inner_text()
     assert not is_too_wide(tab)
     tab.get_by_role("button", name="Approve this key").click()
 

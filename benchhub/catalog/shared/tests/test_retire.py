@@ -95,18 +95,18 @@ def test_retired_and_replaced_rows_are_told_apart_in_the_list(engineer, rows):
     newer = rows["hardware"].revise(sockets=2)
     retire(engineer, "hardware", newer)
 
-    def shown(revisions):
+    def listed(revisions):
         answer = engineer.get(reverse("hardware-list"), {"revisions": revisions})
         return [str(row) for row in answer.context["listing"].page], answer
 
-    retired, page = shown("retired")
+    retired, page = listed("retired")
     assert retired == ["Box (revision 2)"]
     assertContains(page, "retired: no form offers it")
-    older, page = shown("older")
+    older, page = listed("older")
     assert older == ["Box"]
     assertContains(page, "revision 1, replaced")
     assertNotContains(page, reverse("hardware-show-again", args=[rows["hardware"].pk]))
-    assert shown("current")[0] == ["Rack"]
+    assert listed("current")[0] == ["Rack"]
 
 
 def test_a_name_whose_row_is_retired_says_so(engineer, rows):

@@ -205,7 +205,7 @@ def test_the_list_asks_as_often_for_many_sheets_as_for_one(engineer, count, djan
 
 
 def test_pages_and_previews_ask_as_often_for_300_lines_as_for_one(engineer):
-    def asked(count):
+    def query_counts(count):
         lines = [{**LINES[1], "description": f"Part {number}"} for number in range(count)]
         with CaptureQueriesContext(
             connection,
@@ -220,7 +220,7 @@ def test_pages_and_previews_ask_as_often_for_300_lines_as_for_one(engineer):
             assertContains(engineer.get(reverse("price-sheet-revise", args=[sheet.pk])), f'value="Part {count - 1}"')
         return [len(queries) for queries in (preview, saving, page, editor)]
 
-    assert asked(1) == asked(300)
+    assert query_counts(1) == query_counts(300)
     assert PriceSheetLine.objects.count() == 301
 
 
