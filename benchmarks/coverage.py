@@ -266,7 +266,7 @@ def power(wanted: int) -> None:
     pairs = (
         ([gain * (1 + source.gauss(0, NOISE)) for _ in range(REPEATS)] for gain in (1.05, 1)) for _ in range(wanted)
     )
-    seen = sum(not ratio.of(one, other, "TPS", "TPS").overlaps for one, other in pairs)
+    seen = sum(not ratio.throughput_ratio(one, other, "TPS", "TPS").overlaps for one, other in pairs)
     print(f"  at one level that was chosen beforehand: {percent(seen, wanted):.1f}")
 
 

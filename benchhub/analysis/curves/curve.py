@@ -36,8 +36,8 @@ class DifferentProtocolsError(UnlikeRunsError):
 
     def __init__(self, fields: Sequence[str]) -> None:
         self.fields = tuple(fields)
-        named = f" They differ in: {', '.join(labels(self.fields))}." if self.fields else ""
-        super().__init__(f"Runs of different protocols are not comparable.{named}")
+        fields_text = f" They differ in: {', '.join(labels(self.fields))}." if self.fields else ""
+        super().__init__(f"Runs of different protocols are not comparable.{fields_text}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,10 @@ class Level:
 
         One that was printed as 0.000 ms was too short to be known.
         """
-        known = [latency_ms for latency_ms in _known(run.latency_average_ms for run in self.runs) if latency_ms > 0]
-        return summarise(known) if known else None
+        latencies_ms = [
+            latency_ms for latency_ms in _known(run.latency_average_ms for run in self.runs) if latency_ms > 0
+        ]
+        return summarise(latencies_ms) if latencies_ms else None
 
     @property
     def outlier(self) -> RunPoint | None:
@@ -192,12 +194,12 @@ def build(points: Iterable[RunPoint], protocols: Protocols | None = None) -> Cur
     return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, levels, why, in_a_row)
 
 
-def why_withheld(one: Curve, other: Curve) -> str:
+def why_withheld(curve: Curve, other: Curve) -> str:
     """Why neither interval nor verdict is given for the ratio of two curves; empty where they are.
 
     Two hosts do not drift together: there the scatter of each one's repeats is all that turns could show.
     """
-    if one.place != other.place or not drift.one_after_the_other(one.starts, other.starts):
+    if curve.place != other.place or not drift.one_after_the_other(curve.starts, other.starts):
         return ""
     return drift.NOT_IN_TURNS
 

@@ -69,8 +69,8 @@ class Verdict:
         if self.low is None or self.high is None or self.value is None:
             return f"{counted} of {name} and {baseline}: too few for an interval."
         bounds = f"between {ratios.number(self.low)} and {ratios.number(self.high)}, {counted}"
-        found = f"{name} gives {ratios.times(self.value)} the throughput of {baseline} ({bounds})"
-        return f"{found}{_ENDINGS[self.answer]}."
+        claim = f"{name} gives {ratios.times(self.value)} the throughput of {baseline} ({bounds})"
+        return f"{claim}{_ENDINGS[self.answer]}."
 
 
 _ENDINGS = {
@@ -87,16 +87,16 @@ def decide(pairs: Sequence[tuple[float, float]], question: Question, *, spoilt: 
 
     Raises ValueError for what is no positive finite number.
     """
-    left = max(0, question.pairs - spoilt - len(pairs))
+    pairs_left = max(0, question.pairs - spoilt - len(pairs))
     logs = [_log_ratio(*pair) for pair in pairs]
     half = half_width(logs, question.confidence)
     if half is None:
-        return Verdict("" if left else "cannot tell", len(pairs), left)
+        return Verdict("" if pairs_left else "cannot tell", len(pairs), pairs_left)
     middle = statistics.fmean(logs)
     is_precise = math.expm1(half) <= question.precision
-    answer = _answer(middle, half, is_precise or not left, question.direction_is_enough)
+    answer = _answer(middle, half, is_precise or not pairs_left, question.direction_is_enough)
     bounds = math.exp(middle), math.exp(middle - half), math.exp(middle + half)
-    return Verdict(_without_proof(answer, is_precise), len(pairs), left, *bounds, is_precise)
+    return Verdict(_without_proof(answer, is_precise), len(pairs), pairs_left, *bounds, is_precise)
 
 
 def _log_ratio(baseline: float, other: float) -> float:

@@ -58,10 +58,10 @@ class Merged:
         # The rounding undoes what binary fractions leave: 0.1 of 100 must be 10, not a little less.
         if round((1 - share) * self.effective, 6) < SAMPLES_ABOVE:
             return None
-        rank, seen = round(share * sum(weight for _, weight in self.bins), 6), 0.0
+        rank, passed = round(share * sum(weight for _, weight in self.bins), 6), 0.0
         for middle, weight in self.bins:
-            seen += weight
-            if round(seen, 6) >= rank:
+            passed += weight
+            if round(passed, 6) >= rank:
                 return min(max(middle, self.min_us), self.max_us)
         return float(self.max_us)
 
@@ -88,41 +88,41 @@ class Latencies:
 
 def merge(histograms: Sequence[Histogram]) -> Merged:
     """All transactions of these runs. Raises ValueError where none was logged."""
-    filled = [one for one in histograms if one.samples]
+    filled = [histogram for histogram in histograms if histogram.samples]
     if not filled:
         raise ValueError("There is no transaction whose latency is known.")
-    most = max(one.sampling_rate for one in filled)
-    weights = [most / one.sampling_rate for one in filled]
-    counted = [one.samples for one in filled]
+    most = max(histogram.sampling_rate for histogram in filled)
+    weights = [most / histogram.sampling_rate for histogram in filled]
+    counted = [histogram.samples for histogram in filled]
     total = sum(weight * count for weight, count in zip(weights, counted, strict=True))
     squares = sum(weight**2 * count for weight, count in zip(weights, counted, strict=True))
     return Merged(
         bins=_bins(filled, weights),
         samples=sum(counted),
         effective=total**2 / squares,
-        min_us=min(one.min_us for one in filled),
-        max_us=max(one.max_us for one in filled),
+        min_us=min(histogram.min_us for histogram in filled),
+        max_us=max(histogram.max_us for histogram in filled),
     )
 
 
 def _bins(histograms: Sequence[Histogram], weights: Sequence[float]) -> tuple[tuple[float, float], ...]:
-    found: dict[float, float] = {}
-    for one, weight in zip(histograms, weights, strict=True):
-        for lower, upper, count in zip(one.lower_us, one.upper_us, one.counts, strict=True):
+    count_by_bound: dict[float, float] = {}
+    for histogram, weight in zip(histograms, weights, strict=True):
+        for lower, upper, count in zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True):
             middle = (lower + upper - 1) / 2
-            found[middle] = found.get(middle, 0.0) + weight * count
-    return tuple(sorted(found.items()))
+            count_by_bound[middle] = count_by_bound.get(middle, 0.0) + weight * count
+    return tuple(sorted(count_by_bound.items()))
 
 
 def of_repeats(histograms: Iterable[Histogram | None]) -> Latencies | None:
     """None where the latencies of one repeat are not known: it may be the one that stalled."""
-    each = list(histograms)
-    known = [one for one in each if one is not None]
-    if len(known) < len(each) or not any(one.samples for one in known):
+    values = list(histograms)
+    numbers = [value for value in values if value is not None]
+    if len(numbers) < len(values) or not any(value.samples for value in numbers):
         return None
-    merged = merge(known)
+    merged = merge(numbers)
     p50, p95, p99 = (_ms(merged.percentile_us(share)) for share in (0.5, 0.95, 0.99))
-    return Latencies(p50, p95, p99, len(known), merged.samples, any(one.sampling_rate < 1 for one in known))
+    return Latencies(p50, p95, p99, len(numbers), merged.samples, any(value.sampling_rate < 1 for value in numbers))
 
 
 def _ms(latency_us: float | None) -> float | None:

@@ -84,13 +84,13 @@ class Rate:
     @property
     def latency_average_ms(self) -> float | None:
         """Highest of the repeats' averages, schedule lag included; None where one is not known."""
-        known = [run.latency_average_ms for run in self.runs if run.latency_average_ms is not None]
-        return max(known) if len(known) == len(self.runs) else None
+        averages_ms = [run.latency_average_ms for run in self.runs if run.latency_average_ms is not None]
+        return max(averages_ms) if len(averages_ms) == len(self.runs) else None
 
     @property
     def worst_lag_ms(self) -> float | None:
-        known = [run.lag_average_ms for run in self.runs if run.lag_average_ms is not None]
-        return max(known) if len(known) == len(self.runs) else None
+        lags_ms = [run.lag_average_ms for run in self.runs if run.lag_average_ms is not None]
+        return max(lags_ms) if len(lags_ms) == len(self.runs) else None
 
     @property
     def failing(self) -> list[Offered]:
@@ -111,11 +111,11 @@ class Capacity:
 
     def sentence(self, limit_ms: float) -> str:
         """What was found, at 99% of the transactions within the limit."""
-        said = f"With 99% of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
+        text = f"With 99% of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
         if self.held_beyond:
             beyond = ", ".join(f"{rate:,}" for rate in self.held_beyond)
-            said += f" Higher rates that were held all the same ({beyond} TPS) are not counted: one below them was not."
-        return said
+            text += f" Higher rates that were held all the same ({beyond} TPS) are not counted: one below them was not."
+        return text
 
     @property
     def _between(self) -> str:
@@ -135,15 +135,15 @@ def rates(runs: Iterable[Offered]) -> list[Rate]:
     return [Rate(offered, tuple(group)) for offered, group in groupby(ordered, key=lambda run: run.offered_tps)]
 
 
-def capacity(of: Sequence[Rate]) -> Capacity:
+def capacity(rates: Sequence[Rate]) -> Capacity:
     """Raises ValueError where there is no rate."""
-    if not of:
+    if not rates:
         raise ValueError("There is no rate to find a capacity in.")
-    first_failing = next((number for number, rate in enumerate(of) if rate.failing), len(of))
-    beyond = tuple(rate.offered_tps for rate in of[first_failing:] if not rate.failing)
+    first_failing = next((number for number, rate in enumerate(rates) if rate.failing), len(rates))
+    beyond = tuple(rate.offered_tps for rate in rates[first_failing:] if not rate.failing)
     return Capacity(
-        holds=of[first_failing - 1] if first_failing else None,
-        fails=of[first_failing] if first_failing < len(of) else None,
+        holds=rates[first_failing - 1] if first_failing else None,
+        fails=rates[first_failing] if first_failing < len(rates) else None,
         held_beyond=beyond,
     )
 

@@ -30,13 +30,13 @@ Levels = Mapping[int, Sequence[float]]
 class SelectedPeak:
     """Throughput at the best level, and between what it lies with at least 95%, in the unit of the levels.
 
-    `chosen` is the level that each repeat was counted at; `candidates` are the levels that could be the best.
+    `selected_clients` is the level that each repeat was counted at; `candidates` are the levels that could be the best.
     """
 
     value: float
     low: float
     high: float
-    chosen: tuple[int, ...]
+    selected_clients: tuple[int, ...]
     candidates: tuple[int, ...]
     n: int
 
@@ -64,18 +64,20 @@ def selected(levels: Levels) -> SelectedPeak | None:
     pooled = _pooled(logs) if n >= FEWEST_FOR_INTERVAL else None
     if pooled is None:
         return None
-    chosen = tuple(_best_without(logs, repeat) for repeat in range(n))
-    value = statistics.fmean(logs[clients][repeat] for repeat, clients in enumerate(chosen))
-    found = _candidates(logs, pooled, CONFIDENCE)
-    low, high = _bounds({clients: logs[clients] for clients in found}, pooled)
-    return SelectedPeak(math.exp(value), math.exp(min(low, value)), math.exp(max(high, value)), chosen, found, n)
+    selected_clients = tuple(_best_without(logs, repeat) for repeat in range(n))
+    value = statistics.fmean(logs[clients][repeat] for repeat, clients in enumerate(selected_clients))
+    candidates = _candidates(logs, pooled, CONFIDENCE)
+    low, high = _bounds({clients: logs[clients] for clients in candidates}, pooled)
+    return SelectedPeak(
+        math.exp(value), math.exp(min(low, value)), math.exp(max(high, value)), selected_clients, candidates, n
+    )
 
 
-def ratio(one: SelectedPeak, baseline: SelectedPeak) -> PeakRatio:
+def ratio(peak: SelectedPeak, baseline: SelectedPeak) -> PeakRatio:
     """The distances to the ends are those of the two peaks' intervals, put at right angles on the logarithmic scale."""
-    difference = math.log(one.value / baseline.value)
-    down = math.hypot(math.log(one.value / one.low), math.log(baseline.high / baseline.value))
-    up = math.hypot(math.log(one.high / one.value), math.log(baseline.value / baseline.low))
+    difference = math.log(peak.value / baseline.value)
+    down = math.hypot(math.log(peak.value / peak.low), math.log(baseline.high / baseline.value))
+    up = math.hypot(math.log(peak.high / peak.value), math.log(baseline.value / baseline.low))
     return PeakRatio(math.exp(difference), math.exp(difference - down), math.exp(difference + up))
 
 
@@ -147,9 +149,9 @@ def of_curve(curve: Curve) -> Levels:
     return {level.clients: level.values for level in curve.levels}
 
 
-def edge(levels: Levels, found: Sequence[int]) -> str:
+def edge(levels: Levels, places: Sequence[int]) -> str:
     """Where the peak may lie beyond what was run: '', 'lowest', 'highest', 'both' ends, or 'only' one level."""
     if len(levels) == 1:
         return "only"
-    ends = [name for name, end in (("lowest", min(levels)), ("highest", max(levels))) if end in found]
+    ends = [name for name, end in (("lowest", min(levels)), ("highest", max(levels))) if end in places]
     return "both" if len(ends) == 2 else "".join(ends)

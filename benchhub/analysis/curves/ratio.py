@@ -85,16 +85,16 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence: first what the repeats bear out, then how sure it is. Where they bear nothing out, all is `rest`."""
+    """A sentence: first what the repeats bear out, then how sure it is. Where they bear nothing out all is evidence."""
 
-    found: str
-    rest: str
+    statement: str
+    evidence: str
 
     def __str__(self) -> str:
-        return self.found + self.rest
+        return self.statement + self.evidence
 
 
-def of(values: Sequence[float], baseline: Sequence[float], unit: str, baseline_unit: str) -> Ratio:
+def throughput_ratio(values: Sequence[float], baseline: Sequence[float], unit: str, baseline_unit: str) -> Ratio:
     """The ratio of two sets of repeats. Raises UnlikeUnitsError, and ValueError where a side has no repeat."""
     if unit != baseline_unit:
         units = " and ".join(sorted((unit, baseline_unit)))
@@ -125,11 +125,11 @@ def tested(difference: Estimate, n: int, baseline_n: int) -> Ratio:
     return Ratio(difference.ratio, lowest, highest, n, baseline_n, INTERVAL, difference.p, of_means=True)
 
 
-def without_bounds(found: Ratio, why: str) -> Ratio:
+def without_bounds(ratio: Ratio, why: str) -> Ratio:
     """The ratio without all that rests on independent repeats; as it is where there is no reason against it."""
     if not why:
-        return found
-    return Ratio(found.value, None, None, found.n, found.baseline_n, WITHHELD, withheld=why, of_means=found.of_means)
+        return ratio
+    return Ratio(ratio.value, None, None, ratio.n, ratio.baseline_n, WITHHELD, withheld=why, of_means=ratio.of_means)
 
 
 def by_level(curve: Curve, baseline: Curve) -> dict[int, Ratio]:
@@ -138,14 +138,14 @@ def by_level(curve: Curve, baseline: Curve) -> dict[int, Ratio]:
     Raises UnlikeRunsError for what must not be compared.
     """
     require_comparable([curve, baseline])
-    known = {level.clients: level.values for level in baseline.levels}
+    baseline_values = {level.clients: level.values for level in baseline.levels}
     ratios = {
-        level.clients: of(level.values, known[level.clients], curve.unit, baseline.unit)
+        level.clients: throughput_ratio(level.values, baseline_values[level.clients], curve.unit, baseline.unit)
         for level in curve.levels
-        if level.clients in known
+        if level.clients in baseline_values
     }
     why = why_withheld(curve, baseline)
-    return {clients: without_bounds(found, why) for clients, found in _corrected(ratios).items()}
+    return {clients: without_bounds(ratio, why) for clients, ratio in _corrected(ratios).items()}
 
 
 def _corrected(ratios: dict[int, Ratio]) -> dict[int, Ratio]:
@@ -156,28 +156,28 @@ def _corrected(ratios: dict[int, Ratio]) -> dict[int, Ratio]:
 
 def claim(ratio: Ratio, name: str, baseline_name: str, where: str) -> Claim:
     """What was found, and how sure it is; `where` says at which load, such as 'at 8 clients'."""
-    found = f"{name} gives {times(ratio.value)} the throughput of {baseline_name} {where}"
+    text = f"{name} gives {times(ratio.value)} the throughput of {baseline_name} {where}"
     if ratio.is_tested:
-        return _tested_claim(ratio, found, f"{name} and {baseline_name} are not distinguishable {where}")
+        return _tested_claim(ratio, text, f"{name} and {baseline_name} are not distinguishable {where}")
     if ratio.withheld:
-        return Claim("", f"{found} ({_repeats(ratio)}), but nothing says how sure this is: {ratio.withheld}. {REMEDY}")
+        return Claim("", f"{text} ({_repeats(ratio)}), but nothing says how sure this is: {ratio.withheld}. {REMEDY}")
     if not ratio.bounds:
-        return Claim("", f"{found} (1 run each): a single run shows no spread, so nothing says how sure this is.")
+        return Claim("", f"{text} (1 run each): a single run shows no spread, so nothing says how sure this is.")
     bounds = f" ({ratio.kind} {between(ratio.bounds, ' to ')}, {_repeats(ratio)}){_caution(ratio)}."
-    return Claim("", found + bounds) if ratio.overlaps else Claim(found, bounds)
+    return Claim("", text + bounds) if ratio.overlaps else Claim(text, bounds)
 
 
-def _tested_claim(ratio: Ratio, found: str, not_found: str) -> Claim:
+def _tested_claim(ratio: Ratio, different_text: str, alike_text: str) -> Claim:
     bounds = f"{in_bounds(ratio)}, {_repeats(ratio)}"
     if not ratio.overlaps:
-        return Claim(found, f", {bounds}.")
+        return Claim(different_text, f", {bounds}.")
     by_chance = "; the interval leaves out 1, but of several levels one does so by chance"
-    return Claim(not_found, f": {times(ratio.value)}, {bounds}{by_chance if ratio.is_lost_to_many else ''}.")
+    return Claim(alike_text, f": {times(ratio.value)}, {bounds}{by_chance if ratio.is_lost_to_many else ''}.")
 
 
-def in_bounds(of: Ratio) -> str:
+def in_bounds(ratio: Ratio) -> str:
     """between 1.08 and 1.16; 'not known how sure' where nothing is to be shown."""
-    return f"between {between(of.bounds, ' and ')}" if of.bounds else "not known how sure"
+    return f"between {between(ratio.bounds, ' and ')}" if ratio.bounds else "not known how sure"
 
 
 def between(bounds: tuple[float, float], word: str) -> str:

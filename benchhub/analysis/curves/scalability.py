@@ -79,10 +79,10 @@ def fit(levels: Levels) -> Law | None:
     """
     if len(levels) < FEWEST_LEVELS:
         return None
-    if (whole := _feasible(levels, (0, 1, 2))) is not None:
-        return _law(whole, levels)
-    feasible = [one for used in ((0, 2), (0, 1), (0,)) if (one := _feasible(levels, used)) is not None]
-    return _law(min(feasible, key=lambda one: one.squares), levels) if feasible else None
+    if (full_model := _feasible(levels, (0, 1, 2))) is not None:
+        return _law(full_model, levels)
+    feasible = [model for used in ((0, 2), (0, 1), (0,)) if (model := _feasible(levels, used)) is not None]
+    return _law(min(feasible, key=lambda model: model.squares), levels) if feasible else None
 
 
 def _feasible(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
@@ -121,14 +121,14 @@ def _solve(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
         _Repeats(tuple(TERMS[i](n) for i in used), len(values), sum(n / value for value in values))
         for n, values in sorted(levels.items())
     ]
-    fitted = [one.goal / one.count for one in repeats]
+    fitted = [repeat.goal / repeat.count for repeat in repeats]
     before: list[float] = []
     for _ in range(ROUNDS):
         weighted = _least_squares(repeats, fitted, len(used))
         if weighted is None:
             return None
         coefficients, inverse = weighted
-        fitted = [sum(c * term for c, term in zip(coefficients, one.terms, strict=True)) for one in repeats]
+        fitted = [sum(c * term for c, term in zip(coefficients, repeat.terms, strict=True)) for repeat in repeats]
         if min(fitted) <= 0:
             return None
         if before and all(math.isclose(a, b, rel_tol=1e-10) for a, b in zip(before, coefficients, strict=True)):
@@ -137,7 +137,7 @@ def _solve(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
     points = [(n, value, y) for (n, values), y in zip(sorted(levels.items()), fitted, strict=True) for value in values]
     squares = sum(math.log(n / value / y) ** 2 for n, value, y in points)
     degrees = len(points) - len(used)
-    covariance = tuple(tuple(squares / degrees * one for one in line) for line in inverse)
+    covariance = tuple(tuple(squares / degrees * repeat for repeat in line) for line in inverse)
     full = dict(zip(used, coefficients, strict=True))
     return _Solution((full[0], full.get(1, 0.0), full.get(2, 0.0)), used, covariance, squares, degrees)
 
@@ -146,7 +146,7 @@ def _least_squares(
     repeats: Sequence[_Repeats], fitted: Sequence[float], size: int
 ) -> tuple[list[float], list[list[float]]] | None:
     """Coefficients of the terms in use and the inverse of their normal matrix; each point is divided by its fit."""
-    rows = [(one.terms, one.count / y**2, one.goal / y**2) for one, y in zip(repeats, fitted, strict=True)]
+    rows = [(repeat.terms, repeat.count / y**2, repeat.goal / y**2) for repeat, y in zip(repeats, fitted, strict=True)]
     inverse = _inverse([[sum(t[i] * t[j] * weight for t, weight, _ in rows) for j in range(size)] for i in range(size)])
     if inverse is None:
         return None
@@ -203,8 +203,8 @@ def _parameter(solution: _Solution, place: int, value: float, gradient: Mapping[
 def _lack_of_fit(solution: _Solution, levels: Levels) -> float | None:
     """An F test of what the law leaves over against what repeats scatter by."""
     logs = [[math.log(value) for value in values] for values in levels.values()]
-    pure = sum((len(one) - 1) * sample_variance(one) for one in logs if len(one) > 1)
-    pure_degrees = sum(len(one) - 1 for one in logs)
+    pure = sum((len(level_logs) - 1) * sample_variance(level_logs) for level_logs in logs if len(level_logs) > 1)
+    pure_degrees = sum(len(level_logs) - 1 for level_logs in logs)
     lack_degrees = len(levels) - len(solution.used)
     if not pure or lack_degrees < 1:
         return None

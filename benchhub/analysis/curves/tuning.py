@@ -48,15 +48,15 @@ def series(systems: Sequence[Levels], way: Way, clients: int | None = None) -> T
     counts = [min(len(system[level]) for level in levels) for system in systems]
     if way == "cumulative":
         effects = [after - before for before, after in pairwise(logs)]
-        whole, ahead = logs[-1] - logs[0], counts[:-1]
+        total_log, ahead = logs[-1] - logs[0], counts[:-1]
     else:
         effects = [step - logs[0] for step in logs[1:]]
-        whole = estimate.total(logs[1:]) - logs[0].scaled(len(effects))
+        total_log = estimate.total(logs[1:]) - logs[0].scaled(len(effects))
         ahead = [counts[0]] * len(effects)
-    if not all(one.has_scatter for one in effects):
+    if not all(effect.has_scatter for effect in effects):
         raise NoTuningError("Some repeats do not scatter at all, so that nothing says how sure a step is.")
     steps = _corrected(effects, counts[1:], ahead)
-    return Tuning(way, levels, steps, tested(whole, counts[-1], counts[0]), way == "cumulative")
+    return Tuning(way, levels, steps, tested(total_log, counts[-1], counts[0]), way == "cumulative")
 
 
 def _levels(systems: Sequence[Levels], clients: int | None) -> tuple[int, ...]:

@@ -139,10 +139,10 @@ def _logged_count(evidence: Evidence) -> Doubt | None:
 
 def _commits(evidence: Evidence) -> Doubt | None:
     """The server committed every transaction, and little beside them."""
-    growth, each = evidence.xact_commit_growth, evidence.commits_per_transaction
-    if growth is None or each is None or evidence.transactions is None:
+    growth, commits = evidence.xact_commit_growth, evidence.commits_per_transaction
+    if growth is None or commits is None or evidence.transactions is None:
         return None
-    expected = evidence.transactions * each
+    expected = evidence.transactions * commits
     allowance = _commit_allowance(evidence)
     load = f"pgbench's {evidence.transactions:,} transactions need {expected:,}"
     counted = f"the server counted {growth:,} commits, {load}"
@@ -191,10 +191,10 @@ def _threads(evidence: Evidence) -> Doubt | None:
 
 
 def _scale(evidence: Evidence) -> Doubt | None:
-    asked, reported = evidence.asked_scale, evidence.reported_scale
-    if asked is None or reported is None or asked == reported:
+    planned, reported = evidence.asked_scale, evidence.reported_scale
+    if planned is None or reported is None or planned == reported:
         return None
-    return "scale", f"Scale {asked} was asked for, but pgbench found scale {reported}."
+    return "scale", f"Scale {planned} was asked for, but pgbench found scale {reported}."
 
 
 def _few_transactions(evidence: Evidence) -> Doubt | None:

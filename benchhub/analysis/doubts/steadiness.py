@@ -63,16 +63,16 @@ def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness
 
     None with fewer than 20 known values, or when nothing was done at all: too little to judge by.
     """
-    known = [value for value in values if value is not None]
-    if len(known) < FEWEST or not any(known):
+    numbers = [value for value in values if value is not None]
+    if len(numbers) < FEWEST or not any(numbers):
         return None
-    mean = statistics.fmean(known)
+    mean = statistics.fmean(numbers)
     return Steadiness(
-        seconds=len(known) * step_s,
-        variation_percent=100 * statistics.stdev(known) / mean,
-        warm_up=_warm_up(known, step_s),
-        trend=_trend(known),
-        stalls_s=_stalls(known, step_s),
+        seconds=len(numbers) * step_s,
+        variation_percent=100 * statistics.stdev(numbers) / mean,
+        warm_up=_warm_up(numbers, step_s),
+        trend=_trend(numbers),
+        stalls_s=_stalls(numbers, step_s),
     )
 
 
@@ -126,25 +126,27 @@ def _stalls(values: Sequence[float], step_s: float) -> tuple[float, ...]:
     return tuple(sum(1 for _ in group) * step_s for stalled, group in marked if stalled)
 
 
-def sentences(of: Steadiness) -> list[str]:
+def sentences(steadiness: Steadiness) -> list[str]:
     """What was not steady, each as a sentence with its numbers; none for a steady run."""
-    said = []
-    if of.warm_up:
-        said.append(
-            f"The first {of.warm_up.end_s:g} s ran at {of.warm_up.percent:.0f}% of the throughput of the rest: "
-            "warm-up reaches into the measured part."
+    texts = []
+    if steadiness.warm_up:
+        texts.append(
+            f"The first {steadiness.warm_up.end_s:g} s ran at {steadiness.warm_up.percent:.0f}% of the throughput of "
+            "the rest: warm-up reaches into the measured part."
         )
-    if of.has_trend and of.trend:
-        way = "rose" if of.trend.percent > 0 else "fell"
-        said.append(f"Throughput {way} by {abs(of.trend.percent):.0f}% from the beginning of the run to its end.")
-    if of.stalls_s:
-        said.append(_stalls_sentence(of.stalls_s))
-    if of.varies:
-        said.append(
-            f"Throughput varied by {of.variation_percent:.0f}% from second to second (coefficient of variation; "
-            f"more than {VARIATION_PERCENT:g}% is not steady)."
+    if steadiness.has_trend and steadiness.trend:
+        way = "rose" if steadiness.trend.percent > 0 else "fell"
+        texts.append(
+            f"Throughput {way} by {abs(steadiness.trend.percent):.0f}% from the beginning of the run to its end."
         )
-    return said
+    if steadiness.stalls_s:
+        texts.append(_stalls_sentence(steadiness.stalls_s))
+    if steadiness.varies:
+        texts.append(
+            f"Throughput varied by {steadiness.variation_percent:.0f}% from second to second (coefficient of "
+            f"variation; more than {VARIATION_PERCENT:g}% is not steady)."
+        )
+    return texts
 
 
 def _stalls_sentence(stalls_s: Sequence[float]) -> str:

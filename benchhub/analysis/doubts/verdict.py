@@ -211,7 +211,7 @@ def _slow_start(steady: Steadiness) -> bool:
 
 
 def _unchecked(facts: RunFacts) -> Iterator[str]:
-    known = {
+    is_recorded = {
         "steadiness, which takes 20 values": facts.steadiness,
         "whether the load generator was the limit": _known(facts.thread_busy_share, facts.driver_busy_share),
         "other work just before the load": facts.busy_before or None,
@@ -219,7 +219,7 @@ def _unchecked(facts: RunFacts) -> Iterator[str]:
         "throttling of the CPUs": facts.throttle_events,
         "blocks read": facts.blocks_per_transaction,
     }
-    yield from (name for name, value in known.items() if value is None)
+    yield from (name for name, value in is_recorded.items() if value is None)
 
 
 def _known(*values: float | None) -> float | None:
@@ -238,7 +238,7 @@ class CurveFacts:
 
 def of_curve(facts: CurveFacts) -> Verdict:
     """What speaks against a curve as a whole: reasons of its runs, each once with where it stands, and its own."""
-    verdicts = facts.verdicts or {run: of_run(one) for run, one in facts.runs.items()}
+    verdicts = facts.verdicts or {run: of_run(run_facts) for run, run_facts in facts.runs.items()}
     checks = (_few_repeats, _lost, _changed_host, _colder_than_others, _outliers, _out_of_turn, _drifted)
     own = tuple(reason for check in checks for reason in check(facts))
     unchecked = dict.fromkeys(name for verdict in verdicts.values() for name in verdict.unchecked)
@@ -249,15 +249,15 @@ def _gathered(facts: CurveFacts, verdicts: Mapping[int, Verdict]) -> Iterator[Re
     by_code: dict[str, list[tuple[int, Reason]]] = {}
     for run, verdict in verdicts.items():
         for code in sorted(verdict.codes):
-            heaviest = max((one for one in verdict.reasons if one.code == code), key=lambda one: one.weight)
+            heaviest = max((doubt for doubt in verdict.reasons if doubt.code == code), key=lambda doubt: doubt.weight)
             by_code.setdefault(code, []).append((run, heaviest))
-    for code, found in by_code.items():
-        weight = max(reason.weight for _, reason in found)
-        first = found[0][1].text
-        if len(found) > 1:
-            first = f"{len(found)} of {len(facts.runs)} runs ({_runs(run for run, _ in found)}). The first: {first}"
+    for code, reasons in by_code.items():
+        weight = max(reason.weight for _, reason in reasons)
+        first = reasons[0][1].text
+        if len(reasons) > 1:
+            first = f"{len(reasons)} of {len(facts.runs)} runs ({_runs(run for run, _ in reasons)}). The first: {first}"
         else:
-            first = f"Run {found[0][0]}: {first}"
+            first = f"Run {reasons[0][0]}: {first}"
         yield Reason(code, first, weight)
 
 
@@ -278,9 +278,9 @@ def _lost(facts: CurveFacts) -> Iterator[Reason]:
 
 def _changed_host(facts: CurveFacts) -> Iterator[Reason]:
     states: dict[str, list[int]] = {}
-    for run, one in facts.runs.items():
-        if one.facts_digest:
-            states.setdefault(one.facts_digest, []).append(run)
+    for run, run_facts in facts.runs.items():
+        if run_facts.facts_digest:
+            states.setdefault(run_facts.facts_digest, []).append(run)
     if len(states) > 1:
         parts = "; ".join(_runs(runs) for runs in states.values())
         text = f"Host or server were found in {len(states)} states during this curve: {parts}."
@@ -334,13 +334,13 @@ def _drifted(facts: CurveFacts) -> Iterator[Reason]:
 
 
 def _starts(facts: CurveFacts) -> list[Start]:
-    return [start for one in facts.runs.values() if (start := one.start)]
+    return [start for run_facts in facts.runs.values() if (start := run_facts.start)]
 
 
 def _by_level(facts: CurveFacts) -> dict[int, list[int]]:
     levels: dict[int, list[int]] = {}
-    for run, one in facts.runs.items():
-        levels.setdefault(one.clients, []).append(run)
+    for run, run_facts in facts.runs.items():
+        levels.setdefault(run_facts.clients, []).append(run)
     return dict(sorted(levels.items()))
 
 

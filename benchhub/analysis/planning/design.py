@@ -61,8 +61,8 @@ def _condition(text: str) -> Condition:
     if not equals or not value:
         raise DesignError(f"'{text}' is no condition: {EXAMPLE}.")
     if field not in (*PART_FIELDS, *RUN_FIELDS):
-        known = ", ".join((*PART_FIELDS, *RUN_FIELDS))
-        raise DesignError(f"'{field}' cannot be asked about: a condition is about one of {known}.")
+        names = ", ".join((*PART_FIELDS, *RUN_FIELDS))
+        raise DesignError(f"'{field}' cannot be asked about: a condition is about one of {names}.")
     if field == "threads":
         return Condition(field, frozenset(rule.strip() for rule in value.split(",")), text)
     try:
@@ -76,14 +76,14 @@ def for_part(lines: Iterable[str], part: Mapping[str, int | str]) -> list[str] |
 
     `part` gives its workload (by number), scale and threads. Rules that cannot hold there are left out.
     """
-    left = []
+    rules_left = []
     for rule in rules(lines):
-        if all(part[one.field] in one.values for one in rule if one.field in PART_FIELDS):
-            asked = [one.text for one in rule if one.field in RUN_FIELDS]
-            if not asked:
+        if all(part[condition.field] in condition.values for condition in rule if condition.field in PART_FIELDS):
+            texts = [condition.text for condition in rule if condition.field in RUN_FIELDS]
+            if not texts:
                 return None
-            left.append("; ".join(asked))
-    return left
+            rules_left.append("; ".join(texts))
+    return rules_left
 
 
 def narrowed(
@@ -114,9 +114,9 @@ def slots(
     other. The same seed always gives the same order (Python promises it of random(), not of shuffle()).
     """
     keep, drop = rules(kept_only), rules(left_out)
-    wanted = [slot for slot in _listed(systems, levels, repeats) if _is_planned(slot, keep, drop, level)]
+    planned = [slot for slot in _listed(systems, levels, repeats) if _is_planned(slot, keep, drop, level)]
     chance = Random(seed)
-    lots = {slot: chance.random() for slot in wanted} if order in (SHUFFLED, RANDOM) else {}
+    lots = {slot: chance.random() for slot in planned} if order in (SHUFFLED, RANDOM) else {}
     place = {value: number for number, value in enumerate(levels)}
     keys: dict[str, Callable[[Slot], Any]] = {
         BLOCKED: lambda slot: (slot.repeat, place[slot.level], slot.system),
@@ -124,7 +124,7 @@ def slots(
         RANDOM: lambda slot: lots[slot],
         LISTED: lambda slot: (slot.system, place[slot.level], slot.repeat),
     }
-    return sorted(wanted, key=keys[order])
+    return sorted(planned, key=keys[order])
 
 
 def _listed(systems: int, levels: Sequence[int], repeats: int) -> Iterable[Slot]:
@@ -141,14 +141,16 @@ def _is_planned(slot: Slot, keep: Sequence[Rule], drop: Sequence[Rule], level: s
 def holds(rule: Rule, slot: Slot, level: str = "clients") -> bool:
     """Whether each condition of a rule about runs holds; one about a part never does here (see for_part)."""
     values = {"system": slot.system, level: slot.level, "repeat": slot.repeat}
-    return all(values.get(one.field) in one.values for one in rule)
+    return all(values.get(condition.field) in condition.values for condition in rule)
 
 
 def canary(planned: Sequence[Slot]) -> list[Slot]:
     """Of each system the first run at its lowest and at its highest level, in that order: what is run first."""
-    chosen: list[Slot] = []
+    canaries: list[Slot] = []
     for system in dict.fromkeys(slot.system for slot in planned):
         own = [slot for slot in planned if slot.system == system]
         lowest, highest = (pick(slot.level for slot in own) for pick in (min, max))
-        chosen += [next(slot for slot in own if slot.level == clients) for clients in dict.fromkeys((lowest, highest))]
-    return chosen
+        canaries += [
+            next(slot for slot in own if slot.level == clients) for clients in dict.fromkeys((lowest, highest))
+        ]
+    return canaries

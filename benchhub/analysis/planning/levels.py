@@ -64,7 +64,7 @@ def spell(levels: Sequence[int]) -> str:
     """Levels as a person would type them: ranges of three or more by their step or factor. parse() reads it back."""
     terms, rest = [], list(levels)
     while rest:
-        length, term = max(_range_at(rest), key=lambda one: one[0])
+        length, term = max(_range_at(rest), key=lambda candidate: candidate[0])
         terms.append(term if length > 2 else str(rest[0]))
         rest = rest[length:] if length > 2 else rest[1:]
     return ", ".join(terms)
@@ -90,16 +90,16 @@ def _agreeing(levels: Sequence[int], expected: Callable[[int], int]) -> int:
 
 
 def _expand(term: str, kind: Kind) -> Iterator[int]:
-    found = TERM.fullmatch(term)
-    if found is None:
+    match = TERM.fullmatch(term)
+    if match is None:
         raise LevelsError(f"'{term}' is no {kind.name}: {EXAMPLES}.")
     if any(len(number) > LONGEST_NUMBER for number in re.findall(r"\d+", term)):
         raise LevelsError(f"'{term[:LONGEST_NUMBER]}...' has a number of too many digits: {EXAMPLES}.")
-    first, last = int(found[1]), int(found[2] or found[1])
+    first, last = int(match[1]), int(match[2] or match[1])
     _require_range(term, first, last, kind)
-    if found[4]:
-        return _geometric(term, first, last, Decimal(found[4]))
-    step = int(found[3] or 1)
+    if match[4]:
+        return _geometric(term, first, last, Decimal(match[4]))
+    step = int(match[3] or 1)
     if step < 1:
         raise LevelsError(f"'{term}' never ends: its step must be at least 1.")
     return iter(range(first, last + 1, step))

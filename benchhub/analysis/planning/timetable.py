@@ -55,10 +55,10 @@ def occurrences(
     day. The window runs from the first time that the clock shows its start to the last that it shows its end; one
     that the clock skips altogether does not occur.
     """
-    known = ZoneInfo(zone)
-    days = (day for day in _days(first - 2 * DAY, last + DAY, known) if day.weekday() in weekdays)
-    found = (_occurrence(day, starts, ends, known) for day in days)
-    return [one for one in found if one.start < one.end and one.end > first and one.start < last]
+    time_zone = ZoneInfo(zone)
+    days = (day for day in _days(first - 2 * DAY, last + DAY, time_zone) if day.weekday() in weekdays)
+    periods = (_occurrence(day, starts, ends, time_zone) for day in days)
+    return [period for period in periods if period.start < period.end and period.end > first and period.start < last]
 
 
 def _days(first: datetime, last: datetime, zone: ZoneInfo) -> Iterable[date]:
@@ -75,21 +75,21 @@ def _occurrence(day: date, starts: time, ends: time, zone: ZoneInfo) -> Period:
 
 def merged(periods: Iterable[Period]) -> list[Period]:
     """The same time as periods that neither overlap nor touch, in order."""
-    found: list[Period] = []
+    periods_merged: list[Period] = []
     for period in sorted(periods):
-        if found and period.start <= found[-1].end:
-            found[-1] = Period(found[-1].start, max(found[-1].end, period.end))
+        if periods_merged and period.start <= periods_merged[-1].end:
+            periods_merged[-1] = Period(periods_merged[-1].start, max(periods_merged[-1].end, period.end))
         else:
-            found.append(period)
-    return found
+            periods_merged.append(period)
+    return periods_merged
 
 
-def without(periods: Iterable[Period], taken: Iterable[Period]) -> list[Period]:
+def without(periods: Iterable[Period], closed: Iterable[Period]) -> list[Period]:
     """What is left of periods when the taken ones are cut out of them."""
-    left = merged(periods)
-    for cut in taken:
-        left = [piece for period in left for piece in _cut(period, cut)]
-    return left
+    open_periods = merged(periods)
+    for cut in closed:
+        open_periods = [piece for period in open_periods for piece in _cut(period, cut)]
+    return open_periods
 
 
 def _cut(period: Period, cut: Period) -> list[Period]:
@@ -109,15 +109,15 @@ def earliest(
     inside = None if allowed is None else merged(allowed)
     starts = {at, *(period.end for period in blocked), *(period.start for period in inside or ())}
     for start in sorted(start for start in starts if start >= at):
-        whole = Period(start, start + length)
-        if _lies_in(whole, inside) and not any(_touches(whole, period) for period in blocked):
+        slot = Period(start, start + length)
+        if _lies_in(slot, inside) and not any(_touches(slot, period) for period in blocked):
             return start
     return None
 
 
-def _lies_in(whole: Period, allowed: Sequence[Period] | None) -> bool:
-    return allowed is None or any(one.start <= whole.start and whole.end <= one.end for one in allowed)
+def _lies_in(period: Period, allowed: Sequence[Period] | None) -> bool:
+    return allowed is None or any(window.start <= period.start and period.end <= window.end for window in allowed)
 
 
-def _touches(one: Period, other: Period) -> bool:
-    return one.start < other.end and other.start < one.end
+def _touches(period: Period, other: Period) -> bool:
+    return period.start < other.end and other.start < period.end

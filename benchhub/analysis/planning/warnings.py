@@ -51,51 +51,56 @@ class Planned:
     rarest_share: float = 1.0
 
 
-def too_many_connections(of: Planned) -> str:
-    highest = max(of.levels)
-    if highest <= of.max_connections - RESERVED_CONNECTIONS:
+def too_many_connections(plan: Planned) -> str:
+    highest = max(plan.levels)
+    if highest <= plan.max_connections - RESERVED_CONNECTIONS:
         return ""
-    whose = "asks for" if of.is_max_connections_asked else "does not set it, so it has PostgreSQL's default of"
+    whose = "asks for" if plan.is_max_connections_asked else "does not set it, so it has PostgreSQL's default of"
     return (
-        f"{highest} clients may be more than {of.instance} lets in: its configuration {whose} "
-        f"{of.max_connections} max_connections, of which {RESERVED_CONNECTIONS} are reserved."
+        f"{highest} clients may be more than {plan.instance} lets in: its configuration {whose} "
+        f"{plan.max_connections} max_connections, of which {RESERVED_CONNECTIONS} are reserved."
     )
 
 
-def fewer_branches_than_clients(of: Planned) -> str:
-    highest = max(of.levels)
-    if of.branches is None or highest <= of.branches:
+def fewer_branches_than_clients(plan: Planned) -> str:
+    highest = max(plan.levels)
+    if plan.branches is None or highest <= plan.branches:
         return ""
-    branches = "1 branch" if of.branches == 1 else f"{of.branches:,} branches"
+    branches = "1 branch" if plan.branches == 1 else f"{plan.branches:,} branches"
     return (
         f"The data set has {branches} (its scale) for {highest} clients: each "
         "transaction updates a branch, so clients will wait for each other rather than for the server."
     )
 
 
-def uneven_threads(of: Planned) -> str:
-    uneven = [clients for clients, threads in zip(of.levels, of.threads, strict=True) if clients % threads]
+def uneven_threads(plan: Planned) -> str:
+    uneven = [clients for clients, threads in zip(plan.levels, plan.threads, strict=True) if clients % threads]
     if not uneven:
         return ""
     levels = spell(uneven)
     return f"At {levels} clients the threads do not divide the clients: some threads carry more of them than others."
 
 
-def beyond_memory(of: Planned) -> str:
-    if of.data_set_bytes is None or of.memory_bytes is None or of.data_set_bytes <= of.memory_bytes:
+def beyond_memory(plan: Planned) -> str:
+    if plan.data_set_bytes is None or plan.memory_bytes is None or plan.data_set_bytes <= plan.memory_bytes:
         return ""
     return (
-        f"The data set of {of.size} takes about {_gb(of.data_set_bytes)}, more than the "
-        f"{_gb(of.memory_bytes)} of memory of {of.server}: this measures its disks as well."
+        f"The data set of {plan.size} takes about {_gb(plan.data_set_bytes)}, more than the "
+        f"{_gb(plan.memory_bytes)} of memory of {plan.server}: this measures its disks as well."
     )
 
 
-def beyond_disk(of: Planned) -> str:
-    if not of.is_to_load or of.data_set_bytes is None or of.free_bytes is None or of.data_set_bytes <= of.free_bytes:
+def beyond_disk(plan: Planned) -> str:
+    if (
+        not plan.is_to_load
+        or plan.data_set_bytes is None
+        or plan.free_bytes is None
+        or plan.data_set_bytes <= plan.free_bytes
+    ):
         return ""
     return (
-        f"The data set of {of.size} takes about {_gb(of.data_set_bytes)}, but only {_gb(of.free_bytes)} are "
-        f"free in {of.folder} of {of.server}: its load may fail."
+        f"The data set of {plan.size} takes about {_gb(plan.data_set_bytes)}, but only {_gb(plan.free_bytes)} are "
+        f"free in {plan.folder} of {plan.server}: its load may fail."
     )
 
 
@@ -110,58 +115,58 @@ def beyond_disk_together(sizes: Mapping[str, int], free_bytes: int, folder: str,
     )
 
 
-def short_of_checkpoints(of: Planned) -> str:
-    needed_s = CHECKPOINT_CYCLES * of.checkpoint_timeout_s
-    if not of.writes or of.duration_s >= needed_s:
+def short_of_checkpoints(plan: Planned) -> str:
+    needed_s = CHECKPOINT_CYCLES * plan.checkpoint_timeout_s
+    if not plan.writes or plan.duration_s >= needed_s:
         return ""
     return (
-        f"Runs of {of.duration_s:,} s that write are shorter than two checkpoint cycles ({needed_s:,} s): whether a "
-        f"checkpoint falls into a run on {of.instance} is chance."
+        f"Runs of {plan.duration_s:,} s that write are shorter than two checkpoint cycles ({needed_s:,} s): whether a "
+        f"checkpoint falls into a run on {plan.instance} is chance."
     )
 
 
-def short(of: Planned) -> str:
-    if of.duration_s >= SHORT_S:
+def short(plan: Planned) -> str:
+    if plan.duration_s >= SHORT_S:
         return ""
     return f"Runs shorter than {SHORT_S} s mostly show caches and checkpoints in passing, not a steady rate."
 
 
-def few_response_times(of: Planned) -> str:
+def few_response_times(plan: Planned) -> str:
     """Of a level's repeats together, as their histograms are merged."""
-    logged = LOGGED_PER_S * of.rarest_share * of.duration_s * of.repeats
+    logged = LOGGED_PER_S * plan.rarest_share * plan.duration_s * plan.repeats
     if logged >= NEEDED_FOR_P99:
         return ""
     which, needed = ("90th", NEEDED_FOR_P90) if logged < NEEDED_FOR_P90 else ("99th", NEEDED_FOR_P99)
-    enough_s = math.ceil(needed / (logged / of.duration_s))
+    enough_s = math.ceil(needed / (logged / plan.duration_s))
     return (
         f"Where {LOGGED_PER_S:,} transactions a second are logged, as of a fast load, the rarest type, "
-        f"{100 * of.rarest_share:.2g}% of them, has some {logged:,.0f} response times at a level: too few for a "
+        f"{100 * plan.rarest_share:.2g}% of them, has some {logged:,.0f} response times at a level: too few for a "
         f"{which} percentile of its own. Runs of {enough_s:,} s would have enough; the first runs of a workload on a "
         "system are logged less."
     )
 
 
-def without_spread(of: Planned) -> str:
-    if of.repeats > 1:
+def without_spread(plan: Planned) -> str:
+    if plan.repeats > 1:
         return ""
     return "A single run at each level shows no spread: two systems can then not be told apart from chance."
 
 
-def on_one_machine(of: Planned) -> str:
-    if of.server != of.driver:
+def on_one_machine(plan: Planned) -> str:
+    if plan.server != plan.driver:
         return ""
-    return f"Client and server share one machine ({of.driver}): the client takes CPU time from the server."
+    return f"Client and server share one machine ({plan.driver}): the client takes CPU time from the server."
 
 
-def warmed_for_nothing(of: Planned) -> str:
-    if of.has_warmup_run and (of.is_loaded_each_time or of.drops_caches):
-        what = "data set is loaded anew" if of.is_loaded_each_time else "caches are dropped"
-        return f"The {what} before each run, so the warm-up run before all of them warms nothing."
+def warmed_for_nothing(plan: Planned) -> str:
+    if plan.has_warmup_run and (plan.is_loaded_each_time or plan.drops_caches):
+        event = "data set is loaded anew" if plan.is_loaded_each_time else "caches are dropped"
+        return f"The {event} before each run, so the warm-up run before all of them warms nothing."
     return ""
 
 
-def cold_and_warm(of: Planned) -> str:
-    if of.drops_caches and of.warmup_s:
+def cold_and_warm(plan: Planned) -> str:
+    if plan.drops_caches and plan.warmup_s:
         return "The caches are dropped before each run and then warmed up again: the measured part is not a cold one."
     return ""
 
@@ -182,8 +187,8 @@ ODDITIES: tuple[Callable[[Planned], str], ...] = (
 )
 
 
-def oddities(of: Planned) -> Iterator[str]:
-    yield from filter(None, (find(of) for find in ODDITIES))
+def oddities(plan: Planned) -> Iterator[str]:
+    yield from filter(None, (find(plan) for find in ODDITIES))
 
 
 def _gb(size_bytes: int) -> str:

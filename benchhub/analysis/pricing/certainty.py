@@ -83,25 +83,25 @@ class PriceRatio:
 
     @property
     def _conclusion(self) -> str:
-        told = ("cheaper" if self.value < 1 else "dearer") if self.is_distinguishable else "not distinguishable"
+        word = ("cheaper" if self.value < 1 else "dearer") if self.is_distinguishable else "not distinguishable"
         if self.probability_cheaper is None:
-            return f"{told}, by few repeats and without an interval"
-        return f"{told}; the probability that it is the cheaper is {_probability(self.probability_cheaper)}"
+            return f"{word}, by few repeats and without an interval"
+        return f"{word}; the probability that it is the cheaper is {_probability(self.probability_cheaper)}"
 
 
-def interval(of: Quote) -> PriceInterval:
+def interval(quote: Quote) -> PriceInterval:
     """The interval of a price: its total over the interval of the throughput, or over the range of repeats."""
-    throughput = of.throughput
+    throughput = quote.throughput
     if not throughput.repeats:
-        return PriceInterval(of.total / throughput.highest, of.total / throughput.lowest, RANGE, 0)
+        return PriceInterval(quote.total / throughput.highest, quote.total / throughput.lowest, RANGE, 0)
     spread = summarise(throughput.repeats)
     if not throughput.has_interval:
         spread = replace(spread, interval=None)
     low, high = Decimal(str(spread.low)), Decimal(str(spread.high))
-    return PriceInterval(of.total / high, of.total / low, spread.kind, spread.n)
+    return PriceInterval(quote.total / high, quote.total / low, spread.kind, spread.n)
 
 
-def ratio(one: Quote, other: Quote) -> PriceRatio:
+def ratio(quote: Quote, other: Quote) -> PriceRatio:
     """The price of `one` over that of `other`. Raises UnlikeCurrenciesError or UnlikeMetricsError.
 
     The ratio of totals is exact, so that of prices is as unsure as the ratio of throughputs. From three repeats on each
@@ -110,8 +110,8 @@ def ratio(one: Quote, other: Quote) -> PriceRatio:
     distribution on the cheaper side. Otherwise the range is that of the extreme repeats. Two licences over the same
     runs share their doubt: it cancels out.
     """
-    require_alike([one, other])
-    return _compared(one.total, one.throughput, other.total, other.throughput)
+    require_alike([quote, other])
+    return _compared(quote.total, quote.throughput, other.total, other.throughput)
 
 
 # A page holds every price against the lowest of its column and of all, and again each time that a term changes.
@@ -128,9 +128,9 @@ def _compared(total: Decimal, by: Throughput, other_total: Decimal, other_by: Th
     return _welch(_quotient(total, other_total), by.repeats, other_by.repeats, value)
 
 
-def without_bounds(found: PriceRatio) -> PriceRatio:
+def without_bounds(ratio: PriceRatio) -> PriceRatio:
     """The ratio of two prices whose systems were run one after the other: the repeats say nothing of how sure it is."""
-    return PriceRatio(found.value, found.value, found.value, WITHHELD, found.n, found.other_n)
+    return PriceRatio(ratio.value, ratio.value, ratio.value, WITHHELD, ratio.n, ratio.other_n)
 
 
 def _quotient(dividend: Decimal, divisor: Decimal) -> float:

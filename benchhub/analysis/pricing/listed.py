@@ -53,7 +53,7 @@ class Price:
 
 def newest(prices: Sequence[Price], of: Of, name: str, on: date | None = None) -> Price:
     """The newest price not later than `on`, the later row of one day; raises MissingPriceError if there is none."""
-    known = [price for price in prices if on is None or price.priced_on <= on]
-    if not known:
+    candidates = [price for price in prices if on is None or price.priced_on <= on]
+    if not candidates:
         raise MissingPriceError(of, name, on, min((price.priced_on for price in prices), default=None))
-    return max(known, key=lambda price: (price.priced_on, price.row or 0))
+    return max(candidates, key=lambda price: (price.priced_on, price.row or 0))

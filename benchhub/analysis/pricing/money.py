@@ -84,8 +84,8 @@ class Rate:
     def citation(self) -> str:
         return f"{self.on.isoformat()}, source: {self.source}"
 
-    def joins(self, one: str, other: str) -> bool:
-        return {self.base, self.quoted} == {one, other}
+    def joins(self, currency: str, other: str) -> bool:
+        return {self.base, self.quoted} == {currency, other}
 
     def convert(self, amount: Amount) -> Amount:
         """To the other of the two currencies, not rounded; there and back gives the same amount (to 40 digits)."""
@@ -96,16 +96,16 @@ class Rate:
         raise UnlikeCurrenciesError(f"A rate between {self.base} and {self.quoted} does not convert {amount.currency}.")
 
 
-def newest_rate(rates: Iterable[Rate], one: str, other: str, on: date | None = None) -> Rate:
+def newest_rate(rates: Iterable[Rate], currency: str, other: str, on: date | None = None) -> Rate:
     """The newest rate between two currencies, not later than `on` if given. Raises UnlikeCurrenciesError."""
-    known = [rate for rate in rates if rate.joins(one, other) and (on is None or rate.on <= on)]
-    if not known:
+    candidates = [rate for rate in rates if rate.joins(currency, other) and (on is None or rate.on <= on)]
+    if not candidates:
         by_then = "" if on is None else f" by {on.isoformat()}"
         raise UnlikeCurrenciesError(
-            f"Prices are in {one} and in {other}: amounts in unlike currencies cannot be added, and there is no "
+            f"Prices are in {currency} and in {other}: amounts in unlike currencies cannot be added, and there is no "
             f"rate between them{by_then}. Add one with its date and source, or price all in one currency."
         )
-    return max(known, key=lambda rate: rate.on)
+    return max(candidates, key=lambda rate: rate.on)
 
 
 def rounded(value: Decimal, places: int = CENTS, rounding: Rounding = "nearest") -> Decimal:
@@ -125,18 +125,18 @@ def rounded_quotient(dividend: Number, divisor: Number, places: int = CENTS, rou
     """Divide and round once, in size and from the exact fraction; the answer always has that many places."""
     (over, under), (by, parts) = dividend.as_integer_ratio(), divisor.as_integer_ratio()
     size, unit = abs(over) * parts * 10 ** max(places, 0), under * abs(by) * 10 ** max(-places, 0)
-    whole, rest = divmod(size, unit)
+    quotient, rest = divmod(size, unit)
     if rounding == "up":
-        whole += rest > 0
+        quotient += rest > 0
     elif rounding == "nearest":
-        whole += 2 * rest >= unit
-    return Decimal(whole if (over < 0) == (by < 0) else -whole).scaleb(-places, context=EXACT)
+        quotient += 2 * rest >= unit
+    return Decimal(quotient if (over < 0) == (by < 0) else -quotient).scaleb(-places, context=EXACT)
 
 
 def ceiling(value: Number) -> int:
     """The least whole number that is not below."""
-    whole = int(value)
-    return whole + (value > whole)
+    truncated = int(value)
+    return truncated + (value > truncated)
 
 
 def money(amount: Decimal, currency: str) -> str:

@@ -71,16 +71,16 @@ class PerMillion:
         )
 
 
-def per_million(of: Quote, utilisation_percent: Decimal) -> PerMillion:
+def per_million(quote: Quote, utilisation_percent: Decimal) -> PerMillion:
     """At a stated utilisation over the term (years of 365 days). Raises PricingError for a unit of no transactions."""
-    unit = of.throughput.unit
+    unit = quote.throughput.unit
     if unit not in SECONDS_OF:
         raise PricingError(f"{unit} does not count transactions over a time, so there is no price per million of them.")
     if not 0 < utilisation_percent <= HUNDRED:
         raise PricingError("Write a utilisation above 0 and up to 100 per cent.")
-    per_second = Fraction(of.throughput.value) / SECONDS_OF[unit]
+    per_second = Fraction(quote.throughput.value) / SECONDS_OF[unit]
     used = Fraction(utilisation_percent) / 100
-    return PerMillion(of, utilisation_percent, per_second * used * SECONDS_A_YEAR * of.term_years)
+    return PerMillion(quote, utilisation_percent, per_second * used * SECONDS_A_YEAR * quote.term_years)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class BreakEven:
 
 
 def break_even(
-    one: Licence,
+    first_licence: Licence,
     other: Licence,
     machine: Machine,
     cores_per_socket: Iterable[int],
@@ -125,11 +125,11 @@ def break_even(
     rows, currencies = [], set()
     for cores in cores_per_socket:
         grown = Deployment((Node(replace(machine, cores_per_socket=cores)),), named_users)
-        priced = [licence_cost(licence, grown, terms) for licence in (one, other)]
-        currencies |= {found.currency for found in priced if isinstance(found, Cost) and found.currency}
-        first, second = (found.total if isinstance(found, Cost) else None for found in priced)
-        steps = tuple(step for found in priced if isinstance(found, Cost) for step in found.steps)
-        rows.append(Crossing(cores, first, second, _cheaper(one.name, first, other.name, second), steps))
+        priced = [licence_cost(licence, grown, terms) for licence in (first_licence, other)]
+        currencies |= {cost.currency for cost in priced if isinstance(cost, Cost) and cost.currency}
+        first, second = (cost.total if isinstance(cost, Cost) else None for cost in priced)
+        steps = tuple(step for cost in priced if isinstance(cost, Cost) for step in cost.steps)
+        rows.append(Crossing(cores, first, second, _cheaper(first_licence.name, first, other.name, second), steps))
     if len(currencies) > 1:
         names = " and ".join(sorted(currencies))
         raise UnlikeCurrenciesError(f"Licences in {names} have no break-even: name one currency, and a dated rate.")
@@ -233,9 +233,9 @@ def pareto(quotes: Sequence[Quote]) -> tuple[int, ...]:
     By rising total. Raises UnlikeCurrenciesError or UnlikeMetricsError.
     """
     require_alike(quotes)
-    points = [(one.total, one.throughput.value) for one in quotes]
-    kept = [place for place, point in enumerate(points) if not any(_beats(other, point) for other in points)]
-    return tuple(sorted(kept, key=lambda place: points[place]))
+    points = [(quote.total, quote.throughput.value) for quote in quotes]
+    frontier = [place for place, point in enumerate(points) if not any(_beats(other, point) for other in points)]
+    return tuple(sorted(frontier, key=lambda place: points[place]))
 
 
 def _beats(other: tuple[Decimal, Decimal], point: tuple[Decimal, Decimal]) -> bool:
@@ -262,24 +262,24 @@ def at_clients(loads: Sequence[Load], clients: int) -> Load:
     for load in loads:
         if load.throughput.clients == clients:
             return load
-    known = ", ".join(str(load.throughput.clients) for load in loads)
-    raise PricingError(f"{clients} clients were not measured. Choose a level that was: {known}.")
+    levels = ", ".join(str(load.throughput.clients) for load in loads)
+    raise PricingError(f"{clients} clients were not measured. Choose a level that was: {levels}.")
 
 
 def best_under(loads: Sequence[Load], ceiling_ms: Number | float) -> Load:
     """The highest throughput whose latency keeps the ceiling. Raises PricingError, naming the lowest latency."""
-    known = [(load.latency_ms, load) for load in loads if load.latency_ms is not None]
-    if not known:
+    timed_loads = [(load.latency_ms, load) for load in loads if load.latency_ms is not None]
+    if not timed_loads:
         raise PricingError("No level has a known latency, so that none can be held against a ceiling.")
-    kept = [load for latency_ms, load in known if latency_ms <= ceiling_ms]
-    if not kept:
-        least = min(latency_ms for latency_ms, _ in known)
+    candidates = [load for latency_ms, load in timed_loads if latency_ms <= ceiling_ms]
+    if not candidates:
+        least = min(latency_ms for latency_ms, _ in timed_loads)
         raise PricingError(f"No level keeps {ceiling_ms} ms: the lowest latency measured is {least:g} ms.")
-    return at_peak(kept)
+    return at_peak(candidates)
 
 
 def is_to_be_restated(before: Quote, after: Quote) -> bool:
     """Whether a new price list moves price/performance by 2% or more, so that the result is to be stated again."""
     require_alike([before, after])
-    old, new = (Fraction(one.total) / Fraction(one.throughput.value) for one in (before, after))
+    old, new = (Fraction(quote.total) / Fraction(quote.throughput.value) for quote in (before, after))
     return abs(new - old) * 100 >= RESTATED_PERCENT * old

@@ -74,7 +74,7 @@ def measured(
     spread: Spread, repeats: Sequence[float], unit: str, evidence: str, clients: int | None = None
 ) -> Throughput:
     """The median of repeats, as `analysis.spread` sums them up."""
-    value, lowest, highest = (Decimal(str(one)) for one in (spread.median, spread.lowest, spread.highest))
+    value, lowest, highest = (Decimal(str(number)) for number in (spread.median, spread.lowest, spread.highest))
     return Throughput(value, lowest, highest, unit, evidence, clients, tuple(repeats), spread.interval is not None)
 
 
@@ -213,8 +213,8 @@ class _Account:
         """Converted if need be, and less the discount on everything."""
         self.currency = self.currency or self.terms.currency or paid.currency
         listed_here, paid_here = self._converted(name, listed, is_said=False), self._converted(name, paid)
-        left = HUNDRED - self.terms.discount_percent
-        paid_here = rounded(paid_here * left / HUNDRED) if self.terms.discount_percent else paid_here
+        share = HUNDRED - self.terms.discount_percent
+        paid_here = rounded(paid_here * share / HUNDRED) if self.terms.discount_percent else paid_here
         self.items.append(Item(kind, name, listed_here, paid_here))
 
     def _converted(self, name: str, amount: Amount, is_said: bool = True) -> Decimal:
@@ -350,7 +350,7 @@ def _summed(account: _Account) -> Cost:
 def _throughput_steps(priced: Cost, throughput: Throughput) -> tuple[Step, ...]:
     unit, total = throughput.unit, Amount(priced.total, priced.currency)
     value = number(throughput.value)
-    said = step("throughput", "Throughput: {result} {unit}", value, throughput.evidence, unit=unit)
+    throughput_step = step("throughput", "Throughput: {result} {unit}", value, throughput.evidence, unit=unit)
     nearest, up = (rounded_quotient(total.value, throughput.value, CENTS, way) for way in ("nearest", "up"))
     words = f", {IN_WORDS[unit]}" if unit in IN_WORDS else ""
     template = (
@@ -360,7 +360,7 @@ def _throughput_steps(priced: Cost, throughput: Throughput) -> tuple[Step, ...]:
     quotient = total.value / throughput.value
     operands: dict[str, Value] = {"total": total, "throughput": value, "unit": unit, "currency": priced.currency}
     operands |= {"exact": digits(quotient), "nearest": str(nearest), "up": str(up)}
-    return (said, step("price", template, quotient, **operands), *_range_step(total, throughput))
+    return (throughput_step, step("price", template, quotient, **operands), *_range_step(total, throughput))
 
 
 def _range_step(total: Amount, throughput: Throughput) -> tuple[Step, ...]:
@@ -380,13 +380,13 @@ def digits(quotient: Decimal) -> str:
 
 def require_alike(quotes: Sequence[Quote]) -> None:
     """Raise UnlikeCurrenciesError or UnlikeMetricsError unless these prices may be compared."""
-    currencies = sorted({one.currency for one in quotes})
+    currencies = sorted({quote.currency for quote in quotes})
     if len(currencies) > 1:
         raise UnlikeCurrenciesError(f"Prices in {' and '.join(currencies)} are not comparable: convert them first.")
-    units = sorted({one.throughput.unit for one in quotes})
+    units = sorted({quote.throughput.unit for quote in quotes})
     if len(units) > 1:
         raise UnlikeMetricsError(f"Prices per {' and '.join(units)} are not comparable: the units differ.")
-    terms = sorted({one.term_years for one in quotes})
+    terms = sorted({quote.term_years for quote in quotes})
     if len(terms) > 1:
-        said = " and ".join(count(term, "year") for term in terms)
-        raise UnlikeMetricsError(f"Prices over {said} are not comparable: the terms differ.")
+        terms_text = " and ".join(count(term, "year") for term in terms)
+        raise UnlikeMetricsError(f"Prices over {terms_text} are not comparable: the terms differ.")

@@ -29,8 +29,8 @@ class Step:
 
     @property
     def sentence(self) -> str:
-        named = {name: words(value) for name, value in self.operands.items()}
-        text = self.template.format_map({**named, "result": words(self.result)})
+        operands = {name: words(value) for name, value in self.operands.items()}
+        text = self.template.format_map({**operands, "result": words(self.result)})
         return f"{text} ({self.citation})." if self.citation else f"{text}."
 
     def __str__(self) -> str:

@@ -67,8 +67,8 @@ def digest(value: Mapping[str, Any]) -> str:
 
 def protocol_form(fields: Mapping[str, Any]) -> dict[str, Any]:
     """What two curves must agree on to be compared: workload, data set, duration, threads, client, path, durability."""
-    kept = {k: v for k, v in fields.items() if k not in PROTOCOL_DEFAULTS or v != PROTOCOL_DEFAULTS[k]}
-    return {"version": PROTOCOL_VERSION, "kind": "protocol", **kept}
+    form = {k: v for k, v in fields.items() if k not in PROTOCOL_DEFAULTS or v != PROTOCOL_DEFAULTS[k]}
+    return {"version": PROTOCOL_VERSION, "kind": "protocol", **form}
 
 
 def system_form(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,14 +91,14 @@ def _floats_as_text(value: Any) -> Any:
 
 def durability(configured: Mapping[str, Any], *, volatile_storage: bool) -> dict[str, str]:
     """Where durability is less (or other) than PostgreSQL's default; empty when it is the default."""
-    asked = {name: settings.on_or_off(str(configured.get(name, default))) for name, default in DURABLE.items()}
-    relaxed = {name: value for name, value in asked.items() if value != DURABLE[name]}
+    durable = {name: settings.on_or_off(str(configured.get(name, default))) for name, default in DURABLE.items()}
+    relaxed = {name: value for name, value in durable.items() if value != DURABLE[name]}
     return {**relaxed, "storage": "volatile"} if volatile_storage else relaxed
 
 
-def differing_fields(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+def differing_fields(form: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """Names of the top-level fields in which two canonical forms differ."""
-    return sorted(k for k in left.keys() | right.keys() if left.get(k) != right.get(k))
+    return sorted(k for k in form.keys() | other.keys() if form.get(k) != other.get(k))
 
 
 def labels(fields: Iterable[str]) -> list[str]:

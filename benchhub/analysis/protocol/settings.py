@@ -19,14 +19,14 @@ TRUE, FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
 _NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$")
 
 
-def same_setting(asked: str, found: str, found_unit: str | None) -> bool:
+def same_setting(configured: str, actual: str, actual_unit: str | None) -> bool:
     """Whether a setting asked for is the one found; `found_unit` is pg_settings.unit, such as '8kB' or 'ms'."""
-    if asked.strip().lower() == found.strip().lower():
+    if configured.strip().lower() == actual.strip().lower():
         return True
-    if not found_unit and {asked.lower(), found.lower()} <= TRUE | FALSE:
-        return (asked.lower() in TRUE) == (found.lower() in TRUE)
-    quantity = _quantity(asked, found_unit)
-    return quantity is not None and quantity == _quantity(found, found_unit)
+    if not actual_unit and {configured.lower(), actual.lower()} <= TRUE | FALSE:
+        return (configured.lower() in TRUE) == (actual.lower() in TRUE)
+    quantity = _quantity(configured, actual_unit)
+    return quantity is not None and quantity == _quantity(actual, actual_unit)
 
 
 def on_or_off(text: str) -> str:
@@ -35,13 +35,13 @@ def on_or_off(text: str) -> str:
     return "on" if word in TRUE else "off" if word in FALSE else word
 
 
-def in_unit_asked(asked: str, found: str, found_unit: str | None) -> str:
+def in_unit_asked(configured: str, actual: str, actual_unit: str | None) -> str:
     """What was found, in the unit asked: '128MB' of 16384 in units of 8kB where '256MB' was asked.
 
     As found where no unit was asked, where -1 or 0 have a meaning of their own, or where it would not be exact.
     """
-    as_found = f"{found} {found_unit or ''}".strip()
-    match, quantity = _NUMBER.match(asked), _quantity(found, found_unit)
+    as_found = f"{actual} {actual_unit or ''}".strip()
+    match, quantity = _NUMBER.match(configured), _quantity(actual, actual_unit)
     factor = _factor(match[2]) if match and match[2] else None
     if not factor or quantity is None or quantity <= 0:
         return as_found

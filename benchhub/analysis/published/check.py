@@ -32,7 +32,7 @@ class Check:
     report: str
     section: str
     group: str
-    what: str
+    subject: str
     published: str
     value: Decimal
     unit: str
@@ -72,23 +72,23 @@ def quotient(
     figure: Figure, exact: Number, words: str, *, group: str, report: str, steps: Sequence[str] = (), note: str = ""
 ) -> Check:
     """A number that follows exactly from printed ones: does it round to what is printed? `words` is its arithmetic."""
-    of = Fraction(exact)
-    verdict = _verdict(figure.value, of)
-    shown = shown_places(of, figure.places)
-    said = f"{words} = {plain(of, shown)}{_conclusion(figure, of, verdict)}"
+    value = Fraction(exact)
+    verdict = _verdict(figure.value, value)
+    places = shown_places(value, figure.places)
+    text = f"{words} = {plain(value, places)}{_conclusion(figure, value, verdict)}"
     return Check(
         report=report,
         section=figure.section,
         group=group,
-        what=figure.what,
+        subject=figure.subject,
         published=figure.printed,
         value=figure.value,
         unit=figure.unit,
-        exact=of,
-        places=shown,
+        exact=value,
+        places=places,
         verdict=verdict,
-        why=f"{said} {note}".strip(),
-        steps=(*steps, f"{words} = {plain(of, shown)}{_unit(figure.unit)}.", _rounding(figure, of)),
+        why=f"{text} {note}".strip(),
+        steps=(*steps, f"{words} = {plain(value, places)}{_unit(figure.unit)}.", _rounding(figure, value)),
     )
 
 
@@ -101,21 +101,21 @@ def judged(
     group: str,
     report: str,
     steps: Sequence[str] = (),
-    what: str = "",
+    subject: str = "",
     column: str = "",
 ) -> Check:
     """A number that is not the rounding of another: a bound, or what follows from numbers that were rounded."""
-    of = Fraction(exact)
+    value = Fraction(exact)
     return Check(
         report=report,
         section=figure.section,
         group=group,
-        what=what or figure.what,
+        subject=subject or figure.subject,
         published=figure.printed,
         value=figure.value,
         unit=figure.unit,
-        exact=of,
-        places=shown_places(of, figure.places),
+        exact=value,
+        places=shown_places(value, figure.places),
         verdict="agrees" if agrees else "disagrees",
         why=why,
         steps=tuple(steps) or (why,),
@@ -123,27 +123,27 @@ def judged(
     )
 
 
-def derived(row: Row, found: Between, words: str, report: str) -> Check:
+def derived(row: Row, between: Between, words: str, report: str) -> Check:
     """A figure that is not printed: the data holds it with its interval, and both are computed again."""
-    held = {"value": found.middle, "low": found.low, "high": found.high}
+    held = {"value": between.middle, "low": between.low, "high": between.high}
     agrees = all(rounded(exact, places(row.number(name))) == row.number(name) for name, exact in held.items())
     room = f"{row.number('low'):,} to {row.number('high'):,}"
-    left = "" if found.low == found.high else f" Rounding leaves {room}."
+    room_text = "" if between.low == between.high else f" Rounding leaves {room}."
     value, unit = row.number("value"), row.text("unit")
     figure = Figure(row.place, row.text("what"), f"derived, {value:,}", value, unit, row.text("section"))
-    why = f"{words} = {plain(found.middle, shown_places(found.middle, 0))} {unit}, which is not printed.{left}"
-    return judged(figure, found.middle, agrees=agrees, why=why, group=DERIVED_GROUP, report=report)
+    why = f"{words} = {plain(between.middle, shown_places(between.middle, 0))} {unit}, which is not printed.{room_text}"
+    return judged(figure, between.middle, agrees=agrees, why=why, group=DERIVED_GROUP, report=report)
 
 
 def findings(checks: Iterable[Check]) -> tuple[str, ...]:
     """What does not survive, a sentence each; of a column of a table one for all its cells."""
-    found: dict[str, list[Check]] = {}
+    checks_by_group: dict[str, list[Check]] = {}
     of_column: dict[str, int] = {}
     for number, check in enumerate(checks):
         of_column[check.column] = of_column.get(check.column, 0) + 1
         if not check.survives:
-            found.setdefault(check.column or str(number), []).append(check)
-    return tuple(_finding(failed, of_column[failed[0].column]) for failed in found.values())
+            checks_by_group.setdefault(check.column or str(number), []).append(check)
+    return tuple(_finding(failed, of_column[failed[0].column]) for failed in checks_by_group.values())
 
 
 def tally(checks: Iterable[Check]) -> Tally:
@@ -158,9 +158,9 @@ def where(section: str) -> str:
 
 def rounded(exact: Number, to_places: int) -> Decimal:
     """Half away from zero, once, from the exact fraction."""
-    of = Fraction(exact)
-    size = rounded_quotient(Decimal(abs(of.numerator)), Decimal(of.denominator), to_places, "nearest")
-    return -size if of < 0 and size else size
+    value = Fraction(exact)
+    size = rounded_quotient(Decimal(abs(value.numerator)), Decimal(value.denominator), to_places, "nearest")
+    return -size if value < 0 and size else size
 
 
 def plain(exact: Number, to_places: int) -> str:
@@ -206,10 +206,10 @@ def _unit(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
-def _finding(failed: Sequence[Check], of: int) -> str:
+def _finding(failed: Sequence[Check], total: int) -> str:
     first = failed[0]
     if not first.column:
-        return f"{first.what} ({where(first.section)}): {first.why}"
+        return f"{first.subject} ({where(first.section)}): {first.why}"
     cells = ", ".join(f"{plain(check.exact, 1)} against {check.published}" for check in failed)
-    number = f"all {of} cells" if len(failed) == of else f"{len(failed)} of {of} cells"
+    number = f"all {total} cells" if len(failed) == total else f"{len(failed)} of {total} cells"
     return f"{first.column} ({where(first.section)}): in {number} TPS x latency is not the printed number: {cells}."

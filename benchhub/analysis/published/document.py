@@ -60,32 +60,32 @@ class Row:
     def number(self, name: str) -> Decimal:
         """The field as an exact number. Raises PublishedError."""
         try:
-            found = Decimal(self._required(name))
+            number = Decimal(self._required(name))
         except InvalidOperation:
             raise PublishedError(f"{self.place}: '{name}' is '{self.values[name]}', which is not a number.") from None
-        if not found.is_finite():
+        if not number.is_finite():
             raise PublishedError(f"{self.place}: '{name}' is '{self.values[name]}', which is not a number.")
-        return found
+        return number
 
     def above_0(self, name: str) -> Decimal:
         """The field as a number that can be divided by. Raises PublishedError."""
-        found = self.number(name)
-        if found <= 0:
-            raise PublishedError(f"{self.place}: '{name}' is {found}, which is not above 0.")
-        return found
+        number = self.number(name)
+        if number <= 0:
+            raise PublishedError(f"{self.place}: '{name}' is {number}, which is not above 0.")
+        return number
 
     def one_of(self, name: str, words: Sequence[str]) -> str:
         """The field as one of these words. Raises PublishedError."""
-        if (found := self.text(name)) not in words:
-            raise PublishedError(f"{self.place}: '{name}' is '{found}'; use one of {', '.join(words)}.")
-        return found
+        if (word := self.text(name)) not in words:
+            raise PublishedError(f"{self.place}: '{name}' is '{word}'; use one of {', '.join(words)}.")
+        return word
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         """The field as a whole number. Raises PublishedError."""
-        found = self.number(name)
-        if found != found.to_integral_value():
-            raise PublishedError(f"{self.place}: '{name}' is {found}, which is not a whole number.")
-        return int(found)
+        number = self.number(name)
+        if number != number.to_integral_value():
+            raise PublishedError(f"{self.place}: '{name}' is {number}, which is not a whole number.")
+        return int(number)
 
     def _required(self, name: str) -> str:
         if name not in self.values:
@@ -98,7 +98,7 @@ class Figure:
     """One published number: its value, how the report prints it, in which unit and section."""
 
     place: str
-    what: str
+    subject: str
     printed: str
     value: Decimal
     unit: str
@@ -154,13 +154,13 @@ class Document:
     def all(self, kind: str) -> tuple[Row, ...]:
         return self.rows.get(kind, ())
 
-    def one(self, kind: str, **fields: str) -> Row:
+    def row(self, kind: str, **fields: str) -> Row:
         """The row with these texts. Raises PublishedError where there is none, or more than one."""
-        found = [row for row in self.all(kind) if all(row.text(name) == text for name, text in fields.items())]
-        if len(found) != 1:
-            named = ", ".join(f"{name} '{text}'" for name, text in fields.items())
-            raise PublishedError(f"{self.file}: {len(found) or 'no'} {kind} rows have {named}; there must be one.")
-        return found[0]
+        rows = [row for row in self.all(kind) if all(row.text(name) == text for name, text in fields.items())]
+        if len(rows) != 1:
+            fields_text = ", ".join(f"{name} '{text}'" for name, text in fields.items())
+            raise PublishedError(f"{self.file}: {len(rows) or 'no'} {kind} rows have {fields_text}; there must be one.")
+        return rows[0]
 
 
 def read(file: str, parsed: Mapping[str, Any]) -> Document:
@@ -182,20 +182,20 @@ def half_unit(value: Decimal) -> Fraction:
     return Fraction(1, 2 * 10 ** places(value))
 
 
-def _about(file: str, given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping):
+def _about(file: str, content: Any) -> dict[str, str]:
+    if not isinstance(content, Mapping):
         raise PublishedError(f"{file}: the table [report] is missing.")
-    _check_fields(f"{file}, report", given, REPORT_FIELDS, ())
-    if given["letter"] not in LETTERS:
-        raise PublishedError(f"{file}, report: the letter is '{given['letter']}'; use one of {', '.join(LETTERS)}.")
-    return dict(given)
+    _check_fields(f"{file}, report", content, REPORT_FIELDS, ())
+    if content["letter"] not in LETTERS:
+        raise PublishedError(f"{file}, report: the letter is '{content['letter']}'; use one of {', '.join(LETTERS)}.")
+    return dict(content)
 
 
-def _rows(file: str, kind: str, given: Any) -> tuple[Row, ...]:
-    if kind not in KINDS or not isinstance(given, list):
+def _rows(file: str, kind: str, content: Any) -> tuple[Row, ...]:
+    if kind not in KINDS or not isinstance(content, list):
         raise PublishedError(f"{file}: there are no rows named '{kind}'; use {', '.join(KINDS)}.")
     required, optional = (fields.split() for fields in KINDS[kind])
-    rows = tuple(_row(file, kind, number, values) for number, values in enumerate(given, start=1))
+    rows = tuple(_row(file, kind, number, values) for number, values in enumerate(content, start=1))
     for row in rows:
         _check_fields(row.place, row.values, required, optional)
     return rows
@@ -228,16 +228,16 @@ def _check_text(place: str, value: Any, is_table: bool) -> None:
 
 
 def _refuse_doubles(rows: Sequence[Row]) -> None:
-    seen: dict[str, Row] = {}
+    row_by_id: dict[str, Row] = {}
     for row in rows:
-        if seen.setdefault(row.text("id"), row) is not row:
-            raise PublishedError(f"{row.place}: the id is already that of {seen[row.text('id')].place}.")
+        if row_by_id.setdefault(row.text("id"), row) is not row:
+            raise PublishedError(f"{row.place}: the id is already that of {row_by_id[row.text('id')].place}.")
 
 
 def _figure(row: Row) -> Figure:
     return Figure(
         place=row.place,
-        what=row.text("what"),
+        subject=row.text("what"),
         printed=row.text("printed"),
         value=row.number("value"),
         unit=row.text("unit"),

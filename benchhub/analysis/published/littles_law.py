@@ -77,9 +77,9 @@ def cell(row: Row) -> Cell:
         build=row.text("build"),
         counted=row.one_of("counted", COUNTED),
         ratio=row.one_of("ratio", RATIOS),
-        scale=row.whole("scale"),
-        clients=row.whole("clients"),
-        threads=row.whole("threads"),
+        scale=row.integer("scale"),
+        clients=row.integer("clients"),
+        threads=row.integer("threads"),
         tps=row.above_0("tps"),
         latency_ms=row.above_0("latency_ms"),
         section=row.text("section"),
@@ -87,45 +87,45 @@ def cell(row: Row) -> Cell:
     )
 
 
-def little(report: str, of: Cell, column: str) -> Check:
+def little(report: str, cell: Cell, column: str) -> Check:
     """Do the printed clients agree with TPS x latency, within rounding and 5%?"""
-    fewest, most = of.clients_range
+    fewest, most = cell.clients_range
     return judged(
-        of.figure("clients"),
-        of.implied_clients,
-        agrees=of.agrees,
-        what=what(of),
-        why=_why(of),
-        group=group(of),
+        cell.figure("clients"),
+        cell.implied_clients,
+        agrees=cell.agrees,
+        subject=subject(cell),
+        why=_why(cell),
+        group=group(cell),
         report=report,
         column=column,
         steps=(
-            f"Printed: {of.clients} clients, {of.threads} threads, {of.tps:,} TPS, {of.latency_ms} ms.",
-            f"{_product(of)}; the rounding of both leaves {plain(fewest, 2)} to {plain(most, 2)}.",
-            f"The other way: {of.clients} clients / {of.latency_ms} ms = {plain(of.implied_tps, 0)} TPS.",
+            f"Printed: {cell.clients} clients, {cell.threads} threads, {cell.tps:,} TPS, {cell.latency_ms} ms.",
+            f"{_product(cell)}; the rounding of both leaves {plain(fewest, 2)} to {plain(most, 2)}.",
+            f"The other way: {cell.clients} clients / {cell.latency_ms} ms = {plain(cell.implied_tps, 0)} TPS.",
         ),
     )
 
 
-def group(of: Cell) -> str:
-    return f"Little's law, {of.counted} connecting"
+def group(cell: Cell) -> str:
+    return f"Little's law, {cell.counted} connecting"
 
 
-def what(of: Cell) -> str:
-    return f"{of.place}: clients"
+def subject(cell: Cell) -> str:
+    return f"{cell.place}: clients"
 
 
-def _product(of: Cell) -> str:
-    return f"{of.tps:,} TPS x {of.latency_ms} ms = {plain(of.implied_clients, 2)} clients"
+def _product(cell: Cell) -> str:
+    return f"{cell.tps:,} TPS x {cell.latency_ms} ms = {plain(cell.implied_clients, 2)} clients"
 
 
-def _why(of: Cell) -> str:
-    fewest, most = of.clients_range
-    if fewest <= of.clients <= most:
-        return f"{_product(of)}, as printed within rounding."
-    times = of.implied_clients / of.clients
-    if of.agrees:
+def _why(cell: Cell) -> str:
+    fewest, most = cell.clients_range
+    if fewest <= cell.clients <= most:
+        return f"{_product(cell)}, as printed within rounding."
+    times = cell.implied_clients / cell.clients
+    if cell.agrees:
         off = plain(abs(times - 1) * 100, 1)
-        return f"{_product(of)}, {off}% off: more than rounding, within the {float(TOLERANCE):.0%} that is allowed."
-    other = f"{of.clients} clients at {of.latency_ms} ms give {plain(of.implied_tps, 0)} TPS"
-    return f"{_product(of)}, {plain(times, 2)} times the {of.clients} printed; {other}, {of.tps:,} are printed."
+        return f"{_product(cell)}, {off}% off: more than rounding, within the {float(TOLERANCE):.0%} that is allowed."
+    other = f"{cell.clients} clients at {cell.latency_ms} ms give {plain(cell.implied_tps, 0)} TPS"
+    return f"{_product(cell)}, {plain(times, 2)} times the {cell.clients} printed; {other}, {cell.tps:,} are printed."

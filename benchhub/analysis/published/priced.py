@@ -35,16 +35,16 @@ def _cost(metric: str, sockets: int, cores_per_socket: int, bought: Price, licen
     machine = Machine(bought.description, sockets, cores_per_socket)
     rules = LicenceRules(metric)  # type: ignore[arg-type]  # one of METRICS
     licence = Licence(licensed.description, rules, (licensed,))
-    found = cost(Order(Deployment((Node(machine, prices=(bought,)),)), (licence,)), Terms(term_years))
-    if isinstance(found, NotEligible):
-        raise PublishedError(str(found))
-    return found
+    total_cost = cost(Order(Deployment((Node(machine, prices=(bought,)),)), (licence,)), Terms(term_years))
+    if isinstance(total_cost, NotEligible):
+        raise PublishedError(str(total_cost))
+    return total_cost
 
 
 def _price(document: Document, figure: Figure) -> Price:
     """A report prints no day of its prices: the first of its year stands for it, and nothing depends on it."""
     day, source = date(int(document.about["year"]), 1, 1), f"section {figure.section}"
-    return Price(figure.what, figure.value, EUR, day, source)
+    return Price(figure.subject, figure.value, EUR, day, source)
 
 
 def total_of(name: str, parts: Iterable[tuple[str, Decimal]]) -> Decimal:

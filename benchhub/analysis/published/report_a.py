@@ -40,7 +40,7 @@ def checks(document: Document) -> tuple[Check, ...]:
         *_machine(document),
         *_data_sets(document),
         *_examples(document),
-        *(little(LETTER, one, _column(one)) for one in cells),
+        *(little(LETTER, own_cell, _column(own_cell)) for own_cell in cells),
         *_excluding(document, cells),
     )
 
@@ -91,17 +91,17 @@ def _total(document: Document, system: Row) -> Decimal:
 
 
 def _listed(price: Figure) -> str:
-    return f"{price.what}: {price.value:,.0f} EUR (section {price.section})."
+    return f"{price.subject}: {price.value:,.0f} EUR (section {price.section})."
 
 
 def _throughput(tps: Figure) -> str:
-    return f"{tps.what}: {tps.value:,} (section {tps.section})." + (f" {tps.oddity}" if tps.oddity else "")
+    return f"{tps.subject}: {tps.value:,} (section {tps.section})." + (f" {tps.oddity}" if tps.oddity else "")
 
 
 def _conclusions(document: Document) -> Iterator[Check]:
     for name, *systems in CONCLUSIONS:
         compare = _faster if name.startswith("faster") else _cheaper
-        own, other = (document.one("system", name=system) for system in systems)
+        own, other = (document.row("system", name=system) for system in systems)
         yield compare(document, document.figure(name), own, other)
 
 
@@ -176,14 +176,14 @@ def _test_length(document: Document, group: str) -> Check:
 
 def _clients_in_range(document: Document, cells: list[Cell]) -> Iterator[Check]:
     fewest, most = document.figure("fewest-clients"), document.figure("most-clients")
-    outside = sorted({one.clients for one in cells if not fewest.value <= one.clients <= most.value})
-    largest = max(one.clients for one in cells)
+    outside = sorted({cell.clients for cell in cells if not fewest.value <= cell.clients <= most.value})
+    largest = max(cell.clients for cell in cells)
     listed = ", ".join(map(str, outside))
     yield judged(
         most,
         largest,
         agrees=not outside,
-        what="Most clients of any peak in the table of results",
+        subject="Most clients of any peak in the table of results",
         why=f"Peaks at {listed} clients lie outside the stated {fewest.value} to {most.value}."
         if outside
         else f"Every peak lies within the stated {fewest.value} to {most.value} clients.",
@@ -195,12 +195,12 @@ def _clients_in_range(document: Document, cells: list[Cell]) -> Iterator[Check]:
 
 
 def _thread_ratio(document: Document, cells: list[Cell]) -> Check:
-    fitting = [one for one in cells if one.clients == one.threads * int(one.ratio[0])]
+    fitting = [cell for cell in cells if cell.clients == cell.threads * int(cell.ratio[0])]
     return judged(
         document.figure("ratios"),
-        len({one.ratio for one in fitting}),
+        len({cell.ratio for cell in fitting}),
         agrees=len(fitting) == len(cells),
-        what="Ratios of clients to threads in the table of results",
+        subject="Ratios of clients to threads in the table of results",
         why=f"{len(fitting)} of {len(cells)} cells have as many threads as their ratio says.",
         group="Table of results",
         report=LETTER,
@@ -208,13 +208,13 @@ def _thread_ratio(document: Document, cells: list[Cell]) -> Check:
 
 
 def _cell(document: Document, **fields: str) -> Cell:
-    return cell(document.one("result", **fields))
+    return cell(document.row("result", **fields))
 
 
 def _quoted(document: Document) -> Iterator[Check]:
     """The TPS that the prices divide by, against the cell they are taken from."""
     for system, build in OWN_BUILDS:
-        quoted = document.cited(document.one("system", name=system), "tps")
+        quoted = document.cited(document.row("system", name=system), "tps")
         source = _cell(document, build=build, counted="including", ratio="1:1", scale=PRICED_SCALE)
         yield quotient(quoted, source.tps, f"The cell of {source.name}", group="Table of results", report=LETTER)
 
@@ -234,9 +234,9 @@ def _machine(document: Document) -> Iterator[Check]:
 
 
 def _disks(document: Document, group: str) -> Check:
-    seen, priced = document.figure("disk-gb"), document.figure("disk-gb-priced")
-    why = f"Section {seen.section} has 4 disks of {seen.value} GB, section {priced.section} 4 of {priced.value} GB."
-    return judged(seen, priced.value, agrees=seen.value == priced.value, why=why, group=group, report=LETTER)
+    listed, priced = document.figure("disk-gb"), document.figure("disk-gb-priced")
+    why = f"Section {listed.section} has 4 disks of {listed.value} GB, section {priced.section} 4 of {priced.value} GB."
+    return judged(listed, priced.value, agrees=listed.value == priced.value, why=why, group=group, report=LETTER)
 
 
 def _data_sets(document: Document) -> Iterator[Check]:
@@ -263,29 +263,29 @@ def _examples(document: Document) -> Iterator[Check]:
     yield quotient(document.figure("wal-buffers-limit"), limit, words, group=group, report=LETTER)
 
 
-def _column(one: Cell) -> str:
-    return f"Client counts of PostgreSQL {one.build}, {one.ratio}, {one.counted} connecting"
+def _column(cell: Cell) -> str:
+    return f"Client counts of PostgreSQL {cell.build}, {cell.ratio}, {cell.counted} connecting"
 
 
 def _excluding(document: Document, cells: list[Cell]) -> Iterator[Check]:
     """Leaving the time of connecting out cannot lower TPS, whichever runs the maxima are of."""
-    for one in cells:
-        if one.counted == "excluding":
-            fields = {"build": one.build, "ratio": one.ratio, "scale": str(one.scale)}
-            yield _not_below(one, _cell(document, counted="including", **fields))
+    for row in cells:
+        if row.counted == "excluding":
+            fields = {"build": row.build, "ratio": row.ratio, "scale": str(row.scale)}
+            yield _not_below(row, _cell(document, counted="including", **fields))
 
 
 def _not_below(excluding: Cell, including: Cell) -> Check:
     agrees = excluding.tps >= including.tps
     numbers = f"{excluding.tps:,} TPS excluding connecting against {including.tps:,} including it"
     implied = f"its printed latency and clients give {plain(excluding.implied_tps, 0)}"
-    said = "not less, as it must be." if agrees else f"less, which cannot be; {implied}."
+    conclusion = "not less, as it must be." if agrees else f"less, which cannot be; {implied}."
     return judged(
         excluding.figure("tps"),
         including.tps,
         agrees=agrees,
-        what=f"{excluding.place}: 'excluding' not below 'including'",
-        why=f"{numbers}: {said}",
+        subject=f"{excluding.place}: 'excluding' not below 'including'",
+        why=f"{numbers}: {conclusion}",
         group="Excluding against including connecting",
         report=LETTER,
     )

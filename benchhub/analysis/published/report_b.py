@@ -44,11 +44,11 @@ def _against_x86(document: Document) -> Iterator[Check]:
 
 def _per_core(document: Document) -> Iterator[Check]:
     for machine in MACHINES:
-        row = document.one("derived", id=f"peak-per-core-{machine}")
+        row = document.row("derived", id=f"peak-per-core-{machine}")
         peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
-        whole = Fraction(cores)
-        found = peak.between.over(Between(whole, whole, whole))
-        yield derived(row, found, f"{peak.value:,} / {cores}", LETTER)
+        core_count = Fraction(cores)
+        between = peak.between.over(Between(core_count, core_count, core_count))
+        yield derived(row, between, f"{peak.value:,} / {cores}", LETTER)
 
 
 def _machines(document: Document) -> Iterator[Check]:
@@ -57,9 +57,9 @@ def _machines(document: Document) -> Iterator[Check]:
     yield _product(document, "threads-power7", "cores-power7", "threads-per-core-power7")
 
 
-def _product(document: Document, name: str, one: str, other: str) -> Check:
-    words = f"{document.value(one)} x {document.value(other)}"
-    exact = document.value(one) * document.value(other)
+def _product(document: Document, name: str, factor: str, factor_2: str) -> Check:
+    words = f"{document.value(factor)} x {document.value(factor_2)}"
+    exact = document.value(factor) * document.value(factor_2)
     return quotient(document.figure(name), exact, words, group="Machines", report=LETTER)
 
 
@@ -71,8 +71,8 @@ def _peak(document: Document) -> Iterator[Check]:
     for times, clients in ((least, low.value), (most, high.value)):
         exact = Fraction(clients) / Fraction(cores)
         agrees = least.value <= exact <= most.value
-        said = f"{clients} / {cores} = {float(exact):g}"
-        why = f"{said}, {'within' if agrees else 'outside'} the printed {least.value} to {most.value} times."
+        text = f"{clients} / {cores} = {float(exact):g}"
+        why = f"{text}, {'within' if agrees else 'outside'} the printed {least.value} to {most.value} times."
         yield judged(times, exact, agrees=agrees, why=why, group="Peak", report=LETTER)
     levels = [row.number("clients") for row in document.all("level")]
     yield from (_was_tested(document, name, levels) for name in ("peak-clients-low", "peak-clients-high"))
@@ -94,7 +94,7 @@ def _script(document: Document) -> Iterator[Check]:
         document.figure("scale"),
         SCALE_WITHOUT_OPTION,
         agrees=False,
-        what="Scale that the printed command of the custom test gives the script",
+        subject="Scale that the printed command of the custom test gives the script",
         why=(
             f"The command lacks -s, so by pgbench's rule :scale is {SCALE_WITHOUT_OPTION} and the script reads the "
             f"first {read:,} of {loaded:,} accounts, unless -s was given and not printed."

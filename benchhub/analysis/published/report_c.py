@@ -63,7 +63,7 @@ def compounded_percent(factors: Iterable[Fraction]) -> Fraction:
 
 def _step(row: Row) -> Step:
     return Step(
-        number=row.whole("number"),
+        number=row.integer("number"),
         change=row.text("change"),
         words=row.text("words"),
         gain_percent=row.number("gain_percent"),

@@ -41,13 +41,15 @@ def throughput(document: Document, system: Row) -> Between:
 
 def mqth(document: Document, system: Row) -> Row:
     """The derived figure that holds this system's MQTh. Raises PublishedError."""
-    return document.one("derived", id=system.text("mqth"))
+    return document.row("derived", id=system.text("mqth"))
 
 
 def _totals(document: Document) -> Iterator[Check]:
     for side, name in (("hybrid", "total-hybrid"), ("in_memory", "total-memory")):
         parts = [
-            (part.text("name"), found) for part in document.all("part") if (found := amount(part, side)) is not None
+            (part.text("name"), part_price)
+            for part in document.all("part")
+            if (part_price := amount(part, side)) is not None
         ]
         words = " + ".join(f"{price:,}" for _, price in parts)
         yield quotient(document.figure(name), total_of(side, parts), words, group="Totals", report=LETTER)
@@ -56,17 +58,18 @@ def _totals(document: Document) -> Iterator[Check]:
 def _prices(document: Document) -> Iterator[Check]:
     for system in document.all("system"):
         total, price = document.cited(system, "total"), document.cited(system, "price")
-        found = throughput(document, system)
-        whole = rounded(found.middle, 0)
+        derived_throughput = throughput(document, system)
+        tps = rounded(derived_throughput.middle, 0)
         yield quotient(
             price,
-            Fraction(total.value) / Fraction(whole),
-            f"{total.value:,} / {whole:,}",
+            Fraction(total.value) / Fraction(tps),
+            f"{total.value:,} / {tps:,}",
             group="Price per transaction",
             report=LETTER,
             steps=(
-                f"MQTh is not printed. Derived: {total.value:,} / {price.value} = {plain(found.middle, 0)}.",
-                f"A price of {price.value}, rounded to the cent, leaves {_range(found, 0)} MQTh.",
+                f"MQTh is not printed. Derived: "
+                f"{total.value:,} / {price.value} = {plain(derived_throughput.middle, 0)}.",
+                f"A price of {price.value}, rounded to the cent, leaves {_range(derived_throughput, 0)} MQTh.",
             ),
             note="MQTh is derived from this very price, so only the ratios below test it.",
         )
@@ -78,12 +81,12 @@ def _throughputs(document: Document) -> Iterator[Check]:
         yield derived(mqth(document, system), throughput(document, system), words, LETTER)
 
 
-def _range(found: Between, to_places: int) -> str:
-    return f"{plain(found.low, to_places)} to {plain(found.high, to_places)}"
+def _range(between: Between, to_places: int) -> str:
+    return f"{plain(between.low, to_places)} to {plain(between.high, to_places)}"
 
 
 def _of(document: Document, name: str, drivers: str) -> Row:
-    return document.one("system", name=name, drivers=drivers)
+    return document.row("system", name=name, drivers=drivers)
 
 
 def _faster(document: Document, drivers: str) -> Between:
@@ -115,24 +118,24 @@ def _ratios(document: Document) -> Iterator[Check]:
     yield _ratio(document, "cheaper", price, below, "The prices at 32 drivers give", times="", to_places=4)
 
 
-def _rounds(document: Document, name: str, found: Between) -> bool:
+def _rounds(document: Document, name: str, between: Between) -> bool:
     """The middle decides: an end of the interval needs every rounding to have gone one way."""
     printed = document.figure(name)
-    return rounded(found.middle, printed.places) == printed.value
+    return rounded(between.middle, printed.places) == printed.value
 
 
-def _ends(document: Document, name: str, found: Between) -> str:
+def _ends(document: Document, name: str, between: Between) -> str:
     """Said where the middle does not round to what is printed, but an end of the interval does."""
     printed = document.figure(name)
-    if printed.value not in (rounded(end, printed.places) for end in (found.low, found.high)):
+    if printed.value not in (rounded(end, printed.places) for end in (between.low, between.high)):
         return ""
-    return f"It rounds to {rounded(found.middle, printed.places)}; only an end of the interval to {printed.value}."
+    return f"It rounds to {rounded(between.middle, printed.places)}; only an end of the interval to {printed.value}."
 
 
 def _ratio(
     document: Document,
     name: str,
-    found: Between,
+    between: Between,
     agrees: bool,
     words: str,
     note: str = "",
@@ -141,16 +144,16 @@ def _ratio(
 ) -> Check:
     printed = document.figure(name)
     verb = "in line with" if agrees else "not"
-    shown = f"{plain(found.middle, to_places)}{times} ({_range(found, 4)})"
+    ratio_text = f"{plain(between.middle, to_places)}{times} ({_range(between, 4)})"
     return judged(
         printed,
-        found.middle,
+        between.middle,
         agrees=agrees,
-        why=f"{words} {shown}, {verb} '{printed.printed}'. {note}".strip(),
+        why=f"{words} {ratio_text}, {verb} '{printed.printed}'. {note}".strip(),
         group=GROUP_RATIOS,
         report=LETTER,
         steps=(
-            f"{words} {shown}; the interval is what prices rounded to the cent leave.",
+            f"{words} {ratio_text}; the interval is what prices rounded to the cent leave.",
             f"Printed: {printed.printed}. The middle decides, as both ends need every rounding to have gone one way.",
         ),
     )

@@ -91,24 +91,24 @@ def advise(
     used = spoilt + len(trials)
     offered = [clients for clients in levels if clients not in refused]
     belief = believe(levels, trials) if trials else None
-    known = _known(belief, levels, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
-    if not known.runs_left:
-        return replace(known, stopped="spent")
+    advice = _known(belief, levels, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
+    if not advice.runs_left:
+        return replace(advice, stopped="spent")
     if not offered:
-        return replace(known, stopped="refused")
-    if used >= FEWEST and (known.probability or 0) >= goal.confidence:
-        return replace(known, stopped="known")
+        return replace(advice, stopped="refused")
+    if used >= FEWEST and (advice.probability or 0) >= goal.confidence:
+        return replace(advice, stopped="known")
     rung = _next_rung(offered, trials)
     if belief and rung is None:
-        return replace(known, clients=_next(belief, levels, goal, offered))
-    return replace(known, clients=rung, is_first=True)
+        return replace(advice, clients=_next(belief, levels, goal, offered))
+    return replace(advice, clients=rung, is_first=True)
 
 
 def rungs(levels: Sequence[int]) -> list[int]:
     """The levels that every search begins with, in their order: spread by ratio, as throughput bends by ratio."""
     low, high = math.log(levels[0]), math.log(levels[-1])
-    wanted = [low + share * (high - low) for share in LADDER]
-    return list(dict.fromkeys(min(levels, key=lambda n: (abs(math.log(n) - log_n), n)) for log_n in wanted))
+    targets = [low + share * (high - low) for share in LADDER]
+    return list(dict.fromkeys(min(levels, key=lambda n: (abs(math.log(n) - log_n), n)) for log_n in targets))
 
 
 class Scores(NamedTuple):
@@ -149,18 +149,18 @@ def _known(belief: Belief, levels: Sequence[int], goal: Goal, used: int) -> Advi
     good = scores(belief.curves, np.array(levels, float), goal).good.mean(axis=0)
     best = int(np.argmax(good))
     is_noisy = float(np.mean(belief.noises > NOISY)) >= SURE
-    left = max(0, (goal.noisy_runs if is_noisy else goal.runs) - used)
-    known = Advice(None, "", left, probability=float(good[best]), noise=float(np.median(belief.noises)))
+    runs_left = max(0, (goal.noisy_runs if is_noisy else goal.runs) - used)
+    advice = Advice(None, "", runs_left, probability=float(good[best]), noise=float(np.median(belief.noises)))
     if best == len(levels):
-        return known
+        return advice
     low, middle, high = np.exp(np.quantile(belief.curves[:, best], [0.025, 0.5, 0.975]))
-    return replace(known, best=levels[best], estimate=float(middle), low=float(low), high=float(high))
+    return replace(advice, best=levels[best], estimate=float(middle), low=float(low), high=float(high))
 
 
 def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
     """The first of the rungs that has no result; a search without any result stays on the first one."""
-    seen = {trial.clients for trial in trials}
-    return next((rung for rung in rungs(offered) if rung not in seen), None)
+    levels_run = {trial.clients for trial in trials}
+    return next((rung for rung in rungs(offered) if rung not in levels_run), None)
 
 
 def _next(belief: Belief, levels: Sequence[int], goal: Goal, offered: Sequence[int]) -> int:
@@ -174,9 +174,9 @@ def _look_ahead(belief: Belief, gains: Scores, at: Sequence[int]) -> Floats:
     gain = ((1 - NEARNESS) * gains.good + NEARNESS * gains.near)[:LOOKED_AHEAD]
     curves, noises = belief.curves[:LOOKED_AHEAD, at].T, belief.noises[:LOOKED_AHEAD]
     truths = np.arange(OUTCOMES) * (LOOKED_AHEAD // OUTCOMES)
-    shown = curves[:, truths] + noises[truths] * np.random.default_rng(OUTCOMES).standard_normal(OUTCOMES)
+    outcomes = curves[:, truths] + noises[truths] * np.random.default_rng(OUTCOMES).standard_normal(OUTCOMES)
     width = np.hypot(noises, SMOOTHING)
-    weights = np.exp(-0.5 * ((shown[:, :, None] - curves[:, None, :]) / width) ** 2) / width
+    weights = np.exp(-0.5 * ((outcomes[:, :, None] - curves[:, None, :]) / width) ** 2) / width
     weights[:, np.arange(OUTCOMES), truths] = 0  # a draw must not confirm itself
     weights += 1e-12
     weights /= weights.sum(axis=2, keepdims=True)

@@ -99,19 +99,23 @@ def believe(levels: Sequence[int], trials: Sequence[Trial]) -> Belief:
     """Draws from what is believed after at least one trial, each at one of the levels."""
     before = prior(tuple(levels))
     at = np.array([levels.index(trial.clients) for trial in trials])
-    seen = np.log([trial.throughput for trial in trials])
-    height = seen.mean()
+    log_throughputs = np.log([trial.throughput for trial in trials])
+    height = log_throughputs.mean()
     shapes = before.shapes - before.shapes[:, at].mean(axis=1, keepdims=True)
-    among = Hypotheses(before.covariances, before.log_shares, at, (seen - height) - shapes[:, at], np.log(levels))
-    chosen = among.choose(before.order, before.dice)
-    return Belief(_drawn(before, among, chosen, shapes, seen - height) + height, NOISES[chosen.noise])
+    among = Hypotheses(
+        before.covariances, before.log_shares, at, (log_throughputs - height) - shapes[:, at], np.log(levels)
+    )
+    hypotheses = among.choose(before.order, before.dice)
+    return Belief(
+        _drawn(before, among, hypotheses, shapes, log_throughputs - height) + height, NOISES[hypotheses.noise]
+    )
 
 
-def _drawn(before: Prior, among: Hypotheses, chosen: Chosen, shapes: Floats, seen: Floats) -> Floats:
+def _drawn(before: Prior, among: Hypotheses, hypotheses: Chosen, shapes: Floats, log_throughputs: Floats) -> Floats:
     """Draws made beforehand, each moved so that it goes through what was seen, but for its noise (Matheron's rule)."""
-    curves = shapes[chosen.shape] + chosen.extras + before.differences[chosen.kind, np.arange(DRAWS)]
-    gaps = seen - curves[:, among.at] - NOISES[chosen.noise, None] * before.errors[:, : among.at.size]
+    curves = shapes[hypotheses.shape] + hypotheses.extras + before.differences[hypotheses.kind, np.arange(DRAWS)]
+    gaps = log_throughputs - curves[:, among.at] - NOISES[hypotheses.noise, None] * before.errors[:, : among.at.size]
     for kind in range(len(DIFFERENCES)):
-        own = chosen.kind == kind
-        curves[own] += among.solve(kind, chosen.noise[own], gaps[own]) @ before.covariances[kind, among.at]
+        own = hypotheses.kind == kind
+        curves[own] += among.solve(kind, hypotheses.noise[own], gaps[own]) @ before.covariances[kind, among.at]
     return np.asarray(curves)

@@ -115,18 +115,18 @@ class Hypotheses:
         shares = np.log([kind.share for kind in DIFFERENCES])[:, None, None]
         return np.asarray(shares + log_shares + 0.5 * (volumes - misfits))
 
-    def _with(self, of: Extra, forms: Floats, shares: Floats, turned: Floats) -> Extras:
+    def _with(self, extra: Extra, forms: Floats, shares: Floats, turned: Floats) -> Extras:
         """With each of these forms (forms x levels), whose size is integrated over: it stays normal."""
         turned_forms = forms[:, self.at] @ self.axes
         weighted = turned_forms[:, None] * self.precisions[:, :, None, :]
-        pull = weighted @ np.swapaxes(turned[:, None, :: of.every], 2, 3)
-        certainty = of.size**-2 + (weighted * turned_forms[:, None]).sum(axis=3)
-        gain = np.log(of.share * shares) - 0.5 * np.log(of.size**2 * certainty)
+        pull = weighted @ np.swapaxes(turned[:, None, :: extra.every], 2, 3)
+        certainty = extra.size**-2 + (weighted * turned_forms[:, None]).sum(axis=3)
+        gain = np.log(extra.share * shares) - 0.5 * np.log(extra.size**2 * certainty)
         sizes = pull / certainty[..., None]
-        bases = self.plain[:, :, :: of.every] + np.log(of.every)
-        bases[..., 0] += np.log(of.alone / of.every)  # the first is no shape, and stands for itself alone
+        bases = self.plain[:, :, :: extra.every] + np.log(extra.every)
+        bases[..., 0] += np.log(extra.alone / extra.every)  # the first is no shape, and stands for itself alone
         log_weights = bases[:, :, None] + gain[..., None] + 0.5 * pull * sizes
-        return Extras(of, log_weights, sizes, certainty**-0.5)
+        return Extras(extra, log_weights, sizes, certainty**-0.5)
 
     def choose(self, order: Floats, dice: Floats) -> Chosen:
         """As many as there are in `order`, each hypothesis as often as it weighs (systematic sampling).
@@ -137,22 +137,22 @@ class Hypotheses:
         places = _sample(np.concatenate([group.ravel() for group in groups]), order)
         bounds = np.cumsum([group.size for group in groups])
         kind, noise, shape = np.unravel_index(np.where(places < bounds[0], places, 0), self.plain.shape)
-        chosen = Chosen(kind, noise, shape, np.zeros((order.size, self.hinges.shape[1])))
+        choice = Chosen(kind, noise, shape, np.zeros((order.size, self.hinges.shape[1])))
         jumps, kinks = (bounds[0] <= places) & (places < bounds[1]), bounds[1] <= places
-        gap = self._add(chosen, jumps, self.jumps, places[jumps] - bounds[0], dice)
+        gap = self._add(choice, jumps, self.jumps, places[jumps] - bounds[0], dice)
         # Anywhere within its gap a jump explains the trials as well.
         where = self.tried[gap] + np.floor(dice[jumps, 1] * np.diff(self.tried)[gap]).astype(int)
-        chosen.extras[jumps] *= self.steps[where]
-        kink = self._add(chosen, kinks, self.kinks, places[kinks] - bounds[1], dice)
-        chosen.extras[kinks] *= self.hinges[kink]
-        return chosen
+        choice.extras[jumps] *= self.steps[where]
+        kink = self._add(choice, kinks, self.kinks, places[kinks] - bounds[1], dice)
+        choice.extras[kinks] *= self.hinges[kink]
+        return choice
 
-    def _add(self, chosen: Chosen, own: NDArray[np.bool_], extras: Extras, places: Places, dice: Floats) -> Places:
+    def _add(self, choice: Chosen, own: NDArray[np.bool_], extras: Extras, places: Places, dice: Floats) -> Places:
         """Fill in the draws with an extra, its size in all of its row; returns which one each has."""
         kind, noise, which, shape = np.unravel_index(places, extras.log_weights.shape)
-        chosen.kind[own], chosen.noise[own], chosen.shape[own] = kind, noise, shape * extras.of.every
+        choice.kind[own], choice.noise[own], choice.shape[own] = kind, noise, shape * extras.of.every
         sizes = extras.sizes[kind, noise, which, shape] + dice[own, 0] * extras.doubts[kind, noise, which]
-        chosen.extras[own] = sizes[:, None]
+        choice.extras[own] = sizes[:, None]
         return np.asarray(which)
 
     def solve(self, kind: int, noises: Places, deviations: Floats) -> Floats:

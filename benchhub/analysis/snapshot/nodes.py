@@ -22,7 +22,7 @@ def paragraph(text: str, role: Role = "plain", about: Sequence[str] = (), series
 
 
 def listing(title: str, items: Iterable[Node | str], role: Role = "plain") -> Node:
-    return {"kind": "list", "role": role, "title": title, "items": [note(one) for one in items]}
+    return {"kind": "list", "role": role, "title": title, "items": [note(item) for item in items]}
 
 
 def note(text: Node | str, about: Sequence[str] = (), role: str = "plain") -> Node:
@@ -72,12 +72,12 @@ def cell(
     about: Sequence[str] = (),
 ) -> Node:
     """`steps` are how the number came about; they may disclose more than the number does."""
-    found: Node = {"text": text}
+    node: Node = {"text": text}
     optional = {"exact": exact, "unit": unit, "role": role, "tags": list(tags), "notes": [note(one) for one in notes]}
-    found |= {name: value for name, value in optional.items() if value}
+    node |= {name: value for name, value in optional.items() if value}
     if steps:
-        found["steps"] = _said({"items": list(steps)}, steps_about)
-    return _said(found, about, series=series)
+        node["steps"] = _said({"items": list(steps)}, steps_about)
+    return _said(node, about, series=series)
 
 
 def data(name: str, title: str, columns: Iterable[Node], rows: Iterable[Sequence[str]]) -> Node:
@@ -91,12 +91,16 @@ def data_column(name: str, unit: str = "", about: Sequence[str] = ()) -> Node:
 
 def bundle(name: str, title: str, files: Mapping[str, str]) -> Node:
     """Text files that belong together; the page offers them as one archive."""
-    return {"id": name, "title": title, "files": [{"name": one, "text": text} for one, text in files.items()]}
+    return {
+        "id": name,
+        "title": title,
+        "files": [{"name": file_name, "text": text} for file_name, text in files.items()],
+    }
 
 
-def name(of: str, name: str, alias: str) -> Node:
+def name(about: str, name: str, alias: str) -> Node:
     """A name that stands in texts, of which class it is, and what stands in its place where that class is hidden."""
-    return {"about": of, "name": name, "alias": alias}
+    return {"about": about, "name": name, "alias": alias}
 
 
 def _said(node: Node, about: Sequence[str], series: int | None = None) -> Node:

@@ -45,19 +45,19 @@ class _Projector:
     def __init__(self, names: Iterable[Node], hidden: Collection[str]) -> None:
         self.hidden = sorted(hidden)
         self.allowed = CLASSES.keys() - set(hidden)
-        gone = {one["name"]: one["alias"] for one in names if one["about"] in hidden and one["name"].strip()}
+        gone = {entry["name"]: entry["alias"] for entry in names if entry["about"] in hidden and entry["name"].strip()}
         self.aliases = {_key(name): alias for name, alias in gone.items()}
         self.pattern = _pattern(gone, with_addresses="address" in hidden)
 
-    def document(self, of: Node) -> Node:
+    def document(self, document: Node) -> Node:
         return {
-            **_taken(of, ("format", "version", "kind", "taken_at", "release", "unit")),
+            **_taken(document, ("format", "version", "kind", "taken_at", "release", "unit")),
             "hidden": self.hidden,
-            "title": self.text(of["title"]),
-            "summary": self.text(of.get("summary", "")),
-            "sections": self.all(of["sections"], self.section),
-            "tables": self.all(of["tables"], self.data),
-            "bundles": self.all(of.get("bundles", ()), self.bundle),
+            "title": self.text(document["title"]),
+            "summary": self.text(document.get("summary", "")),
+            "sections": self.all(document["sections"], self.section),
+            "tables": self.all(document["tables"], self.data),
+            "bundles": self.all(document.get("bundles", ()), self.bundle),
         }
 
     def all(self, nodes: Iterable[Node], keep: Callable[[Node], Node]) -> list[Node]:
@@ -69,60 +69,60 @@ class _Projector:
     def text(self, text: str) -> str:
         if self.pattern is None:
             return text
-        return self.pattern.sub(lambda found: self.aliases.get(_key(found[0]), HIDDEN), text)
+        return self.pattern.sub(lambda match: self.aliases.get(_key(match[0]), HIDDEN), text)
 
-    def section(self, of: Node) -> Node:
-        known = [block for block in of["blocks"] if block["kind"] in self.blocks]
-        return {"id": of["id"], "title": self.text(of["title"]), "blocks": self.all(known, self.block)}
+    def section(self, section: Node) -> Node:
+        blocks = [block for block in section["blocks"] if block["kind"] in self.blocks]
+        return {"id": section["id"], "title": self.text(section["title"]), "blocks": self.all(blocks, self.block)}
 
-    def block(self, of: Node) -> Node:
-        return self.blocks[of["kind"]](of)
+    def block(self, block: Node) -> Node:
+        return self.blocks[block["kind"]](block)
 
     @property
     def blocks(self) -> Mapping[str, Callable[[Node], Node]]:
         return {"paragraph": self.paragraph, "list": self.listing, "table": self.table, "figure": self.figure}
 
-    def paragraph(self, of: Node) -> Node:
-        return {**_taken(of, ("kind", "role", "series")), "text": self.text(of["text"])}
+    def paragraph(self, paragraph: Node) -> Node:
+        return {**_taken(paragraph, ("kind", "role", "series")), "text": self.text(paragraph["text"])}
 
-    def listing(self, of: Node) -> Node:
-        head = {**_taken(of, ("kind", "role")), "title": self.text(of["title"])}
-        return {**head, "items": self.all(of["items"], self.note)}
+    def listing(self, listing: Node) -> Node:
+        head = {**_taken(listing, ("kind", "role")), "title": self.text(listing["title"])}
+        return {**head, "items": self.all(listing["items"], self.note)}
 
-    def note(self, of: Node) -> Node:
-        return {**_taken(of, ("role",)), "text": self.text(of["text"])}
+    def note(self, note: Node) -> Node:
+        return {**_taken(note, ("role",)), "text": self.text(note["text"])}
 
-    def table(self, of: Node) -> Node:
-        shown = [place for place, column in enumerate(of["columns"]) if self.may(column)]
+    def table(self, table: Node) -> Node:
+        places = [place for place, column in enumerate(table["columns"]) if self.may(column)]
         return {
-            **_taken(of, ("kind", "id", "style", "is_folded")),
-            "title": self.text(of["title"]),
-            "columns": [self.column(of["columns"][place]) for place in shown],
-            "rows": [self.row(row, shown) for row in of["rows"] if self.may(row)],
+            **_taken(table, ("kind", "id", "style", "is_folded")),
+            "title": self.text(table["title"]),
+            "columns": [self.column(table["columns"][place]) for place in places],
+            "rows": [self.row(row, places) for row in table["rows"] if self.may(row)],
         }
 
-    def column(self, of: Node) -> Node:
-        return {**_taken(of, ("is_number", "series")), "title": self.text(of["title"])}
+    def column(self, column: Node) -> Node:
+        return {**_taken(column, ("is_number", "series")), "title": self.text(column["title"])}
 
-    def row(self, of: Node, shown: Iterable[int]) -> Node:
-        return {**_taken(of, ("is_marked",)), "cells": [self.cell(of["cells"][place]) for place in shown]}
+    def row(self, row: Node, places: Iterable[int]) -> Node:
+        return {**_taken(row, ("is_marked",)), "cells": [self.cell(row["cells"][place]) for place in places]}
 
-    def cell(self, of: Node) -> Node:
-        if not self.may(of):
+    def cell(self, cell: Node) -> Node:
+        if not self.may(cell):
             return {"text": HIDDEN, "role": HIDDEN}
-        kept = {**_taken(of, ("role", "series")), "text": self.text(of["text"])}
-        kept |= {name: self.value(of[name]) for name in ("exact", "unit") if name in of}
-        if "tags" in of:
-            kept["tags"] = [self.text(tag) for tag in of["tags"]]
-        if "notes" in of:
-            kept["notes"] = self.all(of["notes"], self.note)
-        if "steps" in of and self.may(of["steps"]):
-            kept["steps"] = {"items": [self.text(one) for one in of["steps"]["items"]]}
-        return kept
+        projected = {**_taken(cell, ("role", "series")), "text": self.text(cell["text"])}
+        projected |= {name: self.value(cell[name]) for name in ("exact", "unit") if name in cell}
+        if "tags" in cell:
+            projected["tags"] = [self.text(tag) for tag in cell["tags"]]
+        if "notes" in cell:
+            projected["notes"] = self.all(cell["notes"], self.note)
+        if "steps" in cell and self.may(cell["steps"]):
+            projected["steps"] = {"items": [self.text(step) for step in cell["steps"]["items"]]}
+        return projected
 
-    def figure(self, of: Node) -> Node:
-        words = {name: self.text(of[name]) for name in ("title", "label")}
-        return {**_taken(of, ("kind", "id")), **words, "plotly": self.plotly(of["plotly"])}
+    def figure(self, figure: Node) -> Node:
+        words = {name: self.text(figure[name]) for name in ("title", "label")}
+        return {**_taken(figure, ("kind", "id")), **words, "plotly": self.plotly(figure["plotly"])}
 
     def plotly(self, value: Any, is_text: bool = False) -> Any:
         """Names of curves stand in some texts of a figure; its other words are plotly's own."""
@@ -132,29 +132,29 @@ class _Projector:
             return [self.plotly(inner, is_text) for inner in value]
         return self.text(value) if is_text and isinstance(value, str) else value
 
-    def data(self, of: Node) -> Node:
-        shown = [place for place, column in enumerate(of["columns"]) if self.may(column)]
+    def data(self, data: Node) -> Node:
+        places = [place for place, column in enumerate(data["columns"]) if self.may(column)]
         return {
-            "id": of["id"],
-            "title": self.text(of["title"]),
-            "columns": [self.data_column(of["columns"][place]) for place in shown],
-            "rows": [[self.value(row[place]) for place in shown] for row in of["rows"]],
+            "id": data["id"],
+            "title": self.text(data["title"]),
+            "columns": [self.data_column(data["columns"][place]) for place in places],
+            "rows": [[self.value(row[place]) for place in places] for row in data["rows"]],
         }
 
-    def data_column(self, of: Node) -> Node:
-        return {"name": self.text(of["name"]), "unit": of["unit"]}
+    def data_column(self, column: Node) -> Node:
+        return {"name": self.text(column["name"]), "unit": column["unit"]}
 
-    def bundle(self, of: Node) -> Node:
-        files = [{"name": file["name"], "text": self.text(file["text"])} for file in of["files"]]
-        return {"id": of["id"], "title": self.text(of["title"]), "files": files}
+    def bundle(self, bundle: Node) -> Node:
+        files = [{"name": file["name"], "text": self.text(file["text"])} for file in bundle["files"]]
+        return {"id": bundle["id"], "title": self.text(bundle["title"]), "files": files}
 
     def value(self, value: str) -> str:
         """A number stays one, whatever a host is called."""
         return value if NUMBER.fullmatch(value) else self.text(value)
 
 
-def _taken(of: Node, keys: Iterable[str]) -> Node:
-    return {key: of[key] for key in keys if key in of}
+def _taken(node: Node, keys: Iterable[str]) -> Node:
+    return {key: node[key] for key in keys if key in node}
 
 
 def _pattern(names: Collection[str], *, with_addresses: bool) -> re.Pattern[str] | None:
@@ -166,7 +166,9 @@ def _pattern(names: Collection[str], *, with_addresses: bool) -> re.Pattern[str]
 
 def _of_name(name: str) -> str:
     """The name however it is quoted, or broken into lines: labels of figures are at any place, without their commas."""
-    words = [BREAK_WITHIN.join(QUOTED.get(one, re.escape(one)) for one in word) for word in name.split()]
+    words = [
+        BREAK_WITHIN.join(QUOTED.get(character, re.escape(character)) for character in word) for word in name.split()
+    ]
     words = [f"{word.removesuffix(',')},?" if word.endswith(",") else word for word in words]
     pattern = BREAK_BETWEEN.join(words)
     return pattern if len(name) >= LONG_NAME else rf"(?<![0-9A-Za-z]){pattern}(?![0-9A-Za-z])"

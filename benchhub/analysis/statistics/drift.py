@@ -51,24 +51,24 @@ class Drift:
         return self.p < DRIFT_P and abs(self.percent) >= DRIFT_PERCENT
 
 
-def one_after_the_other(one: Sequence[Start], other: Sequence[Start]) -> bool:
+def one_after_the_other(starts: Sequence[Start], other: Sequence[Start]) -> bool:
     """Whether the order of the runs cannot tell a drift of the host from a difference between the two sides.
 
     So it is where one side as a whole ran first, and where one did at each of several levels that have repeats.
     """
-    if _is_first(one, other) or _is_first(other, one):
+    if _is_first(starts, other) or _is_first(other, starts):
         return True
-    levels = {start.clients for start in one} & {start.clients for start in other}
-    sides = [([s for s in one if s.clients == at], [s for s in other if s.clients == at]) for at in levels]
+    levels = {start.clients for start in starts} & {start.clients for start in other}
+    sides = [([s for s in starts if s.clients == at], [s for s in other if s.clients == at]) for at in levels]
     repeated = [pair for pair in sides if min(map(len, pair)) >= FEWEST_FOR_INTERVAL]
     return len(repeated) > 1 and all(_is_first(*pair) or _is_first(*pair[::-1]) for pair in repeated)
 
 
-def _is_first(one: Sequence[Start], other: Sequence[Start]) -> bool:
+def _is_first(starts: Sequence[Start], other: Sequence[Start]) -> bool:
     """Whether nearly all runs of one side had begun before those of the other, by half a run at least."""
     begun = sorted(start.at_s for start in other)
-    behind = sum(len(begun) - bisect_left(begun, start.at_s + start.duration_s / 2) for start in one)
-    return bool(begun) and bool(one) and behind >= ONE_SIDE_FIRST * len(one) * len(begun)
+    behind = sum(len(begun) - bisect_left(begun, start.at_s + start.duration_s / 2) for start in starts)
+    return bool(begun) and bool(starts) and behind >= ONE_SIDE_FIRST * len(starts) * len(begun)
 
 
 def repeats_in_a_row(starts: Sequence[Start]) -> bool:
@@ -95,13 +95,13 @@ def drift(starts: Sequence[Start]) -> Drift | None:
         own = [math.log(run.throughput) for run in runs]
         at_s = statistics.fmean(run.at_s for run in runs)
         times += [run.at_s - at_s for run in runs]
-        logs += [one - statistics.fmean(own) for one in own]
+        logs += [value - statistics.fmean(own) for value in own]
     degrees = len(starts) - len(levels) - 1
     squares = sum(time * time for time in times)
     if degrees < FEWEST_DEGREES or not squares:
         return None
     slope = sum(time * log for time, log in zip(times, logs, strict=True)) / squares
-    left = sum((log - slope * time) ** 2 for time, log in zip(times, logs, strict=True))
+    residual = sum((log - slope * time) ** 2 for time, log in zip(times, logs, strict=True))
     span_s = max(start.at_s for start in starts) - min(start.at_s for start in starts)
-    error = math.sqrt(left / degrees / squares)
+    error = math.sqrt(residual / degrees / squares)
     return Drift(100 * math.expm1(slope * span_s), t_outside(slope / error, degrees) if error else 1.0)

@@ -80,7 +80,9 @@ def mean(estimates: Sequence[Estimate]) -> Estimate:
 def total(estimates: Iterable[Estimate]) -> Estimate:
     """The sum of independent estimates: the product of their ratios."""
     listed = list(estimates)
-    return Estimate(sum(one.value for one in listed), tuple(part for one in listed for part in one.parts))
+    return Estimate(
+        sum(estimate.value for estimate in listed), tuple(part for estimate in listed for part in estimate.parts)
+    )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -105,4 +105,4 @@ def sample_variance(values: Sequence[float]) -> float:
     """
     off = [value - values[0] for value in values]
     mean = math.fsum(off) / len(off)
-    return math.fsum((one - mean) ** 2 for one in off) / (len(off) - 1)
+    return math.fsum((difference - mean) ** 2 for difference in off) / (len(off) - 1)

@@ -65,14 +65,14 @@ def of_levels(
     else:
         best, others = place_of_kept(ours, one, run[0]), place_of_kept(theirs, baseline, run[1])
         places = f"{name} is best {best}, {baseline_name} {others}"
-    return Claim(found.found, f"{found.rest}, {repeats} repeats. {_compared(ours, theirs, unit)} {places}.")
+    return Claim(found.statement, f"{found.evidence}, {repeats} repeats. {_compared(ours, theirs, unit)} {places}.")
 
 
 def _compared(one: SelectedPeak, baseline: SelectedPeak, unit: str) -> str:
     """Which numbers: they need not be the medians that a table calls best."""
     values = " with ".join(significant(of.value, 3) for of in (one, baseline))
     said = f"That compares {values} {unit}, geometric means of the repeats"
-    if len({*one.chosen}) == len({*baseline.chosen}) == 1:
+    if len({*one.selected_clients}) == len({*baseline.selected_clients}) == 1:
         return f"{said}."
     return f"{said}, each at the level that the other repeats choose: the best median of several is too high by chance."
 

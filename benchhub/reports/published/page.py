@@ -93,7 +93,7 @@ def _recomputed(check: Check, anchors: tables.Anchors) -> Recomputed:
     return Recomputed(
         check=check,
         where=where(check.section),
-        anchor=anchors[check.group, check.what],
+        anchor=anchors[check.group, check.subject],
         computed=f"{check.computed:,}",
         difference=signed(check.difference),
         exact=exact(check),

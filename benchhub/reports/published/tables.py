@@ -91,7 +91,7 @@ Anchors = Mapping[tuple[str, str], str]
 
 def anchors(checks: Iterable[Check]) -> Anchors:
     """Where on the page each check stands, by its group and what it is of."""
-    return {(check.group, check.what): f"check-{number}" for number, check in enumerate(checks, start=1)}
+    return {(check.group, check.subject): f"check-{number}" for number, check in enumerate(checks, start=1)}
 
 
 def table(
@@ -129,7 +129,7 @@ def results(document: Document, found: Anchors) -> Table:
                 cell.oddity,
             )
             for cell in cells
-            for anchor in (found[littles_law.group(cell), littles_law.what(cell)],)
+            for anchor in (found[littles_law.group(cell), littles_law.subject(cell)],)
         ],
     )
 
@@ -137,7 +137,9 @@ def results(document: Document, found: Anchors) -> Table:
 def prices(document: Document, checks: Sequence[Check]) -> Table:
     """Report A: each system with what was divided, both prices as printed and as computed, in EUR per TPS."""
     group, found = "Price per TPS", anchors(checks)
-    computed = {check.what: Cell(check.computed, found[group, check.what]) for check in checks if check.group == group}
+    computed = {
+        check.subject: Cell(check.computed, found[group, check.subject]) for check in checks if check.group == group
+    }
     rows: list[Sequence[Given]] = []
     for system in document.all("system"):
         hardware, tps = document.cited(system, "hardware"), document.cited(system, "tps")
@@ -145,7 +147,7 @@ def prices(document: Document, checks: Sequence[Check]) -> Table:
         alone, with_subscription = (document.cited(system, name) for name in ("hardware_only", "with_subscription"))
         subscription = document.value("term") * units.value * licence.value
         amounts = (_whole(hardware.value), subscription, _whole(hardware.value + subscription), tps.value)
-        both = (alone.value, computed[alone.what], with_subscription.value, computed[with_subscription.what])
+        both = (alone.value, computed[alone.subject], with_subscription.value, computed[with_subscription.subject])
         rows.append((system.text("name"), *amounts, *both))
     return table(
         "prices",
@@ -166,7 +168,7 @@ def peaks(document: Document, found: Anchors) -> Table:
     rows: list[Sequence[Given]] = []
     machines = (("power8", "POWER8, S822L"), ("x86", "x86, Ivy Bridge (PGECons 2013)"))
     for machine, name in machines:
-        row = document.one("derived", id=f"peak-per-core-{machine}")
+        row = document.row("derived", id=f"peak-per-core-{machine}")
         peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
         rows.append((name, cores, peak.printed, peak.value, *_derived(row, found)))
     return table(
@@ -194,13 +196,13 @@ def gains(document: Document, found: Anchors) -> Table:
     """Report C: each step with its gain as printed, compounded so far, and the sum of them all as printed."""
     rows: list[Sequence[Given]] = []
     factor, aggregate = Fraction(1), document.figure("aggregate")
-    anchor = found["Gains", aggregate.what]
+    anchor = found["Gains", aggregate.subject]
     for step in report_c.steps(document):
         factor *= step.factor
         so_far = Cell(rounded((factor - 1) * 100, 1), anchor)
         rows.append((step.number, step.change, step.section, step.words, step.gain_percent, so_far, step.oddity))
     remark = f"Computed: {plain((factor - 1) * 100, 1)}%."
-    total = (None, aggregate.what, aggregate.section, aggregate.printed, aggregate.value, None, remark)
+    total = (None, aggregate.subject, aggregate.section, aggregate.printed, aggregate.value, None, remark)
     return table(
         "steps",
         "Gain of each step",
@@ -219,7 +221,7 @@ def parts(document: Document, found: Anchors) -> Table:
     ]
     sums = [sum((both[side] or Decimal(0) for _, both in bought), Decimal(0)) for side in (0, 1)]
     printed = [document.figure(name) for name in ("total-hybrid", "total-memory")]
-    computed = [Cell(total, found["Totals", figure.what]) for total, figure in zip(sums, printed, strict=True)]
+    computed = [Cell(total, found["Totals", figure.subject]) for total, figure in zip(sums, printed, strict=True)]
     totals: list[Sequence[Given]] = [
         ("Total, computed", "", *computed, ""),
         ("Total, printed", "", *(figure.value for figure in printed), ""),
@@ -233,7 +235,7 @@ def transactions(document: Document) -> Table:
     rows: list[Sequence[Given]] = []
     for system in document.all("system"):
         total, price = document.cited(system, "total"), document.cited(system, "price")
-        rows.append((system.text("name"), system.whole("drivers"), total.value, price.value))
+        rows.append((system.text("name"), system.integer("drivers"), total.value, price.value))
     columns = "Database | Drivers # | Total, USD # | Price, USD per MQTh #"
     return table("transactions", "Price per transaction as printed", columns, rows)
 
@@ -243,7 +245,7 @@ def throughputs(document: Document, found: Anchors) -> Table:
     rows: list[Sequence[Given]] = []
     for system in document.all("system"):
         row = report_d.mqth(document, system)
-        rows.append((system.text("name"), system.whole("drivers"), *_derived(row, found), row.text("from")))
+        rows.append((system.text("name"), system.integer("drivers"), *_derived(row, found), row.text("from")))
     columns = "Database | Drivers # | MQTh, derived # | from # | to # | Derived as"
     return table("throughput", "Throughput, derived from total and price", columns, rows)
 
@@ -254,7 +256,7 @@ def recomputed(checks: Iterable[Check]) -> Table:
         (
             check.section,
             check.group,
-            check.what,
+            check.subject,
             check.published,
             check.value,
             check.unit,

@@ -77,7 +77,7 @@ def _cells(check: Check) -> list[str]:
     computed = f"{check.computed:,}"
     return [
         check.section,
-        f"{check.what} ({check.unit})" if check.unit else check.what,
+        f"{check.subject} ({check.unit})" if check.unit else check.subject,
         check.published,
         computed,
         signed(check.difference),
@@ -128,7 +128,7 @@ def _check_json(check: Check) -> dict[str, Any]:
         "report": check.report,
         "section": check.section,
         "group": check.group,
-        "what": check.what,
+        "what": check.subject,
         "published": check.published,
         "published_value": f"{check.value:f}",
         "unit": check.unit,

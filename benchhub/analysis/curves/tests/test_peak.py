@@ -15,13 +15,13 @@ def test_each_repeat_is_counted_where_the_others_choose():
     levels = {4: (100.0, 100.0, 112.0), 8: (104.0, 104.0, 104.0)}
     # Without the third, 8 is best; without the first or the second, 4 is (100 x 112 > 104 x 104).
     found = peak.selected(levels)
-    assert found.chosen == (4, 4, 8)
+    assert found.selected_clients == (4, 4, 8)
     assert found.value == pytest.approx((100 * 100 * 104) ** (1 / 3))
 
 
 def test_a_repeat_that_lies_high_does_not_choose_itself():
     found = peak.selected({4: (100.0, 100.0, 150.0), 8: (110.0, 109.0, 111.0)})
-    assert found.chosen[2] == 8
+    assert found.selected_clients[2] == 8
     assert found.value < 150
 
 
@@ -29,7 +29,7 @@ def test_a_clear_peak_is_the_mean_of_its_level_with_student_s_interval():
     found = peak.selected(SWEEP)
     logs = [math.log(value) for value in SWEEP[8]]
     half = 4.302653 * math.sqrt(sum((one - sum(logs) / 3) ** 2 for one in logs) / 2 / 3)
-    assert (found.chosen, found.candidates) == ((8, 8, 8), (8,))
+    assert (found.selected_clients, found.candidates) == ((8, 8, 8), (8,))
     assert found.value == pytest.approx(math.exp(sum(logs) / 3))
     assert found.high / found.value == pytest.approx(math.exp(half), rel=1e-6)
     assert found.value / found.low == pytest.approx(math.exp(half), rel=1e-6)
@@ -104,4 +104,4 @@ def test_the_estimate_lies_in_its_interval_and_scales_with_the_unit(n, count, fa
     scaled = peak.selected({clients: [factor * value for value in values] for clients, values in levels.items()})
     assert found.low <= found.value <= found.high
     assert scaled.value == pytest.approx(factor * found.value)
-    assert set(found.chosen) <= set(levels)
+    assert set(found.selected_clients) <= set(levels)

@@ -8,7 +8,7 @@ from benchhub.analysis.statistics.drift import NOT_IN_TURNS, Start
 
 
 def of(values, baseline):
-    return ratio.of(values, baseline, "TPS", "TPS")
+    return ratio.throughput_ratio(values, baseline, "TPS", "TPS")
 
 
 def made(*runs, unit="TPS", protocol="p"):
@@ -50,7 +50,7 @@ def test_what_is_no_throughput_is_refused_rather_than_divided_by(baseline):
 
 def test_unlike_units_are_refused_by_name():
     with pytest.raises(curve.UnlikeUnitsError, match="NOPM and TPS"):
-        ratio.of([1.0], [1.0], "TPS", "NOPM")
+        ratio.throughput_ratio([1.0], [1.0], "TPS", "NOPM")
 
 
 def test_curves_are_compared_at_the_levels_that_both_have():

@@ -213,10 +213,10 @@ def _reserved(rules: LicenceRules, price: Price, billed: int, due: _Due, term_ye
     """Whole reservations that cover the term, each paid for all its hours, used or not, part of it upfront."""
     times = -(-term_years // rules.reserved_years)
     hours = rules.hours_per_month * MONTHS * rules.reserved_years
-    left = (HUNDRED - rules.reserved_percent_off) / HUNDRED
+    share = (HUNDRED - rules.reserved_percent_off) / HUNDRED
     upfront = rules.reserved_upfront * billed
     paid_upfront = upfront * (HUNDRED - rules.discount_percent) / HUNDRED
-    running = due.paid * left * hours
+    running = due.paid * share * hours
     paid = times * (paid_upfront + running)
     early = paid_upfront + running * rules.reserved_upfront_percent / HUNDRED
     template = (
@@ -243,12 +243,12 @@ def _citation(due: _Due, price: Price) -> str:
     return price.citation if due.is_plain else ""
 
 
-def _to_the_cent(amount: Decimal, of: str, currency: str, log: list[Step]) -> Decimal:
+def _to_the_cent(amount: Decimal, title: str, currency: str, log: list[Step]) -> Decimal:
     cents = rounded(amount)
     if cents == amount:
         return amount
     template = "Rounded to the cent: {of} {amount} is {result}"
-    log.append(step("round", template, Amount(cents, currency), of=of, amount=Amount(amount, currency)))
+    log.append(step("round", template, Amount(cents, currency), of=title, amount=Amount(amount, currency)))
     return cents
 
 
@@ -258,13 +258,13 @@ def _flags(name: str, due: _Due) -> tuple[str, ...]:
     return (flag,) if flag else ()
 
 
-def suspicion(of: str, percent_off: Decimal, is_large: bool) -> str:
+def suspicion(title: str, percent_off: Decimal, is_large: bool) -> str:
     """A sentence where a discount is larger than the TPC's rules take for usual at this quantity; otherwise empty."""
     usual = LARGE_DISCOUNT_PERCENT if is_large else SMALL_DISCOUNT_PERCENT
     if percent_off <= usual:
         return ""
     off, quantity = plain(rounded(percent_off, 1)), "large" if is_large else "small"
-    return f"A discount of {off}% on {of} is over {usual}%, suspicious in {quantity} quantity."
+    return f"A discount of {off}% on {title} is over {usual}%, suspicious in {quantity} quantity."
 
 
 def require_term(term_years: int) -> None:

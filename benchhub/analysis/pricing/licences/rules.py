@@ -176,12 +176,12 @@ def defaults() -> dict[str, Any]:
 
 def _problems(rules: LicenceRules) -> dict[str, str]:
     """The first thing that is wrong with each field."""
-    found: dict[str, str] = {}
-    said = {name for name, default in defaults().items() if getattr(rules, name) != default}
+    problems: dict[str, str] = {}
+    stated = {name for name, default in defaults().items() if getattr(rules, name) != default}
     for check in (_choices, _misplaced, _numbers, _factors, _tiers, _contradictions):
-        for name, message in check(rules, said).items():
-            found.setdefault(name, message)
-    return found
+        for name, message in check(rules, stated).items():
+            problems.setdefault(name, message)
+    return problems
 
 
 def _choices(rules: LicenceRules, _: set[str]) -> dict[str, str]:
@@ -192,21 +192,21 @@ def _choices(rules: LicenceRules, _: set[str]) -> dict[str, str]:
     }
 
 
-def _misplaced(rules: LicenceRules, said: set[str]) -> dict[str, str]:
+def _misplaced(rules: LicenceRules, stated: set[str]) -> dict[str, str]:
     metric = {
         name: f"Leave this out, or count by {' or '.join(metrics)}: the metric is {rules.metric}."
         for name, metrics in UNDER_METRIC.items()
-        if name in said and rules.metric not in metrics
+        if name in stated and rules.metric not in metrics
     }
     payment = {
         name: f"Leave this out, or choose payment {' or '.join(ways)}: it is {rules.payment}."
         for name, ways in UNDER_PAYMENT.items()
-        if name in said and rules.payment not in ways
+        if name in stated and rules.payment not in ways
     }
     return {**metric, **payment}
 
 
-def _numbers(rules: LicenceRules, said: set[str]) -> dict[str, str]:
+def _numbers(rules: LicenceRules, stated: set[str]) -> dict[str, str]:
     wrong = {name: "Write a whole number of 1 or more." for name in FROM_ONE if getattr(rules, name) < 1}
     limits = (*LIMITS, "max_memory_gb")
     wrong |= {name: "Write 1 or more, or leave it out." for name in limits if _below_one(rules, name)}
@@ -217,7 +217,7 @@ def _numbers(rules: LicenceRules, said: set[str]) -> dict[str, str]:
         wrong["hours_per_month"] = "Write hours above 0 and up to 744; a year of 8,760 hours has 730 in a month."
     if rules.reserved_years not in (0, 1, 2, 3):
         wrong["reserved_years"] = "Write 1, 2 or 3 years, or 0 for none."
-    others = said - wrong.keys() - set(LIMITS)
+    others = stated - wrong.keys() - set(LIMITS)
     negative = {name for name in others if isinstance(value := getattr(rules, name), int | Decimal) and value < 0}
     return wrong | dict.fromkeys(negative, "Write a number of 0 or more.")
 
@@ -236,9 +236,9 @@ def _factors(rules: LicenceRules, _: set[str]) -> dict[str, str]:
     return {}
 
 
-def _tiers(rules: LicenceRules, said: set[str]) -> dict[str, str]:
+def _tiers(rules: LicenceRules, stated: set[str]) -> dict[str, str]:
     starts = [tier.from_units for tier in rules.tiers]
-    if "tiers_apply" in said and not starts:
+    if "tiers_apply" in stated and not starts:
         return {"tiers_apply": "Add tiers, or leave this out."}
     if starts != sorted(set(starts)) or (starts and starts[0] < 1):
         return {"tiers": "Write tiers by rising units, each from a number of its own of 1 or more."}
@@ -249,30 +249,30 @@ def _tiers(rules: LicenceRules, said: set[str]) -> dict[str, str]:
     return {}
 
 
-def _contradictions(rules: LicenceRules, said: set[str]) -> dict[str, str]:
+def _contradictions(rules: LicenceRules, stated: set[str]) -> dict[str, str]:
     """Pairs of fields that exclude or need each other."""
     wrong = {}
-    if {"discount_percent", "contracted_price"} <= said:
+    if {"discount_percent", "contracted_price"} <= stated:
         wrong["contracted_price"] = "Write either a discount in per cent or a contracted price."
-    for name in {"minimum_per_socket", "maximum_per_socket"} & said if "sockets_per_licence" in said else ():
+    for name in {"minimum_per_socket", "maximum_per_socket"} & stated if "sockets_per_licence" in stated else ():
         wrong[name] = "Leave this out where one licence covers several sockets."
-    for of in ("socket", "server", "order"):
-        least, most = getattr(rules, f"minimum_per_{of}"), getattr(rules, f"maximum_per_{of}")
+    for scope in ("socket", "server", "order"):
+        least, most = getattr(rules, f"minimum_per_{scope}"), getattr(rules, f"maximum_per_{scope}")
         if 0 < most < least:
-            wrong[f"maximum_per_{of}"] = f"Write {least} or more, as the minimum is, or leave this out."
-    if {"reserved_upfront", "reserved_upfront_percent"} <= said:
+            wrong[f"maximum_per_{scope}"] = f"Write {least} or more, as the minimum is, or leave this out."
+    if {"reserved_upfront", "reserved_upfront_percent"} <= stated:
         wrong["reserved_upfront_percent"] = "Write what is paid upfront either as an amount or in per cent."
     if rules.is_price_per_pack and rules.pack == 1:
         wrong["is_price_per_pack"] = "Write how many units a pack has, or leave this out."
     if rules.user_processor == "socket" and rules.metric == "user" and rules.factors:
         wrong["factors"] = "Factors are of cores: let user_processor be core, or leave them out."
-    if "factor_rounded_per" in said and not rules.factors:
+    if "factor_rounded_per" in stated and not rules.factors:
         wrong["factor_rounded_per"] = "Add factors, or leave this out."
-    if "packs_pooled_per" in said and rules.pack == 1:
+    if "packs_pooled_per" in stated and rules.pack == 1:
         wrong["packs_pooled_per"] = "Write how many units a pack has, or leave this out."
     for name in ("reserved_percent_off", "reserved_upfront", "reserved_upfront_percent"):
-        if name in said and not rules.reserved_years:
+        if name in stated and not rules.reserved_years:
             wrong[name] = "Write for how many years it is reserved, or leave this out."
-    if rules.reserved_years and "utilisation_percent" in said:
+    if rules.reserved_years and "utilisation_percent" in stated:
         wrong["utilisation_percent"] = "Leave this out: what is reserved is paid whether it is used or not."
     return wrong

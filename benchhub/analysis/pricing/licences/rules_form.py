@@ -30,8 +30,8 @@ class _UnreadableError(ValueError):
 
 def to_mapping(rules: LicenceRules) -> dict[str, Any]:
     """What JSON keeps; `rules_from` gives the same rules again."""
-    said = {name: getattr(rules, name) for name, default in defaults().items() if getattr(rules, name) != default}
-    return {"version": VERSION, "metric": rules.metric, **{name: _plain(value) for name, value in said.items()}}
+    stated = {name: getattr(rules, name) for name, default in defaults().items() if getattr(rules, name) != default}
+    return {"version": VERSION, "metric": rules.metric, **{name: _plain(value) for name, value in stated.items()}}
 
 
 def _plain(value: Any) -> Any:
@@ -40,8 +40,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, Factor | Tier):
-        given = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {name: _plain(inner) for name, inner in given.items() if inner is not None}
+        values = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {name: _plain(inner) for name, inner in values.items() if inner is not None}
     if isinstance(value, Decimal):
         return plain(value).replace(",", "")
     return value.isoformat() if isinstance(value, date) else value
@@ -49,14 +49,14 @@ def _plain(value: Any) -> Any:
 
 def rules_from(mapping: Mapping[str, Any]) -> LicenceRules:
     """Raises RulesError for unknown, unreadable and contradictory fields, with a message for each."""
-    known = {"metric", *defaults()}
-    wrong = {name: "There is no such field: leave it out." for name in mapping if name not in known | {"version"}}
+    names = {"metric", *defaults()}
+    wrong = {name: "There is no such field: leave it out." for name in mapping if name not in names | {"version"}}
     if mapping.get("version", VERSION) != VERSION:
         wrong["version"] = f"These rules are of another version: this release reads version {VERSION}."
     if "metric" not in mapping:
         wrong["metric"] = f"Say what is counted: {', '.join(CHOICES['metric'])}."
     values: dict[str, Any] = {}
-    for name in known & mapping.keys():
+    for name in names & mapping.keys():
         try:
             values[name] = _reader(name)(mapping[name])
         except _UnreadableError as error:
@@ -149,9 +149,9 @@ def _tiers(value: Any) -> tuple[Tier, ...]:
     )
 
 
-def _rows(value: Any, known: set[str], needed: set[str], words: str) -> list[Mapping[str, Any]]:
+def _rows(value: Any, names: set[str], needed: set[str], words: str) -> list[Mapping[str, Any]]:
     rows = list(value) if isinstance(value, list | tuple) else []
-    is_sound = all(isinstance(row, Mapping) and needed <= row.keys() <= known for row in rows)
+    is_sound = all(isinstance(row, Mapping) and needed <= row.keys() <= names for row in rows)
     if not is_sound or not isinstance(value, list | tuple):
         raise _UnreadableError(f"Write a list of {words}.")
     return rows

@@ -75,10 +75,10 @@ def _order(
     name: str, rules: LicenceRules, deployment: Deployment, nodes: Sequence[Node], on: date | None, log: Log
 ) -> int:
     """The sum over all servers, with what holds of the order as a whole."""
-    each = [(_server(name, rules, node.machine, on, log), node.quantity) for node in nodes]
-    units: Number = sum((units * quantity for units, quantity in each), 0)
-    if [quantity for _, quantity in each] not in ([], [1]):
-        sum_words = " + ".join(f"{quantity} x {plain(units)}" for units, quantity in each)
+    servers = [(_server(name, rules, node.machine, on, log), node.quantity) for node in nodes]
+    units: Number = sum((units * quantity for units, quantity in servers), 0)
+    if [quantity for _, quantity in servers] not in ([], [1]):
+        sum_words = " + ".join(f"{quantity} x {plain(units)}" for units, quantity in servers)
         log.append(step("sum", "Order: {sum} = {result}", units, sum=sum_words))
     if rules.metric == "user" and (nodes or not deployment.nodes):
         units = _users(name, deployment, units, log)
@@ -158,13 +158,13 @@ def _clamped_sockets(rules: LicenceRules, per_socket: int, groups: int, log: Log
 
 def _vcpus(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
     covered = rules.vcpus_per_licence_smt if machine.smt else rules.vcpus_per_licence_no_smt
-    of = "vCPU of the virtual machine" if machine.vm else "hardware thread"
+    source = "vCPU of the virtual machine" if machine.vm else "hardware thread"
     smt = "on" if machine.smt else "off"
     template = "Units: {licence} is counted per {of}; {machine} has {vcpus}"
     if (rules.vcpus_per_licence_smt, rules.vcpus_per_licence_no_smt) != (1, 1):
         template += ", and with SMT {smt} a licence covers {covered}: {result}"
     units, vcpus = -(-machine.vcpus // covered), machine.vcpus
-    words = {"licence": name, "machine": machine.name, "of": of, "smt": smt}
+    words = {"licence": name, "machine": machine.name, "of": source, "smt": smt}
     log.append(step("count", template, units, vcpus=vcpus, covered=covered, **words))
     return units
 
@@ -235,9 +235,9 @@ def _factored(rules: LicenceRules, machine: Machine, units: Number, on: date | N
 def _factor(rules: LicenceRules, machine: Machine, on: date | None) -> Factor:
     """The newest for the family that holds on the day; a family's own comes before that for any other."""
     for family in dict.fromkeys((machine.processor, "")):
-        known = [one for one in rules.factors if one.processor == family and _holds(one, on)]
-        if known:
-            return max(known, key=lambda one: one.since or date.min)
+        factors = [factor for factor in rules.factors if factor.processor == family and _holds(factor, on)]
+        if factors:
+            return max(factors, key=lambda factor: factor.since or date.min)
     by_then = f" on {on.isoformat()}" if on else ""
     raise PricingError(f"There is no core factor for the processor '{machine.processor}'{by_then}: add one.")
 
@@ -247,32 +247,32 @@ def _holds(factor: Factor, on: date | None) -> bool:
 
 
 def _whole(units: Number, log: Log) -> Number:
-    whole = ceiling(units)
-    if whole != units:
-        log.append(step("round_up", "Rounded up: {units} of the order are {result}", whole, units=units))
-    return whole
+    rounded_up = ceiling(units)
+    if rounded_up != units:
+        log.append(step("round_up", "Rounded up: {units} of the order are {result}", rounded_up, units=units))
+    return rounded_up
 
 
-def _clamped(of: str, units: Number, least: int, most: int, log: Log) -> Number:
+def _clamped(scope: str, units: Number, least: int, most: int, log: Log) -> Number:
     """A `most` of 0 is none."""
     due = max(units, least)
     due = min(due, most or due)
     if due != units:
         kind, word = ("minimum", "raised") if due > units else ("maximum", "cut")
         template = f"{kind.capitalize()}: {{units}} of the {{of}} are {word} to {{result}}"
-        log.append(step(f"{kind}_per_{of.lower()}", template, due, units=units, of=of))
+        log.append(step(f"{kind}_per_{scope.lower()}", template, due, units=units, of=scope))
     return due
 
 
-def _packed(of: str, rules: LicenceRules, units: Number, log: Log) -> Number:
+def _packed(scope: str, rules: LicenceRules, units: Number, log: Log) -> Number:
     """Whole packs; of an order whose servers have theirs, only what its minimum has added is to be packed."""
     if rules.pack == 1:
         return units
     packs = ceiling(units / Decimal(rules.pack))
-    if of == rules.packs_pooled_per or packs * rules.pack != units:
+    if scope == rules.packs_pooled_per or packs * rules.pack != units:
         template = "Packs: {units} of the {of} take {packs} of {pack}, which is {result}"
         words = count(packs, "pack")
-        log.append(step("pack", template, packs * rules.pack, units=units, of=of, packs=words, pack=rules.pack))
+        log.append(step("pack", template, packs * rules.pack, units=units, of=scope, packs=words, pack=rules.pack))
     return packs * rules.pack
 
 

@@ -25,11 +25,11 @@ def unit(rules: LicenceRules) -> str:
     """What one licence is of: 'one physical core', 'a pack of 2 vCPUs'; empty where nothing is licensed."""
     if rules.metric == "none":
         return ""
-    one, several = UNITS[rules.metric]
+    singular, several = UNITS[rules.metric]
     if rules.is_price_per_pack:
         return f"a pack of {rules.pack} {several}"
     covered = _covered(rules)
-    return f"{plain(covered)} {several}" if covered != 1 else f"one {one}"
+    return f"{plain(covered)} {several}" if covered != 1 else f"one {singular}"
 
 
 def _covered(rules: LicenceRules) -> int | Decimal:
@@ -61,8 +61,10 @@ def words(rules: LicenceRules) -> str:
 
 
 def _counted(rules: LicenceRules) -> Iterator[str]:
-    one, _ = UNITS[rules.metric]
-    yield "one licence for the whole site" if rules.metric == "flat" else "; ".join([f"per {one}", *_details(rules)])
+    singular, _ = UNITS[rules.metric]
+    yield (
+        "one licence for the whole site" if rules.metric == "flat" else "; ".join([f"per {singular}", *_details(rules)])
+    )
     if least := _bounds(rules, "minimum"):
         yield f"at least {listing(least)}"
     if most := _bounds(rules, "maximum"):
@@ -94,14 +96,14 @@ def _details(rules: LicenceRules) -> Iterator[str]:
 
 
 def _bounds(rules: LicenceRules, which: str) -> list[str]:
-    named = {"socket": "socket", "server": "server", "vm": "virtual machine", "order": "order"}
-    found = [(getattr(rules, f"{which}_per_{of}", 0), words) for of, words in named.items()]
-    return [f"{bound} per {words}" for bound, words in found if bound]
+    scopes = {"socket": "socket", "server": "server", "vm": "virtual machine", "order": "order"}
+    bounds = [(getattr(rules, f"{which}_per_{scope}", 0), words) for scope, words in scopes.items()]
+    return [f"{bound} per {words}" for bound, words in bounds if bound]
 
 
-def _factor(of: Factor) -> str:
-    since = f" since {of.since.isoformat()}" if of.since else ""
-    return f"{plain(of.factor)} for {of.processor or 'any other processor'}{since}"
+def _factor(factor: Factor) -> str:
+    since = f" since {factor.since.isoformat()}" if factor.since else ""
+    return f"{plain(factor.factor)} for {factor.processor or 'any other processor'}{since}"
 
 
 def _limits(rules: LicenceRules) -> Iterator[str]:
@@ -153,6 +155,8 @@ def _hours(rules: LicenceRules) -> str:
     return f"by the hour, {month}, reserved for {count(rules.reserved_years, 'year')}{off}"
 
 
-def _tier(of: Tier, is_of_packs: bool) -> str:
-    each = f"{plain(of.price)} each" if of.price is not None else f"{plain(of.percent_off or Decimal(0))}% off"
-    return f"from {of.from_units}{' packs' if is_of_packs else ''} on {each}"
+def _tier(tier: Tier, is_of_packs: bool) -> str:
+    price_text = (
+        f"{plain(tier.price)} each" if tier.price is not None else f"{plain(tier.percent_off or Decimal(0))}% off"
+    )
+    return f"from {tier.from_units}{' packs' if is_of_packs else ''} on {price_text}"

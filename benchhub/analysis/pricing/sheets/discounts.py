@@ -19,7 +19,7 @@ COLUMNS: tuple[Column, ...] = ("price", "maintenance")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Deduction:
     """What a discount takes off each column, and the sums that it was on; what a surcharge adds is below 0."""
 
     discount: Discount
@@ -29,7 +29,7 @@ class Taken:
     maintenance_base: Decimal
     steps: tuple[Step, ...]
 
-    def of(self, column: Column) -> Decimal:
+    def amount(self, column: Column) -> Decimal:
         return self.price if column == "price" else self.maintenance
 
     @property
@@ -46,7 +46,7 @@ def sum_of(rows: Sequence[Row], column: Column) -> Decimal:
     return sum((of_column(row, column) for row in rows), Decimal(0))
 
 
-def take(sheet: Sheet, discount: Discount, rows: Sequence[Row], before: Sequence[Taken]) -> Taken:
+def take(sheet: Sheet, discount: Discount, rows: Sequence[Row], before: Sequence[Deduction]) -> Deduction:
     """`before` are the discounts that were taken already."""
     held = [row for row in rows if discount.holds_for(row.line)]
     amounts, bases = dict.fromkeys(COLUMNS, Decimal(0)), dict.fromkeys(COLUMNS, Decimal(0))
@@ -57,7 +57,9 @@ def take(sheet: Sheet, discount: Discount, rows: Sequence[Row], before: Sequence
             bases[column] = sum_of(held, column) - off
             amounts[column] = _off(discount, held, bases[column], column)
             steps.append(_discount_step(sheet, discount, column, bases[column], amounts[column]))
-    return Taken(discount, amounts["price"], amounts["maintenance"], bases["price"], bases["maintenance"], tuple(steps))
+    return Deduction(
+        discount, amounts["price"], amounts["maintenance"], bases["price"], bases["maintenance"], tuple(steps)
+    )
 
 
 def _off(discount: Discount, held: Sequence[Row], base: Decimal, column: Column) -> Decimal:
@@ -75,17 +77,17 @@ def _cut(discount: Discount, amount: Decimal) -> Decimal:
     return amount if discount.rounding == "exact" else rounded(amount, discount.places, discount.rounding)
 
 
-def _already_off(rows: Sequence[Row], held: Sequence[Row], before: Sequence[Taken], column: Column) -> Decimal:
+def _already_off(rows: Sequence[Row], held: Sequence[Row], before: Sequence[Deduction], column: Column) -> Decimal:
     """What earlier discounts have taken off these lines; of one that was on others too, their share of it."""
     off = Decimal(0)
-    for taken in before:
-        scope = [row for row in rows if taken.discount.holds_for(row.line)]
+    for discount in before:
+        scope = [row for row in rows if discount.discount.holds_for(row.line)]
         common = [row for row in scope if row in held]
-        whole = sum_of(scope, column)
-        if whole and len(common) < len(scope):
-            off += rounded_quotient(taken.of(column) * sum_of(common, column), whole, MANY_PLACES)
+        total = sum_of(scope, column)
+        if total and len(common) < len(scope):
+            off += rounded_quotient(discount.amount(column) * sum_of(common, column), total, MANY_PLACES)
         elif common:
-            off += taken.of(column)
+            off += discount.amount(column)
     return off
 
 
@@ -105,13 +107,13 @@ def _discount_step(sheet: Sheet, discount: Discount, column: Column, base: Decim
     )
 
 
-def shared_out(taken: Taken, rows: Sequence[Row]) -> dict[Kind, Fraction]:
+def shared_out(discount: Deduction, rows: Sequence[Row]) -> dict[Kind, Fraction]:
     """The part of a discount on prices that falls to each kind, by the prices of the lines that it is on."""
-    held = [row for row in rows if taken.discount.holds_for(row.line)]
+    held = [row for row in rows if discount.discount.holds_for(row.line)]
     base = Fraction(sum_of(held, "price"))
     parts = dict.fromkeys(KINDS, Fraction(0))
     for row in held:
-        parts[row.line.kind] += Fraction(taken.price) * (Fraction(row.price) / base if base else 0)
+        parts[row.line.kind] += Fraction(discount.price) * (Fraction(row.price) / base if base else 0)
     if held and not base:
-        parts[held[0].line.kind] += Fraction(taken.price)
+        parts[held[0].line.kind] += Fraction(discount.price)
     return parts

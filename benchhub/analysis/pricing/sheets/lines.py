@@ -111,8 +111,8 @@ def _require_term(sheet: Sheet, line: Line, months: int, is_for_the_term: bool) 
 def _amount(sheet: Sheet, line: Line, charge: _Charge) -> Decimal:
     """In the sheet's currency, rounded by unit and by line where the sheet is."""
     if sheet.rounded_per == "unit":
-        each = _rounded(sheet, _in_currency(sheet, line, charge.price))
-        return _rounded(sheet, replace(charge, price=each).amount)
+        unit_price = _rounded(sheet, _in_currency(sheet, line, charge.price))
+        return _rounded(sheet, replace(charge, price=unit_price).amount)
     amount = _in_currency(sheet, line, charge.amount)
     return _rounded(sheet, amount) if sheet.rounded_per == "line" else amount
 
@@ -161,31 +161,34 @@ def _line_step(sheet: Sheet, line: Line, paid: _Charge, result: Decimal, word: s
 
 
 def _maintained(sheet: Sheet, line: Line, months: int) -> tuple[Decimal, tuple[Step, ...]]:
-    of = line.maintenance
-    if of is None:
+    maintenance = line.maintenance
+    if maintenance is None:
         return Decimal(0), ()
-    _require_term(sheet, line, months, of.per == "term")
-    quantity = line.quantity if of.quantity is None else of.quantity
-    base = line.unit_price if of.percent_of == "list" else _paid_price(sheet, line)
-    price = base * of.price / HUNDRED if of.per == "percent" else of.price
-    per = {"percent": "year", "term": "once"}.get(of.per, of.per)
-    charge = _Charge(price, quantity, per, _paid_months(of, months))
+    _require_term(sheet, line, months, maintenance.per == "term")
+    quantity = line.quantity if maintenance.quantity is None else maintenance.quantity
+    base = line.unit_price if maintenance.percent_of == "list" else _paid_price(sheet, line)
+    price = base * maintenance.price / HUNDRED if maintenance.per == "percent" else maintenance.price
+    per = {"percent": "year", "term": "once"}.get(maintenance.per, maintenance.per)
+    charge = _Charge(price, quantity, per, _paid_months(maintenance, months))
     amount = _amount(sheet, line, charge)
-    return amount, (*_conversion(sheet, line, charge), _maintenance_step(sheet, line, of, charge, base, amount))
+    return amount, (
+        *_conversion(sheet, line, charge),
+        _maintenance_step(sheet, line, maintenance, charge, base, amount),
+    )
 
 
-def _paid_months(of: Maintenance, months: int) -> int:
-    return months if of.months is None else min(of.months, months)
+def _paid_months(maintenance: Maintenance, months: int) -> int:
+    return months if maintenance.months is None else min(maintenance.months, months)
 
 
 def _maintenance_step(
-    sheet: Sheet, line: Line, of: Maintenance, charge: _Charge, base: Decimal, amount: Decimal
+    sheet: Sheet, line: Line, maintenance: Maintenance, charge: _Charge, base: Decimal, amount: Decimal
 ) -> Step:
     prices = {"term": "{price} for the term", "year": "{price} a year", "month": "{price} a month"}
-    template = "Maintenance: {description}, {quantity} x " + prices.get(of.per, "{percent}% of {base} a year")
-    template += "" if of.per == "term" else ", {months} months"
+    template = "Maintenance: {description}, {quantity} x " + prices.get(maintenance.per, "{percent}% of {base} a year")
+    template += "" if maintenance.per == "term" else ", {months} months"
     currency = line.currency or sheet.currency
-    amounts = {"price": Amount(of.price, currency), "base": Amount(base, currency)}
-    counts = {"quantity": charge.units, "percent": of.price, "months": charge.months}
+    amounts = {"price": Amount(maintenance.price, currency), "base": Amount(base, currency)}
+    counts = {"quantity": charge.units, "percent": maintenance.price, "months": charge.months}
     words = {"description": line.description}
     return step("maintenance", template + ": {result}", Amount(amount, sheet.currency), **words, **counts, **amounts)

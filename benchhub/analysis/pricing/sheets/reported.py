@@ -26,8 +26,8 @@ def per_metric(
         f"Price: {{total}} / {{metric}} {{unit}} = {{exact}} {{currency}} per {{unit}}{words}; {{way}}: {{result}}"
     )
     currency = total.sheet.currency
-    said = step(
+    metric_step = step(
         "price", template, str(price), total=Amount(total.total, currency), metric=metric, unit=unit,
         exact=digits(total.total / metric), currency=currency, way=WAYS[rounding],
     )  # fmt: skip
-    return price, said
+    return price, metric_step

@@ -117,8 +117,8 @@ class Line:
     @property
     def citation(self) -> str:
         day = self.priced_on.isoformat() if self.priced_on else ""
-        named = (("list price", self.row), ("part", self.part_number), ("", day), ("seller", self.seller))
-        return ", ".join(f"{name} {value}".strip() for name, value in named if value)
+        sources = (("list price", self.row), ("part", self.part_number), ("", day), ("seller", self.seller))
+        return ", ".join(f"{name} {value}".strip() for name, value in sources if value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,8 @@ class Discount:
     @property
     def scope(self) -> str:
         """Which lines it is on, as ' of seller 1 and also of category Server'; empty for all."""
-        named = {"line": self.lines, "category": self.categories, "seller": self.sellers, "kind": self.kinds}
-        parts = [f" of {name} {' or '.join(names)}" for name, names in named.items() if names]
+        names_by_kind = {"line": self.lines, "category": self.categories, "seller": self.sellers, "kind": self.kinds}
+        parts = [f" of {name} {' or '.join(names)}" for name, names in names_by_kind.items() if names]
         return " and also".join(parts)
 
 

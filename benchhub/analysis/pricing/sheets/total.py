@@ -12,11 +12,11 @@ from benchhub.analysis.pricing.licences.cost import suspicion
 from benchhub.analysis.pricing.money import HUNDRED, Amount, exactly, rounded, rounded_quotient
 from benchhub.analysis.pricing.steps import Step, step
 
-from .discounts import COLUMNS, Column, Taken, shared_out, sum_of, take
+from .discounts import COLUMNS, Column, Deduction, shared_out, sum_of, take
 from .lines import Row, extended
 from .sheet import KINDS, Kind, Sheet
 
-__all__ = ["Row", "SheetTotal", "Subtotal", "Taken", "total"]
+__all__ = ["Deduction", "Row", "SheetTotal", "Subtotal", "total"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SheetTotal:
 
     sheet: Sheet
     rows: tuple[Row, ...]
-    taken: tuple[Taken, ...]
+    deductions: tuple[Deduction, ...]
     price: Decimal
     maintenance: Decimal
     total: Decimal
@@ -48,7 +48,7 @@ class SheetTotal:
     @property
     @exactly
     def discounts(self) -> Decimal:
-        return sum((taken.price + taken.maintenance for taken in self.taken), Decimal(0))
+        return sum((deduction.price + deduction.maintenance for deduction in self.deductions), Decimal(0))
 
     @property
     @exactly
@@ -85,9 +85,9 @@ class SheetTotal:
         for row in self.rows:
             shares[row.line.kind] += Fraction(row.price)
             shares["support"] += Fraction(row.maintenance)
-        for taken in self.taken:
-            shares["support"] -= Fraction(taken.maintenance)
-            for kind, part in shared_out(taken, self.rows).items():
+        for deduction in self.deductions:
+            shares["support"] -= Fraction(deduction.maintenance)
+            for kind, part in shared_out(deduction, self.rows).items():
                 shares[kind] -= part
         return _adding_up({kind: share for kind, share in shares.items() if share}, self.total)
 
@@ -99,10 +99,10 @@ class SheetTotal:
     @property
     def flags(self) -> tuple[str, ...]:
         """Discounts that the TPC's rules call suspicious."""
-        offs = [(f"'{taken.discount.description}'", taken.percent_off) for taken in self.taken]
+        offs = [(f"'{deduction.discount.description}'", deduction.percent_off) for deduction in self.deductions]
         offs += [(f"'{row.line.description}'", _percent_off(row)) for row in self.rows]
-        found = [suspicion(of, off, self.sheet.is_large_quantity) for of, off in offs]
-        return tuple(flag for flag in found if flag)
+        flags = [suspicion(title, off, self.sheet.is_large_quantity) for title, off in offs]
+        return tuple(flag for flag in flags if flag)
 
 
 @exactly
@@ -110,14 +110,16 @@ def total(sheet: Sheet, term_months: int | None = None) -> SheetTotal:
     """Add up a sheet over its own term or another. Raises PricingError, or UnlikeCurrenciesError without a rate."""
     months = sheet.term_months if term_months is None else term_months
     rows = tuple(extended(sheet, line, months) for line in sheet.lines)
-    taken: list[Taken] = []
+    deductions: list[Deduction] = []
     for discount in sheet.discounts:
-        taken.append(take(sheet, discount, rows, taken))
-    price, maintenance = (_net(sheet, rows, taken, column) for column in COLUMNS)
+        deductions.append(take(sheet, discount, rows, deductions))
+    price, maintenance = (_net(sheet, rows, deductions, column) for column in COLUMNS)
     grand = rounded(price + maintenance, _total_places(sheet), sheet.rounding)
-    steps = [step for row in rows for step in row.steps] + [step for one in taken for step in one.steps]
+    steps = [step for row in rows for step in row.steps] + [
+        step for deduction in deductions for step in deduction.steps
+    ]
     steps.append(_total_step(sheet, price, maintenance, grand))
-    return SheetTotal(sheet, rows, tuple(taken), price, maintenance, grand, tuple(steps))
+    return SheetTotal(sheet, rows, tuple(deductions), price, maintenance, grand, tuple(steps))
 
 
 def _percent_off(row: Row) -> Decimal:
@@ -130,8 +132,8 @@ def _total_places(sheet: Sheet) -> int:
     return sheet.places if sheet.total_places is None else sheet.total_places
 
 
-def _net(sheet: Sheet, rows: Sequence[Row], taken: Sequence[Taken], column: Column) -> Decimal:
-    net = sum_of(rows, column) - sum((one.of(column) for one in taken), Decimal(0))
+def _net(sheet: Sheet, rows: Sequence[Row], deductions: Sequence[Deduction], column: Column) -> Decimal:
+    net = sum_of(rows, column) - sum((deduction.amount(column) for deduction in deductions), Decimal(0))
     return rounded(net, sheet.places, sheet.rounding) if sheet.rounded_per == "column" else net
 
 
@@ -145,10 +147,10 @@ def _total_step(sheet: Sheet, price: Decimal, maintenance: Decimal, grand: Decim
     return step("sheet", template, Amount(grand, sheet.currency), sheet=sheet.name, **operands)
 
 
-def _adding_up(shares: dict[Kind, Fraction], whole: Decimal) -> dict[Kind, Decimal]:
+def _adding_up(shares: dict[Kind, Fraction], total: Decimal) -> dict[Kind, Decimal]:
     """Each share to the cent; what rounding leaves goes to the largest."""
     cents = {kind: rounded_quotient(share.numerator, share.denominator) for kind, share in shares.items()}
     if cents:
         largest = max(cents, key=lambda kind: abs(cents[kind]))
-        cents[largest] += whole - sum(cents.values(), Decimal(0))
+        cents[largest] += total - sum(cents.values(), Decimal(0))
     return cents

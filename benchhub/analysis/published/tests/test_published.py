@@ -26,7 +26,7 @@ def checks(letter):
 
 
 def only(letter, group, what):
-    [found] = [check for check in checks(letter) if (check.group, check.what) == (group, what)]
+    [found] = [check for check in checks(letter) if (check.group, check.subject) == (group, what)]
     return found
 
 
@@ -135,7 +135,7 @@ def test_excluding_is_below_including_in_one_cell_of_sixteen():
     found = [check for check in checks("A") if check.group == "Excluding against including connecting"]
     assert len(found) == 16
     [wrong] = [check for check in found if not check.survives]
-    assert wrong.what.startswith("9.5 Beta 1, 2:1, scale 1,000")
+    assert wrong.subject.startswith("9.5 Beta 1, 2:1, scale 1,000")
     assert str(wrong.difference) == "-5700"  # 529,554 - 535,254
     assert "give 529,801" in wrong.why  # 80 / 0.000151
 
@@ -230,7 +230,7 @@ def test_a_price_a_conclusion_and_a_column_of_client_counts_do_not_survive_and_e
 def test_every_check_explains_itself_and_none_stands_twice():
     for letter in "ABCD":
         found = checks(letter)
-        assert len({(check.group, check.what) for check in found}) == len(found)
+        assert len({(check.group, check.subject) for check in found}) == len(found)
         assert all(check.section and check.published and check.why.endswith(".") and check.steps for check in found)
         assert all(check.report == letter for check in found)
         assert tally(found).total == len(found)
@@ -244,14 +244,14 @@ def test_every_figure_that_is_shipped_names_its_section():
 def test_a_changed_price_changes_the_verdict():
     number = next(at for at, row in enumerate(PARSED["A"]["figure"]) if row["id"] == "ppas-944-subscription")
     found = published.recompute(document("A", changed("A", "figure", number, value="2.04", printed="€ 2.04")))
-    [check] = [check for check in found if check.what == "PPAS 9.4.4, with subscription"]
+    [check] = [check for check in found if check.subject == "PPAS 9.4.4, with subscription"]
     assert check.verdict == "disagrees"  # 2.0273 is 2.03, to the nearest and rounded up
     assert "not € 2.04" in check.why
 
 
 def test_a_derived_figure_that_does_not_follow_disagrees():
     found = published.recompute(document("D", changed("D", "derived", 3, high="338619")))
-    [check] = [check for check in found if check.what == "MQTh, in memory, 32 drivers"]
+    [check] = [check for check in found if check.subject == "MQTh, in memory, 32 drivers"]
     assert check.verdict == "disagrees"
 
 

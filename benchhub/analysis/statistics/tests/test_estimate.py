@@ -93,7 +93,9 @@ def test_the_interval_of_a_mean_covers_the_truth_in_95_of_100_experiments(source
 def test_the_interval_of_a_ratio_covers_the_truth_in_95_of_100_experiments(source, noise, baseline_noise):
     covered = 0
     for _ in range(EXPERIMENTS):
-        found = ratio.of(repeats(source, 1120, noise), repeats(source, 1000, baseline_noise), "TPS", "TPS")
+        found = ratio.throughput_ratio(
+            repeats(source, 1120, noise), repeats(source, 1000, baseline_noise), "TPS", "TPS"
+        )
         covered += found.lowest <= 1.12 <= found.highest
     assert 0.93 <= covered / EXPERIMENTS <= 0.97
 
@@ -128,7 +130,8 @@ def test_a_geometric_mean_over_levels_covers_the_truth_in_95_of_100_experiments(
 
 def test_a_difference_of_5_per_cent_at_2_per_cent_noise_is_mostly_seen(source):
     seen = sum(
-        not ratio.of(repeats(source, 1050), repeats(source, 1000), "TPS", "TPS").overlaps for _ in range(EXPERIMENTS)
+        not ratio.throughput_ratio(repeats(source, 1050), repeats(source, 1000), "TPS", "TPS").overlaps
+        for _ in range(EXPERIMENTS)
     )
     # Noncentral t with 8 degrees: 0.05 / (0.02 sqrt(2 / 5)) = 3.95 standard errors against 2.31; about 0.94.
     assert 0.89 <= seen / EXPERIMENTS <= 0.97

@@ -52,7 +52,7 @@ def test_more_noise_needs_more_repeats():
 def test_the_repeats_needed_see_the_difference_in_80_of_100_cases():
     source, n = random.Random(20261121), noise.repeats_needed(2.0)
     seen = sum(
-        not ratio.of(
+        not ratio.throughput_ratio(
             [1030 * (1 + source.gauss(0, 0.02)) for _ in range(n)],
             [1000 * (1 + source.gauss(0, 0.02)) for _ in range(n)],
             "TPS",

@@ -146,11 +146,11 @@ def test_a_sheet_of_a_transaction_benchmark_with_two_columns_spares_and_a_large_
     sheet_total = total(read(OLTP))
     # Prices of source 1: 24,870 + 32 x 1,249 (39,968) + 20 x 3,199 (63,980) + 550 x 249 (136,950) + 9 x 1,519 (13,671)
     # = 279,439; support of source 1: 4,310 + 20 x 650 (13,000) + 9 x 489 (4,401) = 21,711. 16% of each:
-    assert [f"{amount:.2f}" for amount in (sheet_total.taken[0].price, sheet_total.taken[0].maintenance)] == [
+    assert [f"{amount:.2f}" for amount in (sheet_total.deductions[0].price, sheet_total.deductions[0].maintenance)] == [
         "44710.24",
         "3473.76",
     ]
-    assert f"{sheet_total.taken[1].maintenance:.2f}" == "911.86"  # 5% of 21,711 - 3,473.76 = 18,237.24: 911.862
+    assert f"{sheet_total.deductions[1].maintenance:.2f}" == "911.86"  # 5% of 21,711 - 3,473.76 = 18,237.24: 911.862
     # 279,439 + 4 x 23,911 (95,644) + 2,280 + 5 x 59.99 (299.95) - 44,710.24; 21,711 + 245 - 3,473.76 - 911.86
     assert amounts(sheet_total) == ["332952.71", "17570.38", "350523.09"]
     storage = next(subtotal for subtotal in sheet_total.subtotals if subtotal.category == "Server Storage")
@@ -191,7 +191,7 @@ def test_a_sheet_with_a_column_of_discounts_rounded_by_unit_and_fees_by_year_and
     assert extended == ["13411.10", "18699.84", "500.00", "12659.40", "719.64"]
     # 9.5% of 6,705.55 = 637.02725, rounded by unit: 2 units x 2 years x 637.03; 24 x 36 x 2.15
     assert [f"{row.maintenance:.2f}" for row in sheet_total.rows[:2]] == ["2548.12", "1857.60"]
-    assert f"{sheet_total.taken[0].price:.2f}" == "1284.44"  # 4% of 13,411.10 + 18,699.84 = 32,110.94: 1,284.4376
+    assert f"{sheet_total.deductions[0].price:.2f}" == "1284.44"  # 4% of 13,411.10 + 18,699.84 = 32,110.94: 1,284.4376
     # 32,110.94 + 500 + 12,659.40 + 719.64 - 1,284.44; 2,548.12 + 1,857.60 - 250: together 48,861.26
     assert amounts(sheet_total) == ["44705.54", "4155.72", "48861.00"]
     steps = [str(step) for step in sheet_total.steps]
@@ -217,7 +217,7 @@ def test_a_sheet_in_whole_yen_with_a_line_in_dollars_a_credit_and_discounts_that
     assert [f"{row.price:.0f}" for row in sheet_total.rows] == ["4691356", "2009480", "119400", "895620", "-300000"]
     # 12.5% of 2,009,480 (251,185) and of 119,400 (14,925); 7% of 2,345,678 = 164,197.46, to 164,190, twice;
     # 3% of 2 x 3 x 123,456 (740,736) = 22,222.08
-    assert [f"{deduction.price + deduction.maintenance:.0f}" for deduction in sheet_total.taken] == [
+    assert [f"{deduction.price + deduction.maintenance:.0f}" for deduction in sheet_total.deductions] == [
         "266110",
         "328380",
         "22222",
@@ -251,7 +251,7 @@ def test_a_sheet_over_five_years_with_a_warranty_an_uplift_and_a_discount_for_pa
     # 2 x 48 x 385.50; 84 x 48 x 6.25; none of terminals; 5 x 120; 5 x 0.15 x 15,999 = 11,999.25
     assert [f"{row.maintenance:.0f}" for row in sheet_total.rows] == ["37008", "25200", "0", "600", "11999"]
     # 18.5% of 232,048 = 42,928.88; 25% of 62,208 on top; 10% of 62,208 + 15,552
-    deductions = [(f"{deduction.price:.0f}", f"{deduction.maintenance:.0f}") for deduction in sheet_total.taken]
+    deductions = [(f"{deduction.price:.0f}", f"{deduction.maintenance:.0f}") for deduction in sheet_total.deductions]
     assert deductions == [("42929", "0"), ("0", "-15552"), ("0", "7776")]
     # 250,497 - 42,929; 74,807 + 15,552 - 7,776
     assert amounts(sheet_total) == ["207568.00", "82583.00", "290151.00"]
@@ -268,8 +268,8 @@ def test_a_sheet_that_rounds_nothing_but_its_total():
     # 17 x 1,111.11 x 0.875 = 16,527.76125; 17% of 84,999.83 once = 14,449.9711
     assert [str(row.maintenance.normalize()) for row in sheet_total.rows[1:3]] == ["16527.76125", "14449.9711"]
     # 33.333% of 17 x 10,333.33 (175,666.61) + 2 x 7,777.77 (15,555.54); 8% of 30,977.73235
-    assert str(sheet_total.taken[0].price.normalize()) == "63740.0792595"
-    assert str(sheet_total.taken[1].maintenance.normalize()) == "2478.218588"
+    assert str(sheet_total.deductions[0].price.normalize()) == "63740.0792595"
+    assert str(sheet_total.deductions[1].maintenance.normalize()) == "2478.218588"
     # 276,221.98 - 63,740.0792595 = 212,481.9007405; 28,499.513762; together 240,981.4145025
     assert amounts(sheet_total) == ["212481.90", "28499.51", "240981.41"]
     # / 1,234.567 = 195.19508

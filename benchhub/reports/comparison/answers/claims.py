@@ -42,7 +42,7 @@ def _best_together(entry: Entry, baseline: Entry, by_level: Mapping[int, Ratio])
 
 def _at_the_peaks(entry: Entry, baseline: Entry) -> Claim:
     ours, theirs = entry.curve.peak.level, baseline.curve.peak.level
-    measured = ratio.of(ours.values, theirs.values, entry.curve.unit, baseline.curve.unit)
+    measured = ratio.throughput_ratio(ours.values, theirs.values, entry.curve.unit, baseline.curve.unit)
     bounded = ratio.without_bounds(measured, curve.why_withheld(entry.curve, baseline.curve))
     where = f"at their peaks, {count(ours.clients, 'client')} against {theirs.clients:,}"
     return ratio.claim(bounded, entry.label, baseline.label, where)

@@ -124,7 +124,7 @@ def _group(of: Mapping[str, Any]) -> Iterable[Node]:
 
 def _oddities(shown: Mapping[str, Any]) -> Node:
     said = [f"{row['text']} ({row['where']})" for row in shown["oddities"]]
-    marked = [f"{figure.what}, {figure.printed} ({where}): {figure.oddity}" for figure, where in shown["marked"]]
+    marked = [f"{figure.subject}, {figure.printed} ({where}): {figure.oddity}" for figure, where in shown["marked"]]
     lists = [nodes.listing("", said), *([nodes.listing("Figures that are marked", marked)] if marked else [])]
     return nodes.section("oddities", "Oddities, kept as they are", lists)
 
@@ -146,7 +146,7 @@ def _check(of: Recomputed) -> Node:
     exactly = f"Exactly: {of.exact}{f' {check.unit}' if check.unit else ''}."
     return nodes.row(
         [
-            nodes.cell(check.what, role="head", notes=[of.where]),
+            nodes.cell(check.subject, role="head", notes=[of.where]),
             nodes.cell(str(check.published), exact=str(check.published)),
             nodes.cell(of.computed, exact=str(check.computed), role="strong"),
             nodes.cell(of.difference, exact=str(check.difference)),

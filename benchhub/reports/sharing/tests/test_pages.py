@@ -162,7 +162,7 @@ def test_a_published_report_is_shared_with_all_its_tables(client, publisher, slu
     report = published_views.find(slug)
     for name, table in published_page.all_tables(report).items():
         assert client.get(f"/s/{token}/{name}.csv").content.decode() == table.csv()
-    assert [check.what for check in report.checks if escape(check.what) not in page] == []
+    assert [check.subject for check in report.checks if escape(check.subject) not in page] == []
     assert client.get(f"/snapshots/{made.pk}/today").status_code == 200
     assert led in client.get(f"/published/{slug}/").content.decode()
 

@@ -53,7 +53,7 @@ def test_a_sheet_with_discounts_by_seller_spares_a_credit_and_service_in_its_own
     assert [str(row.price) for row in found.rows] == [
         *("4321.99", "8376.00", "1249.00", "0", "11998.00", "0", "719.00", "0.00", "119.70", "-500.00")
     ]
-    assert [(str(taken.price), str(taken.maintenance)) for taken in found.taken] == [
+    assert [(str(taken.price), str(taken.maintenance)) for taken in found.deductions] == [
         ("2022.31", "261.00"),
         ("596.23", "0"),
     ]
@@ -116,7 +116,7 @@ DECISION = sheet(
 def test_a_sheet_with_monthly_and_per_cent_maintenance_a_contract_and_a_total_in_whole_dollars():
     found = total(DECISION)
     assert [str(row.maintenance) for row in found.rows] == ["14880.00", "7679.99", "14784.00"]
-    assert [str(taken.price + taken.maintenance) for taken in found.taken] == ["15306", "3435.65"]
+    assert [str(taken.price + taken.maintenance) for taken in found.deductions] == ["15306", "3435.65"]
     assert str(found.price) == "63784.96"  # 24,691 + 31,999.96 + 22,400 - 15,306
     assert str(found.maintenance) == "33908.34"  # 37,343.99 - 3,435.65
     assert (str(found.total), found.rounding) == ("97693", Decimal("-0.30"))
@@ -236,7 +236,7 @@ def test_a_discount_on_the_rest_counts_only_what_fell_on_its_own_lines():
     lines = (line("one", "100", seller="1"), line("two", "300", seller="2"))
     discounts = (percent("10"), percent("50", sellers=("1",), is_on_rest=True))
     # 10% of 400 = 40, of which 10 fall on the first line; 50% of 100 - 10 = 45
-    assert [taken.price for taken in total(sheet(*lines, discounts=discounts)).taken] == [40, 45]
+    assert [taken.price for taken in total(sheet(*lines, discounts=discounts)).deductions] == [40, 45]
 
 
 def test_discounts_are_on_list_amounts_unless_on_the_rest():
