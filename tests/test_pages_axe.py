@@ -139,7 +139,7 @@ def test_a_comparison_of_repeats_its_steps_and_a_refusal_have_no_serious_fault(t
             for repeat, tps in enumerate((990.0, 1000.0, 1012.0), start=1):
                 testing.succeeded(testing.make_run(made, system, clients, repeat), tps * clients)
     other = testing.make_experiment([second], name="Longer")
-    protocol = Protocol.of({"path": "socket", "duration_s": 300})
+    protocol = Protocol.stored({"path": "socket", "duration_s": 300})
     testing.succeeded(testing.make_run(other, second, 8, 1, protocol=protocol), 1.0)
     curves = f"curve={made.pk}-{first.pk}&curve={made.pk}-{second.pk}"
     tab.goto("/alive")

@@ -127,7 +127,7 @@ def whole_spec(**changes: Any) -> dict[str, Any]:
 
 def make_run(experiment: Experiment, system: System, clients: int, repeat: int, **fields: Any) -> Run:
     defaults = {
-        "protocol": Protocol.of({"path": "socket"}),
+        "protocol": Protocol.stored({"path": "socket"}),
         "position": experiment.runs.count() + 1,
         "expected_s": MINUTE_S,
         "spec": {"tool": "pgbench", "clients": clients, "parameters": PARAMETERS, "log_sampling_rate": 0.25},

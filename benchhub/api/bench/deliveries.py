@@ -246,9 +246,9 @@ def _stored(lines: Iterable[Line], user: Any, token: str) -> import_store.Stored
     raise import_check.RejectedError(sorted(faults, key=lambda fault: fault.line))
 
 
-def _read(lines: Iterable[Line]) -> tuple[list[import_check.Brought], list[import_check.Fault]]:
+def _read(lines: Iterable[Line]) -> tuple[list[import_check.ImportedRun], list[import_check.Fault]]:
     """Return the lines of the right shape, and the faults of the others."""
-    results, faults = list[import_check.Brought](), list[import_check.Fault]()
+    results, faults = list[import_check.ImportedRun](), list[import_check.Fault]()
     shape = ResultRequest()  # one for all lines: to make it takes longer than to use it
     for number, text, value in lines:
         if isinstance(value, ValueError):
@@ -261,12 +261,12 @@ def _read(lines: Iterable[Line]) -> tuple[list[import_check.Brought], list[impor
     return results, faults
 
 
-def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> import_check.Brought:
+def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> import_check.ImportedRun:
     system, output = sent["system"], sent.get("output")
     place = import_check.Place(**{**system, "driver": system.get("driver", system["host"])})
     names = import_check.Conditions.__dataclass_fields__
-    return import_check.Brought(
-        line=number,
+    return import_check.ImportedRun(
+        number=number,
         place=place,
         conditions=import_check.Conditions(**{name: sent[name] for name in names if name in sent}),
         source=sent["source"],

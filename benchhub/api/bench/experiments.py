@@ -148,10 +148,10 @@ def draft_of(sent: Mapping[str, Any], user: Any, *, needs_name: bool) -> plan_fo
     return plan_form.Draft(data, needs_name=needs_name, user=user)  # type: ignore[arg-type]  # a mapping is enough
 
 
-def asked_of(draft: plan_form.Draft) -> plan_form.Asked:
+def plan_request_of(draft: plan_form.Draft) -> plan_form.PlanRequest:
     """What was asked for. Raises a problem that names the fields."""
-    if draft.asked:
-        return draft.asked
+    if draft.plan_request:
+        return draft.plan_request
     of_systems = [one for n, form in enumerate(draft.systems) for one in problems.of_form(form, f"/systems/{n}")]
     raise problems.invalid([*problems.of_form(draft.plan), *of_systems])
 
@@ -174,7 +174,7 @@ class Experiments(ReadView):
     def create(self, request: Request) -> Response:
         """Plan an experiment and queue its runs."""
         sent = json_forms.checked(PLAN, request.data)
-        asked = asked_of(draft_of(sent, request.user, needs_name=True))
+        asked = plan_request_of(draft_of(sent, request.user, needs_name=True))
         return self._shown(preview.queue(asked, request.user))
 
     @extend_schema(request=PLAN, responses=Preview)
@@ -182,7 +182,7 @@ class Experiments(ReadView):
     def plan(self, request: Request) -> Response:
         """What would be queued; nothing is saved."""
         sent = json_forms.checked(PLAN, request.data, partial=True)
-        asked = asked_of(draft_of(sent, request.user, needs_name=False))
+        asked = plan_request_of(draft_of(sent, request.user, needs_name=False))
         return Response(Preview(preview.look(asked)).data)
 
     @extend_schema(request=POLICY, responses=Experiment)

@@ -30,7 +30,7 @@ class Lane(drf.Serializer):
     name = drf.CharField(source="host.name")
     active = drf.SerializerMethodField(help_text="Runs under way.")
     queued = drf.IntegerField(help_text="All runs that wait for it.")
-    waiting = Waiting(many=True, source="shown", help_text="The next of them.")
+    waiting = Waiting(many=True, source="visible", help_text="The next of them.")
 
     def get_active(self, lane: Any) -> list[int]:
         return [run.pk for run in lane.active]

@@ -247,7 +247,7 @@ def test_unlike_protocols_are_refused_with_the_reason(viewer, experiment, system
     other = testing.make_experiment(systems[1:], name="Other")
     from benchhub.bench.models import Protocol
 
-    run = testing.make_run(other, systems[1], 1, 1, protocol=Protocol.of({"path": "network"}))
+    run = testing.make_run(other, systems[1], 1, 1, protocol=Protocol.stored({"path": "network"}))
     testing.succeeded(run, 100.0)
     keys = [f"{experiment.pk}-{systems[0].pk}", f"{other.pk}-{systems[1].pk}"]
     document = viewer.send("get", f"comparisons/?curve={keys[0]}&curve={keys[1]}").json()

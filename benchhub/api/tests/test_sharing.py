@@ -106,7 +106,7 @@ def test_published_reports_are_listed_and_frozen(runner, viewer):
 
 def test_protocols_that_were_declared_comparable_are_compared_until_the_word_is_withdrawn(runner, experiment, systems):
     other = testing.make_experiment(systems[1:], name="Other")
-    run = testing.make_run(other, systems[1], 1, 1, protocol=Protocol.of({"path": "network"}))
+    run = testing.make_run(other, systems[1], 1, 1, protocol=Protocol.stored({"path": "network"}))
     testing.succeeded(run, 100.0)
     keys = [f"{experiment.pk}-{systems[0].pk}", f"{other.pk}-{systems[1].pk}"]
     address = f"comparisons/?curve={keys[0]}&curve={keys[1]}"

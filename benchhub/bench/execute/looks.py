@@ -46,13 +46,14 @@ WHERE w.run_id = seen.run_id AND r.id = seen.run_id AND r.state = 'running' AND 
 STEADY = 3  # so many signs alike: a look came in between, and has seen what changed before them
 
 
-def note_signs(seen: Mapping[int, Seen], look_every: timedelta) -> None:
+def note_signs(signs: Mapping[int, Seen], look_every: timedelta) -> None:
     """Of runs whose wait says that they are alive note the contact, and put off the look that could see no more."""
-    if not seen:
+    if not signs:
         return
     now_s = time.monotonic()
     rows = (
-        (pk, now_s - one.at_s, one.times >= STEADY, one.sign.err_size, one.sign.out_size) for pk, one in seen.items()
+        (pk, now_s - sign.at_s, sign.times >= STEADY, sign.sign.err_size, sign.sign.out_size)
+        for pk, sign in signs.items()
     )
     with connection.cursor() as cursor:
         cursor.execute(SIGNS, [2 * look_every.total_seconds(), *map(list, zip(*rows, strict=True))])
@@ -89,6 +90,6 @@ def write(quiet: Sequence[tuple[Job, Looked]], after: timedelta) -> None:
     """Give these runs back until their next looks; nothing is done for a claim that is stale."""
     if not quiet:
         return
-    columns = zip(*((job_.claim.run_id, job_.claim.fence, seen.look.step) for job_, seen in quiet), strict=True)
+    columns = zip(*((job_.claim.run_id, job_.claim.fence, observed.look.step) for job_, observed in quiet), strict=True)
     with connection.cursor() as cursor:
         cursor.execute(QUIET, [after.total_seconds(), *map(list, columns)])

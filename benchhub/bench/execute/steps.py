@@ -164,18 +164,18 @@ async def _withdraw(job_: Job) -> Started | Withdrawn:
 
 
 async def _start(job_: Job) -> Started:
-    kept, attempt = connections(), job_.attempt
+    pool, attempt = connections(), job_.attempt
     for number in range(1, attempt.number):
-        await job.cancel(kept, job_.target, replace(attempt, number=number))
-    facts = {pk: await probe.probe(kept, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
-    before = await telemetry.host_snapshot(kept, job_.server, is_before=True) if job_.server else None
+        await job.cancel(pool, job_.target, replace(attempt, number=number))
+    facts = {pk: await probe.probe(pool, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
+    before = await telemetry.host_snapshot(pool, job_.server, is_before=True) if job_.server else None
     try:
-        outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
+        outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
         if outcome is job.StartOutcome.BUSY and await _end_leftovers(job_):
-            outcome = await job.start(kept, job_.target, attempt, job_.spec, password=job_.password)
+            outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
     except RemoteFailure:
         # The tombstone makes sure that nothing of this attempt can begin after it was given up.
-        await job.cancel(kept, job_.target, attempt)
+        await job.cancel(pool, job_.target, attempt)
         raise
     return Started(outcome, facts, before)
 
@@ -197,9 +197,9 @@ async def _cancel(job_: Job) -> Answer:
 
 
 async def _collect(job_: Job) -> Ended:
-    kept = connections()
-    collected = await job.collect(kept, job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
-    after = await telemetry.host_snapshot(kept, job_.server) if job_.server else None
+    pool = connections()
+    collected = await job.collect(pool, job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
+    after = await telemetry.host_snapshot(pool, job_.server) if job_.server else None
     return Ended(collected, after)
 
 

@@ -40,10 +40,10 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         _step(_notify_if_due)
 
 
-def _step(take: Callable[..., object], *given: object) -> None:
+def _step(take: Callable[..., object], *arguments: object) -> None:
     """What fails in one step keeps no other from its turn; the next tick tries it again."""
     try:
-        take(*given)
+        take(*arguments)
     except AWAY:
         raise
     except Exception:

@@ -57,24 +57,24 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
 
     Never waits for a load. Named runs do not wait for the looks at others: theirs is a host that stands idle.
     """
-    named = list(run_ids)
-    if not named:
+    selected_ids = list(run_ids)
+    if not selected_ids:
         looks.note_signs(steps.signs(LOOK_EVERY.total_seconds()), LOOK_EVERY)
-    taken = _follow(wake, named or growth.reserve())
-    while not named and (jobs := _round(wake)):
-        taken += len(jobs)
+    followed = _follow(wake, selected_ids or growth.reserve())
+    while not selected_ids and (jobs := _round(wake)):
+        followed += len(jobs)
         if _has_ended(jobs):
-            taken += _follow(wake, growth.reserve())
-    return taken
+            followed += _follow(wake, growth.reserve())
+    return followed
 
 
 def _follow(wake: Wake, run_ids: Sequence[int]) -> int:
     """Advance these runs, and then those that take the place of what has ended, one after the other."""
-    taken = 0
+    followed = 0
     while run_ids and (jobs := _round(wake, run_ids)):
-        taken += len(jobs)
+        followed += len(jobs)
         run_ids = growth.reserve() if _has_ended(jobs) else ()
-    return taken
+    return followed
 
 
 def _round(wake: Wake, run_ids: Sequence[int] = ()) -> list[Job]:
@@ -312,7 +312,7 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
             return None
         live_log.keep(run, "err", look.err_from, look.chunk)
         live_log.keep(run, "out", look.out_from, look.out_chunk)
-        seen: dict[str, Any] = {
+        observed: dict[str, Any] = {
             **CONTACT,
             "contact_error": "",
             "step": look.step,
@@ -321,9 +321,9 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
             **steps.live_tps(look.chunk),
         }
         if fate == "finished":
-            queue.keep(job_.claim, **seen)
+            queue.keep(job_.claim, **observed)
             return replace(job_, state=State.COLLECTING)
-        queue.look_again(job_.claim, LOOK_EVERY, **seen)
+        queue.look_again(job_.claim, LOOK_EVERY, **observed)
     steps.watch(job_, wake)
     return None
 

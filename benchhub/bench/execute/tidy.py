@@ -30,10 +30,10 @@ KEPT = timedelta(days=KEEP_EVIDENCE_DAYS)
 
 def tidy() -> int:
     """Let targets clean up after attempts that ended a while ago; returns after how many. Any worker may repeat it."""
-    asked = {_acknowledge(attempt): attempt for attempt in untidied()[:AT_A_TIME]}
-    for future in as_completed(asked):
-        _note(asked[future], future)
-    return len(asked)
+    tasks = {_acknowledge(attempt): attempt for attempt in untidied()[:AT_A_TIME]}
+    for future in as_completed(tasks):
+        _note(tasks[future], future)
+    return len(tasks)
 
 
 def untidied() -> QuerySet[Attempt]:

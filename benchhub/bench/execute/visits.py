@@ -40,11 +40,11 @@ def target_of(host: Host) -> Target:
 def visit_hosts() -> int:
     """Answer what people asked of hosts (Host.ask); returns how many were visited. Any worker may do it again."""
     due = Host.objects.exclude(wanted="").filter(Q(visit_until=None) | Q(visit_until__lt=Now()))
-    asked = [host for host in due if _claim_visit(host) and _is_allowed(host)]
-    visits = {loop.submit(_visit(target_of(host), host.wanted, folders_of(host))): host for host in asked}
+    visited = [host for host in due if _claim_visit(host) and _is_allowed(host)]
+    visits = {loop.submit(_visit(target_of(host), host.wanted, folders_of(host))): host for host in visited}
     for future in as_completed(visits):
         _note_visit(visits[future], future)
-    return len(asked)
+    return len(visited)
 
 
 def _claim_visit(host: Host) -> bool:
@@ -67,13 +67,13 @@ def _is_allowed(host: Host) -> bool:
 
 def folders_of(host: Host) -> list[str]:
     """Where a probe is to look for PostgreSQL beside the usual places."""
-    known = {instance.bin_directory for instance in host.instances.all() if instance.bin_directory}
-    return sorted(known | set(host.bin_directories.split()))
+    folders = {instance.bin_directory for instance in host.instances.all() if instance.bin_directory}
+    return sorted(folders | set(host.bin_directories.split()))
 
 
-async def _visit(target: Target, wanted: str, folders: list[str]) -> Any:
+async def _visit(target: Target, purpose: str, folders: list[str]) -> Any:
     async with asyncio.timeout(PROBE_TIMEOUT_S):
-        if wanted == Host.Wanted.KEY:
+        if purpose == Host.Wanted.KEY:
             return await offered_host_key(target.address, target.port)
         return await probe.probe(connections(), target, prefixes=folders)
 
@@ -96,8 +96,8 @@ def _seen(host: Host, future: Future[Any]) -> dict[str, Any]:
     except Exception as error:  # what one host answers must not keep the others, nor the runs, waiting
         logger.exception("What %s answered cannot be read", host)
         return {**REACHED, "contact_error": f"BenchHub cannot read what the host answered: {error!r}."}
-    told = _offered(host, answer) if host.wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
-    return {**REACHED, "contacted_at": Now(), **told}
+    changes = _offered(host, answer) if host.wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
+    return {**REACHED, "contacted_at": Now(), **changes}
 
 
 def _offered(host: Host, key: str) -> dict[str, Any]:
@@ -128,6 +128,6 @@ def quarantine(hosts: Collection[int], error: HostKeyChanged) -> None:
 
 def probe_host(host: Host, bin_directories: Iterable[str] = ()) -> None:
     """Store the facts of a host as found now; raises what the connection raises."""
-    found = probe.probe(connections(), target_of(host), prefixes=list(bin_directories))
-    host.facts, host.facts_at = loop.submit(found).result(timeout=PROBE_TIMEOUT_S), timezone.now()
+    facts = probe.probe(connections(), target_of(host), prefixes=list(bin_directories))
+    host.facts, host.facts_at = loop.submit(facts).result(timeout=PROBE_TIMEOUT_S), timezone.now()
     host.save(update_fields=["facts", "facts_at"])

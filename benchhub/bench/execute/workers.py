@@ -27,8 +27,8 @@ def count_ssh_error() -> None:
 
 def note() -> None:
     """Write this process's row; rows of processes that ended long ago go."""
-    seen = {"release": release(), "clock_ahead_s": clock_ahead_s(), "ssh_errors": _seen_errors[0]}
-    Worker.objects.update_or_create(name=_name(), defaults={**seen, "ticked_at": Now()})
+    vitals = {"release": release(), "clock_ahead_s": clock_ahead_s(), "ssh_errors": _seen_errors[0]}
+    Worker.objects.update_or_create(name=_name(), defaults={**vitals, "ticked_at": Now()})
     Worker.objects.filter(ticked_at__lt=Now() - FORGET_AFTER).delete()
 
 

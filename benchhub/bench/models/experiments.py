@@ -25,8 +25,10 @@ from .systems import Protocol, System
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
     def with_host_keys(self) -> Self:
         """Each with the `host_keys` of all drivers and servers that its runs need."""
-        of = Q(system__experiments=OuterRef("pk")) | Q(instances__system__experiments=OuterRef("pk"))
-        return self.annotate(host_keys=ArraySubquery(Host.objects.filter(of).order_by("pk").values("pk").distinct()))
+        on_host = Q(system__experiments=OuterRef("pk")) | Q(instances__system__experiments=OuterRef("pk"))
+        return self.annotate(
+            host_keys=ArraySubquery(Host.objects.filter(on_host).order_by("pk").values("pk").distinct())
+        )
 
     def waiting(self) -> Self:
         """Those with runs in the queue, next one first, each with their number and the seconds they ask for.

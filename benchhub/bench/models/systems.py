@@ -61,5 +61,5 @@ class Protocol(models.Model):
         return self.digest
 
     @classmethod
-    def of(cls, form: Mapping[str, Any]) -> Protocol:
+    def stored(cls, form: Mapping[str, Any]) -> Protocol:
         return cls.objects.get_or_create(digest=digests.digest(form), defaults={"form": form})[0]

@@ -68,12 +68,12 @@ def _with_database(*checks: Callable[[], Iterator[Finding]]) -> Iterator[Finding
         for check in checks:
             yield from check()
     except DatabaseError as error:
-        said = str(error).strip().splitlines()
+        messages = str(error).strip().splitlines()
         connection.close()
         yield Finding(
             "database",
             "bad",
-            f"The warehouse cannot be used: {said[0] if said else error!r}.",
+            f"The warehouse cannot be used: {messages[0] if messages else error!r}.",
             "Start PostgreSQL, and check DATABASE_URL; targets go on meanwhile, and nothing is lost.",
         )
 

@@ -58,8 +58,8 @@ def health(_request: HttpRequest) -> HttpResponse:
 @for_machines
 def metrics(_request: HttpRequest) -> HttpResponse:
     try:
-        seen = vitals.vitals()
+        values = vitals.vitals()
     except DatabaseError:
         connection.close()
-        seen = None
-    return HttpResponse(formats.text(seen, vitals.broker_depth()), content_type=formats.CONTENT_TYPE)
+        values = None
+    return HttpResponse(formats.text(values, vitals.broker_depth()), content_type=formats.CONTENT_TYPE)

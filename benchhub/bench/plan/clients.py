@@ -11,7 +11,7 @@ from benchhub.catalog.models import Host
 def client_builds(host: Host) -> dict[str, dict[str, Any]]:
     """The builds on a host that can drive a run, by folder."""
     needed = ("pgbench_version", "postgres_sha256", "version_num")
-    return {one["bin_directory"]: one for one in host.facts.get("builds", []) if all(map(one.get, needed))}
+    return {build["bin_directory"]: build for build in host.facts.get("builds", []) if all(map(build.get, needed))}
 
 
 def chosen_client(drivers: Sequence[Host], folder: str) -> dict[str, Any]:
@@ -28,18 +28,18 @@ def chosen_client(drivers: Sequence[Host], folder: str) -> dict[str, Any]:
     common = [build for name, build in offered[0].items() if all(name in other for other in offered)]
     if not common:
         raise LookupError("The drivers have no pgbench in a folder of the same name: install one in the same place.")
-    chosen = offered[0][folder] if folder else max(common, key=lambda build: build["version_num"])
-    return _same_everywhere(chosen, drivers, offered)
+    client = offered[0][folder] if folder else max(common, key=lambda build: build["version_num"])
+    return _same_everywhere(client, drivers, offered)
 
 
 def _same_everywhere(
-    chosen: dict[str, Any], drivers: Sequence[Host], offered: Sequence[Mapping[str, Any]]
+    build: dict[str, Any], drivers: Sequence[Host], offered: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     for driver, builds in zip(drivers, offered, strict=True):
-        version = builds[chosen["bin_directory"]]["pgbench_version"]
-        if version != chosen["pgbench_version"]:
+        version = builds[build["bin_directory"]]["pgbench_version"]
+        if version != build["pgbench_version"]:
             raise LookupError(
-                f"pgbench in {chosen['bin_directory']} is {chosen['pgbench_version']} on {drivers[0]} but {version} on "
+                f"pgbench in {build['bin_directory']} is {build['pgbench_version']} on {drivers[0]} but {version} on "
                 f"{driver}: one program must drive all systems."
             )
-    return chosen
+    return build

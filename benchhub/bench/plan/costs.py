@@ -53,7 +53,7 @@ class Costs:
 
 def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequence[Sequence[plan.Step]]) -> Costs:
     """`steps` are those of each part."""
-    counts = [Counter(step.kind for step in of) for of in steps]
+    counts = [Counter(step.kind for step in part_steps) for part_steps in steps]
     measuring = [count[Run.Kind.MEASURE] for count in counts]
     warming = [count[Run.Kind.WARMUP] for count in counts]
     loading = [count[Run.Kind.LOAD] for count in counts]
@@ -76,17 +76,17 @@ def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequenc
     )
 
 
-def _sum(counts: Sequence[int], each: Sequence[Any]) -> Any:
-    return sum(count * one for count, one in zip(counts, each, strict=True))
+def _sum(counts: Sequence[int], costs: Sequence[Any]) -> Any:
+    return sum(count * cost for count, cost in zip(counts, costs, strict=True))
 
 
 def _extra_s(systems: Sequence[System]) -> float:
     """What a run takes beside its load: vacuum, checkpoint, counters, collecting; by runs on these drivers before."""
     ended = _ended(Run.Kind.MEASURE).filter(system__driver__in={system.driver_id for system in systems})
-    taken = ended.values_list("started_at", "ended_at", "expected_s")[:RECENT]
-    if not taken:
+    times = ended.values_list("started_at", "ended_at", "expected_s")[:RECENT]
+    if not times:
         return STEPS_GUESS_S
-    return max(0.0, fmean((end - start).total_seconds() - asked for start, end, asked in taken))
+    return max(0.0, fmean((end - start).total_seconds() - expected_s for start, end, expected_s in times))
 
 
 def _load_s(parts: Sequence[Experiment], systems: Sequence[System]) -> list[float]:
@@ -97,14 +97,14 @@ def _load_s(parts: Sequence[Experiment], systems: Sequence[System]) -> list[floa
 
 def _one_load_s(workload: Workload, ended: Any) -> float:
     tool = tools.get(workload.tool)
-    taken = ended.filter(spec__tool=tool.name).values_list("started_at", "ended_at", "spec__parameters")[:RECENT]
-    slower = [(end - start).total_seconds() / tool.load_guess_s(of) for start, end, of in taken]
+    times = ended.filter(spec__tool=tool.name).values_list("started_at", "ended_at", "spec__parameters")[:RECENT]
+    slower = [(end - start).total_seconds() / tool.load_guess_s(parameters) for start, end, parameters in times]
     return tool.load_guess_s(workload.parameters) * fmean(slower) if slower else plan.load_guess_s(workload)
 
 
 def _ended(kind: str) -> Any:
-    known = Run.objects.filter(kind=kind, state=State.SUCCEEDED, started_at__isnull=False, ended_at__isnull=False)
-    return known.order_by("-pk")
+    runs = Run.objects.filter(kind=kind, state=State.SUCCEEDED, started_at__isnull=False, ended_at__isnull=False)
+    return runs.order_by("-pk")
 
 
 def _disks(parts: Sequence[Experiment], systems: Sequence[System]) -> dict[str, int]:

@@ -8,12 +8,12 @@ from benchhub.bench.models import Design, Experiment, Run
 from benchhub.bench.models.states import FINAL
 
 
-def parts(of: Design) -> QuerySet[Experiment, Experiment]:
+def parts(design: Design) -> QuerySet[Experiment, Experiment]:
     """The experiments of a design in their order, each with the numbers of its runs, in one query."""
     measuring = Q(runs__kind=Run.Kind.MEASURE)
     return (
         Experiment.objects.with_host_keys()
-        .filter(design=of)
+        .filter(design=design)
         .select_related("workload")
         .annotate(
             planned_count=Count("runs", filter=measuring),

@@ -36,18 +36,18 @@ class Matrix:
         return "; ".join(f"{field}={value}" for field, value, is_asked in words if is_asked)
 
 
-def like(of: Design) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def like(design: Design) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The form's values, and its systems', of a plan with all parts of this design."""
-    parts = list(of.experiments.select_related("workload").order_by("pk"))
+    parts = list(design.experiments.select_related("workload").order_by("pk"))
     values, systems = preview.like(parts[0])
-    found = matrix(parts)
-    values |= {"name": of.name, "remark": of.remark, "preset": of.preset}
+    grid = matrix(parts)
+    values |= {"name": design.name, "remark": design.remark, "preset": design.preset}
     values |= {
-        "workload": found.workloads[0],
-        "more_workloads": list(found.workloads[1:]),
-        "scales": spell(found.scales) if len(found.scales) > 1 else "",
-        "thread_rule": ", ".join(found.rules),
-        **conditions(found),
+        "workload": grid.workloads[0],
+        "more_workloads": list(grid.workloads[1:]),
+        "scales": spell(grid.scales) if len(grid.scales) > 1 else "",
+        "thread_rule": ", ".join(grid.rules),
+        **conditions(grid),
     }
     return values, systems
 
@@ -60,7 +60,7 @@ def matrix(parts: Sequence[Experiment]) -> Matrix:
     number = {kind: place for place, kind in enumerate(kinds, start=1)}
     return Matrix(
         parts={(number[_kind(part)], _scale(part), part.thread_rule): part for part in parts},
-        workloads=tuple(min(part.workload_id for part in of) for of in kinds.values()),
+        workloads=tuple(min(part.workload_id for part in kind_parts) for kind_parts in kinds.values()),
         scales=tuple(dict.fromkeys(map(_scale, parts))),
         rules=tuple(dict.fromkeys(part.thread_rule for part in parts)),
     )
@@ -75,20 +75,20 @@ def _scale(part: Experiment) -> int:
     return part.workload.scale or 1
 
 
-def conditions(of: Matrix) -> dict[str, str]:
+def conditions(grid: Matrix) -> dict[str, str]:
     """Which runs are kept and left out, each by a line: what all parts have in common is said once."""
-    without = [of.named(place) for place in of.places() if place not in of.parts]
+    without = [grid.named(place) for place in grid.places() if place not in grid.parts]
     return {
-        "kept_only": "\n".join(_lines(of, "kept_only", needs_all=True)),
-        "left_out": "\n".join([*without, *_lines(of, "left_out", needs_all=False)]),
+        "kept_only": "\n".join(_lines(grid, "kept_only", needs_all=True)),
+        "left_out": "\n".join([*without, *_lines(grid, "left_out", needs_all=False)]),
     }
 
 
-def _lines(of: Matrix, name: str, *, needs_all: bool) -> list[str]:
+def _lines(grid: Matrix, name: str, *, needs_all: bool) -> list[str]:
     """`needs_all`: as soon as one part is asked for by rules, each must be, also one that has none of its own."""
-    rules = {place: list(getattr(part, name)) for place, part in of.parts.items()}
+    rules = {place: list(getattr(part, name)) for place, part in grid.parts.items()}
     own = list(rules.values())
-    if all(one == own[0] for one in own):
+    if all(other == own[0] for other in own):
         return own[0]
-    listed = [(of.named(place), rule) for place, lines in rules.items() for rule in lines or [""] * needs_all]
+    listed = [(grid.named(place), rule) for place, lines in rules.items() for rule in lines or [""] * needs_all]
     return [f"{part}; {rule}" if rule else part for part, rule in listed]

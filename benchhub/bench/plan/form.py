@@ -31,7 +31,7 @@ LOOPBACK = ("127.", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanRequest:
     """A valid plan, nothing of it saved. `labels` are as typed: a system that is known keeps the label it has.
 
     `experiment` is the first of its `parts`, and most often the only one; all are run on the same systems.
@@ -48,7 +48,7 @@ class Asked:
     def experiment(self) -> Experiment:
         return self.parts[0]
 
-    def each(self) -> Iterator[Asked]:
+    def single_parts(self) -> Iterator[PlanRequest]:
         """Its parts as plans of their own."""
         yield from (replace(self, parts=(part,)) for part in self.parts)
 
@@ -75,11 +75,14 @@ class Catalogue:
 
     def clients(self) -> list[tuple[str, str]]:
         """(folder, label) of each pgbench that a probe found."""
-        found: dict[str, list[str]] = {}
+        versions_by_folder: dict[str, list[str]] = {}
         for host in self.hosts.values():
             for folder, build in client_builds(host).items():
-                found.setdefault(folder, []).append(f"{build['pgbench_version']} on {host}")
-        return [(folder, f"pgbench {', '.join(of)} ({folder})") for folder, of in sorted(found.items())]
+                versions_by_folder.setdefault(folder, []).append(f"{build['pgbench_version']} on {host}")
+        return [
+            (folder, f"pgbench {', '.join(versions)} ({folder})")
+            for folder, versions in sorted(versions_by_folder.items())
+        ]
 
 
 def _by_key(rows: Iterable[Any]) -> dict[str, Any]:
@@ -101,8 +104,8 @@ def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **opt
 class _Several(forms.TypedMultipleChoiceField):
     def to_python(self, value: Any) -> list[str]:
         """An empty choice is none."""
-        chosen: list[str] = super().to_python([one for one in value or [] if one])
-        return chosen
+        names: list[str] = super().to_python([name for name in value or [] if name])
+        return names
 
 
 def _row(rows: Mapping[str, Any], key: str) -> Any:
@@ -122,12 +125,12 @@ class SystemForm(forms.Form):
         choices=[("", "guessed from the address"), *System.Path.choices], required=False, label="Connection path"
     )
 
-    def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, catalogue: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.fields["instance"] = _choice(known.instances, "Choose an instance")
-        self.fields["hardware"] = _choice(known.hardware, "that of the host", required=False)
-        self.fields["driver"] = _choice(known.hosts, "the instance's own host", required=False, label="Driver host")
+        self.fields["instance"] = _choice(catalogue.instances, "Choose an instance")
+        self.fields["hardware"] = _choice(catalogue.hardware, "that of the host", required=False)
+        self.fields["driver"] = _choice(catalogue.hosts, "the instance's own host", required=False, label="Driver host")
         self.order_fields(["instance", "hardware", "driver", "path", "label"])
 
     def clean(self) -> dict[str, Any]:
@@ -195,20 +198,20 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields):
         help_text="So that you can set its times first. It starts when you resume it.",
     )
 
-    def __init__(self, *args: Any, known: Catalogue, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, catalogue: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         for name in POLICY:
             self.fields[name].required = False
-        self.fields["workload"] = _choice(known.workloads, "Choose a workload")
+        self.fields["workload"] = _choice(catalogue.workloads, "Choose a workload")
         self.fields["more_workloads"] = _Several(
-            choices=[(key, str(row)) for key, row in known.workloads.items()],
-            coerce=partial(_row, known.workloads),
+            choices=[(key, str(row)) for key, row in catalogue.workloads.items()],
+            coerce=partial(_row, catalogue.workloads),
             required=False,
             label="Others as well (optional)",
             help_text="Each makes a part of the design. In conditions the one above is workload 1.",
         )
-        clients = [("", "the newest pgbench on the driver"), *known.clients()]
+        clients = [("", "the newest pgbench on the driver"), *catalogue.clients()]
         self.fields["client"] = forms.ChoiceField(
             choices=clients, required=False, label="Client program", help_text="One program drives all systems."
         )
@@ -234,13 +237,13 @@ class Draft:
         needs_name: bool = True,
         user: Any = None,
     ) -> None:
-        known = Catalogue()
-        self.known, self.user, self.needs_name = known, user, needs_name
-        self.plan = PlanForm(data, initial=initial, known=known)
+        catalogue = Catalogue()
+        self.catalogue, self.user, self.needs_name = catalogue, user, needs_name
+        self.plan = PlanForm(data, initial=initial, catalogue=catalogue)
         self.plan.fields["name"].required = needs_name
-        own = {"known": known, "empty_permitted": False}
+        own = {"catalogue": catalogue, "empty_permitted": False}
         self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs=own)
-        self.asked = self._checked() if data is not None else None
+        self.plan_request = self._checked() if data is not None else None
 
     @property
     def has_matrix(self) -> bool:
@@ -267,55 +270,55 @@ class Draft:
     @property
     def problems(self) -> list[str]:
         """All errors as sentences that name their field, for where the fields are not beside them."""
-        found = [*_sentences(self.plan), *map(str, self.systems.non_form_errors())]
+        problems = [*_sentences(self.plan), *map(str, self.systems.non_form_errors())]
         for number, form in enumerate(self.systems, start=1):
-            found += [f"System {number}, {sentence}" for sentence in _sentences(form)]
-        return found
+            problems += [f"System {number}, {sentence}" for sentence in _sentences(form)]
+        return problems
 
     @property
     def is_only_unfinished(self) -> bool:
         """Whether all that is wrong is that something is still empty."""
         forms_of = [self.plan, *self.systems]
-        errors = [error for form in forms_of for of in form.errors.as_data().values() for error in of]
+        errors = [error for form in forms_of for form_errors in form.errors.as_data().values() for error in form_errors]
         return all(error.code == "required" for error in errors) and not self.systems.non_form_errors()
 
     @property
     def missing(self) -> list[str]:
         """The labels of the fields that are still empty."""
-        found = [str(self.plan[name].label) for name in self.plan.errors]
+        labels = [str(self.plan[name].label) for name in self.plan.errors]
         for number, form in enumerate(self.systems, start=1):
-            found += [f"{form[name].label} of system {number}" for name in form.errors]
-        return found
+            labels += [f"{form[name].label} of system {number}" for name in form.errors]
+        return labels
 
-    def _checked(self) -> Asked | None:
+    def _checked(self) -> PlanRequest | None:
         """All that can be looked at is, whatever else is wrong: it is said at once, and not round by round."""
         is_readable = not (self.plan.errors.keys() - BESIDE_THE_RUNS) and self.systems.is_valid()
         sound = [(form, self._system(form.cleaned_data)) for form in self.systems if not form.errors]
         self._refuse_doubles(sound)
         self._refuse_without_permit(sound)
         client = self._client([system.driver for _, system in sound])
-        asked = self._asked([system for _, system in sound], client) if is_readable and client else None
+        plan_request = self._plan_request([system for _, system in sound], client) if is_readable and client else None
         self._refuse_what_systems_cannot([system for _, system in sound])
-        if asked:
-            self._refuse_runs(asked)
-        return asked if self.plan.is_valid() and self.systems.is_valid() else None
+        if plan_request:
+            self._refuse_runs(plan_request)
+        return plan_request if self.plan.is_valid() and self.systems.is_valid() else None
 
-    def _asked(self, systems: Sequence[System], client: Mapping[str, Any]) -> Asked:
+    def _plan_request(self, systems: Sequence[System], client: Mapping[str, Any]) -> PlanRequest:
         values = {**dict.fromkeys(BESIDE_THE_RUNS, ""), **self.plan.cleaned_data}
         labels = tuple(form.cleaned_data["label"] for form in self.systems)
         parts = form_design.parts(self._experiment(values, client), values, len(systems))
-        return Asked(tuple(parts), tuple(systems), labels, client, name=values["name"], preset=values["preset"])
+        return PlanRequest(tuple(parts), tuple(systems), labels, client, name=values["name"], preset=values["preset"])
 
     def _system(self, values: Mapping[str, Any]) -> System:
         names = ("driver", "hardware", "path", "label")
         return plan.asked_system(values["instance"], **{name: values[name] for name in names})
 
     def _refuse_doubles(self, sound: Sequence[tuple[SystemForm, System]]) -> None:
-        seen: set[str] = set()
+        names: set[str] = set()
         for form, system in sound:
-            if system.digest in seen:
+            if system.digest in names:
                 form.add_error("instance", "This system is in the plan already: change it or remove it.")
-            seen.add(system.digest)
+            names.add(system.digest)
 
     def _refuse_without_permit(self, sound: Sequence[tuple[SystemForm, System]]) -> None:
         for form, system in sound:
@@ -352,14 +355,18 @@ class Draft:
         for field, sentence in (form_design.refusals(values, systems) | refused).items():
             self.plan.add_error(field, sentence)
 
-    def _refuse_runs(self, asked: Asked) -> None:
+    def _refuse_runs(self, plan_request: PlanRequest) -> None:
         """Conditions may leave nothing, a form may ask for too much, and the load generator may refuse it."""
-        if len(asked.parts) > form_design.MOST_PARTS:
-            self.plan.add_error("scales", f"These are {len(asked.parts)} parts: more than {form_design.MOST_PARTS}.")
-        elif not asked.parts:
+        if len(plan_request.parts) > form_design.MOST_PARTS:
+            self.plan.add_error(
+                "scales", f"These are {len(plan_request.parts)} parts: more than {form_design.MOST_PARTS}."
+            )
+        elif not plan_request.parts:
             self.plan.add_error("left_out", "The conditions leave no run in the plan.")
         else:
-            for sentence in dict.fromkeys(filter(None, (_refused(part, asked.systems[0]) for part in asked.parts))):
+            for sentence in dict.fromkeys(
+                filter(None, (_refused(part, plan_request.systems[0]) for part in plan_request.parts))
+            ):
                 self.plan.add_error("workload", sentence)
 
 

@@ -149,34 +149,34 @@ def tried(parse: Callable[[], Any]) -> Any:
 
 def thread_rules(text: str) -> list[str]:
     """The rules in a list such as `clients, clients/2`, each once. Raises ValueError."""
-    found = list(dict.fromkeys(rule.strip() for rule in text.split(",") if rule.strip()))
-    for rule in found or [""]:
+    rules = list(dict.fromkeys(rule.strip() for rule in text.split(",") if rule.strip()))
+    for rule in rules or [""]:
         plan.resolve_threads(rule[:LONGEST_RULE], 1)
-    return found
+    return rules
 
 
 def values(cleaned: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of an experiment that the form has values for; what was left empty keeps its default."""
-    given = {name: cleaned[name] for name in SAME if cleaned[name] not in (None, "")}
+    conditions = {name: cleaned[name] for name in SAME if cleaned[name] not in (None, "")}
     if cleaned["rates"]:
-        given |= {"rates_tps": cleaned["rates"], "latency_limit_us": int(1000 * cleaned["latency_limit_ms"])}
-    return given | ({"canary": Experiment.Canary.WAITS} if cleaned["canary"] else {})
+        conditions |= {"rates_tps": cleaned["rates"], "latency_limit_us": int(1000 * cleaned["latency_limit_ms"])}
+    return conditions | ({"canary": Experiment.Canary.WAITS} if cleaned["canary"] else {})
 
 
 def parts(experiment: Experiment, cleaned: Mapping[str, Any], systems: int) -> list[Experiment]:
     """The matrix as experiments, none saved: workloads x scales x thread rules, without those that have no run left."""
-    workloads = [cleaned["workload"], *(one for one in cleaned["more_workloads"] if one != cleaned["workload"])]
-    found = []
+    workloads = [cleaned["workload"], *(other for other in cleaned["more_workloads"] if other != cleaned["workload"])]
+    experiments = []
     for number, workload in enumerate(workloads, start=1):
         for scale in _scales(workload, cleaned["scales"]):
             scaled = at_scale(workload, scale)
             for rule in cleaned["thread_rule"]:
-                asked = {"workload": number, "scale": scale, "threads": rule}
-                rules = design.narrowed(cleaned["kept_only"], cleaned["left_out"], asked)
+                place = {"workload": number, "scale": scale, "threads": rule}
+                rules = design.narrowed(cleaned["kept_only"], cleaned["left_out"], place)
                 if rules is not None:
                     own = {"workload": scaled, "thread_rule": rule, "kept_only": rules[0], "left_out": rules[1]}
-                    found.append(_part(experiment, **own))
-    return _named([part for part in found if plan.slots(part, systems)], experiment.name)
+                    experiments.append(_part(experiment, **own))
+    return _named([part for part in experiments if plan.slots(part, systems)], experiment.name)
 
 
 def has_several(cleaned: Mapping[str, Any]) -> bool:
@@ -190,26 +190,28 @@ def _workloads(cleaned: Mapping[str, Any]) -> set[Workload]:
     return {cleaned.get("workload"), *cleaned.get("more_workloads", ())} - {None}
 
 
-def _part(of: Experiment, **own: Any) -> Experiment:
+def _part(experiment: Experiment, **own: Any) -> Experiment:
     fields = {
-        field.name: getattr(of, field.name) for field in Experiment._meta.concrete_fields if not field.is_relation
+        field.name: getattr(experiment, field.name)
+        for field in Experiment._meta.concrete_fields
+        if not field.is_relation
     }
     del fields["id"]
-    return Experiment(**{**fields, "client_build": of.client_build, **own})
+    return Experiment(**{**fields, "client_build": experiment.client_build, **own})
 
 
-def _named(found: Sequence[Experiment], name: str) -> list[Experiment]:
+def _named(parts: Sequence[Experiment], name: str) -> list[Experiment]:
     """Parts of a design are told apart by what differs between them."""
-    if len(found) > 1:
-        for part in found:
+    if len(parts) > 1:
+        for part in parts:
             part.name = f"{name[:100]}: {part.workload.name}, threads {part.thread_rule}"[:160]
-    return list(found)
+    return list(parts)
 
 
-def _scales(workload: Workload, asked: Sequence[int]) -> Sequence[int]:
+def _scales(workload: Workload, scales: Sequence[int]) -> Sequence[int]:
     """Those asked for, or the workload's own; 1 for a load generator that has none, so that it comes once."""
     own = workload.scale
-    return [1] if own is None else asked or [own]
+    return [1] if own is None else scales or [own]
 
 
 def at_scale(workload: Workload, scale: int) -> Workload:
@@ -217,23 +219,23 @@ def at_scale(workload: Workload, scale: int) -> Workload:
     parameters = tools.get(workload.tool).at_scale(workload.parameters, scale)
     if parameters == workload.parameters:
         return workload
-    known = Workload.objects.current().filter(tool=workload.tool, parameters=parameters).order_by("pk").first()
+    existing = Workload.objects.current().filter(tool=workload.tool, parameters=parameters).order_by("pk").first()
     name = f"{NAMED_SCALE.sub('', workload.name)[:90]}, scale {scale:,}"
-    return known or Workload(name=name, tool=workload.tool, parameters=parameters, remark="Made for a design.")
+    return existing or Workload(name=name, tool=workload.tool, parameters=parameters, remark="Made for a design.")
 
 
 def saved_workload(workload: Workload) -> Workload:
     """The workload of a part, saved: it may have been saved with another part, or its name be taken by another."""
     if workload.pk:
         return workload
-    known: Workload | None = (
+    existing: Workload | None = (
         Workload.objects.current().filter(tool=workload.tool, parameters=workload.parameters).first()
     )
-    if known:
-        return known
-    taken = set(Workload.objects.filter(name__startswith=workload.name).values_list("name", flat=True))
+    if existing:
+        return existing
+    names = set(Workload.objects.filter(name__startswith=workload.name).values_list("name", flat=True))
     name, number = workload.name, 2
-    while name in taken:
+    while name in names:
         name, number = f"{workload.name} ({number})", number + 1
     return Workload.objects.create(
         name=name, tool=workload.tool, parameters=workload.parameters, remark=workload.remark
@@ -242,14 +244,14 @@ def saved_workload(workload: Workload) -> Workload:
 
 def refusals(cleaned: Mapping[str, Any], systems: Sequence[System]) -> dict[str, str]:
     """What cannot be done on these systems, by field."""
-    found = {}
+    problems = {}
     if cleaned.get("restart") and (why := _first(_not_restarted(system) for system in systems)):
-        found["restart"] = why
+        problems["restart"] = why
     if cleaned.get("drop_caches") and (why := _first(_not_dropped(system) for system in systems)):
-        found["drop_caches"] = why
+        problems["drop_caches"] = why
     if why := _first(_not_installed(workload, system) for workload in _workloads(cleaned) for system in systems):
-        found["workload"] = why
-    return found
+        problems["workload"] = why
+    return problems
 
 
 def _first(sentences: Any) -> str:

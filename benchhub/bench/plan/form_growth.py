@@ -74,34 +74,34 @@ def refusals(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     """What cannot grow so, by field; of what could not be read nothing is said."""
     if not cleaned.get("grows"):
         return {}
-    found = _of_searches(cleaned, systems) if cleaned["grows"] in SEARCHES else _of_decisions(cleaned, systems)
+    problems = _of_searches(cleaned, systems) if cleaned["grows"] in SEARCHES else _of_decisions(cleaned, systems)
     if form_design.has_several(cleaned):
-        found["grows"] = "A plan that grows has one workload, one scale and one thread rule."
+        problems["grows"] = "A plan that grows has one workload, one scale and one thread rule."
     elif cleaned.get("kept_only") or cleaned.get("left_out"):
-        found["grows"] = "A plan that grows chooses its runs itself: remove the conditions."
+        problems["grows"] = "A plan that grows chooses its runs itself: remove the conditions."
     if cleaned.get("canary"):
-        found["canary"] = "A plan that grows has no canary: its first runs show what a canary would."
-    return found
+        problems["canary"] = "A plan that grows has no canary: its first runs show what a canary would."
+    return problems
 
 
 def _of_searches(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
-    found = {}
+    problems = {}
     workload = cleaned.get("workload")
     if systems != 1:
-        found["grows"] = "A search is for one system: remove the others, or plan a search for each."
+        problems["grows"] = "A search is for one system: remove the others, or plan a search for each."
     if workload and tools.get(workload.tool).rate_tps(workload.parameters):
-        found["workload"] = "This workload sends at a fixed rate: it has no peak over clients to be found."
+        problems["workload"] = "This workload sends at a fixed rate: it has no peak over clients to be found."
     if "levels" in cleaned and len(cleaned["levels"]) < FEWEST_LEVELS:
-        found["levels"] = f"A search needs at least {FEWEST_LEVELS} levels to choose from, such as 2..160:2."
+        problems["levels"] = f"A search needs at least {FEWEST_LEVELS} levels to choose from, such as 2..160:2."
     if cleaned["grows"] == Experiment.Grows.CEILING and "ceiling_ms" in cleaned and not cleaned["ceiling_ms"]:
-        found["ceiling_ms"] = "Say which average latency is not to be exceeded."
-    return found
+        problems["ceiling_ms"] = "Say which average latency is not to be exceeded."
+    return problems
 
 
 def _of_decisions(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
-    found = {}
+    problems = {}
     if systems != 2:
-        found["grows"] = "A decision is between two systems: the first is the baseline."
+        problems["grows"] = "A decision is between two systems: the first is the baseline."
     if "levels" in cleaned and len(cleaned["levels"]) != 1:
-        found["levels"] = "A decision is made at one level: type one number of clients."
-    return found
+        problems["levels"] = "A decision is made at one level: type one number of clients."
+    return problems

@@ -70,9 +70,9 @@ def _grow(experiment: Experiment) -> int:
     if reason := _broken_off(runs):
         _stop(locked, reason)
         return 0
-    step, reason, found = STEPPERS[locked.grows](locked, runs)
-    growth.found, growth.stopped = found, Growth.Stopped.NOT
-    growth.steps = [*growth.steps, found] if step else growth.steps
+    step, reason, findings = STEPPERS[locked.grows](locked, runs)
+    growth.found, growth.stopped = findings, Growth.Stopped.NOT
+    growth.steps = [*growth.steps, findings] if step else growth.steps
     growth.save(update_fields=["found", "stopped", "steps"])
     if not step:
         _stop(locked, reason)
@@ -126,13 +126,13 @@ def _decide(experiment: Experiment, _runs: Sequence[Run]) -> tuple[Step, str, Fo
     question = decide.Question(experiment.most_runs // 2, experiment.precision)
     pairs, spoilt = _pairs(experiment, baseline, other)
     verdict = decide.decide(pairs, question, spoilt=spoilt)
-    found = asdict(verdict) | {"spoilt": spoilt, "sentence": verdict.sentence(other.label, baseline.label)}
+    findings = asdict(verdict) | {"spoilt": spoilt, "sentence": verdict.sentence(other.label, baseline.label)}
     if verdict.answer:
         reason = Growth.Stopped.KNOWN if verdict.is_precise else Growth.Stopped.SPENT
-        return [], reason, found
+        return [], reason, findings
     is_first = decide.baseline_goes_first(len(pairs) + spoilt + 1, experiment.order_seed)
     order = (baseline, other) if is_first else (other, baseline)
-    return [(system, experiment.client_levels[0]) for system in order], "", found
+    return [(system, experiment.client_levels[0]) for system in order], "", findings
 
 
 def _pairs(experiment: Experiment, baseline: System, other: System) -> tuple[list[tuple[float, float]], int]:
@@ -140,9 +140,9 @@ def _pairs(experiment: Experiment, baseline: System, other: System) -> tuple[lis
     rows = experiment.runs.measured().values_list("repeat", "system", "result__throughput")
     tps = {(repeat, system): throughput for repeat, system, throughput in rows}
     repeats = experiment.runs.filter(kind=Run.Kind.MEASURE).order_by("repeat").values_list("repeat", flat=True)
-    each = [(tps.get((r, baseline.pk)), tps.get((r, other.pk))) for r in repeats.distinct()]
-    whole = [(a, b) for a, b in each if a is not None and b is not None]
-    return whole, len(each) - len(whole)
+    pairs = [(tps.get((r, baseline.pk)), tps.get((r, other.pk))) for r in repeats.distinct()]
+    complete = [(a, b) for a, b in pairs if a is not None and b is not None]
+    return complete, len(pairs) - len(complete)
 
 
 def _systems(experiment: Experiment) -> list[System]:
@@ -162,11 +162,11 @@ STEPPERS: dict[str, Callable[[Experiment, Sequence[Run]], tuple[Step, str, Found
 
 def _plan(experiment: Experiment, step: Step) -> list[Run]:
     """Put the step's runs at the end of the experiment; a data set that is to be loaded anew comes before each."""
-    known = experiment.runs.aggregate(last=Max("position"))["last"] or 0
-    wanted = [one for system, clients in step for one in _steps(experiment, system, clients)]
-    protocols = {system.pk: Protocol.of(plan.protocol_form(experiment, system)) for system, _ in step}
-    rows = enumerate(wanted, start=known + 1)
-    return plan.save_runs([plan.run_of(experiment, one, protocols[one.system.pk], i) for i, one in rows])
+    last = experiment.runs.aggregate(last=Max("position"))["last"] or 0
+    steps = [planned for system, clients in step for planned in _steps(experiment, system, clients)]
+    protocols = {system.pk: Protocol.stored(plan.protocol_form(experiment, system)) for system, _ in step}
+    rows = enumerate(steps, start=last + 1)
+    return plan.save_runs([plan.run_of(experiment, planned, protocols[planned.system.pk], i) for i, planned in rows])
 
 
 def _steps(experiment: Experiment, system: System, clients: int) -> list[plan.Step]:

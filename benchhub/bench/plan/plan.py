@@ -31,21 +31,21 @@ QUIET_S = 3  # how long a canary watches the driver's CPU before anything is don
 
 def resolve_threads(rule: str, clients: int) -> int:
     """`clients`: one thread per client; `clients/N`: one per N clients; `N`: that many, but never more than clients."""
-    found = THREAD_RULE.fullmatch(rule)
-    if not found:
+    match = THREAD_RULE.fullmatch(rule)
+    if not match:
         raise ValueError(f"'{rule}' is not a thread rule: write clients, clients/2 or a number from 1 to 9999.")
-    per_thread, number = found.groups()
+    per_thread, number = match.groups()
     return min(int(number), clients) if number else max(1, clients // int(per_thread or 1))
 
 
 def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
     """The one row for this combination; the same combination asked for again is the same system."""
-    asked = asked_system(instance, driver=driver, hardware=hardware, path=path, label=label)
-    if asked._state.adding:
-        fields = {field.attname: getattr(asked, field.attname) for field in System._meta.concrete_fields}
+    candidate = asked_system(instance, driver=driver, hardware=hardware, path=path, label=label)
+    if candidate._state.adding:
+        fields = {field.attname: getattr(candidate, field.attname) for field in System._meta.concrete_fields}
         del fields["id"], fields["digest"]
-        asked, _ = System.objects.get_or_create(digest=asked.digest, defaults=fields)
-    return asked
+        candidate, _ = System.objects.get_or_create(digest=candidate.digest, defaults=fields)
+    return candidate
 
 
 def asked_system(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
@@ -62,8 +62,8 @@ def asked_system(instance: Instance, *, driver: Host, hardware: Hardware, path: 
         description=form,
         digest=digest.digest(form),
     )
-    known = System.objects.select_related("instance__host", "driver", "hardware", "build", "configuration")
-    return known.filter(digest=new.digest).first() or new
+    systems = System.objects.select_related("instance__host", "driver", "hardware", "build", "configuration")
+    return systems.filter(digest=new.digest).first() or new
 
 
 def _system_fields(instance: Instance, driver: Host, hardware: Hardware, path: str) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def slots(experiment: Experiment, systems: int) -> list[design.Slot]:
 def expand(experiment: Experiment, to_load: Sequence[System] | None = None) -> Iterator[Run]:
     """The experiment's runs, unsaved, in order. `to_load`: whose data set comes first; None for what is missing now."""
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
-    protocols = {system.pk: Protocol.of(protocol_form(experiment, system)) for system in systems}
+    protocols = {system.pk: Protocol.stored(protocol_form(experiment, system)) for system in systems}
     missing = without_data_set(experiment, systems) if to_load is None else to_load
     for position, step in enumerate(steps(experiment, systems, missing), start=1):
         yield run_of(experiment, step, protocols[step.system.pk], position)
@@ -261,7 +261,9 @@ def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[S
     for part in parts:
         recipe = recipe_digest(part.workload)
         is_each, used = part.loading == Experiment.Loading.EACH, in_use(part, systems)
-        missing.append([one for one in used if there.get(one.instance_id) != recipe and not is_each])
+        missing.append(
+            [used_system for used_system in used if there.get(used_system.instance_id) != recipe and not is_each]
+        )
         there |= dict.fromkeys((system.instance_id for system in used), recipe)
     return missing
 

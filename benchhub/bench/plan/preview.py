@@ -21,7 +21,7 @@ from benchhub.catalog.models import PgBuild
 from . import costs as plan_costs
 from . import form_design, form_growth, growth, plan
 from .costs import Costs
-from .form import Asked, PlanForm, SystemForm
+from .form import PlanForm, PlanRequest, SystemForm
 from .warnings import doubts
 
 SPELLED_OUT = 12
@@ -66,17 +66,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`drawn` are the runs one by one where their order is drawn by a seed.
+    """`steps_in_order` are the runs one by one where their order is drawn by a seed.
 
     `ahead` runs of any kind on the same hosts come first; `wait_s` is what they ask for.
     """
 
-    asked: Asked
+    plan_request: PlanRequest
     run_count: int
     load_count: int
     total_s: float
     blocks: tuple[Block, ...]
-    drawn: tuple[plan.Step, ...]
+    steps_in_order: tuple[plan.Step, ...]
     ahead: int
     ahead_words: str
     wait_s: float
@@ -94,26 +94,32 @@ class Part:
     load_count: int
 
 
-def look(asked: Asked) -> Preview:
+def look(plan_request: PlanRequest) -> Preview:
     """`blocks` are those of the first part: the others differ in what is run, not in its order."""
-    to_load = plan.loads(asked.parts, asked.systems)
-    certain = [list(plan.steps(part, asked.systems, first)) for part, first in zip(asked.parts, to_load, strict=True)]
-    steps = [[*of, *growth.most(part, asked.systems)] for part, of in zip(asked.parts, certain, strict=True)]
-    ahead, wait_s = _ahead(asked.systems)
-    costs = plan_costs.costs(asked.parts, asked.systems, steps)
+    to_load = plan.loads(plan_request.parts, plan_request.systems)
+    certain = [
+        list(plan.steps(part, plan_request.systems, first))
+        for part, first in zip(plan_request.parts, to_load, strict=True)
+    ]
+    steps = [
+        [*part_steps, *growth.most(part, plan_request.systems)]
+        for part, part_steps in zip(plan_request.parts, certain, strict=True)
+    ]
+    ahead, wait_s = _ahead(plan_request.systems)
+    costs = plan_costs.costs(plan_request.parts, plan_request.systems, steps)
     return Preview(
-        asked=asked,
+        plan_request=plan_request,
         run_count=sum(map(len, steps)),
         load_count=costs.loads,
         total_s=costs.total_s,
-        blocks=_blocks(certain[0], asked.experiment),
-        drawn=_drawn(certain[0], asked.experiment),
+        blocks=_blocks(certain[0], plan_request.experiment),
+        steps_in_order=_drawn(certain[0], plan_request.experiment),
         ahead=sum(ahead.values()),
         ahead_words=counted(ahead),
         wait_s=wait_s,
-        doubts=tuple(dict.fromkeys(doubts(asked, to_load))),
+        doubts=tuple(dict.fromkeys(doubts(plan_request, to_load))),
         costs=costs,
-        parts=tuple(_part(part, of) for part, of in zip(asked.parts, steps, strict=True)),
+        parts=tuple(_part(part, part_steps) for part, part_steps in zip(plan_request.parts, steps, strict=True)),
     )
 
 
@@ -160,31 +166,31 @@ def _ahead(systems: Sequence[System]) -> tuple[Mapping[str, int], float]:
     hosts = {key for system in systems for key in (system.driver_id, system.instance.host_id) if key}
     same = Q(system__driver__in=hosts) | Q(system__instance__host__in=hosts)
     waiting = Run.objects.unfinished().filter(same)
-    found = list(waiting.order_by().values_list("kind").annotate(count=Count("pk"), wait_s=Sum("expected_s")))
-    return {kind: count for kind, count, _ in found}, float(sum(wait_s for _, _, wait_s in found))
+    rows = list(waiting.order_by().values_list("kind").annotate(count=Count("pk"), wait_s=Sum("expected_s")))
+    return {kind: count for kind, count, _ in rows}, float(sum(wait_s for _, _, wait_s in rows))
 
 
 @transaction.atomic
-def queue(asked: Asked, user: Any) -> Experiment:
+def queue(plan_request: PlanRequest, user: Any) -> Experiment:
     """Save what was asked for and put its runs into the queue; returns its (first) experiment."""
-    systems = [_saved(system) for system in asked.systems]
-    client = PgBuild.from_facts(asked.client)
-    design = _saved_design(asked, user) if len(asked.parts) > 1 else None
-    for part, to_load in zip(asked.parts, plan.loads(asked.parts, systems), strict=True):
+    systems = [_saved(system) for system in plan_request.systems]
+    client = PgBuild.from_facts(plan_request.client)
+    design = _saved_design(plan_request, user) if len(plan_request.parts) > 1 else None
+    for part, to_load in zip(plan_request.parts, plan.loads(plan_request.parts, systems), strict=True):
         part.client_build, part.created_by, part.design = client, user, design
         part.workload = form_design.saved_workload(part.workload)
         plan.queue(part, systems, to_load)
-    return asked.experiment
+    return plan_request.experiment
 
 
-def _saved_design(asked: Asked, user: Any) -> Design:
-    remark = asked.experiment.remark
-    return Design.objects.create(name=asked.name, remark=remark, created_by=user, preset=asked.preset)
+def _saved_design(plan_request: PlanRequest, user: Any) -> Design:
+    remark = plan_request.experiment.remark
+    return Design.objects.create(name=plan_request.name, remark=remark, created_by=user, preset=plan_request.preset)
 
 
-def _saved(asked: System) -> System:
+def _saved(system: System) -> System:
     return plan.system_under_test(
-        asked.instance, driver=asked.driver, hardware=asked.hardware, path=asked.path, label=asked.label
+        system.instance, driver=system.driver, hardware=system.hardware, path=system.path, label=system.label
     )
 
 

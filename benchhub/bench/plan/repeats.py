@@ -49,35 +49,35 @@ def add(experiment: Experiment, levels: Sequence[int], repeats: int) -> list[Run
 
     They come after all others of the experiment. A data set that is no longer there is loaded first.
     """
-    of = Experiment.objects.select_for_update().get(pk=experiment.pk)
-    systems = {row.system_id: row.system for row in of.experimentsystem_set.select_related("system__instance")}
-    steps = _steps(of, systems, levels, repeats)
-    missing = plan.without_data_set(of, list(dict.fromkeys(step.system for step in steps)))
-    last = of.runs.aggregate(last=Max("position"))["last"] or 0
-    protocols = {key: Protocol.of(plan.protocol_form(of, system)) for key, system in systems.items()}
-    wanted = [*(_load(of, system) for system in missing), *steps]
-    runs = [plan.run_of(of, step, protocols[step.system.pk], last + i) for i, step in enumerate(wanted, start=1)]
+    locked = Experiment.objects.select_for_update().get(pk=experiment.pk)
+    systems = {row.system_id: row.system for row in locked.experimentsystem_set.select_related("system__instance")}
+    steps = _steps(locked, systems, levels, repeats)
+    missing = plan.without_data_set(locked, list(dict.fromkeys(step.system for step in steps)))
+    last = locked.runs.aggregate(last=Max("position"))["last"] or 0
+    protocols = {key: Protocol.stored(plan.protocol_form(locked, system)) for key, system in systems.items()}
+    planned = [*(_load(locked, system) for system in missing), *steps]
+    runs = [plan.run_of(locked, step, protocols[step.system.pk], last + i) for i, step in enumerate(planned, start=1)]
     return plan.save_runs(runs)
 
 
-def _steps(of: Experiment, systems: dict[int, System], levels: Sequence[int], repeats: int) -> list[plan.Step]:
+def _steps(experiment: Experiment, systems: dict[int, System], levels: Sequence[int], repeats: int) -> list[plan.Step]:
     """Repeat by repeat, in each the levels as asked, at each level all systems that were planned there."""
-    level = "rate_tps" if of.rates_tps else "clients"
-    measuring = of.runs.filter(**{"kind": Run.Kind.MEASURE, f"{level}__in": levels}).order_by()
+    level = "rate_tps" if experiment.rates_tps else "clients"
+    measuring = experiment.runs.filter(**{"kind": Run.Kind.MEASURE, f"{level}__in": levels}).order_by()
     had = {(system, clients): last for system, clients, last in
            measuring.values_list("system", level).annotate(last=Max("repeat"))}  # fmt: skip
-    each = [(system, value) for value in levels for system in systems if (system, value) in had]
-    wanted = [(key, number) for number in range(1, repeats + 1) for key in each]
+    pairs = [(system, value) for value in levels for system in systems if (system, value) in had]
+    repeats_of_pairs = [(key, number) for number in range(1, repeats + 1) for key in pairs]
     steps = []
-    for key, number in wanted:
-        step = plan.step_at(of, systems[key[0]], key[1], had[key] + number)
-        if of.loading == Experiment.Loading.EACH:
+    for key, number in repeats_of_pairs:
+        step = plan.step_at(experiment, systems[key[0]], key[1], had[key] + number)
+        if experiment.loading == Experiment.Loading.EACH:
             steps.append(step._replace(kind=Run.Kind.LOAD))
         steps.append(step)
     return steps
 
 
-def _load(of: Experiment, system: System) -> plan.Step:
+def _load(experiment: Experiment, system: System) -> plan.Step:
     """The loads that belong to no level are counted up."""
-    before = of.runs.filter(kind=Run.Kind.LOAD, system=system, clients=0).count()
+    before = experiment.runs.filter(kind=Run.Kind.LOAD, system=system, clients=0).count()
     return plan.Step(system, repeat=before, kind=Run.Kind.LOAD)

@@ -19,4 +19,4 @@ def form_of(workload, *instances, **fields):
 def look(form):
     draft = Draft(form, needs_name=False)
     assert draft.problems == []
-    return plan_preview.look(draft.asked)
+    return plan_preview.look(draft.plan_request)

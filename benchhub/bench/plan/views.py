@@ -30,8 +30,8 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
         return _plan_page(request, Draft(initial=values, systems=preview.resized(systems, request.POST)))
     is_final = "queue" in request.POST
     draft = Draft(request.POST, needs_name=is_final, user=request.user)
-    if is_final and draft.asked:
-        experiment = preview.queue(draft.asked, request.user)
+    if is_final and draft.plan_request:
+        experiment = preview.queue(draft.plan_request, request.user)
         transaction.on_commit(wake)
         return (
             redirect("design", experiment.design_id) if experiment.design_id else redirect("experiment", experiment.pk)
@@ -74,7 +74,7 @@ def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:
 
 
 def _preview(draft: Draft) -> preview.Preview | None:
-    return preview.look(draft.asked) if draft.asked else None
+    return preview.look(draft.plan_request) if draft.plan_request else None
 
 
 @require_POST
@@ -94,11 +94,11 @@ def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
     permits.require_experiment(request.user, experiment)
     crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
-    left = experiment.runs.unfinished().by_kind()
+    kinds = experiment.runs.unfinished().by_kind()
     question = {
         "title": f"Cancel {experiment.name}?",
-        "consequence": f"{counted(left)} left: those in the queue will not start, one under way is stopped on its host "
-        "and gives no result. Runs that have ended keep theirs.",
+        "consequence": f"{counted(kinds)} left: those in the queue will not start, one under way is stopped on its "
+        "host and gives no result. Runs that have ended keep theirs.",
         "action": "Cancel the experiment",
     }
     is_growing = growth.due().filter(pk=pk).exists()
@@ -127,12 +127,12 @@ def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    of = get_object_or_404(Run.objects.select_related("system", "experiment"), pk=pk)
-    permits.require_run(request.user, of)
-    crumb = {"title": of.experiment.name, "address": reverse("experiment", args=[of.experiment_id])}
+    run = get_object_or_404(Run.objects.select_related("system", "experiment"), pk=pk)
+    permits.require_run(request.user, run)
+    crumb = {"title": run.experiment.name, "address": reverse("experiment", args=[run.experiment_id])}
     question = {
         "title": f"Cancel run {pk}?",
-        "consequence": f"{of}: it will not start, or is stopped on its host, and gives no result.",
+        "consequence": f"{run}: it will not start, or is stopped on its host, and gives no result.",
         "action": "Cancel the run",
     }
     return _ask_to_cancel(request, Run.objects.filter(pk=pk), question, crumb)
@@ -147,12 +147,12 @@ def _ask_to_cancel(
         return redirect(crumb["address"])
     if request.method != "POST":
         return render(request, "confirm.html", {**question, "crumb": crumb})
-    asked = runs.unfinished().filter(cancel_asked_at=None).by_kind()
+    kinds = runs.unfinished().filter(cancel_asked_at=None).by_kind()
     queue.ask_to_cancel(runs)
     transaction.on_commit(wake)
     under_way = runs.active().filter(cancel_asked_at__isnull=False).by_kind()
     stopping = f" {counted(under_way)} under way will end when stopped on the host." if under_way else ""
-    messages.success(request, f"{counted(asked)} cancelled.{stopping}")
+    messages.success(request, f"{counted(kinds)} cancelled.{stopping}")
     return redirect(crumb["address"])
 
 
@@ -168,14 +168,14 @@ def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
         transaction.on_commit(wake)
         messages.success(request, f"{len(runs)} run{'' if len(runs) == 1 else 's'} queued.")
         return redirect("experiment", pk)
-    shown = {
+    context = {
         "form": form,
         "title": "Add repeats",
         "intro": INTRO,
         "crumb": {"address": reverse("experiment", args=[pk]), "title": experiment.name},
         "action": "Queue them",
     }
-    return render(request, "form.html", shown)
+    return render(request, "form.html", context)
 
 
 def presets_shown(request: HttpRequest) -> HttpResponse:
@@ -188,12 +188,12 @@ def presets_shown(request: HttpRequest) -> HttpResponse:
 
 
 def design(request: HttpRequest, pk: int) -> HttpResponse:
-    shown = get_object_or_404(Design, pk=pk)
-    rows: list[Any] = list(parts(shown))
+    design_row = get_object_or_404(Design, pk=pk)
+    rows: list[Any] = list(parts(design_row))
     context = {
-        "design": shown,
+        "design": design_row,
         "parts": rows,
-        "preset": presets.PRESETS.get(shown.preset),
+        "preset": presets.PRESETS.get(design_row.preset),
         "planned": sum(row.planned_count for row in rows),
         "ended": sum(row.ended_count for row in rows),
         "loads": sum(row.load_count for row in rows),
@@ -206,12 +206,12 @@ def design(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def design_again(request: HttpRequest, pk: int) -> HttpResponse:
     """Queue all its parts once more, as a design of its own."""
-    shown = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
-    for part in shown.experiments.all():
+    row = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
+    for part in row.experiments.all():
         permits.require_experiment(request.user, part)
         if retired := preview.retired_instances(part):
             messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
             return redirect("design", pk)
-    copy = plan.design_again(shown, request.user)
+    copy = plan.design_again(row, request.user)
     transaction.on_commit(wake)
     return redirect("design", copy.pk)

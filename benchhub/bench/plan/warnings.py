@@ -15,21 +15,21 @@ from runners import tools
 
 from . import plan
 from .costs import data_set_bytes
-from .form import Asked
+from .form import PlanRequest
 from .plan import protocol_form
 
 DEFAULT_CONNECTIONS, CHECKPOINT_TIMEOUT_S = 100, 300  # PostgreSQL's own
 
 
-def doubts(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
-    yield from _hosts(asked.systems)
-    yield from _protocols(asked)
-    yield from _order(asked)
-    for one in planned(asked, to_load):
-        yield from oddities(one)
-    yield from filter(None, _together(asked, to_load))
-    yield from described_twice(asked.systems)
-    yield from _labels(asked)
+def doubts(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
+    yield from _hosts(plan_request.systems)
+    yield from _protocols(plan_request)
+    yield from _order(plan_request)
+    for planned_part in planned(plan_request, to_load):
+        yield from oddities(planned_part)
+    yield from filter(None, _together(plan_request, to_load))
+    yield from described_twice(plan_request.systems)
+    yield from _labels(plan_request)
 
 
 def _hosts(systems: Sequence[System]) -> Iterator[str]:
@@ -45,26 +45,26 @@ def _hosts(systems: Sequence[System]) -> Iterator[str]:
             yield f"{host} could not be reached last time: {host.contact_error}"
 
 
-def _protocols(asked: Asked) -> Iterator[str]:
-    first, *others = [protocol_form(asked.experiment, system) for system in asked.systems]
+def _protocols(plan_request: PlanRequest) -> Iterator[str]:
+    first, *others = [protocol_form(plan_request.experiment, system) for system in plan_request.systems]
     fields = sorted({name for other in others for name in differing_fields(first, other)})
     if fields:
-        named = ", ".join(labels(fields))
-        yield f"The systems differ in their protocol ({named}): they will not share a plot and are not compared."
+        fields_text = ", ".join(labels(fields))
+        yield f"The systems differ in their protocol ({fields_text}): they will not share a plot and are not compared."
 
 
-def _order(asked: Asked) -> Iterator[str]:
+def _order(plan_request: PlanRequest) -> Iterator[str]:
     """What is listed runs in a row, so that no interval of it can be right (analysis/turns.py)."""
-    of = asked.experiment
-    if of.order != Experiment.Order.LISTED or of.grows:
+    experiment = plan_request.experiment
+    if experiment.order != Experiment.Order.LISTED or experiment.grows:
         return
-    if _share_a_host(asked.systems):
+    if _share_a_host(plan_request.systems):
         yield (
             "As listed, one system runs after the other on the same host, so that a drift of the host looks like a "
             "difference: what they differ by will have neither interval nor verdict. Choose repeat by repeat, or at "
             "random."
         )
-    if of.repeats >= FEWEST_FOR_INTERVAL and len(of.levels) > 1:
+    if experiment.repeats >= FEWEST_FOR_INTERVAL and len(experiment.levels) > 1:
         yield "As listed, the repeats of a level run in a row: they will have no interval."
 
 
@@ -73,11 +73,11 @@ def _share_a_host(systems: Sequence[System]) -> bool:
     return len(set(hosts)) < len(hosts)
 
 
-def planned(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[Planned]:
+def planned(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[Planned]:
     """What each part asks of each system, as plain values."""
-    for part, missing in zip(asked.parts, to_load, strict=True):
-        runs = plan.slots(part, len(asked.systems))
-        for number, system in enumerate(asked.systems, start=1):
+    for part, missing in zip(plan_request.parts, to_load, strict=True):
+        runs = plan.slots(part, len(plan_request.systems))
+        for number, system in enumerate(plan_request.systems, start=1):
             if levels := tuple(
                 dict.fromkeys(
                     plan.step_at(part, system, slot.level, 1).clients for slot in runs if slot.system == number
@@ -89,7 +89,7 @@ def planned(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[Plann
 def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to_load: bool) -> Planned:
     settings, parameters = system.configuration.settings, part.workload.parameters
     server = system.instance.host
-    asked = str(settings.get("max_connections", ""))
+    max_connections = str(settings.get("max_connections", ""))
     disk, tool = disk_of(system), tools.get(part.workload.tool)
     return Planned(
         instance=str(system.instance),
@@ -102,8 +102,10 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         repeats=max(part.repeats, part.most_runs),
         branches=tool.contended_rows(parameters),
         writes=tool.writes(parameters),
-        max_connections=int(asked) if asked.isdecimal() and len(asked) < 10 else DEFAULT_CONNECTIONS,
-        is_max_connections_asked=bool(asked),
+        max_connections=int(max_connections)
+        if max_connections.isdecimal() and len(max_connections) < 10
+        else DEFAULT_CONNECTIONS,
+        is_max_connections_asked=bool(max_connections),
         checkpoint_timeout_s=seconds(str(settings.get("checkpoint_timeout", ""))) or CHECKPOINT_TIMEOUT_S,
         data_set_bytes=data_set_bytes(part.workload),
         memory_bytes=server.facts.get("memory_bytes") if server else None,
@@ -118,17 +120,19 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
     )
 
 
-def _together(asked: Asked, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
+def _together(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
     """Instances that share a file system: the data sets of one after the other fit in where those of all may not."""
     needed: dict[tuple[str, str], dict[str, int]] = {}
     free: dict[tuple[str, str], int] = {}
-    for part, missing in zip(asked.parts, to_load, strict=True):
+    for part, missing in zip(plan_request.parts, to_load, strict=True):
         for system in missing:
             disk = disk_of(system)
             if "free_bytes" in disk:
                 key = (str(system.instance.host), disk["folder"])
-                free[key], of = disk["free_bytes"], needed.setdefault(key, {})
-                of[str(system.instance)] = max(of.get(str(system.instance), 0), data_set_bytes(part.workload))
+                free[key], sizes_here = disk["free_bytes"], needed.setdefault(key, {})
+                sizes_here[str(system.instance)] = max(
+                    sizes_here.get(str(system.instance), 0), data_set_bytes(part.workload)
+                )
     for (server, folder), sizes in needed.items():
         yield beyond_disk_together(sizes, free[server, folder], folder, server)
 
@@ -152,7 +156,7 @@ def described_twice(systems: Sequence[System]) -> Iterator[str]:
             )
 
 
-def _labels(asked: Asked) -> Iterator[str]:
-    for system, label in zip(asked.systems, asked.labels, strict=True):
+def _labels(plan_request: PlanRequest) -> Iterator[str]:
+    for system, label in zip(plan_request.systems, plan_request.labels, strict=True):
         if system.label != label:
             yield f"'{label}' is known already, and will be shown as '{system.label}'."

@@ -43,8 +43,8 @@ def _busy(runs: list[Run]) -> list[str]:
     files = Evidence.objects.filter(attempt__in=attempts.values(), name=IDLE_FILE)
     counted = {file.attempt_id: file.text.splitlines() for file in files}
     had = [(run, attempts[run.pk]) for run in runs if run.pk in attempts]
-    found = [(_driver_busy(run, counted.get(attempt.pk, [])), _server_busy(run, attempt)) for run, attempt in had]
-    return [sentence for both in found for sentence in both if sentence]
+    shares = [(_driver_busy(run, counted.get(attempt.pk, [])), _server_busy(run, attempt)) for run, attempt in had]
+    return [sentence for both in shares for sentence in both if sentence]
 
 
 def _driver_busy(run: Run, lines: list[str]) -> str:

@@ -45,12 +45,12 @@ class Lane:
     waiting: list[Waiting] = field(default_factory=list)
 
     @property
-    def shown(self) -> list[Waiting]:
+    def visible(self) -> list[Waiting]:
         return self.waiting[:PER_HOST]
 
     @property
     def more(self) -> int:
-        return self.queued - len(self.shown)
+        return self.queued - len(self.visible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Times:
 
 
 def context(page: str | None) -> dict[str, Any]:
-    shown = whole(timezone.now())
-    return {**shown, "lanes": Paginator(shown["lanes"], HOSTS_PER_PAGE).get_page(page)}
+    queue = whole(timezone.now())
+    return {**queue, "lanes": Paginator(queue["lanes"], HOSTS_PER_PAGE).get_page(page)}
 
 
 def whole(now: datetime) -> dict[str, Any]:
@@ -72,10 +72,10 @@ def whole(now: datetime) -> dict[str, Any]:
         _with_hosts(Run.objects.active()).select_related("experiment__workload", "watch").order_by("started_at", "pk")
     )
     queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
-    found = forecast(queued, _free_at(active, now), times(queued, now), now)
+    waiting = forecast(queued, _free_at(active, now), times(queued, now), now)
     return {
         "experiments": list(Experiment.objects.waiting().select_related("workload")),
-        "lanes": _lanes(active, found),
+        "lanes": _lanes(active, waiting),
         "now": now,
         "is_cut": len(queued) == LOOKED_AT,
     }
@@ -92,8 +92,8 @@ def _free_at(active: Iterable[Run], now: datetime) -> dict[str, datetime]:
     rests = Hold.objects.filter(run=None).values_list("resource", "free_at")
     free = {resource: at for resource, at in rests if at}
     for run in active:
-        left = timedelta(seconds=run_seconds_left(run, now) + run.experiment.rest_s)
-        free |= dict.fromkeys(queue.resources(run), now + left)
+        time_left = timedelta(seconds=run_seconds_left(run, now) + run.experiment.rest_s)
+        free |= dict.fromkeys(queue.resources(run), now + time_left)
     return free
 
 
@@ -113,28 +113,28 @@ def times(runs: Sequence[Run], now: datetime) -> Times:
     return Times(blocked, allowed)
 
 
-def forecast(queued: Sequence[Run], free: dict[str, datetime], of: Times, now: datetime) -> list[Waiting]:
+def forecast(queued: Sequence[Run], free: dict[str, datetime], times: Times, now: datetime) -> list[Waiting]:
     """Each run at the first moment at which its hosts are free and it may run, in the order of the queue."""
-    found, seen = [], set()
+    rows, started = [], set()
     for run in queued:
-        at = None if _stands_still(run) else _start(run, free, of, now)
+        at = None if _stands_still(run) else _start(run, free, times, now)
         if at is not None:
             after = at + gates.needed(run) + timedelta(seconds=run.experiment.rest_s)
             free |= dict.fromkeys(queue.resources(run), after)
-        is_first = run.system.driver_id not in seen
-        seen.add(run.system.driver_id)
-        found.append(_waiting(run, at, now, is_first))
-    return found
+        is_first = run.system.driver_id not in started
+        started.add(run.system.driver_id)
+        rows.append(_waiting(run, at, now, is_first))
+    return rows
 
 
 def _stands_still(run: Run) -> bool:
     return any(getattr(run, f"gate_{name}") for name in AT_A_STANDSTILL)
 
 
-def _start(run: Run, free: Mapping[str, datetime], of: Times, now: datetime) -> datetime | None:
+def _start(run: Run, free: Mapping[str, datetime], times: Times, now: datetime) -> datetime | None:
     at = max([now, *(free[key] for key in queue.resources(run) if key in free)])
-    blocked = [period for host in gates.hosts(run) for period in of.blocked.get(host.pk, ())]
-    return earliest(at, gates.needed(run), of.allowed.get(run.experiment_id), blocked)
+    blocked = [period for host in gates.hosts(run) for period in times.blocked.get(host.pk, ())]
+    return earliest(at, gates.needed(run), times.allowed.get(run.experiment_id), blocked)
 
 
 def _waiting(run: Run, at: datetime | None, now: datetime, is_first: bool) -> Waiting:
@@ -149,8 +149,8 @@ def _lanes(active: Iterable[Run], waiting: Iterable[Waiting]) -> list[Lane]:
     lanes: dict[int, Lane] = {}
     for run in active:
         lanes.setdefault(run.system.driver_id, Lane(run.system.driver)).active.append(run)
-    for one in waiting:
-        lanes.setdefault(one.run.system.driver_id, Lane(one.run.system.driver)).waiting.append(one)
+    for row in waiting:
+        lanes.setdefault(row.run.system.driver_id, Lane(row.run.system.driver)).waiting.append(row)
     away = Q(paused_at__isnull=False) | Q(unreachable_since__isnull=False) | Q(trust=Host.Trust.QUARANTINED)
     for host in Host.objects.filter(away).defer("facts", "private_key").order_by("name"):
         lanes.setdefault(host.pk, Lane(host))

@@ -22,9 +22,11 @@ def counted(kinds: Mapping[str, int], done: Mapping[str, int] | None = None) -> 
 
     With `done`: '3 of 16 runs and 2 of 2 loads'.
     """
-    of = {kind: "" if done is None else f"{done.get(kind, 0):,} of " for kind, _ in NAMES}
-    said = [f"{of[kind]}{n:,} {name}{'' if n == 1 else 's'}" for kind, name in NAMES if (n := kinds.get(kind, 0))]
-    return " and ".join(part for part in (", ".join(said[:-1]), *said[-1:]) if part) or "0 runs"
+    done_text = {kind: "" if done is None else f"{done.get(kind, 0):,} of " for kind, _ in NAMES}
+    parts = [
+        f"{done_text[kind]}{n:,} {name}{'' if n == 1 else 's'}" for kind, name in NAMES if (n := kinds.get(kind, 0))
+    ]
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part) or "0 runs"
 
 
 def seconds_left(runs: Sequence[Run]) -> float:
@@ -41,8 +43,8 @@ def seconds_left(runs: Sequence[Run]) -> float:
 
 def run_seconds_left(run: Run, at: datetime) -> float:
     """Estimate for one run that is under way or waits: what it will take, less what it has taken until `at`."""
-    whole = (run.expected_s or LOAD_GUESS_S) + STEPS_GUESS_S
-    return max(0.0, whole - (at - run.started_at).total_seconds()) if run.started_at else whole
+    seconds = (run.expected_s or LOAD_GUESS_S) + STEPS_GUESS_S
+    return max(0.0, seconds - (at - run.started_at).total_seconds()) if run.started_at else seconds
 
 
 def _taken_s(run: Run) -> float:
@@ -75,8 +77,8 @@ class Progress:
         if earlier := self._earlier(ended):
             self._line(f"  There before, of an earlier start: {_kinds(earlier)}")
             self._ended(earlier, len(runs))
-            if left := [run for run in runs if run not in earlier]:
-                self._line(f"  Of this start: {_kinds(left)}")
+            if unshown := [run for run in runs if run not in earlier]:
+                self._line(f"  Of this start: {_kinds(unshown)}")
         self._ended([run for run in ended if run not in earlier], len(runs))
         if self.is_terminal:
             self.out.write(f"\r\033[K{self._bar(runs)}")
@@ -100,10 +102,10 @@ class Progress:
     def _earlier(self, runs: Sequence[Run]) -> list[Run]:
         return [run for run in runs if self.since and run.is_final and run.ended_at and run.ended_at < self.since]
 
-    def _ended(self, runs: Sequence[Run], of: int) -> None:
+    def _ended(self, runs: Sequence[Run], total: int) -> None:
         for run in runs:
             self.shown.add(run.pk)
-            self._line(f"  {len(self.shown):>3}/{of}  {_summary(run)}")
+            self._line(f"  {len(self.shown):>3}/{total}  {_summary(run)}")
 
     def _line(self, text: str) -> None:
         start = "\r\033[K" if self.is_terminal else ""

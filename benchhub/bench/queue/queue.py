@@ -168,10 +168,10 @@ def _missing_data_set(run: Run) -> str:
     needed = [Run.Kind.LOAD, *([Run.Kind.WARMUP] if run.kind == Run.Kind.MEASURE else [])]
     before = Run.objects.filter(experiment=run.experiment_id, system=run.system_id, position__lt=run.position)
     newest = before.filter(kind__in=needed).order_by("kind", "-position").distinct("kind")
-    for one in newest:
-        if one.state in FINAL and one.state != State.SUCCEEDED:
-            what = "data set was not loaded" if one.kind == Run.Kind.LOAD else "system was not warmed up"
-            return f"Its {what} (run {one.pk} {one.state}): {one.reason}"
+    for preparation in newest:
+        if preparation.state in FINAL and preparation.state != State.SUCCEEDED:
+            event = "data set was not loaded" if preparation.kind == Run.Kind.LOAD else "system was not warmed up"
+            return f"Its {event} (run {preparation.pk} {preparation.state}): {preparation.reason}"
     return ""
 
 
@@ -268,11 +268,11 @@ def release(run: Run) -> None:
 def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it started.") -> int:
     """Ask that runs end: those in the queue at once, those under way when a worker has stopped them on the host."""
     unfinished = runs.exclude(state__in=FINAL)
-    asked = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
+    cancelled = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
     for run in unfinished.filter(state=State.QUEUED):
         _end_in_queue(run, State.CANCELLED, reason)
     Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).update(next_look_at=Now())
-    return asked
+    return cancelled
 
 
 def stop_failing() -> None:
@@ -297,15 +297,15 @@ def judge_canaries() -> None:
         or_pause(experiment, canary.judge, "judge its canary")
 
 
-def or_pause(experiment: Experiment, step: Callable[[Experiment], int | None], what: str) -> int:
+def or_pause(experiment: Experiment, step: Callable[[Experiment], int | None], action: str) -> int:
     """What fails for one experiment must not keep the queue from all others: it is paused, and says why."""
     try:
         return step(experiment) or 0
     except AWAY:
         raise
     except Exception as error:
-        logger.exception("BenchHub could not %s: experiment %s", what, experiment.pk)
-        pause(experiment, f"BenchHub could not {what}: {error!r}. To let it try again, resume it.")
+        logger.exception("BenchHub could not %s: experiment %s", action, experiment.pk)
+        pause(experiment, f"BenchHub could not {action}: {error!r}. To let it try again, resume it.")
         return 0
 
 

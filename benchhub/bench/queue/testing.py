@@ -39,7 +39,7 @@ def new_experiment(**fields):
 
 
 def new_run(experiment, system, position, **fields):
-    fields = {"clients": 1, "threads": 1, "repeat": position, "spec": {}, "protocol": Protocol.of({}), **fields}
+    fields = {"clients": 1, "threads": 1, "repeat": position, "spec": {}, "protocol": Protocol.stored({}), **fields}
     return Run.objects.create(experiment=experiment, system=system, position=position, **fields)
 
 

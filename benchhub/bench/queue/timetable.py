@@ -44,13 +44,13 @@ def _locked_at() -> datetime | None:
 def _expand(window: Window, now: datetime) -> int:
     """What other periods of the same owner cover already is left out: together they are the same time."""
     try:
-        wanted = list(occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD))
+        planned = list(occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD))
     except ZoneInfoNotFoundError:  # an update of the system may take old names away; other windows are not to wait
         logger.error("Window %s names the time zone %s, which this machine no longer knows.", window.pk, window.zone)
         return 0
     # The first may have begun before now, and what covered a part of it be over.
-    since = min((period.start for period in wanted), default=now)
-    rows = [_row(window, piece) for piece in without(wanted, periods(_of_owner(window), since))]
+    since = min((period.start for period in planned), default=now)
+    rows = [_row(window, piece) for piece in without(planned, periods(_of_owner(window), since))]
     try:
         with transaction.atomic():
             Reservation.objects.bulk_create(rows)
@@ -71,12 +71,12 @@ def _row(window: Window, period: Period) -> Reservation:
     )
 
 
-def _of_owner(of: Window | Reservation) -> Q:
-    return Q(host=of.host_id) if of.host_id else Q(experiment=of.experiment_id)
+def _of_owner(entry: Window | Reservation) -> Q:
+    return Q(host=entry.host_id) if entry.host_id else Q(experiment=entry.experiment_id)
 
 
-def periods(of: Q, since: datetime) -> list[Period]:
-    rows: Iterable[DateTimeTZRange] = Reservation.objects.filter(of, period__endswith__gt=since).values_list(
+def periods(owner: Q, since: datetime) -> list[Period]:
+    rows: Iterable[DateTimeTZRange] = Reservation.objects.filter(owner, period__endswith__gt=since).values_list(
         "period", flat=True
     )
     return [Period(row.lower, row.upper) for row in rows]

@@ -108,9 +108,9 @@ def host_resume(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _back(request: HttpRequest, otherwise: str) -> HttpResponse:
     """To the page of this site that the button stood on."""
-    asked = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(asked, allowed_hosts={request.get_host()})
-    return HttpResponseRedirect(asked if is_ours else otherwise)
+    address = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(address, allowed_hosts={request.get_host()})
+    return HttpResponseRedirect(address if is_ours else otherwise)
 
 
 def _own(request: HttpRequest, kind: str, pk: int) -> Host | Experiment:
@@ -130,7 +130,7 @@ def _require(request: HttpRequest, owner: Host | Experiment | None) -> None:
 def times(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     owner, words = _owner(kind, pk), KINDS[kind]
     coming = owner.reservations.filter(period__endswith__gt=Now()).select_related("window").order_by("period")
-    shown = {
+    context = {
         "kind": kind,
         "owner": owner,
         "words": words,
@@ -143,7 +143,7 @@ def times(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
         "once_address": reverse(f"{kind}-times-once", args=[pk]),
         "weekly_address": reverse(f"{kind}-times-weekly", args=[pk]),
     }
-    return render(request, "bench/times.html", shown)
+    return render(request, "bench/times.html", context)
 
 
 def once(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
@@ -170,8 +170,8 @@ def _form(request: HttpRequest, form: Any, kind: str, owner: Host | Experiment, 
         transaction.on_commit(wake)
         return redirect(address)
     crumb = {"address": address, "title": KINDS[kind].title.format(owner.name)}
-    shown = {"form": form, "title": title.format(owner.name), "intro": KINDS[kind].intro, "crumb": crumb}
-    return render(request, "form.html", shown)
+    context = {"form": form, "title": title.format(owner.name), "intro": KINDS[kind].intro, "crumb": crumb}
+    return render(request, "form.html", context)
 
 
 @require_POST

@@ -56,14 +56,14 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ImportedRun:
     """One result as it came: `output` as the load generator printed it, or `numbers` (throughput, unit, latencies).
 
     `text` is the whole of what came for it; `line` its number in the request. `log_sampling_rate` is of the log among
     the files of the output.
     """
 
-    line: int
+    number: int
     place: Place
     conditions: Conditions
     source: str
@@ -96,51 +96,51 @@ class RejectedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Reading:
     """A result that can be stored: what it came as, its frozen plan, and what its parser made of it."""
 
-    brought: Brought
+    line: ImportedRun
     spec: RunSpec
     result: RunResult
     plan: Mapping[str, Any]  # the spec as the warehouse keeps it
 
 
-class Named:
+class NamedRows:
     """The current rows of the catalogue that lines name, in three queries."""
 
-    def __init__(self, lines: Sequence[Brought]) -> None:
-        self.hardware = _by_name(Hardware, {one.place.hardware for one in lines})
-        self.configurations = _by_name(Configuration, {one.place.configuration for one in lines})
-        self.workloads = _by_name(Workload, {one.conditions.workload for one in lines})
+    def __init__(self, lines: Sequence[ImportedRun]) -> None:
+        self.hardware = _by_name(Hardware, {line.place.hardware for line in lines})
+        self.configurations = _by_name(Configuration, {line.place.configuration for line in lines})
+        self.workloads = _by_name(Workload, {line.conditions.workload for line in lines})
 
-    def faults(self, one: Brought) -> Iterator[Fault]:
+    def faults(self, line: ImportedRun) -> Iterator[Fault]:
         for pointer, kind, name, rows in (
-            ("/system/hardware", "hardware", one.place.hardware, self.hardware),
-            ("/system/configuration", "configuration", one.place.configuration, self.configurations),
-            ("/workload", "workload", one.conditions.workload, self.workloads),
+            ("/system/hardware", "hardware", line.place.hardware, self.hardware),
+            ("/system/configuration", "configuration", line.place.configuration, self.configurations),
+            ("/workload", "workload", line.conditions.workload, self.workloads),
         ):
             if name not in rows:
                 detail = f"The catalogue has no {kind} named '{name}': add it first, or write its name as there."
-                yield Fault(one.line, pointer, detail)
+                yield Fault(line.number, pointer, detail)
 
 
 def _by_name(model: Any, names: set[str]) -> dict[str, Any]:
     return {row.name: row for row in model.objects.current().filter(name__in=names)}
 
 
-def read(lines: Sequence[Brought]) -> tuple[list[Read], Named]:
+def read(lines: Sequence[ImportedRun]) -> tuple[list[Reading], NamedRows]:
     """Check every line, and have its output parsed. Raises RejectedError with all faults of all lines."""
-    named, found, faults, specs = Named(lines), list[Read](), list[Fault](), Specs()
-    for one in lines:
-        wrong = list(named.faults(one))
+    catalogue, readings, faults, specs = NamedRows(lines), list[Reading](), list[Fault](), Specs()
+    for line in lines:
+        wrong = list(catalogue.faults(line))
         if not wrong:
-            outcome = _read(one, named.workloads[one.conditions.workload], specs)
+            outcome = _read(line, catalogue.workloads[line.conditions.workload], specs)
             wrong = [outcome] if isinstance(outcome, Fault) else []
-            found += [outcome] if isinstance(outcome, Read) else []
+            readings += [outcome] if isinstance(outcome, Reading) else []
         faults += wrong
     if faults:
         raise RejectedError(faults)
-    return found, named
+    return readings, catalogue
 
 
 class Specs:
@@ -149,26 +149,26 @@ class Specs:
     def __init__(self) -> None:
         self.known: dict[tuple[Conditions, str, int, float], tuple[RunSpec, dict[str, Any]]] = {}
 
-    def of(self, one: Brought, workload: Workload) -> tuple[RunSpec, dict[str, Any]]:
-        key = (one.conditions, one.place.path, one.clients, _logged(one, workload))
+    def spec(self, line: ImportedRun, workload: Workload) -> tuple[RunSpec, dict[str, Any]]:
+        key = (line.conditions, line.place.path, line.clients, _logged(line, workload))
         if key not in self.known:
-            spec = _spec(one, workload)
+            spec = _spec(line, workload)
             self.known[key] = spec, asdict(spec)
         return self.known[key]
 
 
-def _read(one: Brought, workload: Workload, specs: Specs) -> Read | Fault:
+def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Reading | Fault:
     try:
-        spec, planned = specs.of(one, workload)
+        spec, planned = specs.spec(line, workload)
     except ValueError as error:
-        return Fault(one.line, "/workload", str(error))
-    if one.output is None:
-        result = _of_numbers(one, spec)
-        return result if isinstance(result, Fault) else Read(one, spec, result, planned)
-    result = _of_output(one.output, spec)
+        return Fault(line.number, "/workload", str(error))
+    if line.output is None:
+        result = _of_numbers(line, spec)
+        return result if isinstance(result, Fault) else Reading(line, spec, result, planned)
+    result = _of_output(line.output, spec)
     if result.outcome != "succeeded":
-        return Fault(one.line, "/output", f"It is not the output of a run that ended well. {result.reason}")
-    return _contradiction(one, spec, result) or Read(one, spec, result, planned)
+        return Fault(line.number, "/output", f"It is not the output of a run that ended well. {result.reason}")
+    return _contradiction(line, spec, result) or Reading(line, spec, result, planned)
 
 
 def _of_output(output: Outputs, spec: RunSpec) -> RunResult:
@@ -190,72 +190,72 @@ def _numbers(result: RunResult) -> Iterator[float]:
         yield from (*histogram.counts, *histogram.upper_us, histogram.sum_us)
 
 
-def _spec(one: Brought, workload: Workload) -> RunSpec:
+def _spec(line: ImportedRun, workload: Workload) -> RunSpec:
     """ValueError says what the load generator itself refuses."""
-    of = one.conditions
+    conditions = line.conditions
     spec = RunSpec(
         tool=workload.tool,
-        tool_version=of.client_version,
+        tool_version=conditions.client_version,
         bin_directory="",
-        endpoint=Endpoint(one.place.path, "elsewhere", 0, "", ""),  # type: ignore[arg-type]  # one of the paths
+        endpoint=Endpoint(line.place.path, "elsewhere", 0, "", ""),  # type: ignore[arg-type]  # one of the paths
         parameters=workload.parameters,
-        clients=one.clients,
-        threads=plan.resolve_threads(of.thread_rule, one.clients),
-        duration_s=of.duration_s,
-        warmup_s=of.warmup_s,
-        vacuum=of.vacuum,
-        checkpoint=of.checkpoint,
-        log_sampling_rate=_logged(one, workload),
+        clients=line.clients,
+        threads=plan.resolve_threads(conditions.thread_rule, line.clients),
+        duration_s=conditions.duration_s,
+        warmup_s=conditions.warmup_s,
+        vacuum=conditions.vacuum,
+        checkpoint=conditions.checkpoint,
+        log_sampling_rate=_logged(line, workload),
     )
     tools.get(spec.tool).check(spec)
     return spec
 
 
-def _logged(one: Brought, workload: Workload) -> float:
+def _logged(line: ImportedRun, workload: Workload) -> float:
     """Return the share of transactions in the log that came along; 0 without a log."""
-    has_log = tools.get(workload.tool).needs_log or (one.output is not None and one.output.files)
-    return one.log_sampling_rate if has_log else 0.0
+    has_log = tools.get(workload.tool).needs_log or (line.output is not None and line.output.files)
+    return line.log_sampling_rate if has_log else 0.0
 
 
-def _contradiction(one: Brought, spec: RunSpec, result: RunResult) -> Fault | None:
+def _contradiction(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault | None:
     """Where the output itself says that it is of another run."""
     tool, reported = tools.get(spec.tool), result.measures
-    if one.output and "reported_clients" not in reported:
-        reported = tool.reported(one.output)
-    for pointer, name, said in (
+    if line.output and "reported_clients" not in reported:
+        reported = tool.reported(line.output)
+    for pointer, name, planned in (
         ("/clients", "reported_clients", spec.clients),
         ("/thread_rule", "reported_threads", spec.threads),
         ("/workload", "reported_scale", tool.expectation(spec.parameters).scale),
     ):
         printed = reported.get(name)
-        if printed is not None and said is not None and printed.value != said:
+        if printed is not None and planned is not None and printed.value != planned:
             words = name.removeprefix("reported_")
-            return Fault(one.line, pointer, f"The output is of {printed.value:.0f} {words}, not of {said}.")
-    return _other_sample(one, spec, result)
+            return Fault(line.number, pointer, f"The output is of {printed.value:.0f} {words}, not of {planned}.")
+    return _other_sample(line, spec, result)
 
 
-def _other_sample(one: Brought, spec: RunSpec, result: RunResult) -> Fault | None:
+def _other_sample(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault | None:
     """Where a log holds quite another share of the transactions than was said: then latencies say a wrong n.
 
     Only by a factor of two: a short run's log may begin up to a second before its measured part does.
     """
-    known = [result.measures.get(f"{kind}_transactions") for kind in ("logged", "ended", "refused")]
-    if not all(known):
+    counts = [result.measures.get(f"{kind}_transactions") for kind in ("logged", "ended", "refused")]
+    if not all(counts):
         return None
-    logged, ended, refused = (round(measure.value) for measure in known if measure)
+    logged, ended, refused = (round(measure.value) for measure in counts if measure)
     expected = spec.log_sampling_rate * (ended - refused)
     if expected / 2 - FEW_LINES <= logged <= 2 * expected + FEW_LINES:
         return None
     text = f"Of {ended - refused:,} transactions that count the log has {logged:,}, which is no sample of 1 of "
-    return Fault(one.line, "/output/log_sampling_rate", f"{text}{1 / spec.log_sampling_rate:.4g}.")
+    return Fault(line.number, "/output/log_sampling_rate", f"{text}{1 / spec.log_sampling_rate:.4g}.")
 
 
-def _of_numbers(one: Brought, spec: RunSpec) -> RunResult | Fault:
-    unit, given = tools.get(spec.tool).unit, one.numbers
-    if given["unit"] != unit:
-        return Fault(one.line, "/numbers/unit", f"{spec.tool} counts in {unit}: write the throughput in that unit.")
-    latencies = {name: Measure(given[name], "ms") for name in LATENCIES if given.get(name) is not None}
-    measures = {unit.lower(): Measure(given["throughput"], unit), **latencies}
+def _of_numbers(line: ImportedRun, spec: RunSpec) -> RunResult | Fault:
+    unit, numbers = tools.get(spec.tool).unit, line.numbers
+    if numbers["unit"] != unit:
+        return Fault(line.number, "/numbers/unit", f"{spec.tool} counts in {unit}: write the throughput in that unit.")
+    latencies = {name: Measure(numbers[name], "ms") for name in LATENCIES if numbers.get(name) is not None}
+    measures = {unit.lower(): Measure(numbers["throughput"], unit), **latencies}
     return RunResult("succeeded", "", NUMBERS, measures)
 
 
@@ -265,8 +265,8 @@ def _of_numbers(one: Brought, spec: RunSpec) -> RunResult | Fault:
 class Places:
     """Systems of results that come from elsewhere; each is made once, and found again by the next delivery."""
 
-    def __init__(self, named: Named) -> None:
-        self.named = named
+    def __init__(self, catalogue: NamedRows) -> None:
+        self.named = catalogue
         self.build = cache(managed_build)
         self.host = cache(_host)
         self.system = cache(self._system)
@@ -303,12 +303,12 @@ def _instance(host: Host, build: PgBuild, configuration: Configuration) -> Insta
     return Instance.objects.get_or_create(name=name, defaults=defaults)[0]
 
 
-def ended_at(one: Brought) -> datetime:
-    return one.measured_at + timedelta(seconds=one.conditions.duration_s)
+def ended_at(line: ImportedRun) -> datetime:
+    return line.measured_at + timedelta(seconds=line.conditions.duration_s)
 
 
-def by_conditions(found: Sequence[Read]) -> dict[Conditions, list[Read]]:
-    groups: dict[Conditions, list[Read]] = defaultdict(list)
-    for one in found:
-        groups[one.brought.conditions].append(one)
+def by_conditions(readings: Sequence[Reading]) -> dict[Conditions, list[Reading]]:
+    groups: dict[Conditions, list[Reading]] = defaultdict(list)
+    for reading in readings:
+        groups[reading.line.conditions].append(reading)
     return groups

@@ -40,10 +40,10 @@ class Observed:
 
 def keep_evidence(attempt: Attempt, outputs: Outputs, manifest: Mapping[str, Any], remarks: Mapping[str, str]) -> None:
     """Store every file as it came, once; a file that was not brought is named with its size and checksum."""
-    whole = {"out.log": outputs.stdout, "err.log": outputs.stderr, **outputs.files}
-    files = {name: content for name, content in whole.items() if name not in remarks}
-    brought = [_evidence(attempt, name, content) for name, content in files.items()]
-    left = [
+    files_left = {"out.log": outputs.stdout, "err.log": outputs.stderr, **outputs.files}
+    files = {name: content for name, content in files_left.items() if name not in remarks}
+    rows = [_evidence(attempt, name, content) for name, content in files.items()]
+    too_large = [
         Evidence(
             attempt=attempt,
             name=entry["name"],
@@ -55,7 +55,7 @@ def keep_evidence(attempt: Attempt, outputs: Outputs, manifest: Mapping[str, Any
         for entry in manifest.get("files", ())
         if entry["name"] not in files
     ]
-    Evidence.objects.bulk_create([*brought, *left], ignore_conflicts=True)
+    Evidence.objects.bulk_create([*rows, *too_large], ignore_conflicts=True)
 
 
 def _evidence(attempt: Attempt, name: str, content: bytes) -> Evidence:
@@ -99,8 +99,8 @@ def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
 
 def step_reason(outputs: Outputs) -> str:
     """Which step beside the load failed, and why: the load generator's parser would take it for the load."""
-    *said, step = text_of(outputs.stderr).strip().splitlines() or ["A step beside the load failed."]
-    why = last_errors("\n".join(said))
+    *lines, step = text_of(outputs.stderr).strip().splitlines() or ["A step beside the load failed."]
+    why = last_errors("\n".join(lines))
     return f"{step.rstrip('.')}: {why}." if why else step
 
 
@@ -189,14 +189,14 @@ def _store_found(run: Run, observed: Observed, differences: list[dict[str, str]]
     )
 
 
-def settings_that_differ(run: Run, found: Mapping[str, Any]) -> list[dict[str, str]]:
+def settings_that_differ(run: Run, settings: Mapping[str, Any]) -> list[dict[str, str]]:
     """Settings asked for by the configuration that the server did not have."""
     rows = []
-    for name, asked in run.system.configuration.settings.items():
-        seen = found.get(name)
-        if seen is None or not same_setting(str(asked), str(seen["setting"]), seen.get("unit")):
-            shown = "not found" if seen is None else f"{seen['setting']} {seen.get('unit') or ''}".strip()
-            rows.append({"name": name, "asked": str(asked), "found": shown})
+    for name, configured in run.system.configuration.settings.items():
+        setting = settings.get(name)
+        if setting is None or not same_setting(str(configured), str(setting["setting"]), setting.get("unit")):
+            actual = "not found" if setting is None else f"{setting['setting']} {setting.get('unit') or ''}".strip()
+            rows.append({"name": name, "asked": str(configured), "found": actual})
     return rows
 
 
@@ -209,7 +209,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
     value = {name: measure.value for name, measure in result.measures.items()}
     spec = plan.spec_of(run)
     expectation = tools.get(spec.tool).expectation(spec.parameters)
-    found = audit.audit(
+    contradictions = audit.audit(
         audit.Evidence(
             clients=run.clients,
             threads=run.threads,
@@ -233,7 +233,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
             reported_scale=_whole(value.get("reported_scale")),
         )
     )
-    return [Doubt(code, text) for code, text in found]
+    return [Doubt(code, text) for code, text in contradictions]
 
 
 def _judged(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
@@ -261,8 +261,8 @@ def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
     """What a check did not find is not there, whatever was loaded once: then the next plan loads it. Says so."""
     if outputs.returncode != VERIFY_FAILED or not tells_of_no_data_set(text_of(outputs.stderr)):
         return []
-    wanted = plan.recipe_digest(run.experiment.workload)
-    current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=wanted, replaced_at=None)
+    digest = plan.recipe_digest(run.experiment.workload)
+    current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=digest, replaced_at=None)
     current.update(replaced_at=Now())
     return ["Plan it anew, or add repeats to its experiment: the data set is then loaded first."]
 

@@ -68,10 +68,12 @@ def _of_run(run: Run) -> dict[str, Any]:
 
 def ripen() -> int:
     """Make due what waited for experiments of which no run is left, nor will grow; returns how many."""
-    left = Run.objects.filter(experiment=OuterRef("experiment")).unfinished()
+    unfinished = Run.objects.filter(experiment=OuterRef("experiment")).unfinished()
     # Between two steps of a plan that grows no run is left for a moment. It has stopped where it says why.
     has_stopped = Q(experiment__grows=Experiment.Grows.NOT) | Q(experiment__growth__stopped__gt="")
-    over = Notice.objects.filter(~Exists(left), has_stopped, state=Notice.State.WAITS).select_related("experiment")
+    over = Notice.objects.filter(~Exists(unfinished), has_stopped, state=Notice.State.WAITS).select_related(
+        "experiment"
+    )
     ripe = [(notice, _of_experiment(notice.experiment)) for notice in over[:AT_ONCE]]
     for notice, payload in ripe:
         waiting = Notice.objects.filter(pk=notice.pk, state=Notice.State.WAITS)
@@ -79,16 +81,16 @@ def ripen() -> int:
     return len(ripe)
 
 
-def _of_experiment(of: Experiment) -> dict[str, Any]:
-    states = list(of.runs.values_list("state", flat=True))
+def _of_experiment(experiment: Experiment) -> dict[str, Any]:
+    states = list(experiment.runs.values_list("state", flat=True))
     return {
         "version": VERSION,
         "event": Webhook.On.EXPERIMENT,
         "at": timezone.now().isoformat(),
         "experiment": {
-            "id": of.pk,
-            "address": f"/api/v1/experiments/{of.pk}/",
-            "name": of.name,
+            "id": experiment.pk,
+            "address": f"/api/v1/experiments/{experiment.pk}/",
+            "name": experiment.name,
             "runs": {state: states.count(state) for state in map(str, FINAL)},
         },
     }

@@ -33,8 +33,8 @@ def post(url: str, body: bytes, headers: dict[str, str], within_s: float = TIMEO
         connection.request("POST", _path(parts), body, headers)
         return _status(connection.sock, until_s)
     except ssl.SSLCertVerificationError as error:
-        said = f"Its certificate is not trusted: {error.verify_message.rstrip('.')}."
-        raise OSError(f"{said} That of a private authority belongs into WEBHOOK_CA_FILE.") from error
+        reason = f"Its certificate is not trusted: {error.verify_message.rstrip('.')}."
+        raise OSError(f"{reason} That of a private authority belongs into WEBHOOK_CA_FILE.") from error
     except TimeoutError as error:
         raise OSError(f"It did not answer within {within_s:g} s.") from error
     except http.client.HTTPException as error:
@@ -61,15 +61,15 @@ def checked(url: str) -> SplitResult:
 
 def require_allowed(address: Address) -> None:
     mapped = getattr(address, "ipv4_mapped", None) or address
-    networks = [ipaddress.ip_network(one, strict=False) for one in settings.WEBHOOK_NETWORKS]
-    if not mapped.is_global and not any(mapped in one for one in networks):
+    networks = [ipaddress.ip_network(network, strict=False) for network in settings.WEBHOOK_NETWORKS]
+    if not mapped.is_global and not any(mapped in network for network in networks):
         raise ValueError(f"Nothing is sent to {mapped}: it is private, and not in WEBHOOK_NETWORKS.")
 
 
 def resolved(parts: SplitResult) -> str:
     """The first address of the name; every one that it has must be allowed."""
-    found = socket.getaddrinfo(parts.hostname, _port(parts), type=socket.SOCK_STREAM)
-    addresses = [str(one[4][0]).partition("%")[0] for one in found]
+    answers = socket.getaddrinfo(parts.hostname, _port(parts), type=socket.SOCK_STREAM)
+    addresses = [str(answer[4][0]).partition("%")[0] for answer in answers]
     for address in addresses:
         require_allowed(ipaddress.ip_address(address))
     return addresses[0]

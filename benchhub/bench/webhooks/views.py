@@ -51,8 +51,8 @@ def add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved_by(request.user)):
         return render(request, "bench/webhook_secret.html", {"webhook": saved}, status=201)
     crumb = {"address": reverse("webhooks"), "title": CRUMB}
-    shown = {"title": "Add a webhook", "action": "Add the webhook", "crumb": crumb}
-    return render(request, "form.html", {"form": form, **shown})
+    context = {"title": "Add a webhook", "action": "Add the webhook", "crumb": crumb}
+    return render(request, "form.html", {"form": form, **context})
 
 
 def edit(request: HttpRequest, pk: int) -> HttpResponse:

@@ -15,7 +15,7 @@ from benchhub.reports.curves import figures, latencies, scalability
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.curves.panel import Panel
 from benchhub.reports.prices import pictures, what_if
-from benchhub.reports.prices.queries import known
+from benchhub.reports.prices.queries import price_book
 from benchhub.reports.prices.table import Table, metered, table
 from benchhub.reports.prices.terms import Terms
 from benchhub.reports.prices.what_if import Subject
@@ -193,7 +193,7 @@ class Comparison:
     @cached_property
     def prices(self) -> Table:
         hardware = [entry.system.hardware for entry in self.entries]
-        return table(self.entries.curves, known(hardware, (self.terms.day, self.terms.today)), self.terms)
+        return table(self.entries.curves, price_book(hardware, (self.terms.day, self.terms.today)), self.terms)
 
     @cached_property
     def subject(self) -> Subject | None:
@@ -214,4 +214,4 @@ class Comparison:
     @property
     def metered(self) -> list[LicenceModel]:
         """The licence models that have a break-even."""
-        return metered(self.prices.known.licence_models)
+        return metered(self.prices.price_book.licence_models)

@@ -94,16 +94,24 @@ def prices(table: Table) -> str:
 
 def _named(row: Row, licence: str, table: Table) -> list[Any]:
     clients, n = (row.at.level.clients, row.at.level.throughput.n) if row.at else ("", "")
-    return [row.of.system.label, str(row.of.system.hardware), licence, table.terms.words, table.load_words, clients, n]
+    return [
+        row.system_curve.system.label,
+        str(row.system_curve.system.hardware),
+        licence,
+        table.terms.words,
+        table.load_words,
+        clients,
+        n,
+    ]
 
 
 def _price_row(row: Row, cell: PriceCell, table: Table) -> list[Any]:
-    named, quote = _named(row, cell.licence, table), cell.quote
+    names, quote = _named(row, cell.licence, table), cell.quote
     if quote is None or cell.spread is None:
         why = cell.refusal.sentence if cell.refusal else ""
-        return [*named, *[""] * 5, table.unit, *[""] * 9, why, ""]
+        return [*names, *[""] * 5, table.unit, *[""] * 9, why, ""]
     return [
-        *named,
+        *names,
         cell.price,
         *((cell.lowest, cell.highest, cell.spread.kind) if cell.spread.n > 1 else ("", "", "")),
         quote.currency,

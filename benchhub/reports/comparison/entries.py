@@ -10,7 +10,7 @@ from benchhub.analysis.curves import curve
 from benchhub.bench.models import Experiment, ExperimentSystem, Run
 from benchhub.reports.curves import curves
 from benchhub.reports.curves.curves import UNKNOWN, SystemCurve
-from benchhub.reports.curves.latencies import Known
+from benchhub.reports.curves.latencies import HistogramByRun
 from runners import tools
 
 
@@ -66,7 +66,7 @@ def key_of(row: ExperimentSystem) -> str:
 
 
 def build(
-    rows: Sequence[ExperimentSystem], runs: Sequence[Run], latencies: Known = UNKNOWN
+    rows: Sequence[ExperimentSystem], runs: Sequence[Run], latencies: HistogramByRun = UNKNOWN
 ) -> tuple[list[Entry], list[str]]:
     """Build the curves of these rows from their runs; a sentence for each row that has none says why.
 

@@ -32,8 +32,8 @@ OF_HOST = "system__instance__host"
 
 
 def _of_rows(name: str, title: str, rows: Any, field: str) -> Filter:
-    named = sorted(((str(row.pk), str(row)) for row in rows.distinct()), key=lambda option: option[1])
-    return Filter(name, title, {key: (label, Q(**{field: int(key)})) for key, label in named})
+    options = sorted(((str(row.pk), str(row)) for row in rows.distinct()), key=lambda option: option[1])
+    return Filter(name, title, {key: (label, Q(**{field: int(key)})) for key, label in options})
 
 
 def _days() -> Mapping[str, tuple[str, Q]]:

@@ -126,4 +126,4 @@ class ComparisonPage:
     def subjects(self) -> list[tuple[Entry, bool]]:
         """The curves that the questions below the prices may be about, and whether they are."""
         subject = self.comparison.subject
-        return [(entry, subject is not None and entry is subject.row.of) for entry in self.comparison.entries]
+        return [(entry, subject is not None and entry is subject.row.system_curve) for entry in self.comparison.entries]

@@ -41,11 +41,11 @@ class PickingPage:
     most = MOST
 
     @classmethod
-    def load(cls, asked: QueryDict, state: State, note: str = "") -> PickingPage:
+    def load(cls, query: QueryDict, state: State, note: str = "") -> PickingPage:
         listing = Listing(
-            asked, queries.finished(), COLUMNS, search=queries.SEARCH, filters=filters.filters(), default="-date"
+            query, queries.finished(), COLUMNS, search=queries.SEARCH, filters=filters.filters(), default="-date"
         )
-        hidden = [(name, value) for name in PARAMETERS[1:] for value in asked.getlist(name)]
+        hidden = [(name, value) for name in PARAMETERS[1:] for value in query.getlist(name)]
         return cls(state, listing, hidden, note)
 
     @cached_property

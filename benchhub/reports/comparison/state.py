@@ -29,11 +29,11 @@ class State:
     query: QueryDict
 
     @classmethod
-    def read(cls, asked: QueryDict) -> State:
+    def read(cls, parameters: QueryDict) -> State:
         """Take from an address what belongs to a comparison; empty values and unknown parameters are left out."""
         query = QueryDict(mutable=True)
         for name in PARAMETERS:
-            if values := [value for value in asked.getlist(name) if value]:
+            if values := [value for value in parameters.getlist(name) if value]:
                 query.setlist(name, values)
         return cls(query)
 

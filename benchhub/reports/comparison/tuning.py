@@ -88,8 +88,8 @@ def series(comparison: Comparison, way: Way, clients: str) -> Series:
     return Series(comparison.curves[0], steps, tuple(_steps(comparison.curves, steps)), comparison.declarations)
 
 
-def way_of(asked: QueryDict) -> Way:
-    return cast(Way, asked["way"]) if asked.get("way") in WAYS else "cumulative"
+def way_of(query: QueryDict) -> Way:
+    return cast(Way, query["way"]) if query.get("way") in WAYS else "cumulative"
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class TuningPage:
     ways = WAYS
 
     @classmethod
-    def load(cls, comparison: Comparison, asked: QueryDict) -> TuningPage:
+    def load(cls, comparison: Comparison, query: QueryDict) -> TuningPage:
         try:
-            return cls(comparison, asked, series(comparison, way_of(asked), asked.get("clients", "")))
+            return cls(comparison, query, series(comparison, way_of(query), query.get("clients", "")))
         except NoTuningError as error:
-            return cls(comparison, asked, None, str(error))
+            return cls(comparison, query, None, str(error))
 
     @property
     def way(self) -> Way:
@@ -144,8 +144,8 @@ def _withheld(entries: Sequence[Entry], measured: Tuning) -> Tuning:
     before = curves[:-1] if measured.way == "cumulative" else [curves[0]] * len(measured.steps)
     reasons = [why_withheld(*pair) for pair in zip(curves[1:], before, strict=True)]
     steps = tuple(ratio.without_bounds(effect, why) for effect, why in zip(measured.steps, reasons, strict=True))
-    whole = why_withheld(curves[-1], curves[0]) if measured.is_measured else next(filter(None, reasons), "")
-    return replace(measured, steps=steps, total=ratio.without_bounds(measured.total, whole))
+    reason = why_withheld(curves[-1], curves[0]) if measured.is_measured else next(filter(None, reasons), "")
+    return replace(measured, steps=steps, total=ratio.without_bounds(measured.total, reason))
 
 
 def _steps(entries: Sequence[Entry], measured: Tuning) -> list[Step]:

@@ -23,7 +23,7 @@ from .state import State
 from .tuning import TuningPage
 
 
-def compare(request: HttpRequest, kept: models.Comparison | None = None) -> HttpResponse:
+def compare(request: HttpRequest, row: models.Comparison | None = None) -> HttpResponse:
     """`?experiment=` takes all its curves; `pick` chooses among all; `go` leads from there to the plain address.
 
     `kept` is the comparison on whose page this is.
@@ -35,7 +35,7 @@ def compare(request: HttpRequest, kept: models.Comparison | None = None) -> Http
         return redirect(f"{request.path}{state.address()}")
     if not state.names or "pick" in request.GET:
         return _pick(request, state, "Tick the curves to compare first." if "go" in request.GET else "")
-    return _comparison(request, Comparison.load(state), kept)
+    return _comparison(request, Comparison.load(state), row)
 
 
 def _of_experiment(request: HttpRequest, state: State, pk: str) -> HttpResponse:
@@ -52,14 +52,14 @@ def _pick(request: HttpRequest, state: State, note: str) -> HttpResponse:
     return render(request, "reports/compare_pick.html", {"page": PickingPage.load(request.GET, state, note)})
 
 
-def _comparison(request: HttpRequest, comparison: Comparison, kept: models.Comparison | None) -> HttpResponse:
-    if not comparison.curves and not comparison.left_out and kept is None:
+def _comparison(request: HttpRequest, comparison: Comparison, row: models.Comparison | None) -> HttpResponse:
+    if not comparison.curves and not comparison.left_out and row is None:
         return _missing(request, comparison)
     if not comparison.is_comparable:
-        return _refused(request, comparison, kept)
+        return _refused(request, comparison, row)
     if (table := request.GET.get("csv")) and comparison.curves:
         return csv.response(table, comparison)
-    return render(request, "reports/compare.html", {"page": ComparisonPage(comparison, kept)})
+    return render(request, "reports/compare.html", {"page": ComparisonPage(comparison, row)})
 
 
 def _missing(request: HttpRequest, comparison: Comparison) -> HttpResponse:
@@ -67,14 +67,14 @@ def _missing(request: HttpRequest, comparison: Comparison) -> HttpResponse:
     return render(request, "reports/compare_missing.html", {"missing": comparison.missing}, status=404)
 
 
-def _refused(request: HttpRequest, comparison: Comparison, kept: models.Comparison | None) -> HttpResponse:
+def _refused(request: HttpRequest, comparison: Comparison, row: models.Comparison | None) -> HttpResponse:
     """The refusal, and the form by which a person may declare the groups comparable all the same."""
     groups, form = comparison.groups, declared.DeclarationForm(request.POST or None)
     may_be_declared = declared.may_be_declared(groups) and request.user.has_perm("reports.change_comparison")
     if request.method == "POST" and may_be_declared and form.is_valid():
         declared.declare(groups, form.cleaned_data["reason"], request.user)
         return redirect(f"{reverse('compare')}{comparison.state.address()}")
-    page = ComparisonPage(comparison, kept, form if may_be_declared else None)
+    page = ComparisonPage(comparison, row, form if may_be_declared else None)
     return render(request, "reports/compare.html", {"page": page})
 
 

@@ -35,42 +35,42 @@ def curves_csv(groups: Iterable[Group]) -> str:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for group in groups:
-        for of in group.curves:
-            writer.writerows(map(harmless, _row(of, level)) for level in of.curve.levels)
+        for system_curve in group.curves:
+            writer.writerows(map(harmless, _row(system_curve, level)) for level in system_curve.curve.levels)
     return text.getvalue()
 
 
-def sweeps_csv(of: Iterable[Sweep]) -> str:
+def sweeps_csv(sweeps: Iterable[Sweep]) -> str:
     """A line per run of an open loop; latencies include the schedule lag."""
     text = StringIO()
     writer = csv.writer(text)
     writer.writerow(("system", "limit_ms", "is_held", *OFFERED))
-    for one in of:
-        for run in (run for rate in one.rates for run in rate.runs):
-            row = (one.system.label, one.limit_ms, not run.failing, *(getattr(run, name) for name in OFFERED))
+    for sweep in sweeps:
+        for run in (run for rate in sweep.rates for run in rate.runs):
+            row = (sweep.system.label, sweep.limit_ms, not run.failing, *(getattr(run, name) for name in OFFERED))
             writer.writerow(map(harmless, row))
     return text.getvalue()
 
 
-def _row(of: SystemCurve, level: Level) -> list[Any]:
+def _row(system_curve: SystemCurve, level: Level) -> list[Any]:
     spread = level.throughput
     return [
-        of.system.label,
+        system_curve.system.label,
         level.clients,
         spread.n,
         spread.median,
         spread.mean,
         spread.lowest,
         spread.highest,
-        of.curve.unit,
+        system_curve.curve.unit,
         level.latency_average_ms,
         level.latency_p95_ms,
         level.latency_p99_ms,
         level.latencies.samples if level.latencies else None,
         " ".join(str(run.run) for run in level.runs),
         " ".join(level.doubts),
-        of.curve.protocol_digest,
-        of.curve.system_digest,
+        system_curve.curve.protocol_digest,
+        system_curve.curve.system_digest,
         spread.sd,
         spread.low if spread.n > 1 else None,
         spread.high if spread.n > 1 else None,

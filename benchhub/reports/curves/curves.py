@@ -14,9 +14,9 @@ from benchhub.bench.models import Run, System
 from benchhub.bench.models.states import State
 from benchhub.catalog.models import Instance
 
-from .latencies import Known
+from .latencies import HistogramByRun
 
-UNKNOWN: Known = {}
+UNKNOWN: HistogramByRun = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Group:
     refusal: str = ""
 
 
-def groups(runs: Sequence[Run], systems: Sequence[System], known: Known = UNKNOWN) -> list[Group]:
+def groups(runs: Sequence[Run], systems: Sequence[System], histograms: HistogramByRun = UNKNOWN) -> list[Group]:
     """One group per protocol that was planned, in the order of the plan; different protocols never share one.
 
     `known` are the latencies of the runs. Open loops have none: their axis is the offered rate (reports/sweeps.py).
     """
     digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE and not run.rate_tps)
-    return [_group(number, key, runs, systems, known) for number, key in enumerate(digests, start=1)]
+    return [_group(number, key, runs, systems, histograms) for number, key in enumerate(digests, start=1)]
 
 
 def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -59,13 +59,13 @@ def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted({name for other in others for name in differing_fields(first, other)})
 
 
-def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System], known: Known) -> Group:
+def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System], histograms: HistogramByRun) -> Group:
     planned = tuple(runs[0].experiment.client_levels)
     try:
         curves = tuple(
             SystemCurve(system, series, curve.build(points), aside(runs, system.pk, key), planned)
             for series, system in enumerate(systems)
-            if (points := [point(run, known) for run in runs if run.system_id == system.pk and is_point(run, key)])
+            if (points := [point(run, histograms) for run in runs if run.system_id == system.pk and is_point(run, key)])
         )
         curve.require_comparable([of_system.curve for of_system in curves])
     except curve.UnlikeRunsError as error:
@@ -73,9 +73,9 @@ def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System]
     return Group(number, key, curves)
 
 
-def kinds(of: Iterable[SystemCurve]) -> list[str]:
+def kinds(system_curves: Iterable[SystemCurve]) -> list[str]:
     """Which kinds of spread the levels show, where there is any: the range of repeats, an interval, or both."""
-    spreads = [level.throughput for one in of for level in one.curve.levels]
+    spreads = [level.throughput for system_curve in system_curves for level in system_curve.curve.levels]
     return sorted({spread.kind for spread in spreads if spread.n > 1})
 
 
@@ -92,7 +92,7 @@ def is_point(run: Run, protocol_digest: str) -> bool:
     return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
 
 
-def point(run: Run, known: Known = UNKNOWN) -> RunPoint:
+def point(run: Run, histograms: HistogramByRun = UNKNOWN) -> RunPoint:
     result = run.result
     return RunPoint(
         run=run.pk,
@@ -105,14 +105,14 @@ def point(run: Run, known: Known = UNKNOWN) -> RunPoint:
         latency_p95_ms=result.latency_p95_ms,
         latency_p99_ms=result.latency_p99_ms,
         doubts=tuple(doubt["text"] for doubt in result.doubts),
-        histogram=known.get(run.pk),
+        histogram=histograms.get(run.pk),
         start=_start(run),
         place=_place(run.system.instance),
     )
 
 
-def _place(of: Instance) -> str:
-    return f"host {of.host_id}" if of.host_id else f"instance {of.pk}"
+def _place(instance: Instance) -> str:
+    return f"host {instance.host_id}" if instance.host_id else f"instance {instance.pk}"
 
 
 def _start(run: Run) -> Start | None:

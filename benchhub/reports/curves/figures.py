@@ -46,12 +46,18 @@ def latency_figure(curves: Sequence[SystemCurve]) -> Figure:
 
 
 def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
-    axes = client_axes(sorted({level.clients for of in curves for level in of.curve.levels}))
+    axes = client_axes(sorted({level.clients for system_curve in curves for level in system_curve.curve.levels}))
     first = first_axis(curves)
     title = f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
     return {
         "data": [
-            trace for of in curves for trace in (_repeats(of, quantity), _medians(of, quantity), *_aside(of, quantity))
+            trace
+            for system_curve in curves
+            for trace in (
+                _repeats(system_curve, quantity),
+                _medians(system_curve, quantity),
+                *_aside(system_curve, quantity),
+            )
         ],
         "layout": {
             "xaxis": {"title": {"text": "clients"}, **axes[first]},
@@ -66,7 +72,11 @@ def first_axis(curves: Iterable[SystemCurve]) -> str:
 
     It goes by what was planned as well as by what was run, so that it stays as it is while levels come in.
     """
-    levels = {clients for of in curves for clients in (*of.planned, *(level.clients for level in of.curve.levels))}
+    levels = {
+        clients
+        for system_curve in curves
+        for clients in (*system_curve.planned, *(level.clients for level in system_curve.curve.levels))
+    }
     is_wide = bool(levels) and max(levels) >= 8 * min(levels)
     return "log2" if is_wide and len(levels) <= FEW_LEVELS else "linear"
 
@@ -82,59 +92,61 @@ def client_axes(levels: Sequence[int]) -> dict[str, dict[str, Any]]:
     return {"log2": logarithmic, "linear": linear}
 
 
-def _repeats(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
-    known = [(level, run) for level in of.curve.levels for run in level.runs if quantity.of_run(run) is not None]
-    trace = _repeats_of(of, quantity, [run for _, run in known])
+def _repeats(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
+    measured = [
+        (level, run) for level in system_curve.curve.levels for run in level.runs if quantity.of_run(run) is not None
+    ]
+    trace = _repeats_of(system_curve, quantity, [run for _, run in measured])
     # A single run has no bar that it could cover.
-    trace["marker"]["standoff"] = [trace["marker"]["standoff"] * (len(level.runs) > 1) for level, _ in known]
+    trace["marker"]["standoff"] = [trace["marker"]["standoff"] * (len(level.runs) > 1) for level, _ in measured]
     return trace
 
 
-def _repeats_of(of: SystemCurve, quantity: Quantity, runs: Sequence[RunPoint]) -> dict[str, Any]:
+def _repeats_of(system_curve: SystemCurve, quantity: Quantity, runs: Sequence[RunPoint]) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": f"{of.system.label}, each run",
-        "legendgroup": f"series {of.series}",
+        "name": f"{system_curve.system.label}, each run",
+        "legendgroup": f"series {system_curve.series}",
         "showlegend": False,
         "x": [run.clients for run in runs],
         "y": [quantity.of_run(run) for run in runs],
         "customdata": [run.run for run in runs],
-        "marker": {"symbol": f"{_turned(of.series)}-open", "size": 7, **_beside(of.series)},
+        "marker": {"symbol": f"{_turned(system_curve.series)}-open", "size": 7, **_beside(system_curve.series)},
         "hovertemplate": f"run %{{customdata}}, %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
-        "meta": {"series": of.series},
+        "meta": {"series": system_curve.series},
     }
 
 
-def _aside(of: SystemCurve, quantity: Quantity) -> list[dict[str, Any]]:
+def _aside(system_curve: SystemCurve, quantity: Quantity) -> list[dict[str, Any]]:
     """Runs that were set aside, crossed out; no trace where there are none."""
-    runs = [run for run in of.aside if quantity.of_run(run) is not None]
+    runs = [run for run in system_curve.aside if quantity.of_run(run) is not None]
     if not runs:
         return []
-    trace = _repeats_of(of, quantity, runs)
-    trace["name"] = f"{of.system.label}, set aside"
+    trace = _repeats_of(system_curve, quantity, runs)
+    trace["name"] = f"{system_curve.system.label}, set aside"
     trace["marker"] |= {"symbol": "x-thin-open", "size": 9, "line": {"width": 2}}
     trace["hovertemplate"] = f"set aside: {trace['hovertemplate']}"
     return [trace]
 
 
-def _medians(of: SystemCurve, quantity: Quantity) -> dict[str, Any]:
-    known = [(level.clients, spread) for level in of.curve.levels if (spread := quantity.of_level(level))]
+def _medians(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
+    measured = [(level.clients, spread) for level in system_curve.curve.levels if (spread := quantity.of_level(level))]
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": of.system.label,
-        "legendgroup": f"series {of.series}",
-        "x": [clients for clients, _ in known],
-        "y": [spread.median for _, spread in known],
-        "error_y": _bars([spread for _, spread in known]),
-        "line": {"dash": DASHES[of.series % len(DASHES)], "width": 2},
-        "marker": {"symbol": marker(of.series), "size": 8},
-        "text": [_spread_text(spread) for _, spread in known],
+        "name": system_curve.system.label,
+        "legendgroup": f"series {system_curve.series}",
+        "x": [clients for clients, _ in measured],
+        "y": [spread.median for _, spread in measured],
+        "error_y": _bars([spread for _, spread in measured]),
+        "line": {"dash": DASHES[system_curve.series % len(DASHES)], "width": 2},
+        "marker": {"symbol": marker(system_curve.series), "size": 8},
+        "text": [_spread_text(spread) for _, spread in measured],
         "hovertemplate": (
             f"median at %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<br>%{{text}}<extra>%{{fullData.name}}</extra>"
         ),
-        "meta": {"series": of.series},
+        "meta": {"series": system_curve.series},
     }
 
 

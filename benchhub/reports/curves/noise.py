@@ -19,8 +19,8 @@ def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, 
             "system__instance__host", "system_id", "protocol_id", "clients", "experiment_id", "result__throughput"
         )[:MOST_RUNS]
     )
-    found: dict[int, dict[tuple[int, str, int], dict[int, list[float]]]] = {}
+    values: dict[int, dict[tuple[int, str, int], dict[int, list[float]]]] = {}
     for host, system, protocol, clients, experiment, throughput in rows:
-        group = found.setdefault(host, {}).setdefault((system, protocol, clients), {})
+        group = values.setdefault(host, {}).setdefault((system, protocol, clients), {})
         group.setdefault(experiment, []).append(throughput)
-    return {host: [list(blocks.values()) for blocks in groups.values()] for host, groups in found.items()}
+    return {host: [list(blocks.values()) for blocks in groups.values()] for host, groups in values.items()}

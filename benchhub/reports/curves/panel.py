@@ -79,7 +79,7 @@ def refused(name: str, title: str, sentence: str, lead: Sequence[str] = ()) -> P
 
 def unlike(currencies: Sequence[str]) -> str:
     """Why amounts are not drawn together; empty where they may be."""
-    found = sorted(set(currencies))
-    if len(found) < 2:
+    units = sorted(set(currencies))
+    if len(units) < 2:
         return ""
-    return f"Amounts in {' and '.join(found)} are never on one axis. Choose one currency under 'More terms'."
+    return f"Amounts in {' and '.join(units)} are never on one axis. Choose one currency under 'More terms'."

@@ -20,32 +20,32 @@ EDGES = {
 }
 
 
-def claim(one: Curve, baseline: Curve, name: str, baseline_name: str) -> Claim | None:
+def claim(curve: Curve, baseline: Curve, name: str, baseline_name: str) -> Claim | None:
     """How the two peaks compare without the bias of picking the best; None where repeats are too few for that, or
     not independent.
     """
-    if why_withheld(one, baseline):
+    if why_withheld(curve, baseline):
         return None
-    run = peak.of_curve(one), peak.of_curve(baseline)
-    return of_levels(*run, name, baseline_name, "at their peaks", one.unit)
+    run = peak.of_curve(curve), peak.of_curve(baseline)
+    return of_levels(*run, name, baseline_name, "at their peaks", curve.unit)
 
 
-def why_withheld(one: Curve, baseline: Curve) -> str:
+def why_withheld(own_curve: Curve, baseline: Curve) -> str:
     """Why the peaks of two curves are not set against each other; empty where they are."""
-    in_a_row = drift.IN_A_ROW if one.is_in_a_row or baseline.is_in_a_row else ""
-    return curve.why_withheld(one, baseline) or in_a_row
+    in_a_row = drift.IN_A_ROW if own_curve.is_in_a_row or baseline.is_in_a_row else ""
+    return curve.why_withheld(own_curve, baseline) or in_a_row
 
 
-def under_ceiling(one: Curve, baseline: Curve, ceiling_ms: float, name: str, baseline_name: str) -> Claim | None:
+def under_ceiling(curve: Curve, baseline: Curve, ceiling_ms: float, name: str, baseline_name: str) -> Claim | None:
     """How the best levels compare of those that kept an average latency; None where repeats are too few for that."""
-    kept = [peak.under_ceiling(of, ceiling_ms) for of in (one, baseline)]
+    within = [peak.under_ceiling(side, ceiling_ms) for side in (curve, baseline)]
     where = f"with an average latency of at most {ceiling_ms:g} ms"
-    run = peak.of_curve(one), peak.of_curve(baseline)
-    return of_levels(kept[0], kept[1], name, baseline_name, where, one.unit, run=run)
+    run = peak.of_curve(curve), peak.of_curve(baseline)
+    return of_levels(within[0], within[1], name, baseline_name, where, curve.unit, run=run)
 
 
 def of_levels(
-    one: Levels,
+    levels: Levels,
     baseline: Levels,
     name: str,
     baseline_name: str,
@@ -55,51 +55,53 @@ def of_levels(
     run: tuple[Levels, Levels] | None = None,
 ) -> Claim | None:
     """`run` are all levels of the two where these are only some of them."""
-    ours, theirs = peak.selected(one), peak.selected(baseline)
+    ours, theirs = peak.selected(levels), peak.selected(baseline)
     if ours is None or theirs is None:
         return None
-    found = _ratio_claim(peak.ratio(ours, theirs), name, baseline_name, where)
+    claim = _ratio_claim(peak.ratio(ours, theirs), name, baseline_name, where)
     repeats = f"{ours.n}" if ours.n == theirs.n else f"{ours.n} and {theirs.n}"
     if run is None:
-        places = f"{name} peaks {place(ours, one)}, {baseline_name} {place(theirs, baseline)}"
+        places = f"{name} peaks {place(ours, levels)}, {baseline_name} {place(theirs, baseline)}"
     else:
-        best, others = place_of_kept(ours, one, run[0]), place_of_kept(theirs, baseline, run[1])
+        best, others = place_of_kept(ours, levels, run[0]), place_of_kept(theirs, baseline, run[1])
         places = f"{name} is best {best}, {baseline_name} {others}"
-    return Claim(found.statement, f"{found.evidence}, {repeats} repeats. {_compared(ours, theirs, unit)} {places}.")
+    return Claim(claim.statement, f"{claim.evidence}, {repeats} repeats. {_compared(ours, theirs, unit)} {places}.")
 
 
-def _compared(one: SelectedPeak, baseline: SelectedPeak, unit: str) -> str:
+def _compared(own: SelectedPeak, baseline: SelectedPeak, unit: str) -> str:
     """Which numbers: they need not be the medians that a table calls best."""
-    values = " with ".join(significant(of.value, 3) for of in (one, baseline))
-    said = f"That compares {values} {unit}, geometric means of the repeats"
-    if len({*one.selected_clients}) == len({*baseline.selected_clients}) == 1:
-        return f"{said}."
-    return f"{said}, each at the level that the other repeats choose: the best median of several is too high by chance."
+    values = " with ".join(significant(side.value, 3) for side in (own, baseline))
+    text = f"That compares {values} {unit}, geometric means of the repeats"
+    if len({*own.selected_clients}) == len({*baseline.selected_clients}) == 1:
+        return f"{text}."
+    return f"{text}, each at the level that the other repeats choose: the best median of several is too high by chance."
 
 
-def _ratio_claim(of: PeakRatio, name: str, baseline_name: str, where: str) -> Claim:
-    bounds = f"between {ratio.number(of.low)} and {ratio.number(of.high)}"
-    if of.tells_apart:
-        found = f"{where.capitalize()} {name} gives {ratio.times(of.value)} the throughput of {baseline_name}"
-        return Claim(found, f", {bounds}")
-    found = f"{where.capitalize()} {name} and {baseline_name} are not distinguishable"
-    return Claim(found, f": {ratio.times(of.value)}, {bounds}")
+def _ratio_claim(peak_ratio: PeakRatio, name: str, baseline_name: str, where: str) -> Claim:
+    bounds = f"between {ratio.number(peak_ratio.low)} and {ratio.number(peak_ratio.high)}"
+    if peak_ratio.tells_apart:
+        statement = (
+            f"{where.capitalize()} {name} gives {ratio.times(peak_ratio.value)} the throughput of {baseline_name}"
+        )
+        return Claim(statement, f", {bounds}")
+    statement = f"{where.capitalize()} {name} and {baseline_name} are not distinguishable"
+    return Claim(statement, f": {ratio.times(peak_ratio.value)}, {bounds}")
 
 
-def place(of: SelectedPeak, levels: Levels) -> str:
+def place(selected: SelectedPeak, levels: Levels) -> str:
     """The levels that could be the peak, and whether they reach an end of what was run."""
-    edge = EDGES[peak.edge(levels, of.candidates)]
-    if len(of.candidates) > 1:
+    edge = EDGES[peak.edge(levels, selected.candidates)]
+    if len(selected.candidates) > 1:
         edge = edge.replace("run: the", "run is among them: the")
-    return f"at {clients(of.candidates)}{f' ({edge})' if edge else ''}"
+    return f"at {clients(selected.candidates)}{f' ({edge})' if edge else ''}"
 
 
-def place_of_kept(of: SelectedPeak, kept: Levels, run: Levels) -> str:
+def place_of_kept(selected: SelectedPeak, levels: Levels, run: Levels) -> str:
     """The same of the levels that kept a ceiling: beyond the highest of them more may be had before it is reached."""
-    beyond = min((level for level in run if level > max(kept)), default=None)
-    if beyond is None or max(kept) not in of.candidates:
-        return place(of, run)
-    return f"at {clients(of.candidates)} ({clients([beyond])} did not keep it: the best load may lie between)"
+    beyond = min((level for level in run if level > max(levels)), default=None)
+    if beyond is None or max(levels) not in selected.candidates:
+        return place(selected, run)
+    return f"at {clients(selected.candidates)} ({clients([beyond])} did not keep it: the best load may lie between)"
 
 
 def clients(levels: Sequence[int]) -> str:

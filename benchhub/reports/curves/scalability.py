@@ -25,18 +25,32 @@ LEAD = (
 
 def panel(curves: Sequence[SystemCurve]) -> Panel:
     """A panel of the curves that the law can be fitted to; a refusal where there is none."""
-    sound = [of for of in curves if not of.curve.is_in_a_row]
-    laws = [(of, law) for of in sound if (law := scalability.fit(peak.of_curve(of.curve))) is not None]
-    withheld = [f"It is not fitted to {of.system.label}: {of.curve.withheld}." for of in curves if of not in sound]
+    sound = [system_curve for system_curve in curves if not system_curve.curve.is_in_a_row]
+    laws = [
+        (system_curve, law)
+        for system_curve in sound
+        if (law := scalability.fit(peak.of_curve(system_curve.curve))) is not None
+    ]
+    withheld = [
+        f"It is not fitted to {system_curve.system.label}: {system_curve.curve.withheld}."
+        for system_curve in curves
+        if system_curve not in sound
+    ]
     if not laws:
         why = f"The law is fitted to {scalability.FEWEST_LEVELS} levels or more of one curve."
         return refused(NAME, TITLE, " ".join([why, *withheld]))
-    left = [of.system.label for of in sound if of not in [fitted for fitted, _ in laws]]
-    few = [*withheld, *(f"{label} has fewer than {scalability.FEWEST_LEVELS} levels." for label in left)]
-    said = [sentence for of, law in laws for sentence in sentences(of.system.label, law, of.curve.unit)]
-    rows = tuple(row for of, law in laws for row in _rows(of, law))
+    unfitted = [
+        system_curve.system.label for system_curve in sound if system_curve not in [fitted for fitted, _ in laws]
+    ]
+    few = [*withheld, *(f"{label} has fewer than {scalability.FEWEST_LEVELS} levels." for label in unfitted)]
+    texts = [
+        sentence
+        for system_curve, law in laws
+        for sentence in sentences(system_curve.system.label, law, system_curve.curve.unit)
+    ]
+    rows = tuple(row for system_curve, law in laws for row in _rows(system_curve, law))
     how = f"By {scalability.METHOD}."
-    return Panel(NAME, TITLE, (LEAD, *said, *few, how), COLUMNS, rows, figure([*laws]))
+    return Panel(NAME, TITLE, (LEAD, *texts, *few, how), COLUMNS, rows, figure([*laws]))
 
 
 def sentences(label: str, law: Law, unit: str) -> Iterator[str]:
@@ -67,11 +81,11 @@ def _certainty(law: Law) -> str:
     return " Without repeats nothing says whether the law holds." if law.lack_of_fit_p is None else ""
 
 
-def _words(of: Parameter, factor: float = 1) -> str:
-    value = _figure(of.value * factor)
-    if of.low is None or of.high is None:
+def _words(parameter: Parameter, factor: float = 1) -> str:
+    value = _figure(parameter.value * factor)
+    if parameter.low is None or parameter.high is None:
         return f"{value} (at the edge of what it can be)"
-    return f"{value} ({_figure(of.low * factor)} to {_figure(of.high * factor)})"
+    return f"{value} ({_figure(parameter.low * factor)} to {_figure(parameter.high * factor)})"
 
 
 def _figure(value: float) -> str:
@@ -79,11 +93,11 @@ def _figure(value: float) -> str:
     return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:.3g}"
 
 
-def _rows(of: SystemCurve, law: Law) -> Iterator[PanelRow]:
+def _rows(system_curve: SystemCurve, law: Law) -> Iterator[PanelRow]:
     for clients, residual in law.residuals_percent.items():
         by_law = law.throughput(clients)
         measured = by_law * (1 + residual / 100)
-        values = (of.system.label, clients, _decimal(measured, 4), _decimal(by_law, 4), _decimal(residual, 2))
+        values = (system_curve.system.label, clients, _decimal(measured, 4), _decimal(by_law, 4), _decimal(residual, 2))
         yield PanelRow(values)
 
 
@@ -94,9 +108,9 @@ def _decimal(value: float, digits: int) -> Decimal:
 def figure(laws: Sequence[tuple[SystemCurve, Law]]) -> dict[str, Any]:
     levels = sorted({clients for _, law in laws for clients in law.residuals_percent})
     unit = laws[0][0].curve.unit
-    lines = [_line(of, law) for of, law in laws if law.holds]
+    lines = [_line(system_curve, law) for system_curve, law in laws if law.holds]
     return {
-        "data": [*(_marks(of, law) for of, law in laws), *lines],
+        "data": [*(_marks(system_curve, law) for system_curve, law in laws), *lines],
         "layout": {
             "xaxis": {"title": {"text": "clients"}, **client_axes(levels)["linear"]},
             "yaxis": {"title": {"text": f"throughput ({unit})"}, "rangemode": "tozero", "tickformat": ",~f"},
@@ -104,30 +118,30 @@ def figure(laws: Sequence[tuple[SystemCurve, Law]]) -> dict[str, Any]:
     }
 
 
-def _marks(of: SystemCurve, law: Law) -> dict[str, Any]:
+def _marks(system_curve: SystemCurve, law: Law) -> dict[str, Any]:
     values = [law.throughput(clients) * (1 + residual / 100) for clients, residual in law.residuals_percent.items()]
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": f"{of.system.label}, measured",
+        "name": f"{system_curve.system.label}, measured",
         "x": list(law.residuals_percent),
         "y": values,
-        "marker": {"symbol": marker(of.series), "size": 8},
-        "hovertemplate": f"%{{x}} clients: %{{y:,.4~r}} {of.curve.unit}<extra>%{{fullData.name}}</extra>",
-        "meta": {"series": of.series},
+        "marker": {"symbol": marker(system_curve.series), "size": 8},
+        "hovertemplate": f"%{{x}} clients: %{{y:,.4~r}} {system_curve.curve.unit}<extra>%{{fullData.name}}</extra>",
+        "meta": {"series": system_curve.series},
     }
 
 
-def _line(of: SystemCurve, law: Law) -> dict[str, Any]:
+def _line(system_curve: SystemCurve, law: Law) -> dict[str, Any]:
     step = (law.highest_clients - law.lowest_clients) / POINTS
     x = [law.lowest_clients + place * step for place in range(POINTS + 1)]
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": f"{of.system.label}, by the law",
+        "name": f"{system_curve.system.label}, by the law",
         "x": x,
         "y": [law.throughput(clients) for clients in x],
-        "line": {"dash": DASHES[(of.series + 2) % len(DASHES)], "width": 2},
-        "hovertemplate": f"%{{x:.1f}} clients: %{{y:,.4~r}} {of.curve.unit}<extra>%{{fullData.name}}</extra>",
-        "meta": {"series": of.series},
+        "line": {"dash": DASHES[(system_curve.series + 2) % len(DASHES)], "width": 2},
+        "hovertemplate": f"%{{x:.1f}} clients: %{{y:,.4~r}} {system_curve.curve.unit}<extra>%{{fullData.name}}</extra>",
+        "meta": {"series": system_curve.series},
     }

@@ -14,7 +14,7 @@ from benchhub.bench.models import Experiment, Run, System
 
 from . import latencies
 from .figures import DASHES, Figure, marker
-from .latencies import Known
+from .latencies import HistogramByRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +52,24 @@ DONE = Quantity("TPS", lambda run: run.achieved_tps, lambda rate: rate.achieved.
 LATENCY = Quantity("ms", lambda run: run.latency_p99_ms, _p99_ms)
 
 
-def sweeps(of: Experiment, systems: Sequence[System]) -> list[Sweep]:
+def sweeps(experiment: Experiment, systems: Sequence[System]) -> list[Sweep]:
     """The systems of an open-loop experiment that have results, in two queries; none of a closed loop."""
-    if not of.rates_tps:
+    if not experiment.rates_tps:
         return []
     offered: dict[int, list[Offered]] = {}
-    runs = list(results(of))
-    known = latencies.of_runs(run.pk for run in runs)
+    runs = list(results(experiment))
+    histograms = latencies.of_runs(run.pk for run in runs)
     for run in runs:
-        offered.setdefault(run.system_id, []).append(_offered(run, known))
+        offered.setdefault(run.system_id, []).append(_offered(run, histograms))
     rates = [(system, series, open_loop.rates(offered.get(system.pk, []))) for series, system in enumerate(systems)]
-    return [Sweep(system, series, tuple(own), of.latency_limit_ms) for system, series, own in rates if own]
+    return [Sweep(system, series, tuple(own), experiment.latency_limit_ms) for system, series, own in rates if own]
 
 
-def results(of: Experiment) -> QuerySet[Run]:
-    return of.runs.counted().filter(rate_tps__gt=0).select_related("result").order_by("position")
+def results(experiment: Experiment) -> QuerySet[Run]:
+    return experiment.runs.counted().filter(rate_tps__gt=0).select_related("result").order_by("position")
 
 
-def _offered(run: Run, known: Known) -> Offered:
+def _offered(run: Run, histograms: HistogramByRun) -> Offered:
     result, value = run.result, {name: measure["value"] for name, measure in run.result.measures.items()}
     return Offered(
         run=run.pk,
@@ -84,23 +84,23 @@ def _offered(run: Run, known: Known) -> Offered:
         latency_p99_ms=result.latency_p99_ms,
         lag_average_ms=value.get("rate_limit_lag_average_ms"),
         doubts=tuple(doubt["text"] for doubt in result.doubts),
-        histogram=known.get(run.pk),
+        histogram=histograms.get(run.pk),
     )
 
 
-def throughput_figure(of: Sequence[Sweep]) -> Figure:
+def throughput_figure(sweeps: Sequence[Sweep]) -> Figure:
     """What was done of each offered rate: every run a point, a line through the medians; dotted, where all of it is."""
-    highest = max((one.rates[-1].offered_tps for one in of), default=0)
+    highest = max((sweep.rates[-1].offered_tps for sweep in sweeps), default=0)
     all_of_it = {
         "type": "scatter", "mode": "lines", "name": "all that was offered", "x": [0, highest], "y": [0, highest],
         "line": {"dash": "dot", "width": 1}, "hoverinfo": "skip", "meta": {"series": 6},
     }  # fmt: skip
-    return _figure([all_of_it, *(trace for one in of for trace in _traces(one, DONE))], "throughput (TPS)")
+    return _figure([all_of_it, *(trace for sweep in sweeps for trace in _traces(sweep, DONE))], "throughput (TPS)")
 
 
-def latency_figure(of: Sequence[Sweep]) -> Figure:
+def latency_figure(sweeps: Sequence[Sweep]) -> Figure:
     """Every run a point, and a line through the percentiles of all transactions of each rate's runs together."""
-    traces = [trace for one in of for trace in _traces(one, LATENCY)]
+    traces = [trace for sweep in sweeps for trace in _traces(sweep, LATENCY)]
     return _figure(traces, "99th percentile, lag included (ms)")
 
 
@@ -114,28 +114,28 @@ def _figure(traces: list[dict[str, Any]], title: str) -> Figure:
     }
 
 
-def _traces(of: Sweep, quantity: Quantity) -> list[dict[str, Any]]:
-    runs = [run for rate in of.rates for run in rate.runs if quantity.of_run(run) is not None]
-    line = [(rate.offered_tps, value) for rate in of.rates if (value := quantity.of_rate(rate)) is not None]
-    shared = {"type": "scatter", "legendgroup": f"series {of.series}", "meta": {"series": of.series}}
-    each = {
+def _traces(sweep: Sweep, quantity: Quantity) -> list[dict[str, Any]]:
+    runs = [run for rate in sweep.rates for run in rate.runs if quantity.of_run(run) is not None]
+    line = [(rate.offered_tps, value) for rate in sweep.rates if (value := quantity.of_rate(rate)) is not None]
+    shared = {"type": "scatter", "legendgroup": f"series {sweep.series}", "meta": {"series": sweep.series}}
+    runs_trace = {
         **shared,
         "mode": "markers",
-        "name": f"{of.system.label}, each run",
+        "name": f"{sweep.system.label}, each run",
         "showlegend": False,
         "x": [run.offered_tps for run in runs],
         "y": [quantity.of_run(run) for run in runs],
         "customdata": [run.run for run in runs],
-        "marker": {"symbol": f"{marker(of.series)}-open", "size": 8},
+        "marker": {"symbol": f"{marker(sweep.series)}-open", "size": 8},
         "hovertemplate": f"run %{{customdata}}, %{{x:,}} TPS offered: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
     }
     together = {
         **shared,
         "mode": "lines",
-        "name": of.system.label,
+        "name": sweep.system.label,
         "x": [offered for offered, _ in line],
         "y": [value for _, value in line],
-        "line": {"dash": DASHES[of.series % len(DASHES)], "width": 1.5},
+        "line": {"dash": DASHES[sweep.series % len(DASHES)], "width": 1.5},
         "hoverinfo": "skip",
     }
-    return [each, together]
+    return [runs_trace, together]

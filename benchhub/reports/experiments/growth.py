@@ -102,25 +102,25 @@ def shown(experiment: Experiment, runs: list[Run]) -> Shown | None:
         return None
     growth = Growth.objects.filter(experiment=experiment).first()
     measuring = [run for run in runs if run.kind == Run.Kind.MEASURE]
-    found = growth.found if growth else {}
-    left = found.get("pairs_left", found.get("runs_left"))
+    findings = growth.found if growth else {}
+    budget_left = findings.get("pairs_left", findings.get("runs_left"))
     return Shown(
         experiment=experiment,
         growth=growth,
-        found=found,
+        found=findings,
         rows=_rows(experiment, growth.steps if growth else [], measuring),
         levels=_levels(measuring),
         used=len(measuring),
-        budget=experiment.most_runs if left is None else _budget(experiment, found, left),
+        budget=experiment.most_runs if budget_left is None else _budget(experiment, findings, budget_left),
         unit=next((run.result.unit for run in measuring if hasattr(run, "result")), ""),
     )
 
 
-def _budget(experiment: Experiment, found: dict[str, Any], left: int) -> int:
+def _budget(experiment: Experiment, findings: dict[str, Any], budget_left: int) -> int:
     """As of the last step: it grows where runs turned out to scatter widely."""
     if experiment.grows == Experiment.Grows.DECIDE:
         return experiment.most_runs
-    return max(experiment.most_runs, int(found["n"]) + int(found["spoilt"]) + left)
+    return max(experiment.most_runs, int(findings["n"]) + int(findings["spoilt"]) + budget_left)
 
 
 def _levels(measuring: list[Run]) -> tuple[Level, ...]:
@@ -135,5 +135,7 @@ def _levels(measuring: list[Run]) -> tuple[Level, ...]:
 def _rows(experiment: Experiment, steps: list[dict[str, Any]], measuring: list[Run]) -> tuple[Row, ...]:
     """Each step has as many runs as the experiment has systems; repeats that a person added come after them."""
     ordered = sorted(measuring, key=lambda run: run.position)
-    each = 2 if experiment.grows == Experiment.Grows.DECIDE else 1
-    return tuple(Row(tuple(ordered[each * i : each * (i + 1)]), before) for i, before in enumerate(steps))
+    systems_at_once = 2 if experiment.grows == Experiment.Grows.DECIDE else 1
+    return tuple(
+        Row(tuple(ordered[systems_at_once * i : systems_at_once * (i + 1)]), before) for i, before in enumerate(steps)
+    )

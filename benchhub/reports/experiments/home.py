@@ -72,9 +72,9 @@ def _queued() -> QuerySet[Run]:
 
 def _waiting() -> dict[str, Any]:
     """How many wait, in words too, and for how many seconds of load."""
-    found = list(Run.objects.queued().order_by().values_list("kind").annotate(Count("pk"), Sum("expected_s")))
-    kinds = {kind: count for kind, count, _ in found}
-    return {"count": sum(kinds.values()), "words": counted(kinds), "seconds": sum(seconds for *_, seconds in found)}
+    rows = list(Run.objects.queued().order_by().values_list("kind").annotate(Count("pk"), Sum("expected_s")))
+    kinds = {kind: count for kind, count, _ in rows}
+    return {"count": sum(kinds.values()), "words": counted(kinds), "seconds": sum(seconds for *_, seconds in rows)}
 
 
 def _latest() -> QuerySet[Result]:
@@ -91,13 +91,15 @@ def troubles(active: Sequence[Run]) -> list[Trouble]:
     """Hosts that are quarantined or await approval, or could not be reached: when last asked, or by a run's worker."""
     waits = [Host.Trust.QUARANTINED, Host.Trust.OFFERED]
     hosts = Host.objects.filter(Q(trust__in=waits) | ~Q(contact_error="")).order_by("name")
-    found = {host.pk: Trouble(host, _trouble(host), _since(host)) for host in hosts.defer("facts", "private_key")}
+    trouble_by_host = {
+        host.pk: Trouble(host, _trouble(host), _since(host)) for host in hosts.defer("facts", "private_key")
+    }
     for run in active:
         if hasattr(run, "watch") and run.watch.contact_error:
             host = run.system.driver
             since = run.watch.unreachable_since or run.watch.last_contact_at
-            found.setdefault(host.pk, Trouble(host, run.watch.contact_error, since))
-    return list(found.values())
+            trouble_by_host.setdefault(host.pk, Trouble(host, run.watch.contact_error, since))
+    return list(trouble_by_host.values())
 
 
 def _since(host: Host) -> datetime | None:

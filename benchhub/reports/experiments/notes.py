@@ -15,27 +15,33 @@ from benchhub.reports.curves.curves import Group, SystemCurve
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    of: SystemCurve
+    system_curve: SystemCurve
     verdict: Verdict
     peak: str
 
 
 def notes(group: Group, runs: Sequence[Run]) -> list[Note]:
-    return [Note(of, verdicts.of_curve(_own(of, group, runs)), peak_sentence(of)) for of in group.curves]
+    return [
+        Note(system_curve, verdicts.of_curve(_own(system_curve, group, runs)), peak_sentence(system_curve))
+        for system_curve in group.curves
+    ]
 
 
-def _own(of: SystemCurve, group: Group, runs: Sequence[Run]) -> list[Run]:
-    measuring = [run for run in runs if run.kind == Run.Kind.MEASURE and run.system_id == of.system.pk]
+def _own(system_curve: SystemCurve, group: Group, runs: Sequence[Run]) -> list[Run]:
+    measuring = [run for run in runs if run.kind == Run.Kind.MEASURE and run.system_id == system_curve.system.pk]
     return [run for run in measuring if run.protocol_id == group.protocol_digest]
 
 
-def peak_sentence(of: SystemCurve) -> str:
+def peak_sentence(system_curve: SystemCurve) -> str:
     """The peak without the bias of picking the best; why not, where repeats are too few or not independent."""
-    if of.curve.withheld:
-        return f"No peak is estimated: {of.curve.withheld}."
-    levels = peak.of_curve(of.curve)
-    found = peak.selected(levels)
-    if found is None:
+    if system_curve.curve.withheld:
+        return f"No peak is estimated: {system_curve.curve.withheld}."
+    levels = peak.of_curve(system_curve.curve)
+    selected = peak.selected(levels)
+    if selected is None:
         return "No peak is estimated: that needs three repeats or more at each level."
-    value, low, high = (significant(one, 3) for one in (found.value, found.low, found.high))
-    return f"Its best throughput is {value} {of.curve.unit}, between {low} and {high}, {peaks.place(found, levels)}."
+    value, low, high = (
+        significant(value_in_unit, 3) for value_in_unit in (selected.value, selected.low, selected.high)
+    )
+    best = f"Its best throughput is {value} {system_curve.curve.unit}, between {low} and {high}"
+    return f"{best}, {peaks.place(selected, levels)}."

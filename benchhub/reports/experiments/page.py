@@ -13,7 +13,7 @@ from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.models.states import State
 from benchhub.reports.curves import curves, figures, latencies, sweeps, verdicts
 from benchhub.reports.models import Tag
-from benchhub.reports.prices.queries import known
+from benchhub.reports.prices.queries import price_book
 from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import terms
 
@@ -21,27 +21,27 @@ from . import growth, notes, protocol, queries, runs_table
 from .progress import progress
 
 
-def context(shown: Experiment, asked: QueryDict) -> dict[str, Any]:
-    rows, systems = queries.runs(shown), queries.systems(shown)
-    runs, asked_terms = list(verdicts.with_counts(rows)), terms(asked)
-    priced_by = known((system.hardware for system in systems), (asked_terms.day, asked_terms.today))
-    found = groups(runs, systems)
-    swept = sweeps.sweeps(shown, systems)
+def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
+    rows, systems = queries.runs(experiment), queries.systems(experiment)
+    runs, asked_terms = list(verdicts.with_counts(rows)), terms(query)
+    priced_by = price_book((system.hardware for system in systems), (asked_terms.day, asked_terms.today))
+    curve_groups = groups(runs, systems)
+    swept = sweeps.sweeps(experiment, systems)
     return {
-        "experiment": shown,
-        "protocol": protocol.sentences(shown),
-        "tags": list(Tag.objects.filter(experiment=shown)),
+        "experiment": experiment,
+        "protocol": protocol.sentences(experiment),
+        "tags": list(Tag.objects.filter(experiment=experiment)),
         "systems": systems,
-        "listing": runs_table.listing(asked, shown, rows, systems),
+        "listing": runs_table.listing(query, experiment, rows, systems),
         "progress": progress(runs),
-        "growth": growth.shown(shown, runs),
-        "added": _added(shown, runs),
+        "growth": growth.shown(experiment, runs),
+        "added": _added(experiment, runs),
         "sweeps": swept,
         "sweep_figure": sweeps.throughput_figure(swept),
         "sweep_latency": sweeps.latency_figure(swept),
-        "compare_address": _compare_address(shown, asked),
-        "sections": [_section(group, runs, table(group.curves, priced_by, asked_terms)) for group in found],
-        "protocol_differences": _protocol_differences(found),
+        "compare_address": _compare_address(experiment, query),
+        "sections": [_section(group, runs, table(group.curves, priced_by, asked_terms)) for group in curve_groups],
+        "protocol_differences": _protocol_differences(curve_groups),
     }
 
 
@@ -57,7 +57,7 @@ def _section(group: curves.Group, runs: Sequence[Run], prices: Table) -> dict[st
         "latency_id": f"latency-{group.number}",
         "latency": figures.latency_figure(group.curves),
         "kinds": curves.kinds(group.curves),
-        "aside": sum(len(of.aside) for of in group.curves),
+        "aside": sum(len(system_curve.aside) for system_curve in group.curves),
         "all_failed": all(run.state in (State.FAILED, State.LOST) for run in _measured(group, runs)),
         "notes": notes.notes(group, runs),
         "prices": prices,
@@ -68,16 +68,16 @@ def _measured(group: curves.Group, runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.kind == Run.Kind.MEASURE and run.protocol_id == group.protocol_digest]
 
 
-def _added(shown: Experiment, runs: Sequence[Run]) -> int:
+def _added(experiment: Experiment, runs: Sequence[Run]) -> int:
     """Runs beyond the repeats of the plan; a plan that grows has none."""
-    if shown.grows:
+    if experiment.grows:
         return 0
-    return sum(run.kind == Run.Kind.MEASURE and run.repeat > shown.repeats for run in runs)
+    return sum(run.kind == Run.Kind.MEASURE and run.repeat > experiment.repeats for run in runs)
 
 
-def _compare_address(shown: Experiment, asked: QueryDict) -> str:
-    compared = asked.copy()
-    compared["experiment"] = str(shown.pk)
+def _compare_address(experiment: Experiment, query: QueryDict) -> str:
+    compared = query.copy()
+    compared["experiment"] = str(experiment.pk)
     return f"{reverse('compare')}?{compared.urlencode()}"
 
 

@@ -8,41 +8,47 @@ from benchhub.analysis.words import duration
 from benchhub.bench.models import Experiment
 
 
-def sentences(of: Experiment) -> list[str]:
+def sentences(experiment: Experiment) -> list[str]:
     """None for a plan that leaves everything at its default."""
-    return [*_before_all(of), *_before_each(of), *_order(of), *_threads(of), *_conditions(of)]
+    return [
+        *_before_all(experiment),
+        *_before_each(experiment),
+        *_order(experiment),
+        *_threads(experiment),
+        *_conditions(experiment),
+    ]
 
 
-def _before_all(of: Experiment) -> Iterator[str]:
-    if of.warmup_run_s:
-        clients = f"{of.warmup_run_clients:,} client{'s' if of.warmup_run_clients > 1 else ''}"
-        yield f"Each system is warmed up first by a run of {duration(of.warmup_run_s)} with {clients}."
+def _before_all(experiment: Experiment) -> Iterator[str]:
+    if experiment.warmup_run_s:
+        clients = f"{experiment.warmup_run_clients:,} client{'s' if experiment.warmup_run_clients > 1 else ''}"
+        yield f"Each system is warmed up first by a run of {duration(experiment.warmup_run_s)} with {clients}."
 
 
-def _before_each(of: Experiment) -> Iterator[str]:
+def _before_each(experiment: Experiment) -> Iterator[str]:
     steps = {
-        "the data set is loaded anew": of.loading == Experiment.Loading.EACH,
-        "the tables are vacuumed": of.vacuum,
-        "a checkpoint is made": of.checkpoint,
-        "the server is restarted": of.restart,
-        "the host's page cache is dropped": of.drop_caches,
-        f"all rests for {duration(of.settle_s)} to settle": bool(of.settle_s),
+        "the data set is loaded anew": experiment.loading == Experiment.Loading.EACH,
+        "the tables are vacuumed": experiment.vacuum,
+        "a checkpoint is made": experiment.checkpoint,
+        "the server is restarted": experiment.restart,
+        "the host's page cache is dropped": experiment.drop_caches,
+        f"all rests for {duration(experiment.settle_s)} to settle": bool(experiment.settle_s),
     }
     if done := [step for step, is_asked in steps.items() if is_asked]:
         yield f"Before each run {', '.join(done)}."
 
 
-def _order(of: Experiment) -> Iterator[str]:
-    if of.order == Experiment.Order.LISTED and not of.grows:
+def _order(experiment: Experiment) -> Iterator[str]:
+    if experiment.order == Experiment.Order.LISTED and not experiment.grows:
         yield "The runs come as listed: system by system, level by level."
 
 
-def _threads(of: Experiment) -> Iterator[str]:
-    if of.thread_rule != "clients":
-        yield f"Threads of the load generator: {of.thread_rule}."
+def _threads(experiment: Experiment) -> Iterator[str]:
+    if experiment.thread_rule != "clients":
+        yield f"Threads of the load generator: {experiment.thread_rule}."
 
 
-def _conditions(of: Experiment) -> Iterator[str]:
-    for word, rules in (("Only these runs", of.kept_only), ("Without these runs", of.left_out)):
+def _conditions(experiment: Experiment) -> Iterator[str]:
+    for word, rules in (("Only these runs", experiment.kept_only), ("Without these runs", experiment.left_out)):
         if rules:
             yield f"{word}: {' or '.join(rules)}."

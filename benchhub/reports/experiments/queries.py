@@ -48,8 +48,8 @@ def experiments() -> QuerySet[Experiment]:
     )
 
 
-def _run_count(of: Q) -> Coalesce:
-    runs = Run.objects.filter(of, experiment=OuterRef("pk")).order_by().values("experiment")
+def _run_count(condition: Q) -> Coalesce:
+    runs = Run.objects.filter(condition, experiment=OuterRef("pk")).order_by().values("experiment")
     return Coalesce(Subquery(runs.annotate(count=Count("pk")).values("count")), 0, output_field=IntegerField())
 
 
@@ -68,19 +68,19 @@ def experiment(pk: int) -> QuerySet[Experiment]:
     return Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
 
 
-def systems(of: Experiment) -> list[System]:
+def systems(experiment: Experiment) -> list[System]:
     """In the order of the plan; not those that its conditions leave without a run."""
-    rows = ExperimentSystem.objects.filter(experiment=of).select_related(
+    rows = ExperimentSystem.objects.filter(experiment=experiment).select_related(
         "system__hardware", "system__build", "system__configuration", "system__instance__host", "system__driver"
     )
-    if of.kept_only or of.left_out:
-        rows = rows.filter(Exists(Run.objects.filter(experiment=of, system=OuterRef("system"))))
+    if experiment.kept_only or experiment.left_out:
+        rows = rows.filter(Exists(Run.objects.filter(experiment=experiment, system=OuterRef("system"))))
     return [row.system for row in rows]
 
 
-def runs(of: Experiment) -> QuerySet[Run]:
+def runs(experiment: Experiment) -> QuerySet[Run]:
     """All runs in the order of the plan, with system, result and watch; for the table to be narrowed."""
-    rows = of.runs.for_table().select_related("system__instance")
+    rows = experiment.runs.for_table().select_related("system__instance")
     return rows.defer("spec", "result__measures", "result__remarks")
 
 

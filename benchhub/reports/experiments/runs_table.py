@@ -43,13 +43,13 @@ ASIDE = Filter(
 )
 
 
-def listing(asked: QueryDict, of: Experiment, runs: QuerySet[Run], systems: Sequence[System]) -> Listing[Run]:
-    filters = (_systems(systems), _clients(of.client_levels), STATES, DOUBTS, ASIDE)
-    return Listing(asked, runs, COLUMNS, search=SEARCH, filters=filters, default="run")
+def listing(query: QueryDict, experiment: Experiment, runs: QuerySet[Run], systems: Sequence[System]) -> Listing[Run]:
+    filters = (_systems(systems), _clients(experiment.client_levels), STATES, DOUBTS, ASIDE)
+    return Listing(query, runs, COLUMNS, search=SEARCH, filters=filters, default="run")
 
 
 def _systems(systems: Sequence[System]) -> Filter:
-    return Filter("system", "System", {str(one.pk): (one.label, Q(system=one.pk)) for one in systems})
+    return Filter("system", "System", {str(system.pk): (system.label, Q(system=system.pk)) for system in systems})
 
 
 def _clients(levels: Sequence[int]) -> Filter:

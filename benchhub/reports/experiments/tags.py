@@ -20,12 +20,12 @@ class TagsForm(forms.Form):
 
     def clean_tags(self) -> list[str]:
         words = [" ".join(word.split()) for word in self.cleaned_data["tags"].split(",")]
-        found = list(dict.fromkeys(word for word in words if word))
-        if too_long := [word for word in found if len(word) > LONGEST]:
+        tags = list(dict.fromkeys(word for word in words if word))
+        if too_long := [word for word in tags if len(word) > LONGEST]:
             raise forms.ValidationError(f"'{too_long[0]}' is longer than {LONGEST} characters.")
-        if len(found) > MOST:
-            raise forms.ValidationError(f"An experiment has at most {MOST} tags; these are {len(found)}.")
-        return found
+        if len(tags) > MOST:
+            raise forms.ValidationError(f"An experiment has at most {MOST} tags; these are {len(tags)}.")
+        return tags
 
 
 @transaction.atomic

@@ -60,15 +60,15 @@ def experiments(request: HttpRequest) -> HttpResponse:
 
 
 def experiment(request: HttpRequest, pk: int) -> HttpResponse:
-    shown = get_object_or_404(queries.experiment(pk))
-    return render(request, "reports/experiment.html", page.context(shown, request.GET))
+    row = get_object_or_404(queries.experiment(pk))
+    return render(request, "reports/experiment.html", page.context(row, request.GET))
 
 
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
-    shown = get_object_or_404(queries.experiment(pk))
-    systems = queries.systems(shown)
-    swept = sweeps.sweeps(shown, systems)
-    text = curves_csv.experiment_csv(swept, page.groups(list(queries.runs(shown)), systems))
+    row = get_object_or_404(queries.experiment(pk))
+    systems = queries.systems(row)
+    swept = sweeps.sweeps(row, systems)
+    text = curves_csv.experiment_csv(swept, page.groups(list(queries.runs(row)), systems))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
     return response

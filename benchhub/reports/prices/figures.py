@@ -214,12 +214,12 @@ def _line(line: Line, unit: str, where: str) -> dict[str, Any]:
     }
     if line.bars:
         points = zip(line.bars, line.y, strict=True)
-        known = [(low, value if high is None else high, value) for (low, high), value in points if value is not None]
+        spans = [(low, value if high is None else high, value) for (low, high), value in points if value is not None]
         trace["error_y"] = {
             "type": "data",
             "symmetric": False,
-            "array": [high - value for _, high, value in known],
-            "arrayminus": [value - low for low, _, value in known],
+            "array": [high - value for _, high, value in spans],
+            "arrayminus": [value - low for low, _, value in spans],
             "thickness": 1.5,
             "width": 5,
         }

@@ -32,12 +32,12 @@ def at(curve: Curve, terms: Terms) -> At:
     loads = [Load(throughput(curve, level)) for level in curve.levels]
     if terms.load == WITHIN:
         loads = [replace(load, latency_ms=latency_ms(level)) for load, level in zip(loads, curve.levels, strict=True)]
-        chosen, why = best_under(loads, terms.ceiling_ms), f"the best level within {plain(terms.ceiling_ms)} ms"
+        best, why = best_under(loads, terms.ceiling_ms), f"the best level within {plain(terms.ceiling_ms)} ms"
     elif terms.clients is not None:
-        chosen, why = at_clients(loads, terms.clients), "the level that was asked for"
+        best, why = at_clients(loads, terms.clients), "the level that was asked for"
     else:
-        chosen, why = at_peak(loads), "the peak of the curve"
-    level = next(level for level in curve.levels if level.clients == chosen.throughput.clients)
+        best, why = at_peak(loads), "the peak of the curve"
+    level = next(level for level in curve.levels if level.clients == best.throughput.clients)
     return At(level, throughput(curve, level, why), _words(curve, level, terms))
 
 

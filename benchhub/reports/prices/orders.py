@@ -22,7 +22,7 @@ from benchhub.analysis.pricing.topology import Deployment, Node
 from benchhub.analysis.words import count
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice, PriceSheet
 
-from .queries import Known
+from .queries import PriceBook
 from .terms import Terms
 
 STANDBY = "standby"
@@ -50,7 +50,7 @@ class Priced:
     def steps(self) -> tuple[Step, ...]:
         """Of the cost alone. A sheet that is bought several times is derived once."""
         steps = (*self.notes, *self.cost.steps)
-        return tuple({id(one): one for one in steps}.values()) if self.sheet else steps
+        return tuple({id(part): part for part in steps}.values()) if self.sheet else steps
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -67,24 +67,24 @@ class Priced:
 class Costs:
     """Costs by the prices of one day, each calculated when it is first asked for."""
 
-    def __init__(self, known: Known, terms: Terms, on: date) -> None:
-        self.known, self.asked, self.on = known, terms, on
-        self.terms = pricing.Terms(
+    def __init__(self, price_book: PriceBook, terms: Terms, on: date) -> None:
+        self.price_book, self.terms, self.on = price_book, terms, on
+        self.quote_terms = pricing.Terms(
             years=terms.years,
             on=on,
             currency=terms.currency,
             rounding=terms.rounding,
             discount_percent=terms.discount_percent,
-            rates=known.rates,
+            rates=price_book.rates,
         )
         self._found: dict[tuple[int, int], Priced | NoPrice] = {}
         self._licences: dict[int, Licence] = {}
         self._sheets: dict[int, Sheet] = {}
 
-    def of(self, hardware: Hardware, model: LicenceModel) -> Priced | NoPrice:
+    def price(self, hardware: Hardware, model: LicenceModel) -> Priced | NoPrice:
         key = (hardware.pk, model.pk)
         if key not in self._found:
-            self._found[key] = self._priced(hardware, model, self.asked.standbys)
+            self._found[key] = self._priced(hardware, model, self.terms.standbys)
         return self._found[key]
 
     def with_standbys(self, hardware: Hardware, model: LicenceModel, standbys: int) -> Priced | NoPrice:
@@ -93,8 +93,8 @@ class Costs:
     def licence(self, model: LicenceModel) -> Licence:
         """Raises RulesError for rules that no form would have let in."""
         if model.pk not in self._licences:
-            prices = _prices(self.known.of_licence_model.get(model.pk, ()))
-            licence, support = Licence(str(model), model.licence_rules(), prices), self.asked.support_percent
+            prices = _prices(self.price_book.of_licence_model.get(model.pk, ()))
+            licence, support = Licence(str(model), model.licence_rules(), prices), self.terms.support_percent
             self._licences[model.pk] = licence if support is None else with_support(licence, support)
         return self._licences[model.pk]
 
@@ -102,25 +102,25 @@ class Costs:
         row = self._sheet(hardware)
         try:
             order = self._order(hardware, self.licence(model), row, standbys)
-            found = pricing.cost(order, self.terms)
+            cost = pricing.cost(order, self.quote_terms)
         except MissingPriceError as error:
             missing = {"hardware": f"hardware:{hardware.pk}", "licence": f"licence_model:{model.pk}"}
             return NoPrice(str(error), "" if error.first_on else missing[error.of])
         except PricingError as error:
             return NoPrice(str(error))
-        if isinstance(found, NotEligible):
-            return NoPrice(str(found), is_not_eligible=True)
-        return Priced(order, found, _notes(row, standbys), row)
+        if isinstance(cost, NotEligible):
+            return NoPrice(str(cost), is_not_eligible=True)
+        return Priced(order, cost, _notes(row, standbys), row)
 
     def _order(self, hardware: Hardware, licence: Licence, row: PriceSheet | None, standbys: int) -> Order:
         """A sheet prices one machine: it is bought again for each standby."""
         sheet = self._engine_sheet(row) if row else None
-        prices = () if sheet and _has_hardware(sheet) else _prices(self.known.of_hardware.get(hardware.pk, ()))
+        prices = () if sheet and _has_hardware(sheet) else _prices(self.price_book.of_hardware.get(hardware.pk, ()))
         bought = hardware.machine()
         nodes = [Node(bought, prices=prices)]
         nodes += [Node(bought, standbys, STANDBY, prices)] if standbys else []
         sheets = (sheet,) * (1 + standbys) if sheet else ()
-        return Order(Deployment(tuple(nodes), self.asked.users), (licence,), sheets)
+        return Order(Deployment(tuple(nodes), self.terms.users), (licence,), sheets)
 
     def _engine_sheet(self, row: PriceSheet) -> Sheet:
         if row.pk not in self._sheets:
@@ -129,8 +129,10 @@ class Costs:
 
     def _sheet(self, hardware: Hardware) -> PriceSheet | None:
         """The newest sheet by the day, unless a list price of the hardware is newer."""
-        row = self.known.sheet(hardware.pk, self.on)
-        days = [one.priced_on for one in self.known.of_hardware.get(hardware.pk, ()) if one.priced_on <= self.on]
+        row = self.price_book.sheet(hardware.pk, self.on)
+        days = [
+            price.priced_on for price in self.price_book.of_hardware.get(hardware.pk, ()) if price.priced_on <= self.on
+        ]
         return row if row and row.priced_on >= max(days, default=row.priced_on) else None
 
 

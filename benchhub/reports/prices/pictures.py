@@ -24,28 +24,31 @@ from .table import Cell, Row, Table, places_of
 BARS, CLIENTS, SPLIT = "bars", "clients", "split"
 
 
-def drawn(asked: QueryDict, of: Table) -> LicenceModel | None:
+def drawn(query: QueryDict, table: Table) -> LicenceModel | None:
     """The licence model that `drawn` names, otherwise the last that has a price, which is rarely the free one."""
-    named = [model for model in of.licence_models if str(model.pk) == asked.get("drawn")]
-    priced = [cell.model for _, cell in of.quoted]
-    return next(iter(named), priced[-1] if priced else None)
+    models = [model for model in table.licence_models if str(model.pk) == query.get("drawn")]
+    priced = [cell.model for _, cell in table.quoted]
+    return next(iter(models), priced[-1] if priced else None)
 
 
-def bars(of: Table) -> Panel:
+def bars(table: Table) -> Panel:
     """Every price of the table as a bar, the lowest on top, with what is known of its range."""
     title = "Prices side by side"
-    found = sorted(((row, cell, cell.quote) for row, cell in of.quoted if cell.quote), key=lambda one: one[2].quotient)
-    if not found:
+    quoted = sorted(
+        ((row, cell, cell.quote) for row, cell in table.quoted if cell.quote),
+        key=lambda quoted_cell: quoted_cell[2].quotient,
+    )
+    if not quoted:
         return refused(BARS, title, "There is no price to draw.")
-    if sentence := unlike([quote.currency for *_, quote in found]):
+    if sentence := unlike([quote.currency for *_, quote in quoted]):
         return refused(BARS, title, sentence)
-    unit = f"{found[0][2].currency} per {of.unit}"
-    labels = [figures.label(row.of.system.label, cell.licence) for row, cell, _ in found]
-    prices = [float(cell.price or 0) for _, cell, _ in found]
-    figure = figures.bars(labels, prices, [_ends(cell) for _, cell, _ in found], unit)
+    unit = f"{quoted[0][2].currency} per {table.unit}"
+    labels = [figures.label(row.system_curve.system.label, cell.licence) for row, cell, _ in quoted]
+    prices = [float(cell.price or 0) for _, cell, _ in quoted]
+    figure = figures.bars(labels, prices, [_ends(cell) for _, cell, _ in quoted], unit)
     columns = ("System", "Licence", f"Price, {unit}", "From", "To", "which is", "Runs")
-    lead = f"Each system under each licence, {of.load_words}: shorter is cheaper."
-    return Panel(BARS, title, (lead,), columns, tuple(_side(row, cell) for row, cell, _ in found), figure)
+    lead = f"Each system under each licence, {table.load_words}: shorter is cheaper."
+    return Panel(BARS, title, (lead,), columns, tuple(_side(row, cell) for row, cell, _ in quoted), figure)
 
 
 def _side(row: Row, cell: Cell) -> PanelRow:
@@ -53,7 +56,7 @@ def _side(row: Row, cell: Cell) -> PanelRow:
     has_spread = cell.spread.n > 1
     ends = (cell.lowest, cell.highest) if has_spread else (None, None)
     kind = cell.spread.kind if has_spread else "one run"
-    values = (row.of.system.label, cell.licence, cell.price, *ends, kind, cell.spread.n)
+    values = (row.system_curve.system.label, cell.licence, cell.price, *ends, kind, cell.spread.n)
     return PanelRow(values, why=why(row, cell.model))
 
 
@@ -65,65 +68,75 @@ def _ends(cell: Cell) -> tuple[float, float]:
     return float(price if cell.lowest is None else cell.lowest), float(price if cell.highest is None else cell.highest)
 
 
-def against_clients(of: Table, model: LicenceModel) -> Panel:
+def against_clients(table: Table, model: LicenceModel) -> Panel:
     """The price at every level of every curve under one licence model."""
     title = "Price against clients"
-    found = [
-        (row, priced) for row in of.rows if isinstance(priced := of.costs.of(row.of.system.hardware, model), Priced)
+    points_by_row = [
+        (row, priced)
+        for row in table.rows
+        if isinstance(priced := table.costs.price(row.system_curve.system.hardware, model), Priced)
     ]
-    if not found:
+    if not points_by_row:
         return refused(CLIENTS, title, f"There is no price under {model} to draw.")
-    if sentence := unlike([priced.cost.currency for _, priced in found]):
+    if sentence := unlike([priced.cost.currency for _, priced in points_by_row]):
         return refused(CLIENTS, title, sentence)
-    unit = f"{found[0][1].cost.currency} per {of.unit}"
+    unit = f"{points_by_row[0][1].cost.currency} per {table.unit}"
     lines, rows = [], []
-    for row, priced in found:
-        quotes = [quote_of(priced.cost, throughput(row.of.curve, level)) for level in row.of.curve.levels]
+    for row, priced in points_by_row:
+        quotes = [
+            quote_of(priced.cost, throughput(row.system_curve.curve, level)) for level in row.system_curve.curve.levels
+        ]
         lines.append(_line(row, quotes))
-        rows += [_level(of, row, quote, len(priced.cost.steps)) for quote in quotes]
+        rows += [_level(table, row, quote, len(priced.cost.steps)) for quote in quotes]
     columns = ("System", "Clients", f"Price, {unit}", "From", "To", "which is", "Runs")
-    lead = f"The price of one {of.unit} under {model} at each number of clients: lowest where throughput is highest."
-    first = first_axis(row.of for row, _ in found)
+    lead = f"The price of one {table.unit} under {model} at each number of clients: lowest where throughput is highest."
+    first = first_axis(row.system_curve for row, _ in points_by_row)
     return Panel(CLIENTS, title, (lead,), columns, tuple(rows), figures.against_clients(lines, unit, first))
 
 
 def _line(row: Row, quotes: list[Quote]) -> Line:
     spreads = [interval(quote) for quote in quotes]
-    bars = [(float(one.low), None if one.high is None else float(one.high)) for one in spreads]
+    bars = [(float(spread.low), None if spread.high is None else float(spread.high)) for spread in spreads]
     clients = [quote.throughput.clients or 0 for quote in quotes]
-    return Line(row.of.system.label, row.of.series, clients, [float(quote.quotient) for quote in quotes], bars)
+    return Line(
+        row.system_curve.system.label,
+        row.system_curve.series,
+        clients,
+        [float(quote.quotient) for quote in quotes],
+        bars,
+    )
 
 
-def _level(of: Table, row: Row, quote: Quote, steps_of_cost: int) -> PanelRow:
+def _level(table: Table, row: Row, quote: Quote, steps_of_cost: int) -> PanelRow:
     """`steps_of_cost` are left out: they stand with the price in the table."""
-    spread, rounding = interval(quote), of.terms.rounding
-    level = next(level for level in row.of.curve.levels if level.clients == quote.throughput.clients)
+    spread, rounding = interval(quote), table.terms.rounding
+    level = next(level for level in row.system_curve.curve.levels if level.clients == quote.throughput.clients)
     to = places_of(quote.quotient, level.throughput.digits)
     ends: tuple[Decimal | None, Decimal | None] = (None, None)
     if spread.n > 1:
         high = None if spread.high is None else rounded(spread.high, to, rounding)
         ends = (rounded(spread.low, to, rounding), high)
     kind = spread.kind if spread.n > 1 else "one run"
-    values = (row.of.system.label, level.clients, quote.price(to, rounding), *ends, kind, spread.n)
+    values = (row.system_curve.system.label, level.clients, quote.price(to, rounding), *ends, kind, spread.n)
     return PanelRow(values, quote.steps[steps_of_cost:])
 
 
-def split(of: Table) -> Panel:
+def split(table: Table) -> Panel:
     """What each total is made of: hardware, licence, support and other."""
     title = "What the total is made of"
-    found = of.quoted
-    if not found:
+    quoted = table.quoted
+    if not quoted:
         return refused(SPLIT, title, "There is no price to split.")
-    if sentence := unlike([cell.quote.currency for _, cell in found if cell.quote]):
+    if sentence := unlike([cell.quote.currency for _, cell in quoted if cell.quote]):
         return refused(SPLIT, title, sentence)
-    costs = [cell.quote.cost for _, cell in found if cell.quote]
+    costs = [cell.quote.cost for _, cell in quoted if cell.quote]
     kinds = kinds_of(costs)
     currency = costs[0].currency
-    rows = [_parts(row, cell, kinds) for row, cell in found]
-    labels = [figures.label(row.of.system.label, cell.licence) for row, cell in found]
+    rows = [_parts(row, cell, kinds) for row, cell in quoted]
+    labels = [figures.label(row.system_curve.system.label, cell.licence) for row, cell in quoted]
     parts = [(kind, [float(cost.subtotal(kind)) for cost in costs]) for kind in kinds]
     columns = ("System", "Licence", *(f"{kind.capitalize()}, {currency}" for kind in kinds), f"Total, {currency}")
-    lead = f"What is paid for each system under each licence, over {of.terms.words}."
+    lead = f"What is paid for each system under each licence, over {table.terms.words}."
     return Panel(SPLIT, title, (lead,), columns, tuple(rows), figures.stacked(labels, parts, currency))
 
 
@@ -136,7 +149,9 @@ def _parts(row: Row, cell: Cell, kinds: Sequence[Kind]) -> PanelRow:
     assert cell.quote is not None
     cost = cell.quote.cost
     amounts = [_cents(cost.subtotal(kind)) for kind in kinds]
-    return PanelRow((row.of.system.label, cell.licence, *amounts, _cents(cost.total)), why=why(row, cell.model))
+    return PanelRow(
+        (row.system_curve.system.label, cell.licence, *amounts, _cents(cost.total)), why=why(row, cell.model)
+    )
 
 
 def _cents(amount: Decimal) -> Decimal:
@@ -145,4 +160,4 @@ def _cents(amount: Decimal) -> Decimal:
 
 def why(row: Row, model: LicenceModel) -> str:
     """The place of a price's derivation on the page."""
-    return f"why-{row.of.series}-{model.pk}"
+    return f"why-{row.system_curve.series}-{model.pk}"

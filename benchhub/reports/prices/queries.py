@@ -15,7 +15,7 @@ from benchhub.catalog.models.revised import counting_on
 
 
 @dataclass(frozen=True)
-class Known:
+class PriceBook:
     """Licence models on offer; list prices and price sheets by hardware or licence model, the newest first; rates.
 
     Licence models are those of the first day that was asked for; `revised` has what has become of them by the last
@@ -65,20 +65,25 @@ class Known:
         """Those that something is priced in, and those that a rate leads to from there."""
         priced = {row.currency for row in self.rows}
         priced |= {sheet.currency for rows in (self.sheets or {}).values() for sheet in rows}
-        reached = {one for rate in self.rates if {rate.base, rate.quoted} & priced for one in (rate.base, rate.quoted)}
+        reached = {
+            currency
+            for rate in self.rates
+            if {rate.base, rate.quoted} & priced
+            for currency in (rate.base, rate.quoted)
+        }
         return sorted(priced | reached)
 
 
-def known(hardware: Iterable[Hardware], days: Iterable[date]) -> Known:
+def price_book(hardware: Iterable[Hardware], days: Iterable[date]) -> PriceBook:
     """What there is to price these with on any of these days; nothing of a later one."""
     bought, by_day = list(dict.fromkeys(hardware)), sorted(set(days))
     all_models = list(LicenceModel.objects.all())
     models, later = (tuple(counting_on(day, all_models)) for day in (by_day[0], by_day[-1]))
-    found = ListPrice.objects.of_licences(all_models) | ListPrice.objects.of_hardware(bought)
-    rows = list(found.by(by_day[-1]).select_related("licence_model", "hardware").newest_first())
-    return Known(
+    prices = ListPrice.objects.of_licences(all_models) | ListPrice.objects.of_hardware(bought)
+    rows = list(prices.by(by_day[-1]).select_related("licence_model", "hardware").newest_first())
+    return PriceBook(
         models,
-        {one.pk: tuple(row for row in rows if row.counts_for(one)) for one in bought},
+        {profile.pk: tuple(row for row in rows if row.counts_for(profile)) for profile in bought},
         {model.pk: tuple(row for row in rows if row.counts_for(model)) for model in {*models, *later}},
         _rates(by_day),
         _sheets(bought, by_day),
@@ -89,8 +94,8 @@ def known(hardware: Iterable[Hardware], days: Iterable[date]) -> Known:
 
 def _revised(models: Sequence[LicenceModel], later: Sequence[LicenceModel]) -> dict[int, LicenceModel | None]:
     by_name = {model.name: model for model in later}
-    found = {model.pk: by_name.get(model.name) for model in models}
-    return {pk: model for pk, model in found.items() if model is None or model.pk != pk}
+    revised = {model.pk: by_name.get(model.name) for model in models}
+    return {pk: model for pk, model in revised.items() if model is None or model.pk != pk}
 
 
 def _revisions(models: Sequence[LicenceModel]) -> dict[int, frozenset[int]]:
@@ -116,12 +121,12 @@ def _sheets(hardware: Sequence[Hardware], days: Sequence[date]) -> dict[int, tup
     """Lines are read of those sheets alone that count on one of the days."""
     rows = list(PriceSheet.objects.of_hardware(hardware).by(days[-1]))
     counted = {
-        one.pk: dict.fromkeys(
+        profile.pk: dict.fromkeys(
             row
             for day in reversed(days)
-            if (row := next((row for row in rows if row.priced_on <= day and row.counts_for(one)), None))
+            if (row := next((row for row in rows if row.priced_on <= day and row.counts_for(profile)), None))
         )
-        for one in hardware
+        for profile in hardware
     }
     prefetch_related_objects([row for own in counted.values() for row in own], "lines", "discounts")
     return {pk: tuple(own) for pk, own in counted.items() if own}

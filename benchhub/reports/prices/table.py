@@ -19,7 +19,7 @@ from benchhub.reports.curves.curves import SystemCurve
 
 from .loads import CLOSED_LOOP, At, at, counted_clients
 from .orders import Costs, NoPrice, Priced
-from .queries import Known
+from .queries import PriceBook
 from .terms import PEAK, WITHIN, Terms
 
 MOST_NAMED = 3
@@ -34,11 +34,13 @@ class Verdict:
 
     @property
     def unsure(self) -> list[str]:
-        return [label for label, found in self.against if not found.is_distinguishable]
+        return [label for label, price_ratio in self.against if not price_ratio.is_distinguishable]
 
     @property
     def is_of_single_runs(self) -> bool:
-        return bool(self.unsure) and not any(found.has_spread or found.kind == WITHHELD for _, found in self.against)
+        return bool(self.unsure) and not any(
+            price_ratio.has_spread or price_ratio.kind == WITHHELD for _, price_ratio in self.against
+        )
 
     @property
     def unsure_words(self) -> str:
@@ -47,7 +49,7 @@ class Verdict:
             return ""
         if self.is_of_single_runs:
             return SINGLE
-        later = [found for _, found in self.against if found.kind == WITHHELD]
+        later = [price_ratio for _, price_ratio in self.against if price_ratio.kind == WITHHELD]
         return (
             f"not distinguishable from {_and(self.unsure)}{' (run one after the other: no verdict)' if later else ''}"
         )
@@ -59,9 +61,9 @@ class Verdict:
     @property
     def probability_percent(self) -> str:
         """That it is cheaper than whichever comes closest; empty where repeats are too few to tell."""
-        known = [found.probability_cheaper for _, found in self.against]
-        least = min((one for one in known if one is not None), default=None)
-        if least is None or None in known:
+        probabilities = [price_ratio.probability_cheaper for _, price_ratio in self.against]
+        least = min((probability for probability in probabilities if probability is not None), default=None)
+        if least is None or None in probabilities:
             return ""
         return "over 99.9" if least > 0.999 else f"{100 * least:.3g}"
 
@@ -101,7 +103,7 @@ class Cell:
 class Row:
     """A curve at the load that was asked for; `refusal` says why there is no such level."""
 
-    of: SystemCurve
+    system_curve: SystemCurve
     at: At | None
     cells: tuple[Cell, ...] = ()
     refusal: str = ""
@@ -119,12 +121,12 @@ class Table:
     remark: str = ""
 
     @property
-    def known(self) -> Known:
-        return self.costs.known
+    def price_book(self) -> PriceBook:
+        return self.costs.price_book
 
     @property
     def unit(self) -> str:
-        return self.rows[0].of.curve.unit if self.rows else ""
+        return self.rows[0].system_curve.curve.unit if self.rows else ""
 
     @property
     def per(self) -> str:
@@ -133,11 +135,11 @@ class Table:
 
     @property
     def loads(self) -> list[tuple[str, str]]:
-        levels = sorted({level.clients for row in self.rows for level in row.of.curve.levels})
+        levels = sorted({level.clients for row in self.rows for level in row.system_curve.curve.levels})
         if self.terms.clients and self.terms.clients not in levels:
             levels = sorted([*levels, self.terms.clients])
-        named = [(str(clients), f"at {counted_clients(clients)}") for clients in levels]
-        return [(PEAK, "at the peak of each curve"), *named, (WITHIN, "best within a latency (closed loop)")]
+        options = [(str(clients), f"at {counted_clients(clients)}") for clients in levels]
+        return [(PEAK, "at the peak of each curve"), *options, (WITHIN, "best within a latency (closed loop)")]
 
     @property
     def load_words(self) -> str:
@@ -153,7 +155,7 @@ class Table:
     @property
     def currencies(self) -> list[str]:
         """Those to choose from; one that nothing leads to is not offered."""
-        return self.known.currencies
+        return self.price_book.currencies
 
     @property
     def has_users(self) -> bool:
@@ -174,59 +176,61 @@ class Table:
         return _lead(self)
 
 
-def table(curves: Sequence[SystemCurve], known: Known, asked: Terms) -> Table:
+def table(curves: Sequence[SystemCurve], price_book: PriceBook, terms: Terms) -> Table:
     """Price these curves, all of one unit, by the terms."""
-    choices = tuple((m, asked.shows(known.revisions.get(m.pk, {m.pk}))) for m in known.licence_models)
-    if not any(shown for _, shown in choices):
+    choices = tuple((m, terms.shows(price_book.revisions.get(m.pk, {m.pk}))) for m in price_book.licence_models)
+    if not any(is_shown for _, is_shown in choices):
         choices = tuple((model, True) for model, _ in choices)
-    models = tuple(model for model, shown in choices if shown)
-    costs = Costs(known, asked, asked.day)
-    today = None if asked.is_of_today else Costs(known, asked, asked.today)
-    rows = [_row(of, models, costs, today, asked) for of in curves]
+    models = tuple(model for model, is_shown in choices if is_shown)
+    costs = Costs(price_book, terms, terms.day)
+    today = None if terms.is_of_today else Costs(price_book, terms, terms.today)
+    rows = [_row(system_curve, models, costs, today, terms) for system_curve in curves]
     rows = _judged(rows, models)
-    return Table(tuple(rows), models, choices, asked, costs, _remark(rows))
+    return Table(tuple(rows), models, choices, terms, costs, _remark(rows))
 
 
-def _row(of: SystemCurve, models: Sequence[LicenceModel], costs: Costs, today: Costs | None, asked: Terms) -> Row:
+def _row(
+    system_curve: SystemCurve, models: Sequence[LicenceModel], costs: Costs, today: Costs | None, terms: Terms
+) -> Row:
     try:
-        found = at(of.curve, asked)
+        load = at(system_curve.curve, terms)
     except PricingError as error:
-        return Row(of, None, refusal=str(error))
-    return Row(of, found, tuple(_cell(of, found, model, costs, today) for model in models))
+        return Row(system_curve, None, refusal=str(error))
+    return Row(system_curve, load, tuple(_cell(system_curve, load, model, costs, today) for model in models))
 
 
-def _cell(of: SystemCurve, found: At, model: LicenceModel, costs: Costs, today: Costs | None) -> Cell:
-    priced = costs.of(of.system.hardware, model)
+def _cell(system_curve: SystemCurve, load: At, model: LicenceModel, costs: Costs, today: Costs | None) -> Cell:
+    priced = costs.price(system_curve.system.hardware, model)
     if isinstance(priced, NoPrice):
         return Cell(model, priced)
-    quote = quote_of(priced.cost, found.throughput)
+    quote = quote_of(priced.cost, load.throughput)
     flags = priced.flags
     if today is not None:
-        flags += _restated(quote, _of_today(of, model, today))
-    return _shown(Cell(model, priced=priced, quote=quote, flags=flags), quote, found, costs.asked)
+        flags += _restated(quote, _of_today(system_curve, model, today))
+    return _shown(Cell(model, priced=priced, quote=quote, flags=flags), quote, load, costs.terms)
 
 
-def _of_today(of: SystemCurve, model: LicenceModel, today: Costs) -> Priced | NoPrice:
-    later = today.known.later(model)
-    return today.of(of.system.hardware, later) if later else NoPrice(f"{model} is not on offer any more.")
+def _of_today(system_curve: SystemCurve, model: LicenceModel, today: Costs) -> Priced | NoPrice:
+    later = today.price_book.later(model)
+    return today.price(system_curve.system.hardware, later) if later else NoPrice(f"{model} is not on offer any more.")
 
 
-def _shown(cell: Cell, quote: Quote, found: At, asked: Terms) -> Cell:
+def _shown(cell: Cell, quote: Quote, load: At, terms: Terms) -> Cell:
     """Rounded to the digits that the throughput has, and to the cent at the coarsest."""
-    known_digits, spread = found.level.throughput.digits, interval(quote)
+    known_digits, spread = load.level.throughput.digits, interval(quote)
     places = places_of(quote.quotient, known_digits)
     over = quote.steps[len(quote.cost.steps) :]
     steps = (*(cell.priced.steps if cell.priced else ()), *over, *_interval_step(quote, spread))
     million = None
     if quote.throughput.unit in SECONDS_OF:
-        per = per_million(quote, asked.utilisation_percent)
-        million, steps = per.price(places_of(per.quotient, known_digits), asked.rounding), (*steps, per.step)
+        per = per_million(quote, terms.utilisation_percent)
+        million, steps = per.price(places_of(per.quotient, known_digits), terms.rounding), (*steps, per.step)
     return replace(
         cell,
-        price=quote.price(places, asked.rounding),
+        price=quote.price(places, terms.rounding),
         spread=spread,
-        lowest=rounded(spread.low, places, asked.rounding),
-        highest=None if spread.high is None else rounded(spread.high, places, asked.rounding),
+        lowest=rounded(spread.low, places, terms.rounding),
+        highest=None if spread.high is None else rounded(spread.high, places, terms.rounding),
         per_million=million,
         steps=steps,
     )
@@ -269,32 +273,42 @@ def _judged(rows: Sequence[Row], models: Sequence[LicenceModel]) -> list[Row]:
     """Give the lowest of each column its verdict, unless a price is missing in it or the currencies are unlike."""
     judged = [list(row.cells) for row in rows]
     for column in range(len(models)):
-        cells = [(row.of, at, cells[column]) for at, (row, cells) in enumerate(zip(rows, judged, strict=True)) if cells]
-        if verdict := _verdict([(of.system.label, of, cell) for of, _, cell in cells]):
-            place, found = verdict
+        cells = [
+            (row.system_curve, at, cells[column])
+            for at, (row, cells) in enumerate(zip(rows, judged, strict=True))
+            if cells
+        ]
+        if verdict := _verdict([(row_curve.system.label, row_curve, cell) for row_curve, _, cell in cells]):
+            place, verdict_there = verdict
             at = cells[place][1]
-            judged[at][column] = replace(judged[at][column], verdict=found)
+            judged[at][column] = replace(judged[at][column], verdict=verdict_there)
     return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, judged, strict=True)]
 
 
 def _verdict(cells: Sequence[tuple[str, SystemCurve, Cell]]) -> tuple[int, Verdict] | None:
     if any(cell.refusal and not cell.refusal.is_not_eligible for *_, cell in cells):
         return None
-    found = [(place, label, of, cell.quote) for place, (label, of, cell) in enumerate(cells) if cell.quote]
-    if len(found) < 2 or len({quote.currency for *_, quote in found}) > 1 or any(not q.total for *_, q in found):
+    quoted = [
+        (place, label, system_curve, cell.quote)
+        for place, (label, system_curve, cell) in enumerate(cells)
+        if cell.quote
+    ]
+    if len(quoted) < 2 or len({quote.currency for *_, quote in quoted}) > 1 or any(not q.total for *_, q in quoted):
         return None
-    at, _, lowest, least = min(found, key=lambda one: one[3].quotient)
-    curves = {id(of): of.curve for *_, of, _ in found}
+    at, _, lowest, least = min(quoted, key=lambda candidate: candidate[3].quotient)
+    curves = {id(system_curve): system_curve.curve for *_, system_curve, _ in quoted}
     withheld = {key: bool(why_withheld(lowest.curve, curve)) for key, curve in curves.items()}
     others = tuple(
-        (label, _against(least, quote, withheld[id(of)])) for place, label, of, quote in found if place != at
+        (label, _against(least, quote, withheld[id(system_curve)]))
+        for place, label, system_curve, quote in quoted
+        if place != at
     )
     return at, Verdict(others)
 
 
 def _against(least: Quote, other: Quote, is_withheld: bool) -> PriceRatio:
-    found = ratio(least, other)
-    return without_bounds(found) if is_withheld else found
+    price_ratio = ratio(least, other)
+    return without_bounds(price_ratio) if is_withheld else price_ratio
 
 
 def _remark(rows: Sequence[Row]) -> str:
@@ -304,20 +318,23 @@ def _remark(rows: Sequence[Row]) -> str:
     return f"Prices in {' and '.join(currencies)} are not compared with each other: the currencies are unlike."
 
 
-def _lead(of: Table) -> str:
-    cells = [(f"{row.of.system.label} under {cell.licence}", row.of, cell) for row, cell in of.quoted]
-    found = _verdict(cells)
-    if not found:
+def _lead(price_table: Table) -> str:
+    cells = [
+        (f"{row.system_curve.system.label} under {cell.licence}", row.system_curve, cell)
+        for row, cell in price_table.quoted
+    ]
+    best = _verdict(cells)
+    if not best:
         return ""
-    place, verdict = found
+    place, verdict = best
     label, _, cell = cells[place]
     assert cell.quote is not None
-    said = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {of.unit}"
+    text = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {price_table.unit}"
     if verdict.is_lowest:
-        return f"{said}."
-    is_of_few = not verdict.is_of_single_runs and any(one.kind == RANGE for _, one in verdict.against)
+        return f"{text}."
+    is_of_few = not verdict.is_of_single_runs and any(price_ratio.kind == RANGE for _, price_ratio in verdict.against)
     why = " by so few repeats" if is_of_few else ""
-    return f"{said}; {verdict.unsure_words}{why}."
+    return f"{text}; {verdict.unsure_words}{why}."
 
 
 def _and(names: Sequence[str]) -> str:

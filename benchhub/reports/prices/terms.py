@@ -56,7 +56,7 @@ class Terms:
     users: int | None = None
     problems: Mapping[str, str] = field(default_factory=dict)
     typed: Mapping[str, str] = field(default_factory=dict)
-    kept: tuple[tuple[str, str], ...] = ()
+    hidden_parameters: tuple[tuple[str, str], ...] = ()
 
     @property
     def day(self) -> date:
@@ -81,13 +81,13 @@ class Terms:
     @property
     def words(self) -> str:
         """3 years, rounded to nearest; and whatever is not as usual."""
-        said = [count(self.years, "year"), f"rounded {ROUNDINGS[self.rounding][1]}"]
-        said += [f"{plain(self.discount_percent)}% off everything"] if self.discount_percent else []
+        parts = [count(self.years, "year"), f"rounded {ROUNDINGS[self.rounding][1]}"]
+        parts += [f"{plain(self.discount_percent)}% off everything"] if self.discount_percent else []
         support = self.support_percent
-        said += [f"support at {plain(support)}% a year"] if support is not None else []
-        said += [f"with {self.standbys} standby{'s' * (self.standbys > 1)}"] if self.standbys else []
-        said += [f"by the prices of {self.day.isoformat()}"] if not self.is_of_today else []
-        return ", ".join(said)
+        parts += [f"support at {plain(support)}% a year"] if support is not None else []
+        parts += [f"with {self.standbys} standby{'s' * (self.standbys > 1)}"] if self.standbys else []
+        parts += [f"by the prices of {self.day.isoformat()}"] if not self.is_of_today else []
+        return ", ".join(parts)
 
     @property
     def has_unusual(self) -> bool:
@@ -99,10 +99,10 @@ class Terms:
         return not self.licences or not self.licences.isdisjoint(revisions)
 
 
-def terms(asked: QueryDict, today: date | None = None) -> Terms:
+def terms(query: QueryDict, today: date | None = None) -> Terms:
     """The terms of an address. What it leaves out or says wrongly is as usual."""
     on = today or timezone.now().date()
-    reader = _Reader(asked)
+    reader = _Reader(query)
     return Terms(
         today=on,
         years=reader.read("term", _term, DEFAULT_TERM_YEARS),
@@ -119,25 +119,25 @@ def terms(asked: QueryDict, today: date | None = None) -> Terms:
         users=reader.read("users", _users, None),
         problems=reader.problems,
         typed=reader.typed,
-        kept=rest(asked, NAMES),
+        hidden_parameters=rest(query, NAMES),
     )
 
 
-def rest(asked: QueryDict, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def rest(query: QueryDict, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Whatever an address says beside these names."""
-    return tuple((name, value) for name, values in asked.lists() if name not in names for value in values if value)
+    return tuple((name, value) for name, values in query.lists() if name not in names for value in values if value)
 
 
 class _Reader:
     """Reads one address; notes what was typed and what of it was not understood."""
 
-    def __init__(self, asked: QueryDict) -> None:
-        self.asked = asked
+    def __init__(self, query: QueryDict) -> None:
+        self.query = query
         self.problems: dict[str, str] = {}
         self.typed: dict[str, str] = {}
 
     def read(self, name: str, parse: Callable[[str], Value], usual: Value) -> Value:
-        text = self.asked.get(name, "").strip()
+        text = self.query.get(name, "").strip()
         if not text:
             return usual
         try:
@@ -150,11 +150,11 @@ class _Reader:
         return value
 
     def read_all(self, name: str) -> frozenset[int]:
-        texts = [text for text in self.asked.getlist(name) if text]
-        found = {int(text) for text in texts if re.fullmatch("[0-9]{1,18}", text)}
-        if len(found) < len(set(texts)):
+        texts = [text for text in self.query.getlist(name) if text]
+        keys = {int(text) for text in texts if re.fullmatch("[0-9]{1,18}", text)}
+        if len(keys) < len(set(texts)):
             self.problems[name] = "The address names a licence model that is none: choose among these."
-        return frozenset(found)
+        return frozenset(keys)
 
 
 def _one_of(text: str, values: tuple[str, ...], otherwise: str) -> str:

@@ -11,7 +11,7 @@ from benchhub.bench.models import System
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
 from benchhub.reports.curves.curves import SystemCurve
 
-from .queries import Known
+from .queries import PriceBook
 
 BOX = Hardware(pk=3, name="Box", sockets=2, cores_per_socket=10)
 
@@ -36,9 +36,9 @@ def drawn(*tps, unit="TPS", label="PostgreSQL 18", hardware=BOX, series=0):
     return SystemCurve(System(label=label, hardware=hardware), series, built)
 
 
-def known(box="5000", socket="4200", core="1800", **others):
+def price_book(box="5000", socket="4200", core="1800", **others):
     models = {7: socket, 8: core}
-    return Known(
+    return PriceBook(
         (PER_SOCKET, PER_CORE),
         {3: (listed(box),)} if box else {},
         {pk: (listed(amount),) for pk, amount in models.items() if amount},

@@ -46,60 +46,60 @@ class Subject:
 
     @property
     def name(self) -> str:
-        return f"{self.row.of.system.label} under {self.model}"
+        return f"{self.row.system_curve.system.label} under {self.model}"
 
 
-def subject(asked: QueryDict, of: Table, keys: Sequence[str]) -> Subject | None:
+def subject(query: QueryDict, table: Table, keys: Sequence[str]) -> Subject | None:
     """By `subject` (a curve's key), `drawn`, `one` and `other`; the first that there are where these name none."""
-    model = drawn(asked, of)
-    if model is None or not of.rows:
+    model = drawn(query, table)
+    if model is None or not table.rows:
         return None
-    rows = dict(zip(keys, of.rows, strict=True))
-    return Subject(rows.get(asked.get("subject", ""), of.rows[0]), model, _pair(asked, of))
+    rows = dict(zip(keys, table.rows, strict=True))
+    return Subject(rows.get(query.get("subject", ""), table.rows[0]), model, _pair(query, table))
 
 
-def _pair(asked: QueryDict, of: Table) -> tuple[LicenceModel, LicenceModel] | None:
-    models = metered(of.known.licence_models)
+def _pair(query: QueryDict, table: Table) -> tuple[LicenceModel, LicenceModel] | None:
+    models = metered(table.price_book.licence_models)
     if len(models) < 2:
         return None
     by_key = {str(model.pk): model for model in models}
-    one = by_key.get(asked.get("one", ""), models[0])
-    usual = next(model for model in models if model != one)
-    other = by_key.get(asked.get("other", ""), usual)
-    return (one, usual if other == one else other)
+    first = by_key.get(query.get("one", ""), models[0])
+    usual = next(model for model in models if model != first)
+    other = by_key.get(query.get("other", ""), usual)
+    return (first, usual if other == first else other)
 
 
-def panels(of: Table, about: Subject) -> list[Panel]:
+def panels(table: Table, about: Subject) -> list[Panel]:
     cell = next((cell for cell in about.row.cells if cell.model == about.model), None)
-    found = [break_even(of, about), pareto(of)]
+    drawn_panels = [break_even(table, about), pareto(table)]
     if cell is not None and cell.quote is not None:
-        found[1:1] = [sensitivity(of, about, cell), standbys(of, about, cell)]
-    return found
+        drawn_panels[1:1] = [sensitivity(table, about, cell), standbys(table, about, cell)]
+    return drawn_panels
 
 
-def break_even(of: Table, about: Subject) -> Panel:
+def break_even(table: Table, about: Subject) -> Panel:
     title = "From how many cores is which licence the cheaper?"
     if about.pair is None:
         return refused(BREAK_EVEN, title, "A break-even needs two licence models that cost something.")
-    bought = about.row.of.system.hardware.machine()
+    bought = about.row.system_curve.system.hardware.machine()
     most = min(max(FEWEST_CORES, 2 * bought.cores_per_socket), max(MOST_CORES, bought.cores_per_socket))
     counts = range(bought.disabled_cores_per_socket + 1, most + 1)
     try:
-        one, other = (of.costs.licence(model) for model in about.pair)
-        found = questions.break_even(one, other, bought, counts, of.costs.terms, of.terms.users)
+        first, second = (table.costs.licence(model) for model in about.pair)
+        result = questions.break_even(first, second, bought, counts, table.costs.quote_terms, table.terms.users)
     except PricingError as error:
         return refused(BREAK_EVEN, title, str(error))
-    names = (one.name, other.name)
-    rows = tuple(_crossing(bought, row) for row in found.rows)
+    names = (first.name, second.name)
+    rows = tuple(_crossing(bought, row) for row in result.rows)
     lines = [
         Line(name, series, counts, [None if cost is None else float(cost) for cost in costs])
         for series, (name, costs) in enumerate(
-            zip(names, ([row.one for row in found.rows], [row.other for row in found.rows]), strict=True)
+            zip(names, ([row.one for row in result.rows], [row.other for row in result.rows]), strict=True)
         )
     ]
-    figure = figures.against_cores(lines, found.currency, bought.cores_per_socket)
-    columns = ("Cores per socket", *(f"{name}, {found.currency}" for name in names), "Cheaper")
-    return Panel(BREAK_EVEN, title, _crossings(found, names, bought, of), columns, rows, figure)
+    figure = figures.against_cores(lines, result.currency, bought.cores_per_socket)
+    columns = ("Cores per socket", *(f"{name}, {result.currency}" for name in names), "Cheaper")
+    return Panel(BREAK_EVEN, title, _crossings(result, names, bought, table), columns, rows, figure)
 
 
 def _crossing(bought: Machine, row: Crossing) -> PanelRow:
@@ -109,17 +109,17 @@ def _crossing(bought: Machine, row: Crossing) -> PanelRow:
     return PanelRow((row.cores_per_socket, *amounts, cheaper), row.steps, is_marked=is_own)
 
 
-def _crossings(found: BreakEven, names: tuple[str, str], bought: Machine, of: Table) -> tuple[str, ...]:
+def _crossings(result: BreakEven, names: tuple[str, str], bought: Machine, table: Table) -> tuple[str, ...]:
     """The plainest first: what holds of this machine; then where it changes."""
-    first, last = found.rows[0].cores_per_socket, found.rows[-1].cores_per_socket
-    own = next((row for row in found.rows if row.cores_per_socket == bought.cores_per_socket), found.rows[-1])
+    first, last = result.rows[0].cores_per_socket, result.rows[-1].cores_per_socket
+    own = next((row for row in result.rows if row.cores_per_socket == bought.cores_per_socket), result.rows[-1])
     has = f"{bought.name} has {bought.sockets} x {bought.cores_per_socket} cores"
-    here = f"{has}: over {count(of.terms.years, 'year')}, {_is(own)}."
-    if not found.changes:
+    here = f"{has}: over {count(table.terms.years, 'year')}, {_is(own)}."
+    if not result.changes:
         rows = f"From {first} to {last} cores per socket nothing changes that."
         return (here, f"{rows} Licence and support of {names[0]} and {names[1]}, the hardware left aside.")
-    start = f"With {first} core{'s' * (first > 1)} per socket {_is(found.rows[0])}."
-    changes = " ".join(f"From {row.cores_per_socket} on {_is(row)}." for row in found.changes)
+    start = f"With {first} core{'s' * (first > 1)} per socket {_is(result.rows[0])}."
+    changes = " ".join(f"From {row.cores_per_socket} on {_is(row)}." for row in result.changes)
     return (
         here,
         f"{start} {changes} Counted up to {last}; licence and support alone, the hardware left aside.",
@@ -132,15 +132,15 @@ def _is(row: Crossing) -> str:
     return "both cost the same" if row.one is not None else "neither is to be had"
 
 
-def sensitivity(of: Table, about: Subject, cell: Cell) -> Panel:
+def sensitivity(table: Table, about: Subject, cell: Cell) -> Panel:
     title = "What moves the price most?"
     assert cell.priced is not None
     assert cell.quote is not None
     quote = cell.quote
-    effects = questions.sensitivity(cell.priced.order, quote.throughput, of.costs.terms)
+    effects = questions.sensitivity(cell.priced.order, quote.throughput, table.costs.quote_terms)
     if not effects:
         return refused(SENSITIVITY, title, f"Nothing that can be changed moves the price of {about.name}.")
-    unit, to = f"{quote.currency} per {of.unit}", places_of(quote.quotient, 3)
+    unit, to = f"{quote.currency} per {table.unit}", places_of(quote.quotient, 3)
     labels = [_setting(effect) for effect in effects]
     ends = [(float(effect.price_at_low), float(effect.price_at_high)) for effect in effects]
     rows = tuple(
@@ -170,8 +170,8 @@ def _setting(effect: Effect) -> str:
 def _ends(effect: Effect, present: Quote) -> tuple[Step, ...]:
     """How the price at each end comes about, as far as it differs from the present one, which is derived above."""
     ends = ((effect.low, effect.at_low), (effect.high, effect.at_high))
-    told = {one.sentence for one in present.steps}
-    return tuple(one for value, quote in ends for one in (_end(effect, value), *_differing(quote, told)))
+    sentences = {part.sentence for part in present.steps}
+    return tuple(part for value, quote in ends for part in (_end(effect, value), *_differing(quote, sentences)))
 
 
 def _end(effect: Effect, value: Decimal) -> Step:
@@ -180,42 +180,42 @@ def _end(effect: Effect, value: Decimal) -> Step:
     return step("setting", template, words, setting=SETTINGS[effect.name])
 
 
-def _differing(quote: Quote, told: Collection[str]) -> list[Step]:
-    return [one for one in quote.steps if one.sentence not in told]
+def _differing(quote: Quote, sentences: Collection[str]) -> list[Step]:
+    return [part for part in quote.steps if part.sentence not in sentences]
 
 
-def standbys(of: Table, about: Subject, cell: Cell) -> Panel:
+def standbys(table: Table, about: Subject, cell: Cell) -> Panel:
     """Primary and standbys of the same hardware; only the primary was measured."""
     title = "What do standbys cost?"
-    hardware, counts = about.row.of.system.hardware, sorted({*STANDBYS, of.terms.standbys})
-    found = [of.costs.with_standbys(hardware, about.model, count) for count in counts]
-    if reasons := [one.sentence for one in found if isinstance(one, NoPrice)]:
+    hardware, counts = about.row.system_curve.system.hardware, sorted({*STANDBYS, table.terms.standbys})
+    prices = [table.costs.with_standbys(hardware, about.model, count) for count in counts]
+    if reasons := [price.sentence for price in prices if isinstance(price, NoPrice)]:
         return refused(TOPOLOGY, title, reasons[0])
-    priced = [one for one in found if isinstance(one, Priced)]
+    priced = [price for price in prices if isinstance(price, Priced)]
     currency = priced[0].cost.currency
-    kinds = kinds_of([one.cost for one in priced])
-    rows = tuple(_standby(of, cell, kinds, count, one) for count, one in zip(counts, priced, strict=True))
-    parts = [(kind, [float(one.cost.subtotal(kind)) for one in priced]) for kind in kinds]
+    kinds = kinds_of([price.cost for price in priced])
+    rows = tuple(_standby(table, cell, kinds, count, price) for count, price in zip(counts, priced, strict=True))
+    parts = [(kind, [float(price.cost.subtotal(kind)) for price in priced]) for kind in kinds]
     labels = [f"{count} standby{'s' * (count != 1)}" for count in counts]
     amounts = [f"{name}, {currency}" for name in (*map(str.capitalize, kinds), "Total")]
-    columns = ("Standbys", *amounts, f"Price, {currency} per {of.unit}")
+    columns = ("Standbys", *amounts, f"Price, {currency} per {table.unit}")
     figure = figures.stacked(labels, parts, currency)
     return Panel(TOPOLOGY, title, _first_standby(about, priced), columns, rows, figure)
 
 
-def _standby(of: Table, cell: Cell, kinds: Sequence[Kind], count: int, one: Priced) -> PanelRow:
+def _standby(table: Table, cell: Cell, kinds: Sequence[Kind], count: int, priced: Priced) -> PanelRow:
     assert cell.quote is not None
     assert cell.price is not None
-    parts = (rounded(one.cost.subtotal(kind)) for kind in kinds)
+    parts = (rounded(priced.cost.subtotal(kind)) for kind in kinds)
     places = -int(cell.price.as_tuple().exponent)
-    price = quote_of(one.cost, cell.quote.throughput).price(places, of.terms.rounding)
-    is_asked = count == of.terms.standbys
-    return PanelRow((count, *parts, rounded(one.cost.total), price), one.steps, is_marked=is_asked)
+    price = quote_of(priced.cost, cell.quote.throughput).price(places, table.terms.rounding)
+    is_asked = count == table.terms.standbys
+    return PanelRow((count, *parts, rounded(priced.cost.total), price), priced.steps, is_marked=is_asked)
 
 
 def _first_standby(about: Subject, priced: Sequence[Priced]) -> tuple[str, str]:
-    none, one = (found.cost for found in priced[:2])
-    added = money(rounded(one.total - none.total), none.currency)
+    none, single = (price.cost for price in priced[:2])
+    added = money(rounded(single.total - none.total), none.currency)
     if about.model.metric == LicenceModel.Metric.NONE:
         licence = "there is no licence to pay"
     elif STANDBY in about.model.licence_rules().exempt_roles:
@@ -226,36 +226,48 @@ def _first_standby(about: Subject, priced: Sequence[Priced]) -> tuple[str, str]:
     return lead, "A standby adds cost and, here, no throughput: what was measured is one machine."
 
 
-def pareto(of: Table) -> Panel:
+def pareto(table: Table) -> Panel:
     title = "Which choices does no other beat?"
-    found = [(row, cell, cell.quote) for row, cell in of.quoted if cell.quote]
-    if sentence := unlike([quote.currency for *_, quote in found]):
+    quoted = [(row, cell, cell.quote) for row, cell in table.quoted if cell.quote]
+    if sentence := unlike([quote.currency for *_, quote in quoted]):
         return refused(PARETO, title, sentence)
-    if len(found) < 2:
+    if len(quoted) < 2:
         return refused(PARETO, title, "One choice alone has no other to be held against.")
-    places_kept = questions.pareto([quote for *_, quote in found])
-    currency = found[0][2].currency
+    places_kept = questions.pareto([quote for *_, quote in quoted])
+    currency = quoted[0][2].currency
     spots = [
-        Spot(cell.licence, row.of.series, float(quote.total), float(quote.throughput.value), place in places_kept)
-        for place, (row, cell, quote) in enumerate(found)
+        Spot(
+            cell.licence,
+            row.system_curve.series,
+            float(quote.total),
+            float(quote.throughput.value),
+            place in places_kept,
+        )
+        for place, (row, cell, quote) in enumerate(quoted)
     ]
-    order = sorted(range(len(found)), key=lambda place: (place not in places_kept, found[place][2].total))
-    rows = tuple(_spot_row(*found[place][:2], place in places_kept) for place in order)
-    named = [f"{found[place][0].of.system.label} under {found[place][1].licence}" for place in places_kept]
-    count = f"{len(named)} of {len(found)} choices {'is' if len(named) == 1 else 'are'} on the frontier"
-    lead = f"{count}: no other costs as little and gives as much. By rising cost: {'; '.join(named)}."
+    order = sorted(range(len(quoted)), key=lambda place: (place not in places_kept, quoted[place][2].total))
+    rows = tuple(_spot_row(*quoted[place][:2], place in places_kept) for place in order)
+    names = [f"{quoted[place][0].system_curve.system.label} under {quoted[place][1].licence}" for place in places_kept]
+    count = f"{len(names)} of {len(quoted)} choices {'is' if len(names) == 1 else 'are'} on the frontier"
+    lead = f"{count}: no other costs as little and gives as much. By rising cost: {'; '.join(names)}."
     more = (
         "Filled marks are on the frontier. It goes by the medians: where repeats overlap, a neighbour may be as good."
     )
-    labels = [(row.of.series, row.of.system.label) for row in of.rows]
-    columns = ("System", "Licence", f"Total, {currency}", f"Throughput, {of.unit}", "On the frontier")
-    return Panel(PARETO, title, (lead, more), columns, rows, figures.frontier(spots, labels, currency, of.unit))
+    labels = [(row.system_curve.series, row.system_curve.system.label) for row in table.rows]
+    columns = ("System", "Licence", f"Total, {currency}", f"Throughput, {table.unit}", "On the frontier")
+    return Panel(PARETO, title, (lead, more), columns, rows, figures.frontier(spots, labels, currency, table.unit))
 
 
 def _spot_row(row: Row, cell: Cell, is_kept: bool) -> PanelRow:
     assert cell.quote is not None
     assert row.at is not None
     throughput = Decimal(f"{cell.quote.throughput.value:.{row.at.level.throughput.digits}g}")
-    said = "yes" if is_kept else ""
-    values = (row.of.system.label, cell.licence, rounded(cell.quote.total), Decimal(f"{throughput:f}"), said)
+    answer = "yes" if is_kept else ""
+    values = (
+        row.system_curve.system.label,
+        cell.licence,
+        rounded(cell.quote.total),
+        Decimal(f"{throughput:f}"),
+        answer,
+    )
     return PanelRow(values, why=why(row, cell.model), is_marked=is_kept)

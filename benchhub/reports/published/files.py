@@ -38,13 +38,13 @@ def reports() -> tuple[Report, ...]:
 
 def load(directory: Path) -> tuple[Report, ...]:
     """Every report of a directory, recomputed, by letter. Raises PublishedError with file and row."""
-    found = sorted((_report(path) for path in directory.glob("*.toml")), key=lambda report: report.document.letter)
-    if not found:
+    loaded = sorted((_report(path) for path in directory.glob("*.toml")), key=lambda report: report.document.letter)
+    if not loaded:
         raise PublishedError(f"There are no published reports in {directory}.")
     for name in ("letter", "slug"):
-        if len({report.about[name] for report in found}) < len(found):
+        if len({report.about[name] for report in loaded}) < len(loaded):
             raise PublishedError(f"Two of the files in {directory} have the same {name}.")
-    return tuple(found)
+    return tuple(loaded)
 
 
 def _report(path: Path) -> Report:

@@ -75,8 +75,8 @@ def sections(report: Report) -> Sequence[Section]:
 
 def all_tables(report: Report) -> Mapping[str, Table]:
     """Every table of the report by its key: those of the sections, and the recomputation."""
-    found = [table for section in sections(report) for table in section.tables]
-    return {table.key: table for table in (*found, tables.recomputed(report.checks))}
+    tables_of_report = [table for section in sections(report) for table in section.tables]
+    return {table.key: table for table in (*tables_of_report, tables.recomputed(report.checks))}
 
 
 def _rows(document: Document, kind: str) -> list[dict[str, Any]]:
@@ -86,7 +86,7 @@ def _rows(document: Document, kind: str) -> list[dict[str, Any]]:
 def _groups(checks: Sequence[Check]) -> list[tuple[str, list[Recomputed]]]:
     anchors = tables.anchors(checks)
     by_group = groupby(checks, key=lambda check: check.group)
-    return [(group, [_recomputed(check, anchors) for check in found]) for group, found in by_group]
+    return [(group, [_recomputed(check, anchors) for check in group_checks]) for group, group_checks in by_group]
 
 
 def _recomputed(check: Check, anchors: tables.Anchors) -> Recomputed:

@@ -42,7 +42,7 @@ class Cell:
         return not isinstance(self.value, str)
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         if self.value is None:
             return "–"
         return self.value if isinstance(self.value, str) else f"{self.value:,}"
@@ -103,10 +103,10 @@ def table(
 
 
 def _cells(rows: Iterable[Sequence[Given]]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(tuple(one if isinstance(one, Cell) else Cell(one) for one in row) for row in rows)
+    return tuple(tuple(value if isinstance(value, Cell) else Cell(value) for value in row) for row in rows)
 
 
-def results(document: Document, found: Anchors) -> Table:
+def results(document: Document, anchors: Anchors) -> Table:
     """Report A: the table of results, with what the printed latency implies."""
     cells = [littles_law.cell(row) for row in document.all("result")]
     return table(
@@ -129,16 +129,18 @@ def results(document: Document, found: Anchors) -> Table:
                 cell.oddity,
             )
             for cell in cells
-            for anchor in (found[littles_law.group(cell), littles_law.subject(cell)],)
+            for anchor in (anchors[littles_law.group(cell), littles_law.subject(cell)],)
         ],
     )
 
 
 def prices(document: Document, checks: Sequence[Check]) -> Table:
     """Report A: each system with what was divided, both prices as printed and as computed, in EUR per TPS."""
-    group, found = "Price per TPS", anchors(checks)
+    group, cell_anchors = "Price per TPS", anchors(checks)
     computed = {
-        check.subject: Cell(check.computed, found[group, check.subject]) for check in checks if check.group == group
+        check.subject: Cell(check.computed, cell_anchors[group, check.subject])
+        for check in checks
+        if check.group == group
     }
     rows: list[Sequence[Given]] = []
     for system in document.all("system"):
@@ -163,14 +165,14 @@ def _whole(amount: Decimal) -> Decimal:
     return amount.to_integral_value() if amount == amount.to_integral_value() else amount
 
 
-def peaks(document: Document, found: Anchors) -> Table:
+def peaks(document: Document, anchors: Anchors) -> Table:
     """Report B: the two peaks that its text prints, per core as derived."""
     rows: list[Sequence[Given]] = []
     machines = (("power8", "POWER8, S822L"), ("x86", "x86, Ivy Bridge (PGECons 2013)"))
     for machine, name in machines:
         row = document.row("derived", id=f"peak-per-core-{machine}")
         peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
-        rows.append((name, cores, peak.printed, peak.value, *_derived(row, found)))
+        rows.append((name, cores, peak.printed, peak.value, *_derived(row, anchors)))
     return table(
         "peaks",
         "Peaks of the custom script",
@@ -179,24 +181,24 @@ def peaks(document: Document, found: Anchors) -> Table:
     )
 
 
-def _derived(row: Row, found: Anchors) -> tuple[Given, ...]:
+def _derived(row: Row, anchors: Anchors) -> tuple[Given, ...]:
     """A derived figure with the interval that rounding leaves."""
-    anchor = found[DERIVED_GROUP, row.text("what")]
+    anchor = anchors[DERIVED_GROUP, row.text("what")]
     return Cell(row.number("value"), anchor), row.number("low"), row.number("high")
 
 
 def shares(document: Document) -> Table:
     """Report B: POWER8 in per cent of x86."""
     names = (("Physical cores", "cores-percent"), ("Throughput", "throughput-percent"))
-    rows = [(name, document.figure(of).printed, document.value(of)) for name, of in names]
+    rows = [(name, document.figure(figure).printed, document.value(figure)) for name, figure in names]
     return table("shares", "POWER8 in per cent of x86", "What | As printed | Per cent #", rows)
 
 
-def gains(document: Document, found: Anchors) -> Table:
+def gains(document: Document, anchors: Anchors) -> Table:
     """Report C: each step with its gain as printed, compounded so far, and the sum of them all as printed."""
     rows: list[Sequence[Given]] = []
     factor, aggregate = Fraction(1), document.figure("aggregate")
-    anchor = found["Gains", aggregate.subject]
+    anchor = anchors["Gains", aggregate.subject]
     for step in report_c.steps(document):
         factor *= step.factor
         so_far = Cell(rounded((factor - 1) * 100, 1), anchor)
@@ -212,7 +214,7 @@ def gains(document: Document, found: Anchors) -> Table:
     )
 
 
-def parts(document: Document, found: Anchors) -> Table:
+def parts(document: Document, anchors: Anchors) -> Table:
     """Report D: the parts list in USD, its totals computed and printed."""
     listed = document.all("part")
     bought = [(part, (report_d.amount(part, "hybrid"), report_d.amount(part, "in_memory"))) for part in listed]
@@ -221,7 +223,7 @@ def parts(document: Document, found: Anchors) -> Table:
     ]
     sums = [sum((both[side] or Decimal(0) for _, both in bought), Decimal(0)) for side in (0, 1)]
     printed = [document.figure(name) for name in ("total-hybrid", "total-memory")]
-    computed = [Cell(total, found["Totals", figure.subject]) for total, figure in zip(sums, printed, strict=True)]
+    computed = [Cell(total, anchors["Totals", figure.subject]) for total, figure in zip(sums, printed, strict=True)]
     totals: list[Sequence[Given]] = [
         ("Total, computed", "", *computed, ""),
         ("Total, printed", "", *(figure.value for figure in printed), ""),
@@ -240,12 +242,12 @@ def transactions(document: Document) -> Table:
     return table("transactions", "Price per transaction as printed", columns, rows)
 
 
-def throughputs(document: Document, found: Anchors) -> Table:
+def throughputs(document: Document, anchors: Anchors) -> Table:
     """Report D: MQTh, which is not printed, with the interval that the price leaves."""
     rows: list[Sequence[Given]] = []
     for system in document.all("system"):
         row = report_d.mqth(document, system)
-        rows.append((system.text("name"), system.integer("drivers"), *_derived(row, found), row.text("from")))
+        rows.append((system.text("name"), system.integer("drivers"), *_derived(row, anchors), row.text("from")))
     columns = "Database | Drivers # | MQTh, derived # | from # | to # | Derived as"
     return table("throughput", "Throughput, derived from total and price", columns, rows)
 

@@ -87,13 +87,15 @@ def _cells(check: Check) -> list[str]:
 
 def _row(cells: Sequence[str], width: int) -> Iterator[str]:
     """One row, over as many lines as its longest cell needs."""
-    rest = width - sum(given for _, given, _ in COLUMNS) - (len(COLUMNS) - 1)
-    widths = [given or rest for _, given, _ in COLUMNS]
-    wrapped = [wrap(cell, of) or [""] for cell, of in zip(cells, widths, strict=True)]
+    rest = width - sum(column_width for _, column_width, _ in COLUMNS) - (len(COLUMNS) - 1)
+    widths = [column_width or rest for _, column_width, _ in COLUMNS]
+    wrapped = [wrap(cell, cell_width) or [""] for cell, cell_width in zip(cells, widths, strict=True)]
     for number in range(max(map(len, wrapped))):
         lines = [cell[number] if number < len(cell) else "" for cell in wrapped]
-        shown = [f"{line:{side}{of}}" for line, of, (_, _, side) in zip(lines, widths, COLUMNS, strict=True)]
-        yield " ".join(shown).rstrip()
+        padded = [
+            f"{line:{side}{cell_width}}" for line, cell_width, (_, _, side) in zip(lines, widths, COLUMNS, strict=True)
+        ]
+        yield " ".join(padded).rstrip()
 
 
 def _findings(report: Report, width: int) -> Iterator[str]:
@@ -141,5 +143,5 @@ def _check_json(check: Check) -> dict[str, Any]:
     }
 
 
-def _tally_json(of: Tally) -> dict[str, int]:
-    return {"total": of.total, "agrees": of.agrees, "rounded up": of.rounded_up, "disagrees": of.disagrees}
+def _tally_json(tally: Tally) -> dict[str, int]:
+    return {"total": tally.total, "agrees": tally.agrees, "rounded up": tally.rounded_up, "disagrees": tally.disagrees}

@@ -17,17 +17,17 @@ def published(request: HttpRequest) -> HttpResponse:
 
 def report(request: HttpRequest, slug: str) -> HttpResponse:
     """`?csv=` answers with one of the page's tables instead."""
-    found = find(slug)
+    published = find(slug)
     if key := request.GET.get("csv"):
-        return _csv(found, key)
+        return _csv(published, key)
     snapshots = Snapshot.objects.filter(published=slug).for_list()
-    return render(request, "reports/published.html", {**page.context(found), "snapshots": snapshots})
+    return render(request, "reports/published.html", {**page.context(published), "snapshots": snapshots})
 
 
-def _csv(found: Report, key: str) -> HttpResponse:
-    tables = page.all_tables(found)
+def _csv(published: Report, key: str) -> HttpResponse:
+    tables = page.all_tables(published)
     if key not in tables:
         return HttpResponse(f"There is no table of that name: ask for {', '.join(tables)}.", status=404)
     response = HttpResponse(tables[key].csv(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{found.about["slug"]}-{key}.csv"'
+    response["Content-Disposition"] = f'attachment; filename="{published.about["slug"]}-{key}.csv"'
     return response

@@ -16,29 +16,29 @@ TRIES = 5
 WAIT = timedelta(minutes=1)
 
 
-def key(of: Link) -> str:
+def key(link: Link) -> str:
     """Signed with the time. A new password makes old keys useless, because it is part of the salt."""
-    return signing.dumps(of.pk, salt=_salt(of), compress=False)
+    return signing.dumps(link.pk, salt=_salt(link), compress=False)
 
 
-def opens(of: Link, given: str) -> bool:
+def opens(link: Link, password: str) -> bool:
     try:
-        return bool(signing.loads(given, salt=_salt(of), max_age=OPEN_FOR) == of.pk)
+        return bool(signing.loads(password, salt=_salt(link), max_age=OPEN_FOR) == link.pk)
     except signing.BadSignature:
         return False
 
 
-def refusal(of: Link, typed: str) -> str:
+def refusal(link: Link, typed: str) -> str:
     """Why this password does not open the link; empty if it does. Who guesses has to wait."""
     now = timezone.now()
-    if of.failures >= TRIES and of.failed_at and of.failed_at > now - WAIT:
+    if link.failures >= TRIES and link.failed_at and link.failed_at > now - WAIT:
         return "Too many wrong passwords were tried. Wait a minute, then try again."
-    if not of.accepts(typed):
-        Link.objects.filter(pk=of.pk).update(failures=F("failures") + 1, failed_at=Now())
+    if not link.accepts(typed):
+        Link.objects.filter(pk=link.pk).update(failures=F("failures") + 1, failed_at=Now())
         return "This password is wrong. Ask whoever sent you the link."
-    Link.objects.filter(pk=of.pk, failures__gt=0).update(failures=0)
+    Link.objects.filter(pk=link.pk, failures__gt=0).update(failures=0)
     return ""
 
 
-def _salt(of: Link) -> str:
-    return f"benchhub.link.{of.password}"
+def _salt(link: Link) -> str:
+    return f"benchhub.link.{link.password}"

@@ -23,13 +23,13 @@ from .document import comparison as comparison_document
 from .document import published
 
 
-def comparison_snapshot(kept: models.Comparison, by: Any) -> Snapshot:
+def comparison_snapshot(row: models.Comparison, by: Any) -> Snapshot:
     """Freeze a kept comparison as it is now. Raises NothingToPublishError."""
     now = timezone.now()
     with transaction.atomic():
-        comparison = Comparison.load(State.read(QueryDict(kept.query)), now.date())
-        document = comparison_document.document(comparison, kept.title, kept.remarks, now, release())
-        return keep(document, by, comparison=kept)
+        comparison = Comparison.load(State.read(QueryDict(row.query)), now.date())
+        document = comparison_document.document(comparison, row.title, row.remarks, now, release())
+        return keep(document, by, comparison=row)
 
 
 def published_snapshot(report: Report, by: Any) -> Snapshot:

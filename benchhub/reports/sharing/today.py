@@ -14,7 +14,7 @@ from benchhub.analysis.snapshot.nodes import Node
 from benchhub.bench.models import System
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.prices.orders import Costs, NoPrice
-from benchhub.reports.prices.queries import known
+from benchhub.reports.prices.queries import price_book
 from benchhub.reports.prices.terms import Terms, terms
 
 
@@ -41,10 +41,10 @@ def differences(document: Node) -> list[Difference]:
     rows: Sequence[Mapping[str, Any]] = document.get("source", {}).get("prices", ())
     if not rows:
         return []
-    asked = _today(document["source"]["query"])
+    terms = _today(document["source"]["query"])
     systems = System.objects.select_related("hardware").in_bulk({_system(row) for row in rows})
     models = LicenceModel.objects.in_bulk({row["licence"] for row in rows})
-    costs = Costs(known([system.hardware for system in systems.values()], [asked.day]), asked, asked.day)
+    costs = Costs(price_book([system.hardware for system in systems.values()], [terms.day]), terms, terms.day)
     return [
         _difference(row, systems[_system(row)], models[row["licence"]], costs, document["unit"])
         for row in rows
@@ -66,11 +66,11 @@ def _system(row: Mapping[str, Any]) -> int:
 def _difference(row: Mapping[str, Any], system: System, model: LicenceModel, costs: Costs, unit: str) -> Difference:
     then = Decimal(row["price"])
     known_of: dict[str, Any] = {"label": system.label, "licence": str(model), "unit": unit, "then": then}
-    found = costs.of(system.hardware, model)
-    if isinstance(found, NoPrice):
-        return Difference(**known_of, currency=row["currency"], refusal=found.sentence)
-    total, before = found.cost.total, Decimal(row["total"])
-    now = rounded_quotient(total, Decimal(row["throughput"]), row["places"], costs.asked.rounding)
-    is_comparable = found.cost.currency == row["currency"] and before
+    price = costs.price(system.hardware, model)
+    if isinstance(price, NoPrice):
+        return Difference(**known_of, currency=row["currency"], refusal=price.sentence)
+    total, before = price.cost.total, Decimal(row["total"])
+    now = rounded_quotient(total, Decimal(row["throughput"]), row["places"], costs.terms.rounding)
+    is_comparable = price.cost.currency == row["currency"] and before
     percent = (100 * (total - before) / before).quantize(Decimal("0.1")) if is_comparable else None
-    return Difference(**known_of, now=now, currency=found.cost.currency, percent=percent)
+    return Difference(**known_of, now=now, currency=price.cost.currency, percent=percent)

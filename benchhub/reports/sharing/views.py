@@ -61,31 +61,31 @@ def comparison_new(request: HttpRequest) -> HttpResponse:
         return redirect("compare")
     form = ComparisonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        kept = form.save(commit=False)
-        kept.query, kept.created_by = state.query.urlencode(), request.user
-        kept.save()
-        return redirect("comparison", kept.pk)
+        row = form.save(commit=False)
+        row.query, row.created_by = state.query.urlencode(), request.user
+        row.save()
+        return redirect("comparison", row.pk)
     crumb = {"address": f"{reverse('compare')}{state.address()}", "title": "Compare"}
     return render(request, "form.html", {"form": form, "title": "Keep this comparison", "crumb": crumb})
 
 
 def comparison(request: HttpRequest, pk: int) -> HttpResponse:
     """The comparison's page; without curves in the address, with those that were kept."""
-    kept = get_object_or_404(Comparison, pk=pk)
+    row = get_object_or_404(Comparison, pk=pk)
     if not request.GET:
-        return redirect(f"{request.path}?{kept.query}")
-    return comparison_views.compare(request, kept)
+        return redirect(f"{request.path}?{row.query}")
+    return comparison_views.compare(request, row)
 
 
 @may_change
 def comparison_edit(request: HttpRequest, pk: int) -> HttpResponse:
-    kept = get_object_or_404(Comparison, pk=pk)
-    form = ComparisonForm(request.POST or None, instance=kept)
+    row = get_object_or_404(Comparison, pk=pk)
+    form = ComparisonForm(request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid():
         form.instance.changed_at = Now()
         form.save()
         return redirect("comparison", pk)
-    crumb = {"address": reverse("comparison", args=[pk]), "title": kept.title}
+    crumb = {"address": reverse("comparison", args=[pk]), "title": row.title}
     return render(request, "form.html", {"form": form, "title": "Title and remarks", "crumb": crumb})
 
 
@@ -103,13 +103,13 @@ def comparison_keep(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_publish
 def comparison_publish(request: HttpRequest, pk: int) -> HttpResponse:
-    kept = get_object_or_404(Comparison, pk=pk)
+    row = get_object_or_404(Comparison, pk=pk)
     try:
-        made = publish.comparison_snapshot(kept, request.user)
+        published = publish.comparison_snapshot(row, request.user)
     except NothingToPublishError as error:
         messages.error(request, f"Not published. {error}")
         return redirect("comparison", pk)
-    return redirect("snapshot", made.pk)
+    return redirect("snapshot", published.pk)
 
 
 @require_POST
@@ -119,14 +119,14 @@ def published_publish(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:
-    shown = get_object_or_404(Snapshot.objects.select_related("taken_by", "comparison"), pk=pk)
-    document = project(_document(shown), ())
-    context = rendering.context(document, shown.sha256, as_report=as_report)
-    links = shown.links.select_related("projection", "created_by").defer("projection__content")
+    row = get_object_or_404(Snapshot.objects.select_related("taken_by", "comparison"), pk=pk)
+    document = project(_document(row), ())
+    context = rendering.context(document, row.sha256, as_report=as_report)
+    links = row.links.select_related("projection", "created_by").defer("projection__content")
     return render(
         request,
         "sharing/snapshot.html",
-        {**context, "snapshot": shown, "links": [(link, _hides(link)) for link in links], "classes": CLASSES},
+        {**context, "snapshot": row, "links": [(link, _hides(link)) for link in links], "classes": CLASSES},
     )
 
 
@@ -136,23 +136,23 @@ def snapshot_file(_request: HttpRequest, pk: int, name: str) -> HttpResponse:
 
 def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
     """The same throughput by today's prices, beside those that are frozen."""
-    shown = get_object_or_404(Snapshot, pk=pk)
-    return render(request, "sharing/today.html", {"snapshot": shown, "rows": differences(_document(shown))})
+    row = get_object_or_404(Snapshot, pk=pk)
+    return render(request, "sharing/today.html", {"snapshot": row, "rows": differences(_document(row))})
 
 
 @never_cache
 @may_share
 def link_new(request: HttpRequest, pk: int) -> HttpResponse:
     """The answer to a form shows the address: it is not kept, so it cannot be shown later."""
-    of = get_object_or_404(Snapshot, pk=pk)
+    frozen = get_object_or_404(Snapshot, pk=pk)
     form = LinkForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
-        made, token = publish.link(of, given["hidden"], given["password"], request.user, **form.fields_of_link)
+        cleaned = form.cleaned_data
+        link, token = publish.link(frozen, cleaned["hidden"], cleaned["password"], request.user, **form.fields_of_link)
         address = request.build_absolute_uri(reverse("shared", args=[token]))
-        shown = {"link": made, "address": address, "hides": _hides(made)}
-        return render(request, "sharing/link_made.html", shown, status=201)
-    crumb = {"address": reverse("snapshot", args=[pk]), "title": of.title}
+        values = {"link": link, "address": address, "hides": _hides(link)}
+        return render(request, "sharing/link_made.html", values, status=201)
+    crumb = {"address": reverse("snapshot", args=[pk]), "title": frozen.title}
     context = {"form": form, "title": "Make a link", "crumb": crumb, "action": "Make the link"}
     return render(request, "form.html", context)
 
@@ -190,8 +190,8 @@ def _changed(pk: int, **fields: Any) -> HttpResponse:
     return redirect("snapshot", link.snapshot_id)
 
 
-def _document(of: Snapshot) -> Node:
-    return canonical.from_bytes(bytes(of.content))
+def _document(row: Snapshot) -> Node:
+    return canonical.from_bytes(bytes(row.content))
 
 
 def _hides(link: Link) -> str:

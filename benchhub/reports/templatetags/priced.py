@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from benchhub.analysis.pricing.steps import Step
 from benchhub.reports.curves.panel import PanelRow
 from benchhub.reports.prices.pictures import why
-from benchhub.reports.prices.queries import Known
+from benchhub.reports.prices.queries import PriceBook
 from benchhub.reports.prices.table import Cell, Row, Table
 from benchhub.ui.numbers import MISSING
 
@@ -52,8 +52,8 @@ def cells(row: PanelRow) -> SafeString:
 
 
 @register.filter
-def derivation(steps: Iterable[Step], known: Known) -> SafeString:
-    return mark_safe("".join(f"<li>{_written(step, known)}</li>" for step in steps))
+def derivation(steps: Iterable[Step], price_book: PriceBook) -> SafeString:
+    return mark_safe("".join(f"<li>{_written(step, price_book)}</li>" for step in steps))
 
 
 @register.simple_tag
@@ -61,22 +61,22 @@ def price_steps(row: Row, cell: Cell, prices: Table, number: int) -> SafeString:
     """How a price of the table came about. A sheet's many lines are derived under the first price that has them."""
     place = why(row, cell.model) + (f"-{number}" if number > 1 else "")
     lines = [step for step in cell.steps if step.kind in OF_LINES]
-    first = prices.known.places.setdefault(id(lines[0]), place) if len(lines) > FEW_LINES else place
+    first = prices.price_book.places.setdefault(id(lines[0]), place) if len(lines) > FEW_LINES else place
     if first == place:
-        return derivation(cell.steps, prices.known)
+        return derivation(cell.steps, prices.price_book)
     where = f'<li>Lines: their {len(lines)} steps stand <a href="#{first}">with the first price that has them</a>.</li>'
     at = cell.steps.index(lines[0])
     before, after = cell.steps[:at], [step for step in cell.steps[at:] if step.kind not in OF_LINES]
-    return mark_safe(derivation(before, prices.known) + where + derivation(after, prices.known))
+    return mark_safe(derivation(before, prices.price_book) + where + derivation(after, prices.price_book))
 
 
-def _written(step: Step, known: Known) -> str:
-    if id(step) not in known.written:
-        known.written[id(step)] = (step, linked(step, known))
-    return known.written[id(step)][1]
+def _written(step: Step, price_book: PriceBook) -> str:
+    if id(step) not in price_book.written:
+        price_book.written[id(step)] = (step, linked(step, price_book))
+    return price_book.written[id(step)][1]
 
 
-def linked(step: Step, known: Known) -> SafeString:
+def linked(step: Step, price_book: PriceBook) -> SafeString:
     """The sentence of a step; list prices, price sheets and runs that it rests on lead to where they stand."""
     sentence = str(escape(step.sentence))
     if step.kind == "throughput":
@@ -84,12 +84,12 @@ def linked(step: Step, known: Known) -> SafeString:
         runs, where, rest = tail.partition(" at ")
         return mark_safe(f"{head}({re.sub('[0-9]+', _run, runs)}{where}{rest}")  # escaped above
     if step.kind == "price_sheet":
-        return _sheet(sentence, str(step.result), known)
-    return mark_safe(re.sub("list price ([0-9]+)", lambda found: _price(found, known), sentence))  # likewise
+        return _sheet(sentence, str(step.result), price_book)
+    return mark_safe(re.sub("list price ([0-9]+)", lambda match: _price(match, price_book), sentence))  # likewise
 
 
-def _run(found: re.Match[str]) -> str:
-    return f'<a href="{_address_of_run(int(found[0]))}">{found[0]}</a>'
+def _run(match: re.Match[str]) -> str:
+    return f'<a href="{_address_of_run(int(match[0]))}">{match[0]}</a>'
 
 
 @lru_cache(maxsize=4096)
@@ -97,11 +97,11 @@ def _address_of_run(pk: int) -> str:
     return reverse("run", args=[pk])
 
 
-def _price(found: re.Match[str], known: Known) -> str:
-    description = known.descriptions.get(int(found[1]))
+def _price(match: re.Match[str], price_book: PriceBook) -> str:
+    description = price_book.descriptions.get(int(match[1]))
     if description is None:
-        return found[0]
-    return f'<a href="{_address_of_price(description)}">{found[0]}</a>'
+        return match[0]
+    return f'<a href="{_address_of_price(description)}">{match[0]}</a>'
 
 
 @lru_cache(maxsize=1024)
@@ -109,8 +109,8 @@ def _address_of_price(description: str) -> str:
     return escape(f"{reverse('prices')}?{urlencode({'q': description})}")
 
 
-def _sheet(sentence: str, name: str, known: Known) -> SafeString:
-    row = next((row for rows in (known.sheets or {}).values() for row in rows if str(row) == name), None)
+def _sheet(sentence: str, name: str, price_book: PriceBook) -> SafeString:
+    row = next((row for rows in (price_book.sheets or {}).values() for row in rows if str(row) == name), None)
     try:
         address = reverse("price-sheet", args=[row.pk]) if row else ""
     except NoReverseMatch:

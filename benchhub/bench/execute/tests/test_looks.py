@@ -31,7 +31,7 @@ def claims():
     experiment = testing.make_experiment([system])
     for repeat in range(1, 4):
         fields = {"clients": 1, "threads": 1, "repeat": repeat, "position": repeat, "spec": SPEC}
-        run = Run.objects.create(experiment=experiment, system=system, protocol=Protocol.of({}), **fields)
+        run = Run.objects.create(experiment=experiment, system=system, protocol=Protocol.stored({}), **fields)
         for state in ("reserved", "starting", "running"):
             Run.objects.filter(pk=run.pk).update(state=state)
         run.attempts.create(number=1, boot_id="boot")

@@ -41,7 +41,7 @@ def filled(instances, workload):
 def look(form):
     draft = Draft(form, needs_name=False)
     assert draft.problems == []
-    return plan_preview.look(draft.asked)
+    return plan_preview.look(draft.plan_request)
 
 
 def started(planner, preset, *instances):
@@ -271,7 +271,7 @@ def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_
     form = {**filled, "order": "random", "order_seed": str(seeds[0])}
     shown = planner.post(PLAN, form)
     assertContains(shown, f"by the seed {seeds[0]}")
-    drawn = [(step.system.label, step.clients, step.repeat) for step in shown.context["preview"].drawn]
+    drawn = [(step.system.label, step.clients, step.repeat) for step in shown.context["preview"].steps_in_order]
     label, clients, repeat = drawn[0]
     first = f"{clients} client{'s' * (clients > 1)} on {label}, repeat {repeat}"
     assertContains(shown, f'<ol class="order"><li>{first}</li>')

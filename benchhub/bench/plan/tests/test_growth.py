@@ -200,7 +200,7 @@ def test_cancelling_between_two_steps_ends_it_too(planned, client):
 def test_a_data_set_that_could_not_be_loaded_stops_it_until_it_is_loaded_again(planned, systems):
     experiment = planned()
     system = systems[0]
-    made = plan.run_of(experiment, plan.Step(system, kind=Run.Kind.LOAD), plan.Protocol.of({"path": "socket"}), 1)
+    made = plan.run_of(experiment, plan.Step(system, kind=Run.Kind.LOAD), plan.Protocol.stored({"path": "socket"}), 1)
     [load] = plan.save_runs([made])
     testing.ended(load, "failed", "disk full")
     assert growth.grow() == 0

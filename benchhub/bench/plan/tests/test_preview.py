@@ -266,7 +266,7 @@ def test_one_host_described_by_two_machines_is_odd(filled):
 def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_doubts_said_once(filled, servers):
     same = {"systems-1-instance": str(servers[0].pk), "systems-1-path": "network", "levels": "128"}
     preview = look({**filled, **same})
-    labels = [system.label for system in preview.asked.systems]
+    labels = [system.label for system in preview.plan_request.systems]
     assert labels == ["PostgreSQL 16.4, pg 16.4", "PostgreSQL 16.4, pg 16.4, network"]
     assert " ".join(preview.doubts).count("max_connections") == 1
 
@@ -339,7 +339,7 @@ def test_what_the_load_generator_refuses_is_said_together_with_a_missing_name(pl
     asked = {**filled, "name": "", "priority": "x", "workload": str(refused.pk), "queue": "1"}
     draft = planner.post(NEW, asked).context["draft"]
     assert draft.plan.errors.keys() == {"name", "priority", "workload"}
-    assert draft.asked is None and not Experiment.objects.exists()
+    assert draft.plan_request is None and not Experiment.objects.exists()
 
 
 def test_a_system_that_a_browser_calls_new_and_leaves_empty_is_asked_for_its_instance(planner, filled):

@@ -15,17 +15,17 @@ def claims(entry: Entry, baseline: Entry) -> list[Claim]:
     """Return what is found of a curve against the baseline, the plainest first."""
     by_level = ratio.by_level(entry.curve, baseline.curve)
     best = _best_together(entry, baseline, by_level)
-    found = []
+    claims_made = []
     if best:
-        found.append(ratio.claim(by_level[best], entry.label, baseline.label, f"at {count(best, 'client')}"))
+        claims_made.append(ratio.claim(by_level[best], entry.label, baseline.label, f"at {count(best, 'client')}"))
     peaks_at = {entry.curve.peak.level.clients, baseline.curve.peak.level.clients}
     if unbiased := peaks.claim(entry.curve, baseline.curve, entry.label, baseline.label):
-        found.append(unbiased)
+        claims_made.append(unbiased)
     elif peaks_at != {best}:
-        found.append(_at_the_peaks(entry, baseline))
+        claims_made.append(_at_the_peaks(entry, baseline))
     if len(by_level) > 1:
-        found.append(Claim("", _over_the_levels(by_level)))
-    return found
+        claims_made.append(Claim("", _over_the_levels(by_level)))
+    return claims_made
 
 
 def _best_together(entry: Entry, baseline: Entry, by_level: Mapping[int, Ratio]) -> int:

@@ -96,13 +96,13 @@ def _placed(doubts: Sequence[tuple[str, str]]) -> list[str]:
 
 def _doubts(entry: Entry, verdict: Verdict) -> list[tuple[str, str]]:
     """Each as a sentence, and at which levels; '' where it is of the whole curve."""
-    whole = [entry.curve.peak.sentence] if entry.curve.peak.edge else []
+    peak_sentences = [entry.curve.peak.sentence] if entry.curve.peak.edge else []
     if entry.curve.withheld and not entry.curve.is_in_a_row:
-        whole.append(f"Its means and its peak have no intervals: {entry.curve.withheld}.")
-    whole += [*_changed_facts(entry), *_unfinished(entry)]
+        peak_sentences.append(f"Its means and its peak have no intervals: {entry.curve.withheld}.")
+    peak_sentences += [*_changed_facts(entry), *_unfinished(entry)]
     # Some doubts only show where repeats are set beside each other.
     among_repeats = [reason.text for reason in verdict.reasons if reason.code in AMONG_REPEATS]
-    return [*((text, "") for text in whole), *_of_runs(entry), *((text, "") for text in among_repeats)]
+    return [*((text, "") for text in peak_sentences), *_of_runs(entry), *((text, "") for text in among_repeats)]
 
 
 def _changed_facts(entry: Entry) -> list[str]:
@@ -118,11 +118,11 @@ def _changed_facts(entry: Entry) -> list[str]:
 
 def _unfinished(entry: Entry) -> list[str]:
     total = len(entry.runs)
-    left = sum(not run.is_final for run in entry.runs)
+    unfinished = sum(not run.is_final for run in entry.runs)
     cancelled = sum(run.state == State.CANCELLED for run in entry.runs)
     aside = sum(run.set_aside_at is not None for run in entry.runs)
-    failed = total - left - cancelled - aside - sum(len(level.runs) for level in entry.curve.levels)
-    sentences = [f"Still to come: {left} of {total} runs."] if left else []
+    failed = total - unfinished - cancelled - aside - sum(len(level.runs) for level in entry.curve.levels)
+    sentences = [f"Still to come: {unfinished} of {total} runs."] if unfinished else []
     if failed:
         sentences.append(f"{failed} of {count(total, 'run')} failed, so the curve has fewer points.")
     if aside:

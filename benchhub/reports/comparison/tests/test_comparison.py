@@ -92,7 +92,7 @@ def test_a_level_that_the_baseline_lacks_has_no_ratio(reader, experiment, system
 def other_protocol(systems):
     made = testing.make_experiment(systems, name="Longer")
     for system in systems:
-        run = testing.make_run(made, system, 8, 1, protocol=Protocol.of({"path": "socket", "duration_s": 300}))
+        run = testing.make_run(made, system, 8, 1, protocol=Protocol.stored({"path": "socket", "duration_s": 300}))
         testing.succeeded(run, 1234.5)
     return made
 
@@ -112,7 +112,7 @@ def test_different_protocols_are_refused_and_the_fields_are_named(reader, experi
 def test_fields_of_protocols_have_plain_labels_units_and_their_defaults(reader, systems):
     made = [testing.make_experiment(systems, name=name) for name in ("Cold", "Warm")]
     for one, form in zip(made, ({}, {"warmup_s": 10, "vacuum": True, "data_set": {"scale_factor": 10}}), strict=True):
-        protocol = Protocol.of({"path": "socket", **form})
+        protocol = Protocol.stored({"path": "socket", **form})
         testing.succeeded(testing.make_run(one, systems[0], 8, 1, protocol=protocol), 100.0)
     response = reader.get(address(*(key(one, systems[0]) for one in made)))
     assertContains(response, "They differ in: data set, vacuum before each run, warm-up.")
@@ -129,7 +129,7 @@ def tatp(system, mqth, **parameters):
     name = f"TATP {Workload.objects.count()}"
     workload = Workload.objects.create(name=name, tool="tatp", parameters=asked)
     made = testing.make_experiment([system], name=f"Evening {workload.pk}", workload=workload)
-    run = testing.make_run(made, system, 8, 1, protocol=Protocol.of({"path": "socket", "parameters": asked}))
+    run = testing.make_run(made, system, 8, 1, protocol=Protocol.stored({"path": "socket", "parameters": asked}))
     testing.succeeded(run, mqth, unit="MQTh")
     return made
 

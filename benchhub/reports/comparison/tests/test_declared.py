@@ -15,7 +15,7 @@ REASON = "The longer runs only add minutes of the same steady state, as their se
 @pytest.fixture
 def longer(systems):
     made = testing.make_experiment(systems, name="Longer")
-    protocol = Protocol.of({"path": "socket", "duration_s": 300})
+    protocol = Protocol.stored({"path": "socket", "duration_s": 300})
     for repeat, tps in enumerate((1230.0, 1234.0, 1238.0), start=1):
         testing.succeeded(testing.make_run(made, systems[1], 8, repeat, protocol=protocol), tps)
     return made
@@ -75,7 +75,7 @@ def test_unlike_units_cannot_be_declared_comparable(reader, page, longer):
 def test_a_third_protocol_needs_a_declaration_of_its_own(reader, page, systems):
     reader.post(page, {"reason": REASON})
     third = testing.make_experiment(systems, name="Third")
-    run = testing.make_run(third, systems[0], 8, 1, protocol=Protocol.of({"path": "socket", "duration_s": 9}))
+    run = testing.make_run(third, systems[0], 8, 1, protocol=Protocol.stored({"path": "socket", "duration_s": 9}))
     testing.succeeded(run, 1.0)
     assertContains(reader.get(f"{page}&curve={key(third, systems[0])}"), "These curves are not compared")
 

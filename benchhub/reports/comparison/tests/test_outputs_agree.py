@@ -31,7 +31,7 @@ def test_page_api_csv_and_document_show_the_same_ratios_and_prices(reader, state
         for cell in row.cells
         if cell and cell.ratio
     }
-    prices = {row.of.system.label: [cell.price for cell in row.cells] for row in comparison.prices.rows}
+    prices = {row.system_curve.system.label: [cell.price for cell in row.cells] for row in comparison.prices.rows}
     assert ratios and all(prices.values())
 
     api = json.loads(reader.get(f"/api/v1/comparisons/{state.address()}").content)

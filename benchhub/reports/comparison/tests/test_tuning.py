@@ -86,7 +86,7 @@ def test_two_repeats_make_no_series(reader, experiment, systems):
 
 def test_different_protocols_make_no_series(reader, tuned, systems):
     longer = testing.make_experiment(systems, name="Longer")
-    protocol = Protocol.of({"path": "socket", "duration_s": 300})
+    protocol = Protocol.stored({"path": "socket", "duration_s": 300})
     testing.succeeded(testing.make_run(longer, systems[1], 8, 1, protocol=protocol), 1.0)
     response = reader.get(f"{page(tuned)}&curve={key(longer, systems[1])}")
     assertContains(response, "different protocols or in different units")

@@ -242,7 +242,7 @@ def test_runs_of_different_protocols_are_never_drawn_on_one_curve(reader, hardwa
     ]
     made = testing.make_experiment(systems)
     for system in systems:
-        run = testing.make_run(made, system, 1, 1, protocol=Protocol.of({"path": system.path}))
+        run = testing.make_run(made, system, 1, 1, protocol=Protocol.stored({"path": system.path}))
         testing.succeeded(run, 100.0)
     response = reader.get(page_of(made))
     assertContains(response, "run under 2 protocols, which differ in: connection path.")

@@ -25,13 +25,13 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
-            chosen = [one for one in reports() if options["report"] in (None, one.document.letter)]
+            selected = [report for report in reports() if options["report"] in (None, report.document.letter)]
         except PublishedError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            return self._say(published_text.as_json(chosen))
+            return self._say(published_text.as_json(selected))
         columns = shutil.get_terminal_size((published_text.NARROWEST, 24)).columns
-        return self._say("\n".join(published_text.text(chosen, columns, options["why"])))
+        return self._say("\n".join(published_text.text(selected, columns, options["why"])))
 
     def _say(self, text: str) -> None:
         """In what the terminal can show; a reader who has gone (`| head`) is no error."""

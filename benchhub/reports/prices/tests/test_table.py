@@ -8,10 +8,10 @@ from django.http import QueryDict
 from benchhub.analysis.pricing.money import Rate
 from benchhub.analysis.pricing.steps import step
 from benchhub.catalog.models import Hardware, LicenceModel
-from benchhub.reports.prices.queries import Known
+from benchhub.reports.prices.queries import PriceBook
 from benchhub.reports.prices.table import table
 from benchhub.reports.prices.terms import terms
-from benchhub.reports.prices.testing import PER_CORE, PER_SOCKET, TODAY, drawn, known, listed
+from benchhub.reports.prices.testing import PER_CORE, PER_SOCKET, TODAY, drawn, listed, price_book
 from benchhub.reports.templatetags.priced import price_steps
 
 
@@ -20,7 +20,7 @@ def asked(query):
 
 
 def shown(query="", curves=None, **amounts):
-    found = table(curves or [drawn(1000.0)], known(**amounts), asked(query))
+    found = table(curves or [drawn(1000.0)], price_book(**amounts), asked(query))
     return [[str(cell.price) for cell in row.cells] for row in found.rows]
 
 
@@ -39,7 +39,7 @@ def test_each_term_has_its_price(query, per_socket, per_core):
 
 
 def test_the_range_is_rounded_the_way_the_price_is():
-    found = table([drawn(900.0, 1100.0)], known(), asked("rounding=up&term=1"))
+    found = table([drawn(900.0, 1100.0)], price_book(), asked("rounding=up&term=1"))
     cell = found.rows[0].cells[0]  # 13,400 / 1,000, / 1,100 = 12.1818, / 900 = 14.8889
     assert [str(value) for value in (cell.price, cell.lowest, cell.highest)] == ["13.40", "12.19", "14.89"]
 
@@ -50,15 +50,15 @@ def test_only_the_licences_asked_for_are_shown_and_all_where_none_of_them_exists
 
 
 def test_a_missing_price_names_what_to_add_and_leaves_the_others_alone():
-    cells = table([drawn(1000.0)], known(core=None), asked("")).rows[0].cells
+    cells = table([drawn(1000.0)], price_book(core=None), asked("")).rows[0].cells
     assert (str(cells[0].price), cells[1].quote, cells[1].refusal.missing) == ("30.20", None, "licence_model:8")
-    cells = table([drawn(1000.0)], known(box=None), asked("")).rows[0].cells
+    cells = table([drawn(1000.0)], price_book(box=None), asked("")).rows[0].cells
     assert [cell.refusal.missing for cell in cells] == ["hardware:3", "hardware:3"]
 
 
 def verdicts(*curves, query=""):
     """For each curve, under the first licence model: whether it is called the lowest; None where it has no verdict."""
-    rows = table(curves, known(), asked(query)).rows
+    rows = table(curves, price_book(), asked(query)).rows
     return [row.cells[0].verdict and row.cells[0].verdict.is_lowest for row in rows]
 
 
@@ -74,13 +74,13 @@ def test_ranges_of_few_repeats_mark_no_lowest_however_far_apart_they_lie():
 def test_one_run_each_tells_nothing_apart():
     slow, fast = drawn(1000.0, label="slow"), drawn(2000.0, series=1)
     assert verdicts(slow, fast) == [None, False]
-    verdict = table([slow, fast], known(), asked("")).rows[1].cells[0].verdict
+    verdict = table([slow, fast], price_book(), asked("")).rows[1].cells[0].verdict
     assert (verdict.unsure, verdict.probability_percent) == (["slow"], "")
 
 
 def test_intervals_that_overlap_may_still_be_told_apart_and_the_probability_is_said_from_three_repeats_on():
     slow, fast = drawn(980.0, 1000.0, 1020.0), drawn(1050.0, 1070.0, 1090.0, series=1)
-    rows = table([slow, fast], known(), asked("")).rows
+    rows = table([slow, fast], price_book(), asked("")).rows
     dear, cheap = (row.cells[0] for row in rows)
     # t(2) = 4.303 and s = 20: 4.303 x 20 / 1.732 = 49.7 about each mean, so that the intervals overlap.
     assert dear.lowest < cheap.highest
@@ -96,31 +96,31 @@ def test_nothing_is_lowest_where_there_is_no_choice_or_a_price_is_missing():
 
 
 def test_the_spread_is_a_range_below_three_repeats_and_says_so():
-    cell = table([drawn(900.0, 1100.0)], known(), asked("term=1")).rows[0].cells[0]
+    cell = table([drawn(900.0, 1100.0)], price_book(), asked("term=1")).rows[0].cells[0]
     assert cell.spread_words == "range of repeats 12.18 to 14.89, 2 runs"  # 13,400 / 1,100 and / 900
-    assert table([drawn(900.0)], known(), asked("")).rows[0].cells[0].spread_words == "1 run, no spread"
+    assert table([drawn(900.0)], price_book(), asked("")).rows[0].cells[0].spread_words == "1 run, no spread"
 
 
 def test_from_three_repeats_on_the_spread_is_that_of_the_throughputs_interval():
-    cell = table([drawn(990.0, 1000.0, 1010.0)], known(), asked("term=1")).rows[0].cells[0]
+    cell = table([drawn(990.0, 1000.0, 1010.0)], price_book(), asked("term=1")).rows[0].cells[0]
     # mean 1,000, s = 10, t(2) = 4.3027: 1,000 +- 24.84; 13,400 / 1,024.84 = 13.0752, / 975.16 = 13.7413
     assert cell.spread_words == "95% interval 13.08 to 13.74, 3 runs"
     assert any("95% interval of the mean of 3 repeats" in str(step) for step in cell.steps)
 
 
 def test_a_million_transactions_are_priced_at_the_utilisation_over_the_term():
-    cell = table([drawn(1000.0)], known(), asked("term=1&utilisation=25")).rows[0].cells[0]
+    cell = table([drawn(1000.0)], price_book(), asked("term=1&utilisation=25")).rows[0].cells[0]
     # 13,400 over 31,536,000 s x 1,000 x 25% = 7,884 million transactions: 1.69964... EUR
     assert str(cell.per_million) == "1.70"
     assert "Per million: 1 year x 31,536,000 s at 25% of 1,000 TPS" in str(cell.steps[-1])
 
 
 def test_a_unit_of_no_transactions_has_no_price_per_million():
-    assert table([drawn(1000.0, unit="QphH")], known(), asked("")).rows[0].cells[0].per_million is None
+    assert table([drawn(1000.0, unit="QphH")], price_book(), asked("")).rows[0].cells[0].per_million is None
 
 
 def test_the_discount_is_off_everything_and_the_list_stays_known():
-    cell = table([drawn(1000.0)], known(), asked("term=1&discount=10")).rows[0].cells[0]
+    cell = table([drawn(1000.0)], price_book(), asked("term=1&discount=10")).rows[0].cells[0]
     assert str(cell.price) == "12.06"  # 13,400 less 10%
     assert cell.quote.cost.listed == 13_400
 
@@ -129,7 +129,7 @@ def test_support_is_at_the_per_cent_that_is_asked_for_where_licences_are_bought_
     for_good = LicenceModel(
         pk=9, name="For good", metric="socket", rules={"payment": "perpetual", "support_percent": "22"}
     )
-    of = Known((for_good, PER_SOCKET), {3: (listed("5000"),)}, {9: (listed("1000"),), 7: (listed("4200"),)})
+    of = PriceBook((for_good, PER_SOCKET), {3: (listed("5000"),)}, {9: (listed("1000"),), 7: (listed("4200"),)})
     found = [table([drawn(1000.0)], of, asked(query)) for query in ("", "support=10", "support=0")]
     # 5,000 + 2 x 1,000 + 3 x 22%, 10% or 0% of 2,000; the subscription stays (5,000 + 25,200) / 1,000
     assert [[str(cell.price) for cell in one.rows[0].cells] for one in found] == [
@@ -137,12 +137,12 @@ def test_support_is_at_the_per_cent_that_is_asked_for_where_licences_are_bought_
     ]
     assert "support at 10% a year" in found[1].terms.words
     assert found[0].has_support
-    assert not table([drawn(1000.0)], known(), asked("")).has_support
+    assert not table([drawn(1000.0)], price_book(), asked("")).has_support
 
 
 def test_the_newest_price_by_the_day_counts_and_a_move_of_two_per_cent_is_to_be_restated():
     prices = (listed("6000", day=date(2026, 5, 1), pk=2), listed("5000"))
-    of = Known((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
+    of = PriceBook((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
     today = table([drawn(1000.0)], of, asked("term=1")).rows[0].cells[0]
     then = table([drawn(1000.0)], of, asked("term=1&day=2026-03-01")).rows[0].cells[0]
     assert (str(today.price), today.flags) == ("14.40", ())
@@ -154,13 +154,13 @@ def test_the_newest_price_by_the_day_counts_and_a_move_of_two_per_cent_is_to_be_
 
 def test_a_move_below_two_per_cent_is_not_restated():
     prices = (listed("5100", day=date(2026, 5, 1), pk=2), listed("5000"))  # 13,500 against 13,400: 0.75%
-    of = Known((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
+    of = PriceBook((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
     assert table([drawn(1000.0)], of, asked("term=1&day=2026-03-01")).rows[0].cells[0].flags == ()
 
 
 def test_a_day_is_priced_by_its_licence_model_and_restated_by_what_became_of_that():
     per_pack = LicenceModel(pk=9, name="Per core", metric="core", revision=2, rules={"pack": 8})
-    of = known(revised={8: per_pack, 7: None})
+    of = price_book(revised={8: per_pack, 7: None})
     of = replace(of, of_licence_model={**of.of_licence_model, 9: (listed("1800"),)})
     per_socket, per_core = table([drawn(1000.0)], of, asked("term=1&day=2026-03-01")).rows[0].cells
     assert str(per_core.price) == "41.00"  # 20 cores; in packs of 8 they are 24: 5,000 + 24 x 1,800 = 48,200
@@ -171,20 +171,20 @@ def test_a_day_is_priced_by_its_licence_model_and_restated_by_what_became_of_tha
 
 
 def test_an_address_that_names_any_revision_of_a_licence_model_shows_the_one_of_the_day():
-    of = known(revisions={7: frozenset({7}), 8: frozenset({8, 9})})
+    of = price_book(revisions={7: frozenset({7}), 8: frozenset({8, 9})})
     cells = table([drawn(1000.0)], of, asked("licence=9&day=2026-03-01")).rows[0].cells
     assert [cell.model for cell in cells] == [PER_CORE]
 
 
 def test_before_the_first_price_the_page_names_the_first_day():
-    cell = table([drawn(1000.0)], known(), asked("day=2025-12-31")).rows[0].cells[0]
+    cell = table([drawn(1000.0)], price_book(), asked("day=2025-12-31")).rows[0].cells[0]
     assert "the first is of 2026-01-01" in cell.refusal.sentence
     assert cell.refusal.missing == ""
 
 
 def test_standbys_are_bought_and_licensed_unless_the_licence_exempts_them():
     exempting = LicenceModel(pk=9, name="Exempting", metric="socket", rules={"exempt_roles": ["standby"]})
-    of = Known((PER_SOCKET, exempting), {3: (listed("5000"),)}, {7: (listed("4200"),), 9: (listed("4200"),)})
+    of = PriceBook((PER_SOCKET, exempting), {3: (listed("5000"),)}, {7: (listed("4200"),), 9: (listed("4200"),)})
     paid, exempt = table([drawn(1000.0)], of, asked("term=1&standbys=2")).rows[0].cells
     assert str(paid.price) == "40.20"  # 3 x (5,000 + 2 x 4,200)
     assert str(exempt.price) == "23.40"  # 3 x 5,000 + 2 x 4,200
@@ -193,18 +193,18 @@ def test_standbys_are_bought_and_licensed_unless_the_licence_exempts_them():
 
 def test_a_limit_on_users_asks_how_many_there_are():
     few = LicenceModel(pk=9, name="Few", metric="server", rules={"max_users": 10})
-    of = Known((few,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
+    of = PriceBook((few,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
     refused, dear, priced = (table([drawn(1000.0)], of, asked(query)) for query in ("", "users=11", "users=10"))
     assert refused.has_users
     assert "named users, and their number is not known" in refused.rows[0].cells[0].refusal.sentence
     assert dear.rows[0].cells[0].refusal.is_not_eligible
     assert priced.rows[0].cells[0].price == Decimal("8.00")  # (5,000 + 3 x 1,000) / 1,000
-    assert not table([drawn(1000.0)], known(), asked("")).has_users
+    assert not table([drawn(1000.0)], price_book(), asked("")).has_users
 
 
 def test_a_licence_that_does_not_cover_the_machine_is_not_eligible_and_says_why():
     small = LicenceModel(pk=9, name="Small", metric="socket", rules={"max_sockets": 1})
-    of = Known((small,), {3: (listed("5000"),)}, {9: (listed("100"),)})
+    of = PriceBook((small,), {3: (listed("5000"),)}, {9: (listed("100"),)})
     cell = table([drawn(1000.0)], of, asked("")).rows[0].cells[0]
     assert cell.refusal.is_not_eligible
     assert "it is for servers of at most 1 socket, and Box has 2." in cell.refusal.sentence
@@ -212,7 +212,7 @@ def test_a_licence_that_does_not_cover_the_machine_is_not_eligible_and_says_why(
 
 def test_a_currency_that_a_rate_reaches_converts_everything_by_the_rate_of_the_day():
     rates = (Rate("EUR", "USD", Decimal("1.10"), date(2026, 1, 1), "a bank"),)
-    of = known(rates=rates)
+    of = price_book(rates=rates)
     assert of.currencies == ["EUR", "USD"]
     cell = table([drawn(1000.0)], of, asked("term=1&currency=USD")).rows[0].cells[0]
     assert (str(cell.price), cell.quote.currency) == ("14.74", "USD")  # 13,400 x 1.10
@@ -229,7 +229,7 @@ def test_all_that_is_paid_may_be_discounted_away_and_nothing_breaks():
 def test_the_systems_of_report_a_cost_what_it_says():
     power = Hardware(pk=3, name="S822L", sockets=2, cores_per_socket=10)
     xeon = Hardware(pk=4, name="Xeon", sockets=4, cores_per_socket=15)
-    of = Known(
+    of = PriceBook(
         (PER_SOCKET, PER_CORE),
         {3: (listed("38364"),), 4: (listed("61179"),)},
         {7: (listed("4200"),), 8: (listed("1800"),)},
@@ -242,12 +242,12 @@ def test_the_systems_of_report_a_cost_what_it_says():
 
 
 def test_there_is_nothing_to_price_without_licence_models_or_curves():
-    assert table([], known(), asked("")).rows == ()
-    assert table([drawn(1000.0)], Known((), {}, {}), asked("")).licence_models == ()
+    assert table([], price_book(), asked("")).rows == ()
+    assert table([drawn(1000.0)], PriceBook((), {}, {}), asked("")).licence_models == ()
 
 
 def test_the_lines_of_a_sheet_are_derived_once_on_a_page_and_other_prices_lead_there():
-    found = table([drawn(1000.0)], known(), asked(""))
+    found = table([drawn(1000.0)], price_book(), asked(""))
     row, lines = found.rows[0], tuple(step("line", "Line: {result}", number) for number in range(8))
     one, other = (replace(cell, steps=(*lines, step("sheet", "Sheet: {result}", 99))) for cell in row.cells)
     first, second = price_steps(row, one, found, 1), price_steps(row, other, found, 1)
@@ -259,7 +259,7 @@ def test_the_lines_of_a_sheet_are_derived_once_on_a_page_and_other_prices_lead_t
 
 
 def test_a_few_lines_are_derived_with_every_price():
-    found = table([drawn(1000.0)], known(), asked(""))
+    found = table([drawn(1000.0)], price_book(), asked(""))
     row, lines = found.rows[0], (step("line", "Line: {result}", 1),)
     cells = [replace(cell, steps=lines) for cell in row.cells]
     assert [price_steps(row, cell, found, 1) for cell in cells] == ["<li>Line: 1.</li>"] * 2

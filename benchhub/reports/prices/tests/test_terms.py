@@ -15,7 +15,7 @@ def asked(query):
 
 def test_terms_are_as_usual_unless_asked_otherwise():
     found = asked("")
-    assert (found.years, found.rounding, found.licences, found.kept) == (3, "nearest", frozenset(), ())
+    assert (found.years, found.rounding, found.licences, found.hidden_parameters) == (3, "nearest", frozenset(), ())
     assert (found.load, found.day, found.currency, found.standbys) == ("peak", TODAY, "", 0)
     assert (found.discount_percent, found.utilisation_percent, found.users) == (0, 50, None)
     assert found.words == "3 years, rounded to nearest"
@@ -26,7 +26,7 @@ def test_terms_are_as_usual_unless_asked_otherwise():
 def test_terms_are_read_from_the_address_and_the_rest_of_it_is_kept():
     found = asked("curve=1-2&curve=1-3&term=1&rounding=up&licence=7&licence=8&baseline=1-2&drawn=7")
     assert (found.years, found.rounding, found.licences) == (1, "up", frozenset({7, 8}))
-    assert found.kept == (("curve", "1-2"), ("curve", "1-3"), ("baseline", "1-2"), ("drawn", "7"))
+    assert found.hidden_parameters == (("curve", "1-2"), ("curve", "1-3"), ("baseline", "1-2"), ("drawn", "7"))
     assert found.words == "1 year, rounded up"
 
 

@@ -9,10 +9,10 @@ from django.http import QueryDict
 
 from benchhub.catalog.models import Hardware, LicenceModel
 from benchhub.reports.prices import pictures, what_if
-from benchhub.reports.prices.queries import Known
+from benchhub.reports.prices.queries import PriceBook
 from benchhub.reports.prices.table import table
 from benchhub.reports.prices.terms import terms
-from benchhub.reports.prices.testing import PER_CORE, PER_SOCKET, TODAY, drawn, known, listed
+from benchhub.reports.prices.testing import PER_CORE, PER_SOCKET, TODAY, drawn, listed, price_book
 
 FREE = LicenceModel(pk=6, name="Hardware only", metric="none")
 
@@ -20,7 +20,7 @@ FREE = LicenceModel(pk=6, name="Hardware only", metric="none")
 def answers(query="", curves=None, of=None):
     asked = QueryDict(query)
     curves = curves or [drawn(1000.0, 1010.0)]
-    found = table(curves, of or known(), terms(asked, TODAY))
+    found = table(curves, of or price_book(), terms(asked, TODAY))
     keys = [f"1-{number}" for number in range(len(curves))]
     about = what_if.subject(asked, found, keys)
     return {panel.name: panel for panel in what_if.panels(found, about)}, found, about
@@ -44,7 +44,7 @@ def test_the_break_even_of_socket_and_core_lies_where_their_costs_meet():
 
 
 def test_one_licence_that_costs_something_has_no_break_even():
-    of = Known((FREE, PER_SOCKET), {3: (listed("5000"),)}, {6: (), 7: (listed("4200"),)})
+    of = PriceBook((FREE, PER_SOCKET), {3: (listed("5000"),)}, {6: (), 7: (listed("4200"),)})
     panels, _, _ = answers(of=of)
     assert panels["break-even"].figure is None
     assert "needs two licence models" in panels["break-even"].refusal
@@ -79,7 +79,7 @@ def test_support_moves_a_perpetual_licence_alone():
     perpetual = LicenceModel(
         pk=9, name="For good", metric="socket", rules={"payment": "perpetual", "support_percent": "20"}
     )
-    of = Known((perpetual,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
+    of = PriceBook((perpetual,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
     panels, _, _ = answers(of=of, curves=[drawn(1000.0)])
     row = next(row for row in values(panels["sensitivity"]) if row[0].startswith("Support"))
     assert row[1:3] == (Decimal("7.90"), Decimal("8.50"))  # 5,000 + 2,000 + 3 x 15% (25%) of 2,000
@@ -97,7 +97,7 @@ def test_standbys_add_their_hardware_and_their_licence():
 
 def test_the_frontier_keeps_what_no_other_choice_beats():
     large = Hardware(pk=4, name="Large", sockets=2, cores_per_socket=20)
-    of = Known(
+    of = PriceBook(
         (FREE, PER_SOCKET),
         {3: (listed("5000"),), 4: (listed("9000"),)},
         {6: (), 7: (listed("4200"),)},
@@ -113,7 +113,7 @@ def test_the_frontier_keeps_what_no_other_choice_beats():
 
 def test_unlike_currencies_are_never_on_one_axis():
     abroad = Hardware(pk=4, name="Abroad", sockets=1, cores_per_socket=4)
-    of = Known((FREE,), {3: (listed("5000"),), 4: (listed("6000", "USD"),)}, {6: ()})
+    of = PriceBook((FREE,), {3: (listed("5000"),), 4: (listed("6000", "USD"),)}, {6: ()})
     curves = [drawn(1000.0), drawn(1000.0, hardware=abroad, series=1)]
     panels, found, about = answers(of=of, curves=curves)
     for panel in (
@@ -166,7 +166,7 @@ def test_the_figure_against_clients_has_the_prices_of_its_table_and_the_file_the
 
 
 def test_without_any_price_there_is_no_question():
-    of = Known((PER_SOCKET,), {3: ()}, {7: ()})
+    of = PriceBook((PER_SOCKET,), {3: ()}, {7: ()})
     asked = QueryDict("")
     found = table([drawn(1000.0)], of, terms(asked, date(2026, 6, 30)))
     assert what_if.subject(asked, found, ["1-0"]) is None
@@ -174,7 +174,7 @@ def test_without_any_price_there_is_no_question():
 
 def test_an_exempt_standby_adds_its_hardware_alone():
     exempting = LicenceModel(pk=9, name="Exempting", metric="socket", rules={"exempt_roles": ["standby"]})
-    of = Known((exempting,), {3: (listed("5000"),)}, {9: (listed("4200"),)})
+    of = PriceBook((exempting,), {3: (listed("5000"),)}, {9: (listed("4200"),)})
     panels, _, _ = answers("term=1", of=of, curves=[drawn(1000.0)])
     assert [row[4] for row in values(panels["standbys"])] == [13_400, 18_400, 23_400, 28_400]
     assert panels["standbys"].sentences[0].endswith("and Exempting exempts a standby.")
@@ -183,7 +183,7 @@ def test_an_exempt_standby_adds_its_hardware_alone():
 
 def test_standbys_of_a_licence_for_one_server_are_refused_with_the_reason():
     single = LicenceModel(pk=9, name="Single", metric="server", rules={"max_servers": 1})
-    of = Known((single,), {3: (listed("5000"),)}, {9: (listed("100"),)})
+    of = PriceBook((single,), {3: (listed("5000"),)}, {9: (listed("100"),)})
     panels, _, _ = answers(of=of)
     assert panels["standbys"].figure is None
     assert "it is for at most 1 server, and there are 2." in panels["standbys"].refusal

@@ -25,7 +25,7 @@ def of_comparison(comparison: Comparison) -> list[Node]:
     hosts = list(Host.objects.filter(Q(instances__system__in=pks) | Q(system__in=pks)).distinct().order_by("pk"))
     instances = list(dict.fromkeys(system.instance for system in systems))
     machines = list(dict.fromkeys(system.hardware for system in systems))
-    models = comparison.prices.known.licence_models
+    models = comparison.prices.price_book.licence_models
     licences = [model for model in models if model.metric != LicenceModel.Metric.NONE]
     return _without_repeats(
         [
@@ -62,9 +62,9 @@ def _short(address: str) -> str:
 
 
 def _priced(priced: Table) -> Iterator[list[str]]:
-    for row in priced.known.rows:
+    for row in priced.price_book.rows:
         yield [row.description, row.source, row.part_number]
-    for sheets in (priced.known.sheets or {}).values():
+    for sheets in (priced.price_book.sheets or {}).values():
         for sheet in sheets:
             yield [sheet.name, sheet.source]
 

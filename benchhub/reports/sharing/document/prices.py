@@ -69,15 +69,15 @@ def _table(priced: Table) -> list[Node]:
 def _caption(priced: Table) -> str:
     """The terms without the discount, which has a sentence of its own."""
     words = replace(priced.terms, discount_percent=Decimal(0)).words
-    said = f"Price per {priced.unit}: {priced.per}, {priced.load_words}, over {words}. All doubt in it is that of the "
-    said += "throughput: the range of its repeats, or from three on their 95% interval."
-    return f"{said} {priced.closed_loop}".strip()
+    text = f"Price per {priced.unit}: {priced.per}, {priced.load_words}, over {words}. All doubt in it is that of the "
+    text += "throughput: the range of its repeats, or from three on their 95% interval."
+    return f"{text} {priced.closed_loop}".strip()
 
 
 def _system(row: Row) -> Node:
-    bought = str(row.of.system.hardware)
+    bought = str(row.system_curve.system.hardware)
     notes = [f"{bought}, {row.at.words}" if row.at else bought]
-    return nodes.cell(row.of.system.label, notes=notes, series=row.of.series, role="head")
+    return nodes.cell(row.system_curve.system.label, notes=notes, series=row.system_curve.series, role="head")
 
 
 def _cells(row: Row, priced: Table) -> list[Node]:
@@ -100,31 +100,31 @@ def _cell(cell: Cell, priced: Table) -> Node:
         unit=f"{cell.quote.currency} per {priced.unit}",
         notes=[*_said(cell, priced), *(nodes.note(flag, DISCOUNT, "flag") for flag in cell.flags)],
         tags=["lowest"] if cell.verdict and cell.verdict.is_lowest else [],
-        steps=[*map(str, cell.steps), *(f"Against {label}: {found.sentence}" for label, found in against)],
+        steps=[*map(str, cell.steps), *(f"Against {label}: {price_ratio.sentence}" for label, price_ratio in against)],
         steps_about=DERIVATION,
         role="price",
     )
 
 
 def _said(cell: Cell, priced: Table) -> list[str]:
-    said = [cell.spread_words]
+    texts = [cell.spread_words]
     if cell.verdict and cell.verdict.unsure:
-        said.append(cell.verdict.unsure_words)
+        texts.append(cell.verdict.unsure_words)
     if cell.verdict and cell.verdict.probability_percent:
-        said.append(f"the cheaper one with a probability of {cell.verdict.probability_percent}%")
+        texts.append(f"the cheaper one with a probability of {cell.verdict.probability_percent}%")
     if cell.per_million is not None and cell.quote:
         use = f"{priced.terms.utilisation_percent:f}% use"
-        said.append(f"{cell.per_million:,f} {cell.quote.currency} per million transactions at {use}")
-    return said
+        texts.append(f"{cell.per_million:,f} {cell.quote.currency} per million transactions at {use}")
+    return texts
 
 
 def panel_blocks(panel: Panel, about: Sequence[str]) -> list[Node]:
-    said = [nodes.paragraph(sentence, "plain", about) for sentence in panel.sentences]
+    paragraphs = [nodes.paragraph(sentence, "plain", about) for sentence in panel.sentences]
     if panel.refusal or panel.figure is None:
-        return [*said, nodes.paragraph(panel.refusal, "note")]
+        return [*paragraphs, nodes.paragraph(panel.refusal, "note")]
     columns = [nodes.column(name, is_number=is_number) for name, is_number in panel.heads]
-    shown = nodes.table(f"{panel.name}-table", panel.title, columns, map(_panel_row, panel.rows), is_folded=True)
-    return [nodes.figure(panel.name, panel.title, panel.title, panel.figure), *said, shown]
+    table = nodes.table(f"{panel.name}-table", panel.title, columns, map(_panel_row, panel.rows), is_folded=True)
+    return [nodes.figure(panel.name, panel.title, panel.title, panel.figure), *paragraphs, table]
 
 
 def _panel_row(row: PanelRow) -> Node:
@@ -146,23 +146,25 @@ def _exact(value: Value) -> str:
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def of_panels(shown: Iterable[Panel], terms: Terms) -> list[Node]:
+def of_panels(panels: Iterable[Panel], terms: Terms) -> list[Node]:
     """The numbers of each figure for programs."""
-    return [_of_panel(panel, terms) for panel in shown if panel.rows]
+    return [_of_panel(panel, terms) for panel in panels if panel.rows]
 
 
 def _of_panel(panel: Panel, terms: Terms) -> Node:
-    found = from_csv(panel.name, panel.title, panel.csv(), {}, {"derivation": list(DERIVATION)})
+    data = from_csv(panel.name, panel.title, panel.csv(), {}, {"derivation": list(DERIVATION)})
     tells_discount = panel.name == what_if.SENSITIVITY and terms.discount_percent
-    return {**found, "about": list(DISCOUNT)} if tells_discount else found
+    return {**data, "about": list(DISCOUNT)} if tells_discount else data
 
 
 def tables(priced: Table) -> list[Node]:
     about = {name: list(DERIVATION) for name in ("derivation", "missing")} | {"flags": list(DISCOUNT)}
     about["terms"] = list(about_discount(priced.terms))
     amounts = dict.fromkeys(("total", "hardware_total", "licence_total", "support_total"), "as in the column currency")
-    each = dict.fromkeys(("price", "price_low", "price_high", "exact"), "the column currency per the column unit")
-    units = {**amounts, **each, "per_million": "the column currency per million transactions"}
+    money_units = dict.fromkeys(
+        ("price", "price_low", "price_high", "exact"), "the column currency per the column unit"
+    )
+    units = {**amounts, **money_units, "per_million": "the column currency per million transactions"}
     text = comparison_csv.prices(priced)
     return [from_csv("prices", f"Price per {priced.unit}", text, {**units, "utilisation_percent": "%"}, about)]
 

@@ -27,80 +27,86 @@ ABOUT = {
 }
 
 
-def document(of: Report, at: datetime, release: str) -> Node:
-    shown = page.context(of)
+def document(report: Report, at: datetime, release: str) -> Node:
+    context = page.context(report)
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
         "kind": "published",
-        "title": of.about["title"],
-        "summary": f"{NOT_MEASURED} {_tally(of)}",
+        "title": report.about["title"],
+        "summary": f"{NOT_MEASURED} {_tally(report)}",
         "taken_at": at.isoformat(timespec="seconds"),
         "release": release,
         "unit": "",
         "sections": [
-            _about(of),
+            _about(report),
             nodes.section(
-                "found", "What does not survive", [nodes.paragraph(_tally(of)), nodes.listing("", of.findings)]
+                "found", "What does not survive", [nodes.paragraph(_tally(report)), nodes.listing("", report.findings)]
             ),
-            *(_section(section) for section in shown["sections"]),
-            *([_lost(shown["lost"])] if shown["lost"] else []),
-            _given(shown["given"]),
-            _oddities(shown),
-            _recomputed(shown["groups"]),
+            *(_section(section) for section in context["sections"]),
+            *([_lost(context["lost"])] if context["lost"] else []),
+            _given(context["given"]),
+            _oddities(context),
+            _recomputed(context["groups"]),
         ],
-        "tables": [_data(table) for table in page.all_tables(of).values()],
+        "tables": [_data(table) for table in page.all_tables(report).values()],
         "bundles": [],
         "names": [],
         "source": {},
     }
 
 
-def _tally(of: Report) -> str:
-    tally = of.tally
-    said = f"{tally.agrees} of {tally.total} numbers that follow from others in the report agree"
-    said += f", {tally.rounded_up} rounded up" if tally.rounded_up else ""
-    return said + (f", {tally.disagrees} disagree." if tally.disagrees else ".")
+def _tally(report: Report) -> str:
+    tally = report.tally
+    text = f"{tally.agrees} of {tally.total} numbers that follow from others in the report agree"
+    text += f", {tally.rounded_up} rounded up" if tally.rounded_up else ""
+    return text + (f", {tally.disagrees} disagree." if tally.disagrees else ".")
 
 
-def _about(of: Report) -> Node:
-    rows = [nodes.row([nodes.cell(name, role="head"), nodes.cell(of.about[key])]) for name, key in ABOUT.items()]
+def _about(report: Report) -> Node:
+    rows = [nodes.row([nodes.cell(name, role="head"), nodes.cell(report.about[key])]) for name, key in ABOUT.items()]
     table = nodes.table(
         "about-table", "The report", [nodes.column("What"), nodes.column("As printed")], rows, style="given"
     )
     return nodes.section("about", "The report", [nodes.paragraph(NOT_MEASURED, "note"), table])
 
 
-def _section(of: Section) -> Node:
-    figures = [nodes.figure(chart.name, chart.title, chart.label, chart.figure) for chart in of.charts]
+def _section(section: Section) -> Node:
+    figures = [nodes.figure(chart.name, chart.title, chart.label, chart.figure) for chart in section.charts]
     return nodes.section(
-        of.name, of.title, [*figures, nodes.paragraph(of.caption, "caption"), *(_table(table) for table in of.tables)]
+        section.name,
+        section.title,
+        [*figures, nodes.paragraph(section.caption, "caption"), *(_table(table) for table in section.tables)],
     )
 
 
-def _table(of: Table) -> Node:
-    columns = [nodes.column(column.title, is_number=column.is_number) for column in of.columns]
-    rows = [nodes.row(map(_cell, row), is_marked=False) for row in of.rows]
-    totals = [nodes.row([nodes.cell(one.shown, exact=_exact(one), role="strong") for one in row]) for row in of.totals]
-    return nodes.table(f"{of.key}-table", of.title, columns, [*rows, *totals], style="printed")
+def _table(table: Table) -> Node:
+    columns = [nodes.column(column.title, is_number=column.is_number) for column in table.columns]
+    rows = [nodes.row(map(_cell, row), is_marked=False) for row in table.rows]
+    totals = [
+        nodes.row([nodes.cell(cell.text, exact=_exact(cell), role="strong") for cell in row]) for row in table.totals
+    ]
+    return nodes.table(f"{table.key}-table", table.title, columns, [*rows, *totals], style="printed")
 
 
-def _cell(of: Cell) -> Node:
-    return nodes.cell(of.shown, exact=_exact(of), role="missing" if of.is_missing else "")
+def _cell(cell: Cell) -> Node:
+    return nodes.cell(cell.text, exact=_exact(cell), role="missing" if cell.is_missing else "")
 
 
-def _exact(of: Cell) -> str:
-    return of.written if of.is_number else ""
+def _exact(cell: Cell) -> str:
+    return cell.written if cell.is_number else ""
 
 
-def _data(of: Table) -> Node:
-    columns = [nodes.data_column(column.title) for column in of.columns]
-    return nodes.data(of.key, of.title, columns, [[cell.written for cell in row] for row in (*of.rows, *of.totals)])
+def _data(table: Table) -> Node:
+    columns = [nodes.data_column(column.title) for column in table.columns]
+    return nodes.data(
+        table.key, table.title, columns, [[cell.written for cell in row] for row in (*table.rows, *table.totals)]
+    )
 
 
 def _lost(rows: Sequence[Mapping[str, Any]]) -> Node:
-    said = [f"{row['what']} ({row['where']}). {row['text']}" for row in rows]
-    return nodes.section("lost", "What cannot be drawn again", [nodes.listing("", said)])
+    texts = [f"{row['what']} ({row['where']}). {row['text']}" for row in rows]
+    return nodes.section("lost", "What cannot be drawn again", [nodes.listing("", texts)])
 
 
 def _given(groups: Sequence[Mapping[str, Any]]) -> Node:
@@ -115,22 +121,22 @@ def _given(groups: Sequence[Mapping[str, Any]]) -> Node:
     return nodes.section("given", "Hardware, settings and method", [table])
 
 
-def _group(of: Mapping[str, Any]) -> Iterable[Node]:
-    where = ". ".join(filter(None, [of["where"], of.get("oddity", "")]))
-    yield nodes.row([nodes.cell(of["group"], role="head", notes=[where]), nodes.cell("")])
-    for name, value in of["values"].items():
+def _group(group: Mapping[str, Any]) -> Iterable[Node]:
+    where = ". ".join(filter(None, [group["where"], group.get("oddity", "")]))
+    yield nodes.row([nodes.cell(group["group"], role="head", notes=[where]), nodes.cell("")])
+    for name, value in group["values"].items():
         yield nodes.row([nodes.cell(str(name)), nodes.cell(str(value))])
 
 
-def _oddities(shown: Mapping[str, Any]) -> Node:
-    said = [f"{row['text']} ({row['where']})" for row in shown["oddities"]]
-    marked = [f"{figure.subject}, {figure.printed} ({where}): {figure.oddity}" for figure, where in shown["marked"]]
-    lists = [nodes.listing("", said), *([nodes.listing("Figures that are marked", marked)] if marked else [])]
+def _oddities(context: Mapping[str, Any]) -> Node:
+    texts = [f"{row['text']} ({row['where']})" for row in context["oddities"]]
+    marked = [f"{figure.subject}, {figure.printed} ({where}): {figure.oddity}" for figure, where in context["marked"]]
+    lists = [nodes.listing("", texts), *([nodes.listing("Figures that are marked", marked)] if marked else [])]
     return nodes.section("oddities", "Oddities, kept as they are", lists)
 
 
 def _recomputed(groups: Iterable[tuple[str, Sequence[Recomputed]]]) -> Node:
-    said = "The difference is what is published less what was computed, from the exact fraction."
+    text = "The difference is what is published less what was computed, from the exact fraction."
     heads = (("What", False), ("Published", True), ("Computed", True), ("Difference", True), ("Verdict", False))
     columns = [nodes.column(title, is_number=is_number) for title, is_number in heads]
     tables = [
@@ -138,18 +144,18 @@ def _recomputed(groups: Iterable[tuple[str, Sequence[Recomputed]]]) -> Node:
         for number, (group, rows) in enumerate(groups, start=1)
     ]
     blocks = [block for table in tables for block in (nodes.paragraph(table["title"], "lead"), table)]
-    return nodes.section("recomputed", "Recomputation", [nodes.paragraph(said, "caption"), *blocks])
+    return nodes.section("recomputed", "Recomputation", [nodes.paragraph(text, "caption"), *blocks])
 
 
-def _check(of: Recomputed) -> Node:
-    check = of.check
-    exactly = f"Exactly: {of.exact}{f' {check.unit}' if check.unit else ''}."
+def _check(recomputed: Recomputed) -> Node:
+    check = recomputed.check
+    exactly = f"Exactly: {recomputed.exact}{f' {check.unit}' if check.unit else ''}."
     return nodes.row(
         [
-            nodes.cell(check.subject, role="head", notes=[of.where]),
+            nodes.cell(check.subject, role="head", notes=[recomputed.where]),
             nodes.cell(str(check.published), exact=str(check.published)),
-            nodes.cell(of.computed, exact=str(check.computed), role="strong"),
-            nodes.cell(of.difference, exact=str(check.difference)),
+            nodes.cell(recomputed.computed, exact=str(check.computed), role="strong"),
+            nodes.cell(recomputed.difference, exact=str(check.difference)),
             nodes.cell(check.verdict, notes=[check.why] if check.why else [], steps=[*map(str, check.steps), exactly]),
         ]
     )

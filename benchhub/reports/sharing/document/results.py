@@ -55,8 +55,8 @@ def _doubts(doubts: Doubts) -> list[Node]:
     if not doubts.count:
         return [*verdicts, nodes.paragraph("There are no doubts about these curves that BenchHub knows of.", "caption")]
     together = [nodes.listing("Doubts", doubts.together, "doubts")] if doubts.together else []
-    each = [nodes.listing(f"Doubts about {entry.label}", texts, "doubts") for entry, texts in doubts.of_curves]
-    return [*verdicts, *together, *each]
+    listings = [nodes.listing(f"Doubts about {entry.label}", texts, "doubts") for entry, texts in doubts.of_curves]
+    return [*verdicts, *together, *listings]
 
 
 def curves(comparison: Comparison) -> Node:

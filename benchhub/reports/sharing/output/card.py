@@ -84,26 +84,26 @@ def _number(value: Any) -> float:
     return number if math.isfinite(number) else -1.0
 
 
-def drawn(of: Card) -> bytes:
+def drawn(picture: Card) -> bytes:
     """PNG of WIDTH x HEIGHT. Pillow costs some 10 MB, so that it is imported by processes that need it."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (WIDTH * FINER, HEIGHT * FINER), PAGE)
     pen = _Pen(ImageDraw.Draw(image))
     pen.box(0, 0, WIDTH, 14, ACCENT)
-    at = pen.lines(MARGIN, 48, of.title, 46, INK, most=2)
-    pen.lines(MARGIN, at + 14, of.summary, 26, MUTED, most=3 if of.curves else 9)
-    if of.curves:
-        _chart(pen, of)
+    at = pen.lines(MARGIN, 48, picture.title, 46, INK, most=2)
+    pen.lines(MARGIN, at + 14, picture.summary, 26, MUTED, most=3 if picture.curves else 9)
+    if picture.curves:
+        _chart(pen, picture)
     pen.text(MARGIN, HEIGHT - 42, "BenchHub", 22, ACCENT)
-    found = io.BytesIO()
-    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).quantize(COLOURS_KEPT).save(found, "PNG", optimize=True)
-    return found.getvalue()
+    png = io.BytesIO()
+    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).quantize(COLOURS_KEPT).save(png, "PNG", optimize=True)
+    return png.getvalue()
 
 
-def _chart(pen: _Pen, of: Card) -> None:
+def _chart(pen: _Pen, card: Card) -> None:
     """Clients by logarithm to the right, as on the page; upwards from 0."""
-    points = [point for curve in of.curves for point in curve.points]
+    points = [point for curve in card.curves for point in curve.points]
     step = tick(max(y for _, y in points))
     most = step * max(1, math.ceil(max(y for _, y in points) / step))
     first, last = (math.log2(pick(x for x, _ in points)) for pick in (min, max))
@@ -118,9 +118,9 @@ def _chart(pen: _Pen, of: Card) -> None:
         pen.text(LEFT - 14, y, f"{count * step:,.10g}", 20, MUTED, anchor="rm")
     for x in _spread_out(sorted({x for x, _ in points}), lambda x: place((x, 0))[0]):
         pen.text(place((x, 0))[0], BOTTOM + 8, f"{x:,.10g}", 20, MUTED, anchor="ma")
-    pen.text(LEFT, TOP - 34, of.axis, 20, MUTED)
-    pen.text(RIGHT + 14, BOTTOM, of.across, 20, MUTED, anchor="lm")
-    for number, curve in enumerate(of.curves):
+    pen.text(LEFT, TOP - 34, card.axis, 20, MUTED)
+    pen.text(RIGHT + 14, BOTTOM, card.across, 20, MUTED, anchor="lm")
+    for number, curve in enumerate(card.curves):
         pen.curve([place(point) for point in curve.points], curve.series)
         pen.mark(RIGHT + 40, TOP + 14 + 32 * number, curve.series)
         pen.text(RIGHT + 58, TOP + 14 + 32 * number, curve.name, 22, INK, anchor="lm", width=WIDTH - RIGHT - 58 - 30)
@@ -135,11 +135,11 @@ def tick(highest: float) -> float:
 
 def _spread_out(values: Sequence[float], place: Any, apart: float = 62) -> list[float]:
     """Those whose labels do not touch: the first, and each that is far enough from the one before."""
-    kept: list[float] = []
+    places: list[float] = []
     for value in values:
-        if not kept or place(value) - place(kept[-1]) >= apart:
-            kept.append(value)
-    return kept
+        if not places or place(value) - place(places[-1]) >= apart:
+            places.append(value)
+    return places
 
 
 class _Pen:
@@ -149,7 +149,7 @@ class _Pen:
         self.on = on
 
     def box(self, left: float, top: float, right: float, bottom: float, colour: str) -> None:
-        self.on.rectangle([FINER * one for one in (left, top, right, bottom)], fill=colour)
+        self.on.rectangle([FINER * pixel for pixel in (left, top, right, bottom)], fill=colour)
 
     def line(self, points: Sequence[Point], colour: str, width: int) -> None:
         self.on.line([(FINER * x, FINER * y) for x, y in points], fill=colour, width=FINER * width, joint="curve")
@@ -171,10 +171,10 @@ class _Pen:
         self, x: float, y: float, text: str, size: int, colour: str, *, anchor: str = "la", width: float = math.inf
     ) -> None:
         """Cut where it is wider than `width`."""
-        font, shown = _font(size), _drawable(text)
-        while len(shown) > 3 and font.getlength(shown) > FINER * width:
-            shown = shown.removesuffix("...")[:-1].rstrip() + "..."
-        self.on.text((FINER * x, FINER * y), shown, fill=colour, font=font, anchor=anchor)
+        font, drawable = _font(size), _drawable(text)
+        while len(drawable) > 3 and font.getlength(drawable) > FINER * width:
+            drawable = drawable.removesuffix("...")[:-1].rstrip() + "..."
+        self.on.text((FINER * x, FINER * y), drawable, fill=colour, font=font, anchor=anchor)
 
     def lines(self, x: float, y: float, text: str, size: int, colour: str, *, most: int) -> float:
         """Wrapped at words; what `most` lines do not hold is cut. Returns where the next line would begin."""
@@ -185,19 +185,21 @@ class _Pen:
 
 
 def _wrapped(text: str, size: int, most: int) -> list[str]:
-    font, found = _font(size), [""]
+    font, lines = _font(size), [""]
     for word in text.split():
-        longer = f"{found[-1]} {word}".strip()
-        if font.getlength(longer) <= FINER * (WIDTH - 2 * MARGIN) or not found[-1]:
-            found[-1] = longer
+        longer = f"{lines[-1]} {word}".strip()
+        if font.getlength(longer) <= FINER * (WIDTH - 2 * MARGIN) or not lines[-1]:
+            lines[-1] = longer
         else:
-            found.append(word)
-    return found if len(found) <= most else [*found[: most - 1], f"{found[most - 1]}..."]
+            lines.append(word)
+    return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]}..."]
 
 
 def _drawable(text: str) -> str:
     """Pillow's own font has Latin letters; what it has not is left out, and stands in the card's text."""
-    return "".join(one for one in text.translate(PLAIN) if one.isascii() or 0xA1 <= ord(one) <= 0x17E)
+    return "".join(
+        character for character in text.translate(PLAIN) if character.isascii() or 0xA1 <= ord(character) <= 0x17E
+    )
 
 
 @lru_cache

@@ -50,10 +50,10 @@ class NoFileError(Exception):
     """There is no file of that name; the message says which there are."""
 
 
-def file(of: Projection, name: str) -> HttpResponse:
+def file(projection: Projection, name: str) -> HttpResponse:
     """The file of this name, or a sentence that says why there is none."""
     try:
-        return made(of, name).response
+        return made(projection, name).response
     except NoFileError as error:
         return _said(error, 404)
     except pdf.NoPdfError as error:
@@ -64,26 +64,26 @@ def _said(error: Exception, status: int) -> HttpResponse:
     return HttpResponse(f"{error}\n", status=status, content_type="text/plain; charset=utf-8")
 
 
-def made(of: Projection, name: str) -> Made:
+def made(projection: Projection, name: str) -> Made:
     """data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with .tar.gz.
 
     Raises NoFileError and NoPdfError.
     """
     stem, _, kind = name.partition(".")
-    document = canonical.from_bytes(bytes(of.content))
-    return _made(_content(of, document, stem, kind), document, stem, kind)
+    document = canonical.from_bytes(bytes(projection.content))
+    return _made(_content(projection, document, stem, kind), document, stem, kind)
 
 
-def _content(of: Projection, document: Node, stem: str, kind: str) -> bytes:
+def _content(projection: Projection, document: Node, stem: str, kind: str) -> bytes:
     if f"{stem}.{kind}" == JSON_FILE:
-        return bytes(of.content)
-    if kind == "csv" and (table := next((one for one in document["tables"] if one["id"] == stem), None)):
+        return bytes(projection.content)
+    if kind == "csv" and (table := next((entry for entry in document["tables"] if entry["id"] == stem), None)):
         return table_csv(table).encode()
-    if kind == "tar.gz" and (bundle := next((one for one in document["bundles"] if one["id"] == stem), None)):
+    if kind == "tar.gz" and (bundle := next((entry for entry in document["bundles"] if entry["id"] == stem), None)):
         return archive(stem, {file["name"]: file["text"] for file in bundle["files"]})
     if kind in ("html", "pdf") and stem in ("page", "report"):
-        html = render.one_file(document, of.sha256, as_report=stem == "report")
-        return html.encode() if kind == "html" else _printed(of, html, stem)
+        html = render.one_file(document, projection.sha256, as_report=stem == "report")
+        return html.encode() if kind == "html" else _printed(projection, html, stem)
     raise NoFileError(f"There is no file of that name: ask for {', '.join(names(document))}.")
 
 
@@ -92,27 +92,27 @@ def names(document: Node) -> list[str]:
     files = [JSON_FILE, "page.html", "report.html", *(["page.pdf", "report.pdf"] if pdf.is_available() else [])]
     return [
         *files,
-        *(f"{one['id']}.csv" for one in document["tables"]),
-        *(f"{one['id']}.tar.gz" for one in document["bundles"]),
+        *(f"{table['id']}.csv" for table in document["tables"]),
+        *(f"{table['id']}.tar.gz" for table in document["bundles"]),
     ]
 
 
-def _printed(of: Projection, html: str, name: str) -> bytes:
+def _printed(projection: Projection, html: str, name: str) -> bytes:
     """Printed once by each release, and kept. Raises NoPdfError."""
-    if kept := _kept(of, name):
-        return kept
+    if stored := _kept(projection, name):
+        return stored
     with pdf.turn():
-        if kept := _kept(of, name):  # somebody else's turn made it
-            return kept
+        if stored := _kept(projection, name):  # somebody else's turn made it
+            return stored
         content = pdf.printed(html)
-        of.prints.update_or_create(name=name, defaults={"release": release(), "content": content})
+        projection.prints.update_or_create(name=name, defaults={"release": release(), "content": content})
     return content
 
 
-def _kept(of: Projection, name: str) -> bytes:
+def _kept(projection: Projection, name: str) -> bytes:
     """Empty where this release has not printed it."""
-    found = of.prints.filter(name=name, release=release()).first()
-    return bytes(found.content) if found else b""
+    row = projection.prints.filter(name=name, release=release()).first()
+    return bytes(row.content) if row else b""
 
 
 def table_csv(table: Node) -> str:

@@ -44,8 +44,8 @@ def page(sha256: str, as_report: bool = False, picture: str = "") -> tuple[bytes
 
 def html_page(document: Node, sha256: str, *, as_report: bool = False, picture: str = "") -> str:
     """Its addresses are relative, but that of the picture: without that it holds no token."""
-    shown = {**context(document, sha256, as_report=as_report), "picture": picture}
-    return render_to_string("shared/page.html", shown)
+    values = {**context(document, sha256, as_report=as_report), "picture": picture}
+    return render_to_string("shared/page.html", values)
 
 
 def one_file(document: Node, sha256: str, *, as_report: bool = False) -> str:

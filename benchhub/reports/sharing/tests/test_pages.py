@@ -76,13 +76,13 @@ def test_curves_of_other_protocols_are_not_published(comparison, experiment, sys
 
 def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(experiment, systems, publisher):
     slow = testing.make_experiment(systems[:1], name="By TLS")
-    testing.succeeded(testing.make_run(slow, systems[0], 8, 1, protocol=Protocol.of({"path": "tls"})), 500.0)
+    testing.succeeded(testing.make_run(slow, systems[0], 8, 1, protocol=Protocol.stored({"path": "tls"})), 500.0)
     kept = Comparison.objects.create(
         title="x", query=f"curve={key(experiment, systems[0])}&curve={key(slow, systems[0])}"
     )
     with pytest.raises(NothingToPublishError, match="not comparable"):
         publish.comparison_snapshot(kept, publisher)
-    digests = sorted(Protocol.of({"path": path}).pk for path in ("socket", "tls"))
+    digests = sorted(Protocol.stored({"path": path}).pk for path in ("socket", "tls"))
     reason = {"reason": "The network is never the bottleneck here.", "declared_by": publisher}
     Comparability.objects.create(first_id=digests[0], second_id=digests[1], **reason)
     made = publish.comparison_snapshot(kept, publisher)
