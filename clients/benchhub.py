@@ -55,7 +55,7 @@ class Client:
 
     def push(self, results, key=None):
         """Store results that were measured elsewhere, all or none; returns the delivery."""
-        lines = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in results)
+        lines = "\n".join(result if isinstance(result, str) else json.dumps(result) for result in results)
         return self.call("POST", "deliveries/", lines.encode(), "application/x-ndjson", key=key)
 
     def queue(self, plan, key=None):
@@ -65,15 +65,18 @@ class Client:
     def experiment(self, experiment):
         return self.call("GET", f"experiments/{int(experiment)}/")
 
-    def wait(self, experiment, every_s=10, limit_s=None, told=None):
-        """Until all runs have ended; returns the experiment, or raises TimeoutError. `told` is called at each look."""
+    def wait(self, experiment, every_s=10, limit_s=None, report=None):
+        """Wait until all runs have ended; return the experiment, or raise TimeoutError.
+
+        `report` is called with the experiment at each look.
+        """
         deadline = None if limit_s is None else time.monotonic() + limit_s
         while True:
-            found = self.experiment(experiment)
-            if told:
-                told(found)
-            if found["is_over"]:
-                return found
+            status = self.experiment(experiment)
+            if report:
+                report(status)
+            if status["is_over"]:
+                return status
             if deadline is not None and time.monotonic() + every_s > deadline:
                 raise TimeoutError(f"Experiment {experiment} has not ended after {limit_s} s.")
             time.sleep(every_s)
@@ -129,16 +132,16 @@ def _problem(error):
 
 
 def main(words=None):
-    asked = _parser().parse_args(words)
-    if not asked.url or not asked.token:
+    arguments = _parser().parse_args(words)
+    if not arguments.url or not arguments.token:
         sys.exit("Set BENCHHUB_URL and BENCHHUB_TOKEN, or give --url and --token.")
-    client = Client(asked.url, asked.token)
+    client = Client(arguments.url, arguments.token)
     try:
-        return asked.does(client, asked)
+        return arguments.does(client, arguments)
     except Refused as error:
         sys.exit(str(error))
     except (OSError, TimeoutError) as error:
-        sys.exit(f"{asked.url}: {error}")
+        sys.exit(f"{arguments.url}: {error}")
 
 
 def _parser():
@@ -186,40 +189,40 @@ def _json(name):
         sys.exit(f"{name} is not JSON: {error}")
 
 
-def _push(client, asked):
-    return _told(client.push(_text(asked.file).splitlines()))
+def _push(client, arguments):
+    return _write_delivery(client.push(_text(arguments.file).splitlines()))
 
 
-def _pgbench(client, asked):
-    result = {**_json(asked.like), "output": {"stdout": _text(asked.file)}}
-    if asked.clients:
-        result["clients"] = asked.clients
-    if asked.measured_at:
-        result["measured_at"] = asked.measured_at
-    return _told(client.push([result]))
+def _pgbench(client, arguments):
+    result = {**_json(arguments.like), "output": {"stdout": _text(arguments.file)}}
+    if arguments.clients:
+        result["clients"] = arguments.clients
+    if arguments.measured_at:
+        result["measured_at"] = arguments.measured_at
+    return _write_delivery(client.push([result]))
 
 
-def _told(delivery):
+def _write_delivery(delivery):
     for address in delivery["experiments"]:
         print(address)
     return 0
 
 
-def _queue(client, asked):
-    print(client.queue(_json(asked.file))["url"])
+def _queue(client, arguments):
+    print(client.queue(_json(arguments.file))["url"])
     return 0
 
 
-def _wait(client, asked):
-    def told(found):
-        print(f"{found['ended_count']} of {found['run_count']} runs have ended.", file=sys.stderr)
+def _wait(client, arguments):
+    def report(status):
+        print(f"{status['ended_count']} of {status['run_count']} runs have ended.", file=sys.stderr)
 
-    found = client.wait(asked.experiment, asked.every, asked.limit, told)
-    return 1 if found["bad_count"] or found["cancelled_count"] else 0
+    status = client.wait(arguments.experiment, arguments.every, arguments.limit, report)
+    return 1 if status["bad_count"] or status["cancelled_count"] else 0
 
 
-def _curve(client, asked):
-    sys.stdout.write(client.curve(asked.experiment))
+def _curve(client, arguments):
+    sys.stdout.write(client.curve(arguments.experiment))
     return 0
 
 

@@ -250,8 +250,8 @@ def spec_json(spec: RunSpec) -> str:
 
 def _script(name: str, attempt: Attempt, **values: int | str) -> str:
     work = attempt.work_directory.removeprefix("$HOME/").removeprefix("~/")
-    named = {"work": work, "run": attempt.run, "number": attempt.number, **values}
-    assignments = [f"{key}={shlex.quote(str(value))}" for key, value in named.items()]
+    values_by_name = {"work": work, "run": attempt.run, "number": attempt.number, **values}
+    assignments = [f"{key}={shlex.quote(str(value))}" for key, value in values_by_name.items()]
     return "\n".join([*assignments, _text("common.sh"), _text(name)])
 
 
@@ -327,15 +327,15 @@ def _parse_collected(answer: bytes, cap_bytes: int) -> Collected:
     returncode, manifest_size = (int(word) for word in head.split())
     manifest, remarks = _parse_manifest(rest[:manifest_size])
     files = _parse_files(rest[manifest_size:])
-    kept: dict[str, bytes] = {}
+    collected: dict[str, bytes] = {}
     for entry in manifest.get("files", ()):
         name = entry["name"]
         if remark := _doubt_of_file(entry, files.get(name), cap_bytes):
             remarks[name] = remark
         else:
-            kept[name] = files[name]
-    stdout, stderr = kept.pop("out.log", b""), kept.pop("err.log", b"")
-    return Collected(Outputs(returncode, stdout, stderr, kept), manifest, remarks)
+            collected[name] = files[name]
+    stdout, stderr = collected.pop("out.log", b""), collected.pop("err.log", b"")
+    return Collected(Outputs(returncode, stdout, stderr, collected), manifest, remarks)
 
 
 def _parse_manifest(text: bytes) -> tuple[dict[str, Any], dict[str, str]]:

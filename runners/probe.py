@@ -90,8 +90,8 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
     sections = dict(_sections(answer))
     facts = parse_probe(sections)
     facts["time_skew_s"] = await _time_skew_s(connections, target)
-    found = sections.get("bin_directories", "").splitlines()
-    facts["builds"] = await builds(connections, target, found)
+    folders = sections.get("bin_directories", "").splitlines()
+    facts["builds"] = await builds(connections, target, folders)
     return facts
 
 
@@ -118,11 +118,11 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "tools": tools,
         **_memory(sections.get("meminfo", "")),
     }
-    found = {name: value for name, value in facts.items() if value or value == 0}
-    missing = [name for name in facts if name not in found and name not in MAY_BE_ABSENT]
+    known = {name: value for name, value in facts.items() if value or value == 0}
+    missing = [name for name in facts if name not in known and name not in MAY_BE_ABSENT]
     missing += [name for name in REQUIRED_TOOLS if tools and name not in tools]
-    missing += [name for name in ("memory_bytes", "swap_bytes") if name not in found]
-    return {**found, "missing": missing}
+    missing += [name for name in ("memory_bytes", "swap_bytes") if name not in known]
+    return {**known, "missing": missing}
 
 
 def facts_digest_input(facts: Mapping[str, Any]) -> Facts:
@@ -177,18 +177,18 @@ def _parse_builds(answer: bytes) -> Iterator[Facts]:
         build[name] = text
 
 
-def _build(found: Mapping[str, str]) -> Facts:
-    version = _version(found.get("postgres_version", ""))
+def _build(texts: Mapping[str, str]) -> Facts:
+    version = _version(texts.get("postgres_version", ""))
     facts: Facts = {
-        "bin_directory": found["bin_directory"],
+        "bin_directory": texts["bin_directory"],
         "version": version,
         "version_num": _version_num(version),
-        "pgbench_version": _version(found.get("pgbench_version", "")),
-        "configure": shlex.split(found.get("configure", "")),
-        "compiler": found.get("compiler"),
-        "cflags": found.get("cflags"),
-        "postgres_sha256": found.get("postgres_sha256", "").partition(" ")[0],
-        "pgbench_sha256": found.get("pgbench_sha256", "").partition(" ")[0],
+        "pgbench_version": _version(texts.get("pgbench_version", "")),
+        "configure": shlex.split(texts.get("configure", "")),
+        "compiler": texts.get("compiler"),
+        "cflags": texts.get("cflags"),
+        "postgres_sha256": texts.get("postgres_sha256", "").partition(" ")[0],
+        "pgbench_sha256": texts.get("pgbench_sha256", "").partition(" ")[0],
     }
     missing = [name for name, value in facts.items() if not value]
     return {**{name: value for name, value in facts.items() if value}, "missing": missing}
@@ -217,14 +217,14 @@ def _by_file(text: str) -> dict[str, str]:
 
 def _choices(text: str) -> dict[str, str]:
     """'always [madvise] never' is madvise."""
-    chosen = {name: re.search(r"\[(\S+)\]", value) for name, value in _by_file(text).items()}
-    return {name: match[1] for name, match in chosen.items() if match}
+    matches = {name: re.search(r"\[(\S+)\]", value) for name, value in _by_file(text).items()}
+    return {name: match[1] for name, match in matches.items() if match}
 
 
 def _os(text: str) -> dict[str, str]:
-    wanted = {"ID": "id", "VERSION_ID": "version_id", "PRETTY_NAME": "name"}
+    names = {"ID": "id", "VERSION_ID": "version_id", "PRETTY_NAME": "name"}
     pairs = _pairs(text)
-    return {ours: pairs[theirs].strip("\"'") for theirs, ours in wanted.items() if theirs in pairs}
+    return {ours: pairs[theirs].strip("\"'") for theirs, ours in names.items() if theirs in pairs}
 
 
 def _cpu(text: str) -> Facts:
@@ -241,8 +241,8 @@ def _cpu(text: str) -> Facts:
 
 def _memory(text: str) -> dict[str, int]:
     pairs = _pairs(text, ":")
-    wanted = {"MemTotal": "memory_bytes", "SwapTotal": "swap_bytes", "Hugepagesize": "huge_page_bytes"}
-    return {ours: int(pairs[theirs].split()[0]) * 1024 for theirs, ours in wanted.items() if theirs in pairs}
+    names = {"MemTotal": "memory_bytes", "SwapTotal": "swap_bytes", "Hugepagesize": "huge_page_bytes"}
+    return {ours: int(pairs[theirs].split()[0]) * 1024 for theirs, ours in names.items() if theirs in pairs}
 
 
 def _block_devices(text: str) -> list[Facts]:
@@ -263,15 +263,15 @@ def _block_devices(text: str) -> list[Facts]:
 
 def _filesystems(mounts: str, sizes: str) -> list[Facts]:
     room = {words[5]: words for words in map(str.split, sizes.splitlines()[1:]) if len(words) == 6}
-    found: dict[str, Facts] = {}
+    by_folder: dict[str, Facts] = {}
     for device, folder, kind, options, *_ in (line.split() for line in mounts.splitlines()):
         if PSEUDO_FILESYSTEMS.fullmatch(kind) or folder.startswith(("/proc/", "/sys/")):
             continue
         mount: Facts = {"device": device, "folder": folder, "type": kind, "options": options.split(",")}
         if folder in room:
             mount |= {"size_bytes": int(room[folder][1]) * 1024, "free_bytes": int(room[folder][3]) * 1024}
-        found[folder] = mount  # what is mounted over another hides it
-    return list(found.values())
+        by_folder[folder] = mount  # what is mounted over another hides it
+    return list(by_folder.values())
 
 
 def _first_number(text: str) -> float | None:

@@ -152,17 +152,17 @@ def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
     Keys: those of `host_deltas`; `restarted` (of PostgreSQL, in between); `wal_bytes`; one mapping of counters per
     view of STATISTICS; `settings_changed`, names; `remarks`.
     """
-    found = host_deltas(before.host_last, after.host_first)
-    remarks = list(dict.fromkeys((*before.remarks, *after.remarks, *found.pop("remarks"))))
+    between = host_deltas(before.host_last, after.host_first)
+    remarks = list(dict.fromkeys((*before.remarks, *after.remarks, *between.pop("remarks"))))
     if before.server and after.server:
         started = [side.server["postmaster_start_epoch_s"] for side in (before, after)]
-        found["restarted"] = started[0] != started[1]
+        between["restarted"] = started[0] != started[1]
     for name in STATISTICS:
         if name in before.statistics and name in after.statistics:
-            found |= _counted(name, before.statistics[name], after.statistics[name], remarks)
-    found |= _wal_delta(before, after, remarks)
-    found["settings_changed"] = _settings_changed(before, after)
-    return {**found, "remarks": remarks}
+            between |= _counted(name, before.statistics[name], after.statistics[name], remarks)
+    between |= _wal_delta(before, after, remarks)
+    between["settings_changed"] = _settings_changed(before, after)
+    return {**between, "remarks": remarks}
 
 
 async def host_snapshot(connections: Connections, target: Target, *, is_before: bool = False) -> dict[str, Any]:
@@ -239,9 +239,9 @@ def _identifier_sql() -> str:
 
 def _settings_sql() -> str:
     hidden = ", ".join(map(_literal, HIDDEN_SETTINGS))
-    shown = f"CASE WHEN setting <> '' AND name IN ({hidden}) THEN '(hidden)' ELSE setting END AS setting"
+    setting_sql = f"CASE WHEN setting <> '' AND name IN ({hidden}) THEN '(hidden)' ELSE setting END AS setting"
     query = (
-        f"SELECT 'setting', row_to_json(s) FROM (SELECT name, {shown}, unit, source{{}} FROM pg_settings"
+        f"SELECT 'setting', row_to_json(s) FROM (SELECT name, {setting_sql}, unit, source{{}} FROM pg_settings"
         " WHERE name NOT LIKE 'benchhub.%' ORDER BY name) AS s"
     )
     is_new = "current_setting('server_version_num')::int >= 90500"
@@ -304,7 +304,7 @@ def _cpu_s(values: Mapping[str, str], name: str) -> dict[str, float]:
 def _busy_before(values: Mapping[str, str]) -> dict[str, float]:
     """Nothing where it was not counted, or a full disk has cut a line short."""
     counted = [{"cpu_s": _cpu_s(values, name)} for name in ("quiet_from", "quiet_to") if name in values]
-    if len(counted) < 2 or any(len(one["cpu_s"]) < len(CPU_FIELDS) for one in counted):
+    if len(counted) < 2 or any(len(sample["cpu_s"]) < len(CPU_FIELDS) for sample in counted):
         return {}
     passed = _cpu(*counted)
     if "idle_share" not in passed:
@@ -323,10 +323,10 @@ def _cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float
 
 def _children(line: str) -> dict[str, float]:
     """CPU seconds, user and system together, of `times` (POSIX): 0m1.25s 1m0.50s. Nothing where it is no such line."""
-    found = re.fullmatch(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s", line.strip())
-    if not found:
+    match = re.fullmatch(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s", line.strip())
+    if not match:
         return {}
-    minutes, seconds = int(found[1]) + int(found[3]), float(found[2]) + float(found[4])
+    minutes, seconds = int(match[1]) + int(match[3]), float(match[2]) + float(match[4])
     return {"children_s": 60 * minutes + seconds}
 
 

@@ -64,12 +64,12 @@ def percentile_us(histogram: Histogram, p: float) -> float | None:
 
 def _value_at_rank(histogram: Histogram, rank: int) -> float:
     """Return the middle of the bin that holds the rank-th smallest latency, counted from 1."""
-    seen = 0
+    passed = 0
     middle = 0.0
     for lower, upper, count in zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True):
-        seen += count
+        passed += count
         middle = (lower + upper - 1) / 2
-        if seen >= rank:
+        if passed >= rank:
             break
     return float(min(max(middle, histogram.min_us), histogram.max_us))
 

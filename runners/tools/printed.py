@@ -21,5 +21,5 @@ def last_errors(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not NOT_AN_ERROR.match(line)]
     marked = [line for line in lines if re.search(r"error|fatal|aborted", line, re.IGNORECASE)]
     newest_first = dict.fromkeys(MESSAGE_PREFIX.sub("", line) for line in reversed(marked or lines))
-    said = list(newest_first)[:REASON_LINES]
-    return "; ".join(reversed(said))[:REASON_LENGTH].rstrip(".")
+    errors = list(newest_first)[:REASON_LINES]
+    return "; ".join(reversed(errors))[:REASON_LENGTH].rstrip(".")

@@ -62,11 +62,11 @@ class Times:
 
 
 def context(page: str | None) -> dict[str, Any]:
-    queue = whole(timezone.now())
+    queue = queue_at(timezone.now())
     return {**queue, "lanes": Paginator(queue["lanes"], HOSTS_PER_PAGE).get_page(page)}
 
 
-def whole(now: datetime) -> dict[str, Any]:
+def queue_at(now: datetime) -> dict[str, Any]:
     """All hosts at once, in `lanes`."""
     active = list(
         _with_hosts(Run.objects.active()).select_related("experiment__workload", "watch").order_by("started_at", "pk")

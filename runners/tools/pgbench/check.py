@@ -46,7 +46,7 @@ END { if (message != "") tell() }
 """
 
 
-def described(text: str, query_mode: str, variables: Variables, given: Mapping[str, object]) -> tuple[str, str]:
+def described(text: str, query_mode: str, variables: Variables, values: Mapping[str, object]) -> tuple[str, str]:
     """The script as psql is to describe it, and the table from which LOCATED_AWK tells the lines.
 
     A statement with a backslash is left out: psql has commands that run programs on the driver, and what pgbench sends
@@ -56,7 +56,7 @@ def described(text: str, query_mode: str, variables: Variables, given: Mapping[s
     table: list[str] = []
     end = 0
     for statement in statements(text):
-        filled = _filled(statement.text, query_mode, variables, given)
+        filled = _filled(statement.text, query_mode, variables, values)
         if "\\" in filled:
             continue
         # Without the blanks psql would leave out lines that are empty.
@@ -67,19 +67,19 @@ def described(text: str, query_mode: str, variables: Variables, given: Mapping[s
     return "".join(parts), "".join(table)
 
 
-def _filled(text: str, query_mode: str, variables: Variables, given: Mapping[str, object]) -> str:
+def _filled(text: str, query_mode: str, variables: Variables, values: Mapping[str, object]) -> str:
     """With a value for each variable: what is known of it, or NULL, which fits any type; prepared ones stay open.
 
     One that nothing sets stays, as pgbench leaves it, but with a blank: psql has variables of its own.
     """
     if query_mode == "simple":
-        return VARIABLE.sub(lambda found: _value(found[1], variables, given), text)
+        return VARIABLE.sub(lambda match: _value(match[1], variables, values), text)
     numbers = iter(range(1, text.count(":") + 1))
     return VARIABLE.sub(lambda _: f"${next(numbers)}", text)
 
 
-def _value(name: str, variables: Variables, given: Mapping[str, object]) -> str:
-    return str(given.get(name, "NULL")) if variables.may_be_set(name) else f": {name}"
+def _value(name: str, variables: Variables, values: Mapping[str, object]) -> str:
+    return str(values.get(name, "NULL")) if variables.may_be_set(name) else f": {name}"
 
 
 def check_command(spec: RunSpec, parameters: Parameters) -> str:
@@ -106,22 +106,22 @@ def _unset(parameters: Parameters, variables: Variables) -> Iterator[str]:
     In a simple query such a name is only left as it is, which the server may take; in the other modes it becomes NULL.
     """
     for number, script in enumerate(parameters.scripts, start=1):
-        found = [*variables.unset_in(meta_commands(script.text))]
-        found += variables.unset_in(statements(script.text)) if parameters.query_mode != "simple" else []
+        names = [*variables.unset_in(meta_commands(script.text))]
+        names += variables.unset_in(statements(script.text)) if parameters.query_mode != "simple" else []
         yield from (
-            f'Script {number}, line {line}: error: nothing sets the variable "{name}"' for line, name in sorted(found)
+            f'Script {number}, line {line}: error: nothing sets the variable "{name}"' for line, name in sorted(names)
         )
 
 
 def _described_command(spec: RunSpec, parameters: Parameters, variables: Variables, number: int) -> str:
-    script, given = parameters.scripts[number], parameters.variables or {}
-    text, table = described(script.text, parameters.query_mode, variables, given)
+    script, values = parameters.scripts[number], parameters.variables or {}
+    text, table = described(script.text, parameters.query_mode, variables, values)
     run = f"{program(spec, 'psql')} -X -q -A -t -w -v VERBOSITY=verbose -f described_{number}.sql 2>&1 > /dev/null"
-    told = f"awk -v script={number + 1} -v table=lines_{number} {shlex.quote(LOCATED_AWK)}"
+    awk = f"awk -v script={number + 1} -v table=lines_{number} {shlex.quote(LOCATED_AWK)}"
     return f"""\
 printf '%s' {shlex.quote(text)} > described_{number}.sql
 printf '%s' {shlex.quote(table)} > lines_{number}
-[ -n "$said" ] || said=$({run} | {told})
+[ -n "$said" ] || said=$({run} | {awk})
 rm -f described_{number}.sql lines_{number}"""
 
 
@@ -130,13 +130,13 @@ def _conditions(parameters: Parameters) -> Iterator[str]:
     for number, script in enumerate(parameters.scripts):
         line = unbalanced_line(script.text)
         where = f"line {line}" if line else r"command \1"
-        said = rf'^.*condition error in script "script_{number}\.sql" command \([0-9]*\): \(.*\)$'
-        yield rf"s/{said}/Script {number}, {where}: error: \2/p"
+        pattern = rf'^.*condition error in script "script_{number}\.sql" command \([0-9]*\): \(.*\)$'
+        yield rf"s/{pattern}/Script {number}, {where}: error: \2/p"
 
 
 def _sentence(parameters: Parameters) -> str:
     """sed that makes 'Script 2, line 7: ...' of pgbench's message about a line; script_0 is the first one."""
     numbers = "".join(f"s/^Script {n},/Script {n + 1},/;" for n in reversed(range(len(parameters.scripts))))
-    found = r"s/^.*script_\([0-9]*\)\.sql:\([0-9]*\): \(.*\)$/Script \1, line \2: error: \3/p"
-    expressions = " ".join(f"-e {shlex.quote(one)}" for one in (found, *_conditions(parameters)))
+    pattern = r"s/^.*script_\([0-9]*\)\.sql:\([0-9]*\): \(.*\)$/Script \1, line \2: error: \3/p"
+    expressions = " ".join(f"-e {shlex.quote(expression)}" for expression in (pattern, *_conditions(parameters)))
     return f"sed -n {expressions} | sed {shlex.quote(numbers)}"

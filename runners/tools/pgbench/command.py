@@ -80,8 +80,8 @@ def load_command(spec: RunSpec) -> str:
 
 
 def _init(spec: RunSpec, statements: str) -> str:
-    told = f"awk {shlex.quote(INIT_AWK)} init.err >&2"
-    return f"{{ {psql(spec, statements)} 2> init.err; rc=$?; {told}; rm -f init.err; (exit $rc); }}"
+    filtered = f"awk {shlex.quote(INIT_AWK)} init.err >&2"
+    return f"{{ {psql(spec, statements)} 2> init.err; rc=$?; {filtered}; rm -f init.err; (exit $rc); }}"
 
 
 def verify_command(spec: RunSpec) -> str:

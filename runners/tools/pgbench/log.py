@@ -203,11 +203,11 @@ def read_reduction(text: str) -> Reduction:
 
 def histograms(reduction: Reduction, sampling_rate: float) -> tuple[Histogram, ...]:
     """Return "latency" of all transactions, then "latency of script N" of each where there are several."""
-    each = [script_histogram(reduction, script, sampling_rate) for script in sorted(reduction.scripts)]
-    if not each:
+    by_script = [script_histogram(reduction, script, sampling_rate) for script in sorted(reduction.scripts)]
+    if not by_script:
         return ()
-    whole = histogram.merge("latency", each)
-    return (whole, *each) if len(each) > 1 else (whole,)
+    merged = histogram.merge("latency", by_script)
+    return (merged, *by_script) if len(by_script) > 1 else (merged,)
 
 
 def script_histogram(reduction: Reduction, script: int, sampling_rate: float) -> Histogram:

@@ -95,8 +95,8 @@ def read_summary(stdout: str, *, connect_each: bool) -> Summary:
 
 
 def _number(text: str, line: str) -> float | None:
-    found = re.search(f"^{line}", text, re.MULTILINE)
-    return float(found.group(1)) if found else None
+    match = re.search(f"^{line}", text, re.MULTILINE)
+    return float(match.group(1)) if match else None
 
 
 def _canonical(tps: Mapping[str, float | None], connect_each: bool) -> float | None:
@@ -142,10 +142,10 @@ def read_progress(stderr: str, started_epoch_s: float) -> tuple[Series, ...]:
     columns: dict[str, list[float]] = {}
     filled = 0
     for line in stderr.splitlines():
-        found = PROGRESS_LINE.match(line)
-        step = round(float(found["at_s"]) / PROGRESS_STEP_S) if found else 0
-        if found and filled < step <= MOST_PROGRESS_STEPS:
-            for metric, value in _progress_values(found, step - filled).items():
+        match = PROGRESS_LINE.match(line)
+        step = round(float(match["at_s"]) / PROGRESS_STEP_S) if match else 0
+        if match and filled < step <= MOST_PROGRESS_STEPS:
+            for metric, value in _progress_values(match, step - filled).items():
                 columns.setdefault(metric, [0.0] * filled).extend([value] * (step - filled))
             filled = step
     return tuple(
@@ -154,11 +154,11 @@ def read_progress(stderr: str, started_epoch_s: float) -> tuple[Series, ...]:
     )
 
 
-def _progress_values(found: re.Match[str], steps: int) -> dict[str, float]:
+def _progress_values(match: re.Match[str], steps: int) -> dict[str, float]:
     """Return the values of one line by metric, its counts divided over the seconds that it covers."""
-    values = {"tps": found["tps"], "latency_ms": found["latency_ms"], "latency_stddev_ms": found["stddev_ms"]}
-    values |= {"lag_ms": found["lag_ms"]} if found["lag_ms"] else {}
-    counts = {name: found[name] for name in ("failed", "skipped", "retried", "retries") if found[name]}
+    values = {"tps": match["tps"], "latency_ms": match["latency_ms"], "latency_stddev_ms": match["stddev_ms"]}
+    values |= {"lag_ms": match["lag_ms"]} if match["lag_ms"] else {}
+    counts = {name: match[name] for name in ("failed", "skipped", "retried", "retries") if match[name]}
     numbers = {name: float(value) for name, value in values.items()}
     numbers |= {name: int(value) / steps for name, value in counts.items()}
     return {name: number if math.isfinite(number) else 0.0 for name, number in numbers.items()}
@@ -169,9 +169,9 @@ def abort_reason(returncode: int, stderr: str) -> str:
     aborted = ABORTED in stderr or any(map(ABORTED_CLIENT.match, stderr.splitlines()))
     if returncode == 0 and not aborted:
         return ""
-    said = last_errors(stderr)
-    what = "pgbench was aborted" if aborted or returncode == 2 else f"pgbench ended with code {returncode}"
-    return f"{what}: {said}." if said else f"{what} and said nothing about it."
+    errors = last_errors(stderr)
+    event = "pgbench was aborted" if aborted or returncode == 2 else f"pgbench ended with code {returncode}"
+    return f"{event}: {errors}." if errors else f"{event} and said nothing about it."
 
 
 def warnings(stderr: str) -> tuple[str, ...]:

@@ -75,10 +75,10 @@ SWITCHES = ("foreign_keys", "unlogged", "connect_each", "failures_detailed")
 
 def version_of(text: str) -> Version:
     """Return the first numbers of "16.14", "18beta1" or "pgbench (PostgreSQL) 9.6.24"; else ValueError."""
-    found = re.search(r"(\d+)(?:\.(\d+))?", text)
-    if not found:
+    match = re.search(r"(\d+)(?:\.(\d+))?", text)
+    if not match:
         raise ValueError(f"{text!r} is no version of pgbench; give it as pgbench --version prints it.")
-    return tuple(int(number) for number in found.groups() if number is not None)
+    return tuple(int(number) for number in match.groups() if number is not None)
 
 
 def read(parameters: Mapping[str, Any]) -> Parameters:
@@ -101,10 +101,10 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
 
 def _check_types(parameters: Mapping[str, Any]) -> None:
     for name, value in parameters.items():
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if name in WHOLE_NUMBERS and not whole:
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        if name in WHOLE_NUMBERS and not is_whole:
             raise ValueError(f"pgbench's {name} must be a whole number, not {value!r}.")
-        if name in NUMBERS and not (whole or isinstance(value, float)):
+        if name in NUMBERS and not (is_whole or isinstance(value, float)):
             raise ValueError(f"pgbench's {name} must be a number, not {value!r}.")
         if name in SWITCHES and not isinstance(value, bool):
             raise ValueError(f"pgbench's {name} must be true or false, not {value!r}.")
@@ -137,8 +137,8 @@ def _check_data_set(parameters: Parameters) -> None:
 
 def _check_load(parameters: Parameters) -> None:
     if parameters.query_mode not in QUERY_MODES:
-        known = ", ".join(QUERY_MODES)
-        raise ValueError(f"{parameters.query_mode!r} is no query mode of pgbench; choose one of: {known}.")
+        names = ", ".join(QUERY_MODES)
+        raise ValueError(f"{parameters.query_mode!r} is no query mode of pgbench; choose one of: {names}.")
     if not 0 <= parameters.rate_tps < float("inf"):
         raise ValueError(f"The rate must be 0 (no limit) or more, not {parameters.rate_tps}.")
     if not 0 <= parameters.latency_limit_ms < float("inf"):
@@ -156,9 +156,9 @@ def check_variables(variables: Mapping[str, Any]) -> None:
 
 
 def _check_scripts(parameters: Parameters) -> None:
-    known = (*BUILTIN_SCRIPTS, CUSTOM)
-    if parameters.script not in known:
-        raise ValueError(f"pgbench has no script {parameters.script!r}; choose one of: {', '.join(known)}.")
+    names = (*BUILTIN_SCRIPTS, CUSTOM)
+    if parameters.script not in names:
+        raise ValueError(f"pgbench has no script {parameters.script!r}; choose one of: {', '.join(names)}.")
     if (parameters.script == CUSTOM) != bool(parameters.scripts):
         raise ValueError('Custom scripts go with the script "custom", and it needs at least one of them.')
     for number, script in enumerate(parameters.scripts, start=1):
@@ -170,8 +170,8 @@ def check_text(number: int, text: Any) -> None:
     """Raise ValueError, with one sentence, for what is no script or runs commands on the driver."""
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise ValueError("A custom script must be text, not empty and without NUL characters.")
-    if found := SHELL_COMMAND.search(CONTINUED.sub("", text)):
-        where = f"Script {number}, line {_line_without_continuations(text, found.start())}"
+    if match := SHELL_COMMAND.search(CONTINUED.sub("", text)):
+        where = f"Script {number}, line {_line_without_continuations(text, match.start())}"
         raise ValueError(f"{where}: \\shell and \\setshell run commands on the driver; take them out.")
 
 
@@ -183,10 +183,10 @@ def check_new_text(number: int, text: str) -> None:
     check_length(f"Script {number}", text)
 
 
-def check_length(what: str, text: str) -> None:
+def check_length(subject: str, text: str) -> None:
     """Raise ValueError, with one sentence, for a script that is too long. An end of a line is one character."""
     if (length := len(text.replace("\r\n", "\n"))) > LONGEST_SCRIPT:
-        raise ValueError(f"{what} has {length:,} characters: {LONGEST_SCRIPT:,} at most, so shorten it.")
+        raise ValueError(f"{subject} has {length:,} characters: {LONGEST_SCRIPT:,} at most, so shorten it.")
 
 
 def _line_without_continuations(text: str, at: int) -> int:
@@ -258,10 +258,10 @@ def _check_version(tool_version: str, parameters: Parameters) -> None:
         (parameters.max_tries > 1, (15,), "more than one try"),
         (parameters.failures_detailed, (15,), "failures in detail"),
     )
-    for wanted, since, what in needs:
-        if wanted and version_of(tool_version) < since:
+    for is_used, since, feature in needs:
+        if is_used and version_of(tool_version) < since:
             release = ".".join(map(str, since))
-            raise ValueError(f"pgbench {tool_version} does not know {what}; use {release} or newer.")
+            raise ValueError(f"pgbench {tool_version} does not know {feature}; use {release} or newer.")
 
 
 def _check_level(spec: RunSpec) -> None:

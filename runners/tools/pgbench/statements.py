@@ -56,8 +56,8 @@ def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
             at = blank.end()
             continue
         is_meta = text[at] == "\\" and not text[:at].rpartition("\n")[2].strip()
-        found = META_COMMAND.match(text, at) if is_meta else None
-        end = found.end() if found else _end(text, at)
+        match = META_COMMAND.match(text, at) if is_meta else None
+        end = match.end() if match else _end(text, at)
         yield at, end, is_meta
         at = end
 
@@ -84,8 +84,8 @@ def has_commands(text: str) -> bool:
 def unbalanced_line(text: str) -> int | None:
     """The first line with an \\elif, \\else or \\endif that fits no \\if, or of the last \\if without its \\endif."""
     open_ifs: list[tuple[int, bool]] = []  # line, and whether its \\else has been
-    for at, found in enumerate(map(CONDITION.match, text.split("\n")), start=1):
-        word = found[1].lower() if found else ""
+    for at, match in enumerate(map(CONDITION.match, text.split("\n")), start=1):
+        word = match[1].lower() if match else ""
         if word == "if":
             open_ifs.append((at, False))
         elif word and (not open_ifs or (word != "endif" and open_ifs[-1][1])):
@@ -100,10 +100,10 @@ def unbalanced_line(text: str) -> int | None:
 class Variables:
     """What scripts that run together may set; which of them does it first, nobody can tell beforehand."""
 
-    def __init__(self, texts: Iterable[str], given: Mapping[str, object]) -> None:
-        whole = [CONTINUED.sub(" ", text) for text in texts]
-        self.names = {*SET_BY_PGBENCH, *given, *(found[1] for text in whole for found in SET.finditer(text))}
-        self.prefixes = tuple({found[1] for text in whole for found in SET_FROM_RESULT.finditer(text)})
+    def __init__(self, texts: Iterable[str], variables: Mapping[str, object]) -> None:
+        scripts = [CONTINUED.sub(" ", text) for text in texts]
+        self.names = {*SET_BY_PGBENCH, *variables, *(match[1] for text in scripts for match in SET.finditer(text))}
+        self.prefixes = tuple({match[1] for text in scripts for match in SET_FROM_RESULT.finditer(text)})
 
     def may_be_set(self, name: str) -> bool:
         return name in self.names or name.startswith(self.prefixes)
@@ -111,6 +111,6 @@ class Variables:
     def unset_in(self, parts: Iterable[Statement]) -> Iterator[tuple[int, str]]:
         """(line, name) of the variables there that nothing sets."""
         for part in parts:
-            for found in VARIABLE.finditer(part.text):
-                if not self.may_be_set(found[1]):
-                    yield part.line + part.text.count("\n", 0, found.start()), found[1]
+            for match in VARIABLE.finditer(part.text):
+                if not self.may_be_set(match[1]):
+                    yield part.line + part.text.count("\n", 0, match.start()), match[1]

@@ -92,7 +92,7 @@ class Pgbench(Tool):
 
     def writes(self, parameters: Mapping[str, Any]) -> bool:
         if parameters.get("script") == "custom":
-            return any(WRITING.search(one.get("text", "")) for one in parameters.get("scripts", ()))
+            return any(WRITING.search(script.get("text", "")) for script in parameters.get("scripts", ()))
         return parameters.get("script") in ("tpcb-like", "simple-update")
 
     def contended_rows(self, parameters: Mapping[str, Any]) -> int | None:
@@ -167,10 +167,10 @@ def parse_load(outputs: Outputs) -> RunResult:
     """Return whether the data set was made; pgbench 13 and newer also say how long it took, as `load_s`."""
     stderr = text_of(outputs.stderr)
     if outputs.returncode != 0:
-        said = last_errors(stderr) or "it said nothing about it"
-        return _failed(f"The load of the data set ended with code {outputs.returncode}: {said}.")
-    taken = LOAD_SECONDS.search(stderr)
-    measures = {"load_s": Measure(float(taken[1]), "s")} if taken else {}
+        errors = last_errors(stderr) or "it said nothing about it"
+        return _failed(f"The load of the data set ended with code {outputs.returncode}: {errors}.")
+    match = LOAD_SECONDS.search(stderr)
+    measures = {"load_s": Measure(float(match[1]), "s")} if match else {}
     return RunResult(outcome="succeeded", reason="", parser=PARSER, measures=measures)
 
 
@@ -184,8 +184,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     stdout = text_of(outputs.stdout)
     summary = output.read_summary(stdout, connect_each=parameters.connect_each)
     if summary.missing:
-        said = last_errors(stderr)
-        return _failed(f"{summary.missing}, although it ended with code 0{f': {said}' if said else ''}.")
+        errors = last_errors(stderr)
+        return _failed(f"{summary.missing}, although it ended with code 0{f': {errors}' if errors else ''}.")
     return _succeeded(spec, outputs, stderr, summary.measures)
 
 
@@ -215,10 +215,10 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
 def _warmup_series(outputs: Outputs, started_epoch_s: float) -> tuple[Series, ...]:
     """The throughput of the warm-up in each run: a series of its own, in no measure; () where there was none."""
     stderr = text_of(outputs.files.get("warmup.err", b""))
-    found = [one for one in output.read_progress(stderr, started_epoch_s) if one.metric == "tps"]
+    series = [line for line in output.read_progress(stderr, started_epoch_s) if line.metric == "tps"]
     return tuple(
-        replace(one, metric=WARMUP_METRIC, start_epoch_s=started_epoch_s - len(one.values) * one.step_s)
-        for one in found
+        replace(line, metric=WARMUP_METRIC, start_epoch_s=started_epoch_s - len(line.values) * line.step_s)
+        for line in series
     )
 
 
@@ -258,9 +258,9 @@ def _dropped_remark(dropped: bytes) -> str:
 
 
 def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
-    said = text_of(outputs.files.get("latency.error", b"")).strip().splitlines()
-    if said:
-        return f"the log could not be reduced on the driver ({said[-1][:200]})"
+    errors = text_of(outputs.files.get("latency.error", b"")).strip().splitlines()
+    if errors:
+        return f"the log could not be reduced on the driver ({errors[-1][:200]})"
     return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"
 
 
@@ -280,10 +280,10 @@ def _logged_measures(reduction: Reduction | None, histograms: tuple[Histogram, .
         return {}
     measures = {"logged_transactions": Measure(float(reduction.transactions), "transactions")}
     if histograms:
-        whole = histograms[0]
-        measures["logged_latency_average_ms"] = Measure(whole.sum_us / whole.total / 1000, "ms")
+        overall = histograms[0]
+        measures["logged_latency_average_ms"] = Measure(overall.sum_us / overall.total / 1000, "ms")
         for name, share in PERCENTILES.items():
-            latency_us = percentile_us(whole, share)
+            latency_us = percentile_us(overall, share)
             if latency_us is not None:
                 measures[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
     return measures

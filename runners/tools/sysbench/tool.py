@@ -64,9 +64,9 @@ class Parameters:
 
 def read(parameters: Mapping[str, Any]) -> Parameters:
     """Return the parameters, checked. Raises ValueError with one sentence."""
-    known = [field.name for field in fields(Parameters)]
-    if unknown := sorted(set(parameters) - set(known)):
-        raise ValueError(f"sysbench has no parameter {unknown[0]!r} here; it has: {', '.join(known)}.")
+    names = [field.name for field in fields(Parameters)]
+    if unknown := sorted(set(parameters) - set(names)):
+        raise ValueError(f"sysbench has no parameter {unknown[0]!r} here; it has: {', '.join(names)}.")
     if "script" not in parameters:
         raise ValueError("sysbench needs the parameter 'script'.")
     checked = Parameters(**parameters)
@@ -226,8 +226,8 @@ def _failed(reason: str) -> RunResult:
 
 def _why(outputs: Outputs) -> str:
     fatal = FATAL.findall(text_of(outputs.stdout)) + FATAL.findall(text_of(outputs.stderr))
-    said = fatal or text_of(outputs.stderr).strip().splitlines()[-1:] or ["it said nothing about it"]
-    return "; ".join(said[:2])[:500].rstrip(".")
+    errors = fatal or text_of(outputs.stderr).strip().splitlines()[-1:] or ["it said nothing about it"]
+    return "; ".join(errors[:2])[:500].rstrip(".")
 
 
 def _parse_load(outputs: Outputs) -> RunResult:
@@ -256,8 +256,8 @@ def _parse_run(outputs: Outputs) -> RunResult:
 
 
 def _measures(text: str) -> dict[str, Measure]:
-    found = ((name, unit, re.search(rf"^\s*{line}", text, re.MULTILINE)) for name, unit, line in REPORT)
-    return {name: Measure(float(match[1]), unit) for name, unit, match in found if match}
+    matches = ((name, unit, re.search(rf"^\s*{line}", text, re.MULTILINE)) for name, unit, line in REPORT)
+    return {name: Measure(float(match[1]), unit) for name, unit, match in matches if match}
 
 
 def _percentiles(text: str, histogram: Histogram | None) -> dict[str, Measure]:
@@ -273,14 +273,14 @@ def _percentiles(text: str, histogram: Histogram | None) -> dict[str, Measure]:
 
 def _histogram(text: str, measures: Mapping[str, Measure]) -> Histogram | None:
     """sysbench prints the middle of each bucket that is not empty; buckets are equally wide by logarithm."""
-    found = [(float(value) * 1000, int(count)) for value, count in BUCKET.findall(text)]
-    if len(found) < 2 or not {"latency_sum_ms", "latency_min_ms", "latency_max_ms"} <= measures.keys():
+    buckets = [(float(value) * 1000, int(count)) for value, count in BUCKET.findall(text)]
+    if len(buckets) < 2 or not {"latency_sum_ms", "latency_min_ms", "latency_max_ms"} <= measures.keys():
         return None
-    width = min(math.log(after / before) for (before, _), (after, _) in pairwise(found))
-    lower = [max(0, round(value * math.exp(-width / 2))) for value, _ in found]
-    upper = [max(low + 1, round(value * math.exp(width / 2))) for low, (value, _) in zip(lower, found, strict=True)]
-    sum_us, min_us, max_us = (round(measures[f"latency_{of}_ms"].value * 1000) for of in ("sum", "min", "max"))
-    return Histogram("latency", tuple(lower), tuple(upper), tuple(n for _, n in found), sum_us, min_us, max_us)
+    width = min(math.log(after / before) for (before, _), (after, _) in pairwise(buckets))
+    lower = [max(0, round(value * math.exp(-width / 2))) for value, _ in buckets]
+    upper = [max(low + 1, round(value * math.exp(width / 2))) for low, (value, _) in zip(lower, buckets, strict=True)]
+    sum_us, min_us, max_us = (round(measures[f"latency_{end}_ms"].value * 1000) for end in ("sum", "min", "max"))
+    return Histogram("latency", tuple(lower), tuple(upper), tuple(n for _, n in buckets), sum_us, min_us, max_us)
 
 
 def _series(text: str, outputs: Outputs) -> tuple[Series, ...]:

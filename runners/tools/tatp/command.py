@@ -131,8 +131,8 @@ def _side_by_side(spec: RunSpec, statements: Iterable[str]) -> str:
     return "".join(f'{psql(spec, sql)} & pids="$pids $!"\n' for sql in statements) + "all_ended || exit\n"
 
 
-def _progress(what: str) -> str:
-    return f"echo 'progress: {what}' >&2\n"
+def _progress(content: str) -> str:
+    return f"echo 'progress: {content}' >&2\n"
 
 
 def verify_command(spec: RunSpec) -> str:

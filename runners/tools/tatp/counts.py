@@ -52,22 +52,22 @@ class Count:
 
 def failed_transactions(progress: str, summary: str) -> int:
     """Those after which pgbench went on: from 15 on it survives some errors, and counts them."""
-    found = FAILED.search(summary)
-    return int(found[1]) if found else sum(int(line["failed"] or 0) for line in _progress(progress))
+    match = FAILED.search(summary)
+    return int(match[1]) if match else sum(int(line["failed"] or 0) for line in _progress(progress))
 
 
 def _progress(text: str) -> list[re.Match[str]]:
     return [line for line in map(output.PROGRESS_LINE.match, text.splitlines()) if line]
 
 
-def read_seconds(progress: str, told: str) -> list[Second]:
+def read_seconds(progress: str, outcomes: str) -> list[Second]:
     """Join the lines of progress with what was told before each. ValueError where they do not belong together."""
-    found = _progress(progress)
-    parts = list(log.read_told(told))
-    if [float(line["at_s"]) for line in found] != [part.at_s for part in parts]:
+    lines = _progress(progress)
+    parts = list(log.read_told(outcomes))
+    if [float(line["at_s"]) for line in lines] != [part.at_s for part in parts]:
         raise ValueError("lines of progress and outcomes do not belong together")
     seconds, before_s = [], 0.0
-    for line, part in zip(found, parts, strict=True):
+    for line, part in zip(lines, parts, strict=True):
         took_s = part.at_s - before_s
         latency_ms = float(line["latency_ms"]) if line["latency_ms"][-1].isdigit() else 0.0
         seconds.append(Second(part.at_s, took_s, float(line["tps"]) * took_s, latency_ms, part))
@@ -92,14 +92,14 @@ def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, 
 def _strict(counted: float, taken_s: float, counts: Mapping[str, Count]) -> dict[str, Measure]:
     """Nothing where a kind of read ran of which none was looked at, in a run of few transactions."""
     reads = [counts[name] for name in ("GET_NEW_DESTINATION", "GET_ACCESS_DATA") if name in counts]
-    empty = [one.executions - one.succeeded for one in reads if one.succeeded is not None]
+    empty = [read_count.executions - read_count.succeeded for read_count in reads if read_count.succeeded is not None]
     if len(empty) < len(reads):
         return {}
     strict = Measure((counted - sum(empty)) / taken_s, "MQTh")
     return {
         "strict_mqth": strict,
         "empty_reads": Measure(float(round(sum(empty))), "transactions"),
-        "reads_looked_at": Measure(sum(one.seen for one in reads), "transactions"),
+        "reads_looked_at": Measure(sum(read_count.seen for read_count in reads), "transactions"),
     }
 
 
@@ -110,42 +110,42 @@ def count(seconds: Sequence[Second], measured: Sequence[Second], reduction: Redu
     is it known how often they ran. GET_SUBSCRIBER_DATA and UPDATE_LOCATION succeed wherever there is the subscriber,
     which the run's states tell.
     """
-    found: dict[str, Count] = {}
+    counts: dict[str, Count] = {}
     logged = latencies.logged_shares(reduction)
     ended = sum(second.transactions for second in measured)
     for number, name in enumerate(TRANSACTIONS):
         executions = logged[number] * ended if number in logged else None
         if number in ACCEPTING:
-            found[name] = _told_write(seconds, measured, ACCEPTING.index(number))
+            counts[name] = _told_write(seconds, measured, ACCEPTING.index(number))
         elif number in (DESTINATION, ACCESS):
-            found[name] = _told_reads(measured, "destination" if number == DESTINATION else "access", executions)
+            counts[name] = _told_reads(measured, "destination" if number == DESTINATION else "access", executions)
         elif executions:
-            found[name] = Count(executions, executions, executions)
-    return {name: one for name, one in found.items() if one.executions}
+            counts[name] = Count(executions, executions, executions)
+    return {name: type_count for name, type_count in counts.items() if type_count.executions}
 
 
 def _told_write(seconds: Sequence[Second], measured: Sequence[Second], at: int) -> Count:
-    known = seconds if measured[0].told.every > 1 else measured
+    usable = seconds if measured[0].told.every > 1 else measured
     executions = sum(second.told.refused[at] + second.told.done[at] for second in measured)
-    seen = sum(second.told.refused[at] + second.told.done[at] for second in known)
-    done = sum(second.told.done[at] for second in known)
-    return Count(executions, executions * done / seen if seen else None, seen)
+    looked_at = sum(second.told.refused[at] + second.told.done[at] for second in usable)
+    done = sum(second.told.done[at] for second in usable)
+    return Count(executions, executions * done / looked_at if looked_at else None, looked_at)
 
 
-def _told_reads(measured: Sequence[Second], what: str, executions: float | None) -> Count:
+def _told_reads(measured: Sequence[Second], kind: str, executions: float | None) -> Count:
     """Without a log, as many executions as there were for those that were looked at, warm-up and all."""
-    asked, found = (sum(getattr(second.told, f"{what}_{end}") for second in measured) for end in ("asked", "found"))
-    executions = asked * measured[0].told.every if executions is None else executions
-    return Count(executions, executions * found / asked if asked else None, asked)
+    looked_up, hits = (sum(getattr(second.told, f"{kind}_{end}") for second in measured) for end in ("asked", "found"))
+    executions = looked_up * measured[0].told.every if executions is None else executions
+    return Count(executions, executions * hits / looked_up if looked_up else None, looked_up)
 
 
 def type_measures(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> dict[str, Measure]:
     """By type: executions, and the share that succeeded with the lowest and highest that it may be, in percent."""
     measures = {}
-    for name, one in counts.items():
+    for name, type_count in counts.items():
         key = name.lower()
-        measures[EXECUTIONS + key] = Measure(float(round(one.executions)), "transactions")
-        if one.share is not None:
-            shares = {SUCCESS: one.share, SUCCESS_LOW: bands[name].low, SUCCESS_HIGH: bands[name].high}
-            measures |= {what + key: Measure(100 * share, "%") for what, share in shares.items()}
+        measures[EXECUTIONS + key] = Measure(float(round(type_count.executions)), "transactions")
+        if type_count.share is not None:
+            shares = {SUCCESS: type_count.share, SUCCESS_LOW: bands[name].low, SUCCESS_HIGH: bands[name].high}
+            measures |= {prefix + key: Measure(100 * share, "%") for prefix, share in shares.items()}
     return measures

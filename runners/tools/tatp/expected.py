@@ -87,15 +87,15 @@ def keys(subscribers: int, or_mask: int) -> Keys:
         return Keys(np.array([1 / subscribers]), np.array([float(subscribers)]))
     size = or_mask + 1
     blocks = subscribers // size + 1
-    drawn = np.zeros(blocks * size)
-    drawn[1 : subscribers + 1] = 1 / subscribers
+    numbers = np.zeros(blocks * size)
+    numbers[1 : subscribers + 1] = 1 / subscribers
     for bit in range(or_mask.bit_length()):
-        pairs = drawn.reshape(-1, 2, 1 << bit)
+        pairs = numbers.reshape(-1, 2, 1 << bit)
         pairs[:, 0, :] /= 2
         pairs[:, 1, :] += pairs[:, 0, :]
     folded = np.zeros(subscribers)
-    for first in range(0, drawn.size, subscribers):
-        part = drawn[first : first + subscribers]
+    for first in range(0, numbers.size, subscribers):
+        part = numbers[first : first + subscribers]
         folded[: part.size] += part
     share, number = np.unique(folded.round(18), return_counts=True)
     return Keys(share, number.astype(float))
@@ -122,16 +122,16 @@ def destination_share(survival: Floats, longest: int) -> Floats:
     ends = np.array(ENDS)
     lasts_beyond = [np.clip((start + longest - ends) / longest, 0, 1) for start in STARTS]
     new_beyond = (LATEST_END - ends) / LATEST_END
-    kept, put = survival[:, None], (1 - survival[:, None] ** 2) / 2
-    replaced = (1 - kept) ** 2 / 2
-    found: Floats = np.zeros(len(survival))
-    for taken, share in _taken_starts().items():
+    surviving, put_back = survival[:, None], (1 - survival[:, None] ** 2) / 2
+    replaced = (1 - surviving) ** 2 / 2
+    shares: Floats = np.zeros(len(survival))
+    for taken_start, share in _taken_starts().items():
         missed = np.ones((len(survival), len(ends)))
         for place in range(len(STARTS)):
-            old = kept * lasts_beyond[place] + replaced * new_beyond
-            missed = missed * (1 - (old if taken >> place & 1 else put * new_beyond))
-            found += share * (1 - missed).mean(axis=1) / len(STARTS)
-    return HAS_TYPE * IS_ACTIVE * found
+            old = surviving * lasts_beyond[place] + replaced * new_beyond
+            missed = missed * (1 - (old if taken_start >> place & 1 else put_back * new_beyond))
+            shares += share * (1 - missed).mean(axis=1) / len(STARTS)
+    return HAS_TYPE * IS_ACTIVE * shares
 
 
 def _taken_starts() -> Mapping[int, float]:
@@ -165,9 +165,9 @@ def survival_of(keys: Keys, replaced: float) -> Floats:
 
 def expected_destination_share(parameters: Parameters, replaced: float) -> float:
     """Share of GET_NEW_DESTINATION that finds something where this share of all forwardings is replaced."""
-    drawn = keys_of(parameters)
-    shares = destination_share(survival_of(drawn, replaced), LONGEST_FORWARDING[parameters.population])
-    return float((shares * drawn.share * drawn.number).sum())
+    keys_drawn = keys_of(parameters)
+    shares = destination_share(survival_of(keys_drawn, replaced), LONGEST_FORWARDING[parameters.population])
+    return float((shares * keys_drawn.share * keys_drawn.number).sum())
 
 
 def bands(parameters: Parameters, before: State, after: State, executions: Mapping[str, float]) -> Mapping[str, Band]:
@@ -219,8 +219,8 @@ def _of_destinations(
     longest = LONGEST_FORWARDING[parameters.population]
     shares = [expected_destination_share(parameters, replaced_share(state, longest)) for state in states]
     low, high = (min(shares), max(shares)) if is_balanced else (0.0, HAS_TYPE * IS_ACTIVE)
-    each, most = high / HAS_TYPE, (LATEST_END - 1) / LATEST_END
-    return low, high, (2.5 * each * (most - each) + 1.25 * each**2) / 16
+    per_type, most = high / HAS_TYPE, (LATEST_END - 1) / LATEST_END
+    return low, high, (2.5 * per_type * (most - per_type) + 1.25 * per_type**2) / 16
 
 
 def _band(low: float, high: float, variance: float, executions: float, concentration: float) -> Band:

@@ -30,8 +30,10 @@ def _parameters(values: Values, before: Values) -> dict[str, Any]:
             f"A custom mix needs its weights. Write {len(TRANSACTIONS)} whole numbers, one for each transaction."
         )
     defaults = {name: field.default for name, field in FIELDS.items()}
-    asked = {name: values.get(name, defaults[name]) for name in FIELDS if name != "weights"}
-    parameters = {name: value for name, value in asked.items() if name in ALWAYS_WRITTEN or value != defaults[name]}
+    chosen_values = {name: values.get(name, defaults[name]) for name in FIELDS if name != "weights"}
+    parameters = {
+        name: value for name, value in chosen_values.items() if name in ALWAYS_WRITTEN or value != defaults[name]
+    }
     return parameters | ({"weights": values["weights"]} if values["weights"] else {})
 
 

@@ -27,8 +27,8 @@ def read_log(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[st
     try:
         return pgbench_log.read_reduction(_text(outputs)), []
     except (LookupError, ValueError) as error:
-        said = text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
-        why = f"the log could not be reduced on the driver ({said[-1][:200] if said else error})"
+        errors = text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
+        why = f"the log could not be reduced on the driver ({errors[-1][:200] if errors else error})"
     try:
         names = ("log.gz", f"{command.MARKS_FILE}.gz")
         log, marks = (read.chunks(gzip.GzipFile(fileobj=io.BytesIO(outputs.files[name]))) for name in names)
@@ -48,24 +48,24 @@ def histograms_of(reduction: Reduction | None, sampling_rate: float) -> tuple[Hi
     """ "latency" of all that count, then one by the name of each transaction."""
     if reduction is None or not reduction.scripts:
         return ()
-    each = [
+    by_type = [
         replace(pgbench_log.script_histogram(reduction, script, sampling_rate), name=TRANSACTIONS[script])
         for script in sorted(reduction.scripts)
         if script < len(TRANSACTIONS)
     ]
-    return (merge("latency", each), *each)
+    return (merge("latency", by_type), *by_type)
 
 
 def measures_of(histograms: Sequence[Histogram]) -> dict[str, Measure]:
     if not histograms:
         return {}
-    whole = histograms[0]
+    overall = histograms[0]
     measures = {
-        "logged_transactions": Measure(float(whole.total), "transactions"),
-        "latency_average_ms": Measure(whole.sum_us / whole.total / 1000, "ms"),
+        "logged_transactions": Measure(float(overall.total), "transactions"),
+        "latency_average_ms": Measure(overall.sum_us / overall.total / 1000, "ms"),
     }
     for name, share in PERCENTILES.items():
-        if (latency_us := percentile_us(whole, share)) is not None:
+        if (latency_us := percentile_us(overall, share)) is not None:
             measures[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
     return measures
 
@@ -90,8 +90,8 @@ def logged_lines(reduction: Reduction) -> Counter[int]:
 def untold(reduction: Reduction | None) -> list[str]:
     """A remark where writes of the log ended after the last success that their client told."""
     number = sum(reduction.kinds.get(f"{UNTOLD}{script}", 0) for script in ACCEPTING) if reduction else 0
-    said = "of the log ended after the last success that their client told, so they are in no response time."
-    return [f"{number:,} writes {said}"] * bool(number)
+    reason = "of the log ended after the last success that their client told, so they are in no response time."
+    return [f"{number:,} writes {reason}"] * bool(number)
 
 
 def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None]) -> list[Doubt]:

@@ -30,8 +30,8 @@ def parse_load(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return whether the population was made, and is distributed as it is defined."""
     stderr = text_of(outputs.stderr)
     if outputs.returncode != 0:
-        said = last_errors(stderr) or "it said nothing about it"
-        return failed(f"The load of the population ended with code {outputs.returncode}: {said}.")
+        errors = last_errors(stderr) or "it said nothing about it"
+        return failed(f"The load of the population ended with code {outputs.returncode}: {errors}.")
     counted = read_distributions(text_of(outputs.files[command.DISTRIBUTIONS_FILE]))
     unlikely = unlikely_distributions(read(spec.parameters), counted)
     if unlikely:
@@ -42,7 +42,7 @@ def parse_load(spec: RunSpec, outputs: Outputs) -> RunResult:
 def checked_remark(parameters: Parameters, counted: Mapping[str, Mapping[int, int]]) -> str:
     """What was counted, and how the distributions fared that were held against the definition."""
     rows = {table: sum(counted.get(column, {}).values()) for table, column in COUNTED_BY.items()}
-    of = f"Checked on {rows.pop('subscriber'):,} of {parameters.subscribers:,} subscribers"
+    share = f"Checked on {rows.pop('subscriber'):,} of {parameters.subscribers:,} subscribers"
     listed = ", ".join(f"{number:,} rows of {table}" for table, number in rows.items())
     by_name = {
         name: probability(shares, counted.get(name, {}))
@@ -52,7 +52,7 @@ def checked_remark(parameters: Parameters, counted: Mapping[str, Mapping[int, in
     tested = (
         f"all {len(by_name)} distributions are as defined, the least likely of them {worst} (p = {by_name[worst]:.2g})"
     )
-    return f"{of} with {listed}: {tested}."
+    return f"{share} with {listed}: {tested}."
 
 
 def read_distributions(text: str) -> dict[str, dict[int, int]]:

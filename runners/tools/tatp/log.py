@@ -280,6 +280,6 @@ def read_told(text: str) -> Iterator[Told]:
         yield Told(float(at_s), (f3, f5, f6), (d3, d5, d6), *reads)
 
 
-def is_sample(found: int, of: int, share: float) -> bool:
+def is_sample(count: int, total: int, share: float) -> bool:
     """Whether this number may be a random sample's: within 5 deviations, and 1% for seconds that are cut otherwise."""
-    return abs(found - share * of) <= 5 * math.sqrt(of * share * (1 - share)) + 0.01 * of + 1
+    return abs(count - share * total) <= 5 * math.sqrt(total * share * (1 - share)) + 0.01 * total + 1

@@ -97,15 +97,15 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
         _check_whole(f"TATP's {name}", getattr(checked, name), lowest, highest)
     for name, choices in CHOICES.items():
         if getattr(checked, name) not in choices:
-            known = ", ".join(choices)
-            raise ValueError(f"{getattr(checked, name)!r} is no {name} of TATP; choose one of: {known}.")
+            names = ", ".join(choices)
+            raise ValueError(f"{getattr(checked, name)!r} is no {name} of TATP; choose one of: {names}.")
     _check_weights(checked)
     return checked
 
 
-def _check_whole(what: str, value: Any, lowest: int, highest: int) -> None:
+def _check_whole(subject: str, value: Any, lowest: int, highest: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise ValueError(f"{what} must be a whole number from {lowest:,} to {highest:,}, not {value!r}.")
+        raise ValueError(f"{subject} must be a whole number from {lowest:,} to {highest:,}, not {value!r}.")
 
 
 def _check_weights(parameters: Parameters) -> None:
@@ -126,13 +126,13 @@ def _check_weights(parameters: Parameters) -> None:
 def in_full(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return these parameters in words, with the defaults of those left out, and how statements are sent."""
     checked = read(parameters)
-    drawn = f"{checked.keys}, A = {checked.or_mask:,}: ((random(0, A) | random(1, N)) % N) + 1 of N subscribers"
+    keys_text = f"{checked.keys}, A = {checked.or_mask:,}: ((random(0, A) | random(1, N)) % N) + 1 of N subscribers"
     ends = f"{checked.population}: end 1 to {LONGEST_FORWARDING[checked.population]} hours after their start"
     return {
         **{name: getattr(checked, name) for name in FIELDS if name != "population"},
         "call_forwardings": ends,
         "weights": dict(zip(TRANSACTIONS, checked.weighed, strict=True)),
-        "keys": drawn if checked.keys == NON_UNIFORM else checked.keys,
+        "keys": keys_text if checked.keys == NON_UNIFORM else checked.keys,
         "query_mode": "prepared",
     }
 

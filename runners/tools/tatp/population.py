@@ -116,10 +116,10 @@ def _orders(items: tuple[int, ...]) -> str:
     return "".join("".join(map(str, order)) for order in permutations(range(len(items))))
 
 
-def _hash(seed: int, what: str, *keys: str) -> str:
+def _hash(seed: int, salt: str, *keys: str) -> str:
     """SQL of the MD5 sum, 32 digits, of the seed, the name and the keys."""
     joined = " || '/' || ".join(keys)
-    return f"md5('{seed}/{what}/' || {joined})"
+    return f"md5('{seed}/{salt}/' || {joined})"
 
 
 def _types(seed: int, table: str, column: str) -> str:
@@ -256,9 +256,11 @@ def _even(values: range) -> dict[int, float]:
 def _sets(size: int, fewest: int) -> dict[int, float]:
     """Sets of `fewest` to all of `size` items, as sums of powers of two: each number of items equally likely."""
     numbers = range(fewest, size + 1)
-    chosen = {number: list(combinations(range(size), number)) for number in numbers}
+    subsets = {number: list(combinations(range(size), number)) for number in numbers}
     return {
-        sum(1 << place for place in places): 1 / len(numbers) / len(sets) for sets in chosen.values() for places in sets
+        sum(1 << place for place in places): 1 / len(numbers) / len(sets)
+        for sets in subsets.values()
+        for places in sets
     }
 
 

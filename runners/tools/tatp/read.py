@@ -52,9 +52,9 @@ def chunks(stream: IO[bytes] | GzipFile, size: int = CHUNK_BYTES) -> Iterator[by
     """Yield the stream in pieces of whole lines."""
     rest = b""
     while piece := stream.read(size):
-        whole, newline, after = piece.rpartition(b"\n")
+        lines, newline, after = piece.rpartition(b"\n")
         if newline:
-            yield rest + whole + newline
+            yield rest + lines + newline
             rest = after
         else:
             rest += piece
@@ -87,14 +87,14 @@ class _Outcomes:
         import numpy as np
 
         above_all = np.iinfo(np.int64).max
-        found, told_until = [np.array([above_all])], dict[int, int]()
+        outcomes, told_until = [np.array([above_all])], dict[int, int]()
         for table in filter(None, (_tabled(chunk, MARK_COLUMNS) for chunk in marks)):
             rows = np.flatnonzero(table.column(OUTCOME) == 1)
-            found.append(_key(table.column(CLIENT, rows), table.column(NUMBER, rows)))
+            outcomes.append(_key(table.column(CLIENT, rows), table.column(NUMBER, rows)))
             ends = np.flatnonzero(table.column(MARK_SCRIPT) == 0)
             last = table.column(NUMBER, ends).tolist()
             told_until |= zip(table.column(CLIENT, ends).tolist(), last, strict=True)
-        self.successes = np.sort(np.concatenate(found))
+        self.successes = np.sort(np.concatenate(outcomes))
         # By client; the last stands for all others, of which everything was told.
         self.told_until = np.full(max(told_until, default=-1) + 2, above_all)
         self.told_until[list(told_until)] = list(told_until.values())
@@ -140,22 +140,22 @@ class _Counts:
             script[script == looked] = transaction
         is_known = script < len(TRANSACTIONS)
         self.kinds[UNREADABLE] += int(np.count_nonzero(~is_known))
-        kept = is_known & table.is_from(self.from_epoch_s) if self.from_epoch_s else is_known
-        self._leave_out_writes(table, script, kept)
-        script, latency = script[kept], latency[kept]
+        is_counted = is_known & table.is_from(self.from_epoch_s) if self.from_epoch_s else is_known
+        self._leave_out_writes(table, script, is_counted)
+        script, latency = script[is_counted], latency[is_counted]
         is_dense = latency < DENSE_US
         places = script[is_dense] * DENSE_US + latency[is_dense]
         counted = np.bincount(places, minlength=len(TRANSACTIONS) * DENSE_US)
         self.dense = counted if self.dense is None else self.dense + counted
         self.slow.update(zip(script[~is_dense].tolist(), latency[~is_dense].tolist(), strict=True))
 
-    def _leave_out_writes(self, table: _Table, script: Integers, kept: NDArray[np.bool_]) -> None:
+    def _leave_out_writes(self, table: _Table, script: Integers, is_counted: NDArray[np.bool_]) -> None:
         """Of which it was not told that they succeeded."""
         import numpy as np
 
-        rows = np.flatnonzero(((script == 3) | (script == 5) | (script == 6)) & kept)
+        rows = np.flatnonzero(((script == 3) | (script == 5) | (script == 6)) & is_counted)
         for kind, without in zip((REFUSED, UNTOLD), self.outcomes.without_success(table, rows), strict=True):
-            kept[without] = False
+            is_counted[without] = False
             for number in ACCEPTING:
                 self.kinds[f"{kind}{number}"] += int(np.count_nonzero(script[without] == number))
 
@@ -168,7 +168,7 @@ class _Counts:
         for (script, latency_us), number in self.slow.items():
             bins[script, *histogram.bin_of(latency_us)] += number
             totals[script].append(ScriptTotals(latency_us * number, latency_us, latency_us))
-        scripts = {script: _joined(found) for script, found in totals.items() if found}
+        scripts = {script: _joined(parts) for script, parts in totals.items() if parts}
         kinds = {kind: number for kind, number in self.kinds.items() if number}
         return Reduction(self.lines, dict(bins), scripts, kinds, None, None)
 
@@ -187,12 +187,12 @@ def _binned(row: Integers) -> Iterator[tuple[histogram.Bin, int]]:
 
 def _dense_totals(row: Integers) -> list[ScriptTotals]:
     """Of latencies that are counted by their value; none where there are none."""
-    found = row.nonzero()[0]
-    return [ScriptTotals(int(found @ row[found]), int(found[0]), int(found[-1]))] if len(found) else []
+    places = row.nonzero()[0]
+    return [ScriptTotals(int(places @ row[places]), int(places[0]), int(places[-1]))] if len(places) else []
 
 
 def _joined(totals: list[ScriptTotals]) -> ScriptTotals:
-    sums, lows, highs = zip(*((one.sum_us, one.min_us, one.max_us) for one in totals), strict=True)
+    sums, lows, highs = zip(*((total.sum_us, total.min_us, total.max_us) for total in totals), strict=True)
     return ScriptTotals(sum(sums), min(lows), max(highs))
 
 
@@ -238,8 +238,8 @@ class _Table:
 
     def is_from(self, epoch_s: int) -> NDArray[np.bool_]:
         """Which lines are of this second or later. The last eight digits tell, which come again after three years."""
-        found: NDArray[np.bool_] = (self._digits(*self._numbers(EPOCH)) - epoch_s) % 10**8 < 10**8 // 2
-        return found
+        is_late: NDArray[np.bool_] = (self._digits(*self._numbers(EPOCH)) - epoch_s) % 10**8 < 10**8 // 2
+        return is_late
 
     def _numbers(self, place: int, rows: Integers | None = None) -> tuple[Integers, Integers]:
         """Where the numbers of a column end, and how many digits they have."""
@@ -257,6 +257,6 @@ class _Table:
 
         masks = np.array([0x0F0F0F0F0F0F0F0F << 8 * (8 - size) & 2**64 - 1 for size in range(9)], np.uint64)
         digits = self.before[ends + (ROOM - 8)] & masks[np.minimum(sizes, 8)]
-        for factor, shift, kept in JOINS:
-            digits = ((digits * np.uint64(factor)) >> np.uint64(shift)) & np.uint64(kept)
+        for factor, shift, mask in JOINS:
+            digits = ((digits * np.uint64(factor)) >> np.uint64(shift)) & np.uint64(mask)
         return digits.astype(np.int64)

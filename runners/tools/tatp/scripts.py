@@ -126,14 +126,14 @@ def scripts(parameters: Parameters, reads_every: int = 1, told_at_once: int = 1)
 def _script(parameters: Parameters, told_at_once: int, number: int, *, looks: bool) -> str:
     """`looks`: whether a read that may find nothing looks if it has."""
     name = TRANSACTIONS[number]
-    drawn = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
+    sets = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
     if name in READS and looks:
         body = _read(SQL[name][0], *READS[name])
     elif name in WRITES:
         body = _accepting(number, told_at_once, SQL[name])
     else:
         body = [f"{statement};" for statement in SQL[name]]
-    return "\n".join([f"\\set {COUNTER} :{COUNTER} + 1", *drawn, *body, ""])
+    return "\n".join([f"\\set {COUNTER} :{COUNTER} + 1", *sets, *body, ""])
 
 
 def _expression(parameters: Parameters, variable: str) -> str:
@@ -145,15 +145,15 @@ def _expression(parameters: Parameters, variable: str) -> str:
     return f"random(1, {n})"
 
 
-def _read(statement: str, absent: str, asked: int, found: int) -> list[str]:
+def _read(statement: str, absent: str, seen_mark: int, found_mark: int) -> list[str]:
     """A read that may find nothing: `absent` is a column, which is -1 only then."""
-    seen = f":{READS_SEEN} + case when :{absent} < 0 then {asked} else {asked + found} end"
-    has_room = f":{READS_SEEN} % {asked * MOST_COUNTED} < {asked * (TOLD_EVERY - 1)}"
-    told = f"0 * debug(({seen}) * 10 + {COUNTS})"
+    counter = f":{READS_SEEN} + case when :{absent} < 0 then {seen_mark} else {seen_mark + found_mark} end"
+    has_room = f":{READS_SEEN} % {seen_mark * MOST_COUNTED} < {seen_mark * (TOLD_EVERY - 1)}"
+    report = f"0 * debug(({counter}) * 10 + {COUNTS})"
     return [
         f"\\set {absent} -1",
         f"{statement} \\aset",
-        f"\\set {READS_SEEN} case when {has_room} then {seen} else {told} end",
+        f"\\set {READS_SEEN} case when {has_room} then {counter} else {report} end",
     ]
 
 
@@ -176,15 +176,15 @@ def _succeeded(number: int, told_at_once: int) -> list[str]:
     has_room = f":{HELD} < {ONE_SUCCESS ** (told_at_once - 2)}" if told_at_once > 1 else f":{HELD} < 0"
     is_near = f":{COUNTER} <= {LONGEST_GAP}"
     far = f"debug({_mark(f':{HELD}', SUCCESSES)}) + debug({_mark(f':{COUNTER}', number)})"
-    told = f"case when {is_near} then 0 * debug({_mark(held, SUCCESSES)}) else 0 * ({far}) end"
+    report = f"case when {is_near} then 0 * debug({_mark(held, SUCCESSES)}) else 0 * ({far}) end"
     return [
-        f"\\set {HELD} case when {has_room} and {is_near} then {held} else {told} end",
+        f"\\set {HELD} case when {has_room} and {is_near} then {held} else {report} end",
         f"\\set {COUNTER} 0",
     ]
 
 
-def _mark(what: str, kind: int) -> str:
-    return f"({what}) * {MARK_SUCCESSES} + :client_id * {MARK_CLIENT} + {kind}"
+def _mark(expression: str, kind: int) -> str:
+    return f"({expression}) * {MARK_SUCCESSES} + :client_id * {MARK_CLIENT} + {kind}"
 
 
 # By read that may find nothing: a column of its rows, and what one asked and one found add to :a_reads.

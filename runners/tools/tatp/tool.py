@@ -176,8 +176,10 @@ def _succeeded(
     reduction, remarks = latencies.read_log(spec, outputs)
     histograms = latencies.histograms_of(reduction, spec.log_sampling_rate)
     counts = count(seconds, measured, reduction)
-    seen, shares = ({name: getattr(one, part) for name, one in counts.items()} for part in ("seen", "share"))
-    bands = tatp_expected.bands(read(spec.parameters), *states, seen)
+    looked_at, shares = (
+        {name: getattr(type_count, part) for name, type_count in counts.items()} for part in ("seen", "share")
+    )
+    bands = tatp_expected.bands(read(spec.parameters), *states, looked_at)
     return RunResult(
         outcome="succeeded",
         reason="",
@@ -226,12 +228,12 @@ def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float])
 def _share_doubts(parameters: Parameters, counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:
     """Nobody knows which keys an earlier load had: uniform ones replace forwardings that are seldom asked for."""
     doubts = []
-    for name, one in counts.items():
-        if one.share is not None and not bands[name].holds(one.share):
+    for name, type_count in counts.items():
+        if type_count.share is not None and not bands[name].holds(type_count.share):
             band = f"{100 * bands[name].low:.2f}% to {100 * bands[name].high:.2f}%"
-            text = f"{100 * one.share:.2f}% of {one.executions:,.0f} {name} succeeded, but {band} must."
+            text = f"{100 * type_count.share:.2f}% of {type_count.executions:,.0f} {name} succeeded, but {band} must."
             text += " The population or the load is not TATP's."
-            is_low = name == TRANSACTIONS[DESTINATION] and one.share < bands[name].low
+            is_low = name == TRANSACTIONS[DESTINATION] and type_count.share < bands[name].low
             if is_low and parameters.keys == NON_UNIFORM:
                 text += " Did a load with uniform keys run on this data set before? Then load it anew."
             doubts.append(Doubt("success-share", text))
@@ -239,11 +241,11 @@ def _share_doubts(parameters: Parameters, counts: Mapping[str, Count], bands: Ma
 
 
 def _state_doubts(spec: RunSpec, states: tuple[State, State]) -> list[Doubt]:
-    asked = read(spec.parameters).subscribers
+    planned = read(spec.parameters).subscribers
     doubts = []
-    if any(state.subscribers != asked for state in states):
-        found = " and ".join(f"{state.subscribers:,}" for state in states)
-        text = f"{asked:,} subscribers were asked for; before and after the run there were {found}."
+    if any(state.subscribers != planned for state in states):
+        counts_text = " and ".join(f"{state.subscribers:,}" for state in states)
+        text = f"{planned:,} subscribers were asked for; before and after the run there were {counts_text}."
         doubts.append(Doubt("subscribers", text))
     return doubts + _forwarding_doubts(read(spec.parameters), states)
 
