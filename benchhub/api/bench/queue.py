@@ -53,4 +53,4 @@ class QueueShown(View):
     @extend_schema(responses=forced_singular_serializer(Queue))
     def list(self, request: Request) -> Response:  # DRF's signature
         """What comes next, and when. Expected starts are estimates."""
-        return Response(Queue(page.whole(timezone.now())).data)
+        return Response(Queue(page.queue_at(timezone.now())).data)
