@@ -1,4 +1,4 @@
-"""From runs to a curve: throughput (and latency) of one system under one protocol, against clients.
+"""Build a curve from runs: throughput (and latency) of one system under one protocol, against clients.
 
 Nothing unlike is ever joined: units, protocols and systems are checked, and a refusal is a sentence for people.
 """
@@ -20,7 +20,7 @@ from .latencies import Histogram, Latencies
 
 
 class UnlikeRunsError(ValueError):
-    """These runs or curves must not be put together; the message says why."""
+    """Raised for runs or curves that must not be put together; the message says why."""
 
 
 class UnlikeUnitsError(UnlikeRunsError):
@@ -77,34 +77,36 @@ class Level:
 
     @property
     def latency_average_ms(self) -> float | None:
-        """Median of the repeats' averages."""
+        """Return the median of the repeats' averages, in milliseconds; None where no average is known."""
         return self.latency.median if self.latency else None
 
     @property
     def latency(self) -> Spread | None:
-        """Spread of the repeats' average latencies in milliseconds, of those that are known; None without any.
+        """Return the spread of the repeats' known average latencies in milliseconds; None if there are none.
 
-        One that was printed as 0.000 ms was too short to be known.
+        An average that was printed as 0.000 ms was too short to be known.
         """
         latencies_ms = [
-            latency_ms for latency_ms in _known(run.latency_average_ms for run in self.runs) if latency_ms > 0
+            run.latency_average_ms
+            for run in self.runs
+            if run.latency_average_ms is not None and run.latency_average_ms > 0
         ]
         return summarise(latencies_ms) if latencies_ms else None
 
     @property
     def outlier(self) -> RunPoint | None:
-        """The repeat that lies far from the others, if one does (outliers.RULE); it stays in every figure."""
-        place = outliers.outlier(self.values)
-        return None if place is None else self.runs[place]
+        """Return the repeat that lies far from the others (outliers.RULE), or None; it stays in every figure."""
+        index = outliers.outlier(self.values)
+        return None if index is None else self.runs[index]
 
     @property
     def latency_p95_ms(self) -> float | None:
-        """Of all transactions of the repeats; of a single run without a histogram, what its program printed."""
+        """Return the percentile of all transactions; for a single run without a histogram, what its program printed."""
         return self.latencies.p95_ms if self.latencies else self._alone(self.runs[0].latency_p95_ms)
 
     @property
     def latency_p99_ms(self) -> float | None:
-        """As the 95th percentile."""
+        """Return the 99th percentile, from the same source as the 95th."""
         return self.latencies.p99_ms if self.latencies else self._alone(self.runs[0].latency_p99_ms)
 
     def _alone(self, latency_ms: float | None) -> float | None:
@@ -112,7 +114,7 @@ class Level:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Each doubt once, in the order it first came up."""
+        """Return each doubt once, in the order it first came up."""
         return tuple(dict.fromkeys(doubt for run in self.runs for doubt in run.doubts))
 
 
@@ -158,7 +160,7 @@ class Curve:
 
     @property
     def peak(self) -> Peak:
-        """The first of the levels with the highest median."""
+        """Return the level with the highest median; of equals the one with the fewest clients."""
         best = max(self.levels, key=lambda level: (level.throughput.median, -level.clients))
         return Peak(best, self._edge(best))
 
@@ -186,16 +188,16 @@ def build(points: Iterable[RunPoint], protocols: Protocols | None = None) -> Cur
     if len({run.system_digest for run in runs}) > 1:
         raise MixedSystemsError("Runs of different systems do not make one curve.")
     levels = _levels(runs)
-    in_a_row = drift.repeats_in_a_row([run.start for run in runs if run.start])
-    far_off = outliers.FAR_OFF if outliers.is_far_off([level.values for level in levels]) else ""
-    why = drift.IN_A_ROW if in_a_row else far_off
-    if why:
+    is_in_a_row = drift.repeats_in_a_row([run.start for run in runs if run.start])
+    far_off_text = outliers.FAR_OFF if outliers.is_far_off([level.values for level in levels]) else ""
+    withheld = drift.IN_A_ROW if is_in_a_row else far_off_text
+    if withheld:
         levels = tuple(replace(level, throughput=replace(level.throughput, interval=None)) for level in levels)
-    return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, levels, why, in_a_row)
+    return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, levels, withheld, is_in_a_row)
 
 
 def why_withheld(curve: Curve, other: Curve) -> str:
-    """Why neither interval nor verdict is given for the ratio of two curves; empty where they are.
+    """Say why the ratio of two curves has neither interval nor verdict; empty if it has them.
 
     Two hosts do not drift together: there the scatter of each one's repeats is all that turns could show.
     """
@@ -214,8 +216,8 @@ def _levels(runs: Sequence[RunPoint]) -> tuple[Level, ...]:
     levels = []
     for clients, group in groupby(runs, key=lambda run: run.clients):
         repeats = tuple(group)
-        together = latencies.of_repeats(run.histogram for run in repeats)
-        levels.append(Level(clients, repeats, summarise([run.throughput for run in repeats]), together))
+        merged = latencies.of_repeats(run.histogram for run in repeats)
+        levels.append(Level(clients, repeats, summarise([run.throughput for run in repeats]), merged))
     return tuple(levels)
 
 
@@ -230,7 +232,3 @@ def _require_one_protocol(digests: set[str], protocols: Protocols) -> None:
     first, *others = [protocols.get(digest) for digest in sorted(digests)]
     fields = {name for other in others if first and other for name in differing_fields(first, other)}
     raise DifferentProtocolsError(sorted(fields))
-
-
-def _known(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]

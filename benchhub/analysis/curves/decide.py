@@ -1,4 +1,4 @@
-"""Which of two systems is faster, decided while they are measured in interleaved pairs.
+"""Decide which of two systems is faster, while they are measured in interleaved pairs.
 
 Looking after every pair and stopping when the answer seems clear makes false differences common with an ordinary
 interval. This one is a confidence sequence: it holds the true ratio at all looks together with the stated confidence,
@@ -30,7 +30,7 @@ Answer = Literal["", "faster", "slower", "no difference", "cannot tell"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """How well the ratio is to be known: to within `precision` (0.02: from 2% below to 2% above), in `pairs` at most.
+    """A wanted ratio: to within `precision` (0.02: from 2% below to 2% above), in `pairs` at most.
 
     With `direction_is_enough` it also ends as soon as it is clear which of the two is faster.
     """
@@ -49,7 +49,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known after `n` pairs. While `answer` is empty, more pairs are wanted; `pairs_left` is the budget.
+    """The state of a decision after `n` pairs. While `answer` is empty, more pairs are needed; `pairs_left` is the
+    budget.
 
     `value` is how many times the throughput of the baseline the other system gives (geometric mean of the pairs),
     `low` to `high` its interval; None while there is none. `is_precise` says whether the precision was reached.
@@ -64,11 +65,11 @@ class Verdict:
     is_precise: bool = False
 
     def sentence(self, name: str, baseline: str) -> str:
-        """What was found, and how sure it is, in words."""
-        counted = "1 pair" if self.n == 1 else f"{self.n} pairs"
+        """Say in words which of the two is faster, and how sure that is."""
+        pairs_text = "1 pair" if self.n == 1 else f"{self.n} pairs"
         if self.low is None or self.high is None or self.value is None:
-            return f"{counted} of {name} and {baseline}: too few for an interval."
-        bounds = f"between {ratios.number(self.low)} and {ratios.number(self.high)}, {counted}"
+            return f"{pairs_text} of {name} and {baseline}: too few for an interval."
+        bounds = f"between {ratios.number(self.low)} and {ratios.number(self.high)}, {pairs_text}"
         claim = f"{name} gives {ratios.times(self.value)} the throughput of {baseline} ({bounds})"
         return f"{claim}{_ENDINGS[self.answer]}."
 
@@ -83,7 +84,7 @@ _ENDINGS = {
 
 
 def decide(pairs: Sequence[tuple[float, float]], question: Question, *, spoilt: int = 0) -> Verdict:
-    """What the pairs (throughput of the baseline, of the other) say. `spoilt` pairs lack a result but cost theirs.
+    """Judge pairs of throughputs (of the baseline, of the other). `spoilt` pairs lack a result but cost theirs.
 
     Raises ValueError for what is no positive finite number.
     """
@@ -95,8 +96,10 @@ def decide(pairs: Sequence[tuple[float, float]], question: Question, *, spoilt: 
     middle = statistics.fmean(logs)
     is_precise = math.expm1(half) <= question.precision
     answer = _answer(middle, half, is_precise or not pairs_left, question.direction_is_enough)
+    if answer == "no difference" and not is_precise:  # a larger difference is not ruled out
+        answer = "cannot tell"
     bounds = math.exp(middle), math.exp(middle - half), math.exp(middle + half)
-    return Verdict(_without_proof(answer, is_precise), len(pairs), pairs_left, *bounds, is_precise)
+    return Verdict(answer, len(pairs), pairs_left, *bounds, is_precise)
 
 
 def _log_ratio(baseline: float, other: float) -> float:
@@ -114,13 +117,8 @@ def _answer(middle: float, half: float, is_end: bool, direction_is_enough: bool)
     return "faster" if middle > 0 else "slower"
 
 
-def _without_proof(answer: Answer, is_precise: bool) -> Answer:
-    """No difference is an answer only where a larger one is ruled out."""
-    return "cannot tell" if answer == "no difference" and not is_precise else answer
-
-
 def half_width(values: Sequence[float], confidence: float = 0.95) -> float | None:
-    """Half of the confidence sequence of the mean after these values; None while it is unbounded.
+    """Return half of the confidence sequence of the mean after these values; None while it is unbounded.
 
     The means m0 that the test martingale of t = (mean - m0) / (s / sqrt(n)) does not reject: with r = 1 / (1 + n c^2)
     it is sqrt(r) ((1 + t^2 / (n - 1)) / (1 + r t^2 / (n - 1)))^(n / 2), which rejects at 1 / (1 - confidence).
@@ -139,6 +137,6 @@ def half_width(values: Sequence[float], confidence: float = 0.95) -> float | Non
 
 
 def baseline_goes_first(pair: int, seed: int) -> bool:
-    """The order within the pair (from 1): random, but of each two pairs one has either order."""
+    """Tell whether the baseline runs first in this pair (from 1): at random, but each two pairs have both orders."""
     first = random.Random(f"{seed}/{(pair - 1) // 2}").random() < 0.5
     return first if pair % 2 else not first

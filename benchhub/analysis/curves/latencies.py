@@ -49,9 +49,9 @@ class Merged:
     max_us: int
 
     def percentile_us(self, share: float) -> float | None:
-        """The latency that this share (between 0 and 1) of the transactions does not exceed; the middle of its bin.
+        """Return the latency that this share (between 0 and 1) of the transactions does not exceed.
 
-        None where too few samples are expected above it: that is a few accidents, not a property.
+        It is the middle of its bin. None if too few samples are expected above it: a few accidents are no property.
         """
         if not 0 < share < 1:
             raise ValueError(f"A percentile is asked for as a share between 0 and 1, not {share}.")
@@ -68,7 +68,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Of a level: percentiles in milliseconds (None: too few samples), and what stands behind them.
+    """Latencies of a level: percentiles in milliseconds (None: too few samples). Counts of transactions stand beside.
 
     `samples` are the logged transactions of all `repeats`; `is_sampled` says that others were not logged.
     """
@@ -82,23 +82,23 @@ class Latencies:
 
     @property
     def words(self) -> str:
-        counted = f"{self.samples:,} {'logged ' if self.is_sampled else ''}transactions"
-        return f"{counted} of {self.repeats} run{'s' * (self.repeats > 1)}"
+        count_text = f"{self.samples:,} {'logged ' if self.is_sampled else ''}transactions"
+        return f"{count_text} of {self.repeats} run{'s' * (self.repeats > 1)}"
 
 
 def merge(histograms: Sequence[Histogram]) -> Merged:
-    """All transactions of these runs. Raises ValueError where none was logged."""
+    """Merge all transactions of these runs. Raises ValueError where none was logged."""
     filled = [histogram for histogram in histograms if histogram.samples]
     if not filled:
         raise ValueError("There is no transaction whose latency is known.")
     most = max(histogram.sampling_rate for histogram in filled)
     weights = [most / histogram.sampling_rate for histogram in filled]
-    counted = [histogram.samples for histogram in filled]
-    total = sum(weight * count for weight, count in zip(weights, counted, strict=True))
-    squares = sum(weight**2 * count for weight, count in zip(weights, counted, strict=True))
+    counts = [histogram.samples for histogram in filled]
+    total = sum(weight * count for weight, count in zip(weights, counts, strict=True))
+    squares = sum(weight**2 * count for weight, count in zip(weights, counts, strict=True))
     return Merged(
         bins=_bins(filled, weights),
-        samples=sum(counted),
+        samples=sum(counts),
         effective=total**2 / squares,
         min_us=min(histogram.min_us for histogram in filled),
         max_us=max(histogram.max_us for histogram in filled),
@@ -115,15 +115,14 @@ def _bins(histograms: Sequence[Histogram], weights: Sequence[float]) -> tuple[tu
 
 
 def of_repeats(histograms: Iterable[Histogram | None]) -> Latencies | None:
-    """None where the latencies of one repeat are not known: it may be the one that stalled."""
-    values = list(histograms)
-    numbers = [value for value in values if value is not None]
-    if len(numbers) < len(values) or not any(value.samples for value in numbers):
+    """Return the latencies of a level. None if those of one repeat are not known: it may be the one that stalled."""
+    repeats = list(histograms)
+    logged = [histogram for histogram in repeats if histogram is not None]
+    if len(logged) < len(repeats) or not any(histogram.samples for histogram in logged):
         return None
-    merged = merge(numbers)
-    p50, p95, p99 = (_ms(merged.percentile_us(share)) for share in (0.5, 0.95, 0.99))
-    return Latencies(p50, p95, p99, len(numbers), merged.samples, any(value.sampling_rate < 1 for value in numbers))
-
-
-def _ms(latency_us: float | None) -> float | None:
-    return None if latency_us is None else latency_us / 1000
+    merged = merge(logged)
+    percentiles_us = (merged.percentile_us(share) for share in (0.5, 0.95, 0.99))
+    p50, p95, p99 = (None if latency_us is None else latency_us / 1000 for latency_us in percentiles_us)
+    return Latencies(
+        p50, p95, p99, len(logged), merged.samples, any(histogram.sampling_rate < 1 for histogram in logged)
+    )

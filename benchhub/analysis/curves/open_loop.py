@@ -1,4 +1,4 @@
-"""Open-loop load: transactions offered at a rate, whether or not the server keeps up, and the capacity that shows.
+"""Find the capacity in an open-loop load: transactions offered at a rate, whether or not the server keeps up.
 
 A transaction counts as kept when it ended within the latency limit after the moment it was due: the time for which it
 waited to be sent (schedule lag) is part of its latency, and one that was skipped because it was too late already is not
@@ -41,12 +41,12 @@ class Offered:
 
     @property
     def late_share(self) -> float:
-        """Late or skipped, of all that were offered while the run lasted."""
+        """Return the share of transactions that were late or skipped, of all that were offered while the run lasted."""
         return (self.late + self.skipped) / max(1, self.transactions + self.skipped)
 
     @property
     def failing(self) -> str:
-        """Why the rate was not held, in words; empty where it was."""
+        """Say why the rate was not held; empty if it was."""
         if self.late_share > SHARE_LATE:
             return f"{100 * self.late_share:.3g}% were late or skipped"
         by_chance = DEVIATIONS * sqrt(self.offered_tps / self.duration_s)
@@ -68,22 +68,24 @@ class Rate:
 
     @property
     def percent_late(self) -> float:
-        """Late or skipped, in per cent of what was offered, in the worst of the repeats."""
+        """Return how many per cent of the offered transactions were late or skipped, in the worst of the repeats."""
         return 100 * max(run.late_share for run in self.runs)
 
     @property
     def latencies(self) -> Latencies | None:
-        """Of all transactions of the repeats, schedule lag included; None where those of one repeat are not known."""
+        """Return the latencies of all transactions of the repeats, lag included. None if those of one repeat are
+        unknown.
+        """
         return of_repeats(run.histogram for run in self.runs)
 
     @property
     def latency_p99_ms(self) -> float | None:
-        """Of all transactions of the repeats together."""
+        """Return the percentile of all transactions of the repeats together."""
         return self.latencies.p99_ms if self.latencies else None
 
     @property
     def latency_average_ms(self) -> float | None:
-        """Highest of the repeats' averages, schedule lag included; None where one is not known."""
+        """Return the highest of the repeats' averages, schedule lag included; None where one is not known."""
         averages_ms = [run.latency_average_ms for run in self.runs if run.latency_average_ms is not None]
         return max(averages_ms) if len(averages_ms) == len(self.runs) else None
 
@@ -110,7 +112,7 @@ class Capacity:
     held_beyond: tuple[int, ...]
 
     def sentence(self, limit_ms: float) -> str:
-        """What was found, at 99% of the transactions within the limit."""
+        """Say between which rates the capacity lies, with 99% of the transactions within the limit."""
         text = f"With 99% of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
         if self.held_beyond:
             beyond = ", ".join(f"{rate:,}" for rate in self.held_beyond)
@@ -130,16 +132,16 @@ class Capacity:
 
 
 def rates(runs: Iterable[Offered]) -> list[Rate]:
-    """The runs by offered rate, in rising order."""
+    """Group the runs by offered rate, in rising order."""
     ordered = sorted(runs, key=lambda run: run.offered_tps)
     return [Rate(offered, tuple(group)) for offered, group in groupby(ordered, key=lambda run: run.offered_tps)]
 
 
 def capacity(rates: Sequence[Rate]) -> Capacity:
-    """Raises ValueError where there is no rate."""
+    """Return the capacity that rates in rising order show. Raises ValueError if there is no rate."""
     if not rates:
         raise ValueError("There is no rate to find a capacity in.")
-    first_failing = next((number for number, rate in enumerate(rates) if rate.failing), len(rates))
+    first_failing = next((index for index, rate in enumerate(rates) if rate.failing), len(rates))
     beyond = tuple(rate.offered_tps for rate in rates[first_failing:] if not rate.failing)
     return Capacity(
         holds=rates[first_failing - 1] if first_failing else None,
@@ -153,9 +155,9 @@ def _tps(rate: Rate | None) -> str:
 
 
 def _why(rate: Rate | None) -> str:
-    """What went wrong at a rate that was not held, in the worst of its runs."""
+    """Say why a rate was not held, by the worst of its runs."""
     if rate is None:
         return ""
     [worst, *_] = sorted(rate.failing, key=lambda run: -run.late_share)
-    which = f" in {len(rate.failing)} of {len(rate.runs)} runs" if len(rate.runs) > 1 else ""
-    return f"It was not held{which}: in run {worst.run}, {worst.failing}."
+    runs_text = f" in {len(rate.failing)} of {len(rate.runs)} runs" if len(rate.runs) > 1 else ""
+    return f"It was not held{runs_text}: in run {worst.run}, {worst.failing}."

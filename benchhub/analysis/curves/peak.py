@@ -1,4 +1,4 @@
-"""The peak of a curve without the upward bias of picking the best of many, and which levels could be it.
+"""Estimate the peak of a curve without the upward bias of picking the best of many, and the levels that could be it.
 
 The best of several noisy means is on average too high: its noise helped to choose it. Here each repeat is counted at
 the level that the *other* repeats choose (cross-fitting), so that no run helps to choose itself. Student's interval
@@ -28,7 +28,7 @@ Levels = Mapping[int, Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class SelectedPeak:
-    """Throughput at the best level, and between what it lies with at least 95%, in the unit of the levels.
+    """Throughput at the best level with an interval of at least 95%, in the unit of the levels.
 
     `selected_clients` is the level that each repeat was counted at; `candidates` are the levels that could be the best.
     """
@@ -43,7 +43,7 @@ class SelectedPeak:
 
 @dataclass(frozen=True, slots=True)
 class PeakRatio:
-    """How many times one peak the other is, and between what that lies with at least 95%."""
+    """The ratio of two peaks with an interval of at least 95%."""
 
     value: float
     low: float
@@ -55,7 +55,7 @@ class PeakRatio:
 
 
 def selected(levels: Levels) -> SelectedPeak | None:
-    """The peak over clients -> repeats. None where a level has fewer than three, or where repeats do not scatter.
+    """Return the peak over clients -> repeats. None if a level has fewer than three, or repeats do not scatter.
 
     Of levels with different numbers of repeats only as many are used as the one with the fewest has.
     """
@@ -74,7 +74,10 @@ def selected(levels: Levels) -> SelectedPeak | None:
 
 
 def ratio(peak: SelectedPeak, baseline: SelectedPeak) -> PeakRatio:
-    """The distances to the ends are those of the two peaks' intervals, put at right angles on the logarithmic scale."""
+    """Return the ratio of two peaks with an interval.
+
+    The distances to its ends are those of the two peaks' intervals, put at right angles on the logarithmic scale.
+    """
     difference = math.log(peak.value / baseline.value)
     down = math.hypot(math.log(peak.value / peak.low), math.log(baseline.high / baseline.value))
     up = math.hypot(math.log(peak.high / peak.value), math.log(baseline.value / baseline.low))
@@ -82,7 +85,7 @@ def ratio(peak: SelectedPeak, baseline: SelectedPeak) -> PeakRatio:
 
 
 def candidates(levels: Levels, confidence: float = CONFIDENCE) -> tuple[int, ...]:
-    """The levels that could have the highest true mean; with this confidence the one that has it is among them.
+    """Return the levels that could have the highest true mean; with this confidence the one that has it is among them.
 
     A level is ruled out where the best mean lies above it by more than a one-sided t, corrected for the number of
     levels (Bonferroni), allows. The scatter of logarithms is pooled over the levels with repeats.
@@ -107,7 +110,7 @@ def _candidates(logs: Levels, pooled: tuple[float, int], confidence: float) -> t
 
 
 def _bounds(logs: Levels, pooled: tuple[float, int]) -> tuple[float, float]:
-    """Lowest and highest that the best of these true means can be.
+    """Return the lowest and the highest value that the best of these true means can have.
 
     It is as high as each of them, so that each one's lower end bounds it: of several the highest, corrected for their
     number. It can only lie above the highest upper end if its own level does, which needs no correction. The scatter
@@ -121,12 +124,12 @@ def _bounds(logs: Levels, pooled: tuple[float, int]) -> tuple[float, float]:
 
 
 def _best_without(logs: Levels, repeat: int) -> int:
-    """The level with the highest mean of the other repeats; of equals the one with fewer clients."""
+    """Return the level with the highest mean of the other repeats; of equals the one with fewer clients."""
     return max(logs, key=lambda clients: (sum(logs[clients]) - logs[clients][repeat], -clients))
 
 
 def _pooled(logs: Levels) -> tuple[float, int] | None:
-    """Variance of one logarithm, with its degrees of freedom; None where nothing was repeated or nothing scatters."""
+    """Return the variance of one logarithm with its degrees of freedom; None without repeats or scatter."""
     repeated = [values for values in logs.values() if len(values) > 1]
     degrees = sum(len(values) - 1 for values in repeated)
     squares = sum((len(values) - 1) * sample_variance(values) for values in repeated)
@@ -134,7 +137,7 @@ def _pooled(logs: Levels) -> tuple[float, int] | None:
 
 
 def under_ceiling(curve: Curve, ceiling_ms: float) -> Levels:
-    """Clients -> repeats, of the levels whose every repeat kept its average latency (ms) at or below the ceiling.
+    """Return clients -> repeats of the levels whose every repeat kept its average latency (ms) at or below the ceiling.
 
     Averages only: in a closed loop clients wait for their turn, so that its percentiles are no promise to anybody.
     """
@@ -149,9 +152,9 @@ def of_curve(curve: Curve) -> Levels:
     return {level.clients: level.values for level in curve.levels}
 
 
-def edge(levels: Levels, places: Sequence[int]) -> str:
-    """Where the peak may lie beyond what was run: '', 'lowest', 'highest', 'both' ends, or 'only' one level."""
+def edge(levels: Levels, peak_clients: Sequence[int]) -> str:
+    """Say where the peak may lie beyond what was run: '', 'lowest', 'highest', 'both' ends, or 'only' one level."""
     if len(levels) == 1:
         return "only"
-    ends = [name for name, end in (("lowest", min(levels)), ("highest", max(levels))) if end in places]
+    ends = [name for name, end in (("lowest", min(levels)), ("highest", max(levels))) if end in peak_clients]
     return "both" if len(ends) == 2 else "".join(ends)

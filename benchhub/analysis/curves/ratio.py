@@ -1,4 +1,4 @@
-"""How many times the throughput of a baseline something gives, and whether the repeats tell the two apart.
+"""Compare a throughput with a baseline: their ratio, and whether the repeats tell the two apart.
 
 From three repeats on each side: ratio of geometric means with its 95% interval and Welch's test, corrected for the
 number of levels. With fewer: ratio of medians, and a range by the extreme repeats. Where the order of the runs cannot
@@ -26,7 +26,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """`n` and `baseline_n` are the numbers of repeats.
+    """The ratio of two throughputs; `n` and `baseline_n` are the numbers of repeats.
 
     Of an interval `lowest` and `highest` are its ends, and `p` is the chance of a ratio as far from 1 between equals;
     `adjusted_p` the same where it is one of several levels. Of a range, `lowest` sets the worst repeat against the
@@ -47,14 +47,14 @@ class Ratio:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Where there are ends to show: not of single runs, and not of what is withheld."""
+        """Return the ends of the interval or range. None for single runs, and if they are withheld."""
         if self.lowest is None or self.highest is None or not self.has_spread:
             return None
         return self.lowest, self.highest
 
     @property
     def overlaps(self) -> bool:
-        """Whether the repeats do not tell the two sides apart: by the test where there is one, else by their ranges."""
+        """Tell whether the two sides cannot be told apart: by the test if there is one, else by their ranges."""
         p = self.p if self.adjusted_p is None else self.adjusted_p
         return self._holds_1 if p is None else p >= ALPHA
 
@@ -68,7 +68,7 @@ class Ratio:
 
     @property
     def verdict(self) -> str:
-        """What a table says of it."""
+        """Return the word for a table: 'more', 'less', 'not distinguishable' or 'withheld'."""
         if self.withheld:
             return WITHHELD
         return "not distinguishable" if self.overlaps else "more" if self.value > 1 else "less"
@@ -79,7 +79,7 @@ class Ratio:
 
     @property
     def is_lost_to_many(self) -> bool:
-        """Whether its interval leaves out 1, but no more than some interval does by chance where there are several."""
+        """Tell whether the interval leaves out 1, but no more than some interval does by chance among several."""
         return self.is_tested and self.overlaps and not self._holds_1
 
 
@@ -95,45 +95,47 @@ class Claim:
 
 
 def throughput_ratio(values: Sequence[float], baseline: Sequence[float], unit: str, baseline_unit: str) -> Ratio:
-    """The ratio of two sets of repeats. Raises UnlikeUnitsError, and ValueError where a side has no repeat."""
+    """Return the ratio of two sets of repeats. Raises UnlikeUnitsError, and ValueError if a side has no repeat."""
     if unit != baseline_unit:
         units = " and ".join(sorted((unit, baseline_unit)))
         raise UnlikeUnitsError(f"There is no ratio of throughput in {units}: the units differ.")
-    return _of(tuple(values), tuple(baseline))
+    return _ratio(tuple(values), tuple(baseline))
 
 
 # A page asks for the same repeats several times, in its sentences, its table and its expert figures.
 @lru_cache(maxsize=4096)
-def _of(values: tuple[float, ...], baseline: tuple[float, ...]) -> Ratio:
-    above, below = summarise(values), summarise(baseline)
-    if min(above.n, below.n) >= FEWEST_FOR_INTERVAL:
+def _ratio(values: tuple[float, ...], baseline: tuple[float, ...]) -> Ratio:
+    summary, baseline_summary = summarise(values), summarise(baseline)
+    if min(summary.n, baseline_summary.n) >= FEWEST_FOR_INTERVAL:
         difference = estimate.of_repeats(values) - estimate.of_repeats(baseline)
         if difference.has_scatter:
-            return tested(difference, above.n, below.n)
+            return tested(difference, summary.n, baseline_summary.n)
     return Ratio(
-        value=above.median / below.median,
-        lowest=above.lowest / below.highest,
-        highest=above.highest / below.lowest,
-        n=above.n,
-        baseline_n=below.n,
+        value=summary.median / baseline_summary.median,
+        lowest=summary.lowest / baseline_summary.highest,
+        highest=summary.highest / baseline_summary.lowest,
+        n=summary.n,
+        baseline_n=baseline_summary.n,
     )
 
 
 def tested(difference: Estimate, n: int, baseline_n: int) -> Ratio:
-    """The ratio that a difference of logarithms stands for; the difference must have scatter."""
+    """Turn a difference of logarithms, which must have scatter, into a ratio with interval and test."""
     lowest, highest = difference.interval()
     return Ratio(difference.ratio, lowest, highest, n, baseline_n, INTERVAL, difference.p, of_means=True)
 
 
-def without_bounds(ratio: Ratio, why: str) -> Ratio:
-    """The ratio without all that rests on independent repeats; as it is where there is no reason against it."""
-    if not why:
+def without_bounds(ratio: Ratio, withheld: str) -> Ratio:
+    """Return the ratio without all that rests on independent repeats; unchanged if no reason is given."""
+    if not withheld:
         return ratio
-    return Ratio(ratio.value, None, None, ratio.n, ratio.baseline_n, WITHHELD, withheld=why, of_means=ratio.of_means)
+    return Ratio(
+        ratio.value, None, None, ratio.n, ratio.baseline_n, WITHHELD, withheld=withheld, of_means=ratio.of_means
+    )
 
 
 def by_level(curve: Curve, baseline: Curve) -> dict[int, Ratio]:
-    """Clients -> ratio, at the levels that both curves have, each p corrected for their number (Holm).
+    """Return clients -> ratio at the levels that both curves have, each p corrected for their number (Holm).
 
     Raises UnlikeRunsError for what must not be compared.
     """
@@ -144,18 +146,17 @@ def by_level(curve: Curve, baseline: Curve) -> dict[int, Ratio]:
         for level in curve.levels
         if level.clients in baseline_values
     }
-    why = why_withheld(curve, baseline)
-    return {clients: without_bounds(ratio, why) for clients, ratio in _corrected(ratios).items()}
-
-
-def _corrected(ratios: dict[int, Ratio]) -> dict[int, Ratio]:
+    withheld = why_withheld(curve, baseline)
     p_values = {clients: ratio.p for clients, ratio in ratios.items() if ratio.p is not None}
     adjusted = dict(zip(p_values, estimate.holm(list(p_values.values())), strict=True))
-    return {clients: replace(ratio, adjusted_p=adjusted.get(clients)) for clients, ratio in ratios.items()}
+    return {
+        clients: without_bounds(replace(ratio, adjusted_p=adjusted.get(clients)), withheld)
+        for clients, ratio in ratios.items()
+    }
 
 
 def claim(ratio: Ratio, name: str, baseline_name: str, where: str) -> Claim:
-    """What was found, and how sure it is; `where` says at which load, such as 'at 8 clients'."""
+    """Word a ratio as a claim and how sure it is; `where` says at which load, such as 'at 8 clients'."""
     text = f"{name} gives {times(ratio.value)} the throughput of {baseline_name} {where}"
     if ratio.is_tested:
         return _tested_claim(ratio, text, f"{name} and {baseline_name} are not distinguishable {where}")
@@ -176,7 +177,7 @@ def _tested_claim(ratio: Ratio, different_text: str, alike_text: str) -> Claim:
 
 
 def in_bounds(ratio: Ratio) -> str:
-    """between 1.08 and 1.16; 'not known how sure' where nothing is to be shown."""
+    """Word the bounds: 'between 1.08 and 1.16', or 'not known how sure' if none are to be shown."""
     return f"between {between(ratio.bounds, ' and ')}" if ratio.bounds else "not known how sure"
 
 
@@ -189,7 +190,7 @@ def times(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Two decimals near 1; three significant digits elsewhere."""
+    """Format a number with two decimals near 1, and three significant digits elsewhere."""
     if 0.1 <= value < 10:
         return f"{value:.2f}"
     rounded = round_significant(value, 3)

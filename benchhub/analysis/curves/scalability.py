@@ -1,4 +1,4 @@
-"""Gunther's Universal Scalability Law fitted to a curve: X(N) = l N / (1 + s (N - 1) + k N (N - 1)).
+"""Fit Gunther's Universal Scalability Law to a curve: X(N) = l N / (1 + s (N - 1) + k N (N - 1)).
 
 l is the throughput of one client, s the share of work that queues for something (contention), k the cost of keeping
 clients coherent with each other. N / X is a polynomial in N with coefficients 1 / l, s / l and k / l, which least
@@ -35,7 +35,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A fit. `single` is in the unit of the curve; `residuals_percent` by clients, of the level's geometric mean.
+    """The fitted law. `single` is in the unit of the curve; `residuals_percent` by clients, of the
+    level's geometric mean.
 
     `lack_of_fit_p` is the chance of residuals as large if the law held, judged by the scatter of repeats; None without
     repeats. `highest_clients` is where the data end.
@@ -55,7 +56,7 @@ class Law:
 
     @property
     def peak_clients(self) -> float | None:
-        """Where the law has its peak; None where it only rises."""
+        """Return the clients at which the law has its peak; None if it only rises."""
         contention, coherency = self.contention.value, self.coherency.value
         if not coherency or contention >= 1:
             return None
@@ -67,12 +68,12 @@ class Law:
 
     @property
     def holds(self) -> bool:
-        """Whether the residuals are no larger than repeats make likely."""
+        """Tell whether the residuals are no larger than repeats make likely."""
         return self.lack_of_fit_p is None or self.lack_of_fit_p >= LACK_OF_FIT_P
 
 
 def fit(levels: Levels) -> Law | None:
-    """The law for clients -> repeats; None with fewer than five levels: three parameters would simply run through.
+    """Fit the law to clients -> repeats. None with fewer than five levels: three parameters would simply run through.
 
     Contention and coherency cannot be negative: where the best fit would make one so, it is 0 and the rest is fitted
     again.
@@ -113,7 +114,7 @@ class _Repeats:
 
 
 def _solve(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
-    """Least squares of relative residuals: weights are those of the fit before, until they settle.
+    """Solve for least squares of relative residuals: weights are those of the fit before, until they settle.
 
     Repeats of a level share their terms and so their fit: what is summed up of them once serves every round.
     """
@@ -124,10 +125,10 @@ def _solve(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
     fitted = [repeat.goal / repeat.count for repeat in repeats]
     before: list[float] = []
     for _ in range(ROUNDS):
-        weighted = _least_squares(repeats, fitted, len(used))
-        if weighted is None:
+        solution = _least_squares(repeats, fitted, len(used))
+        if solution is None:
             return None
-        coefficients, inverse = weighted
+        coefficients, inverse = solution
         fitted = [sum(c * term for c, term in zip(coefficients, repeat.terms, strict=True)) for repeat in repeats]
         if min(fitted) <= 0:
             return None
@@ -137,7 +138,7 @@ def _solve(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
     points = [(n, value, y) for (n, values), y in zip(sorted(levels.items()), fitted, strict=True) for value in values]
     squares = sum(math.log(n / value / y) ** 2 for n, value, y in points)
     degrees = len(points) - len(used)
-    covariance = tuple(tuple(squares / degrees * repeat for repeat in line) for line in inverse)
+    covariance = tuple(tuple(squares / degrees * value for value in line) for line in inverse)
     full = dict(zip(used, coefficients, strict=True))
     return _Solution((full[0], full.get(1, 0.0), full.get(2, 0.0)), used, covariance, squares, degrees)
 
@@ -145,7 +146,7 @@ def _solve(levels: Levels, used: tuple[int, ...]) -> _Solution | None:
 def _least_squares(
     repeats: Sequence[_Repeats], fitted: Sequence[float], size: int
 ) -> tuple[list[float], list[list[float]]] | None:
-    """Coefficients of the terms in use and the inverse of their normal matrix; each point is divided by its fit."""
+    """Return coefficients of the terms and the inverse of their normal matrix; each point is divided by its fit."""
     rows = [(repeat.terms, repeat.count / y**2, repeat.goal / y**2) for repeat, y in zip(repeats, fitted, strict=True)]
     inverse = _inverse([[sum(t[i] * t[j] * weight for t, weight, _ in rows) for j in range(size)] for i in range(size)])
     if inverse is None:
@@ -155,7 +156,7 @@ def _least_squares(
 
 
 def _inverse(matrix: Sequence[Sequence[float]]) -> list[list[float]] | None:
-    """By Gauss and Jordan with pivots, scaled to a diagonal of 1; None where the columns cannot be told apart."""
+    """Invert by Gauss and Jordan with pivots, scaled to a diagonal of 1. None if the columns cannot be told apart."""
     size = len(matrix)
     scale = [math.sqrt(matrix[i][i]) for i in range(size)]
     work = [
@@ -201,7 +202,7 @@ def _parameter(solution: _Solution, place: int, value: float, gradient: Mapping[
 
 
 def _lack_of_fit(solution: _Solution, levels: Levels) -> float | None:
-    """An F test of what the law leaves over against what repeats scatter by."""
+    """Return the p of an F test: what the law leaves over against what repeats scatter by."""
     logs = [[math.log(value) for value in values] for values in levels.values()]
     pure = sum((len(level_logs) - 1) * sample_variance(level_logs) for level_logs in logs if len(level_logs) > 1)
     pure_degrees = sum(len(level_logs) - 1 for level_logs in logs)

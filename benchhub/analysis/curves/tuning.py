@@ -1,4 +1,4 @@
-"""A series of tuning steps: what each one gained, and what all of them did together."""
+"""Compute what each step of a tuning series gained, and all of them together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Levels = Mapping[int, Sequence[float]]
 
 
 class NoTuningError(ValueError):
-    """These curves make no series of steps; the message says why."""
+    """Raised for curves that make no series of steps; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Tuning:
 
 
 def series(systems: Sequence[Levels], way: Way, clients: int | None = None) -> Tuning:
-    """The steps from the first of these systems, its baseline, each as clients -> repeats.
+    """Return the steps from the first of these systems (clients -> repeats), which is the baseline.
 
     At one number of clients, or (None) as the geometric mean over the levels that all ran. Raises NoTuningError.
     """
@@ -48,14 +48,14 @@ def series(systems: Sequence[Levels], way: Way, clients: int | None = None) -> T
     counts = [min(len(system[level]) for level in levels) for system in systems]
     if way == "cumulative":
         effects = [after - before for before, after in pairwise(logs)]
-        total_log, ahead = logs[-1] - logs[0], counts[:-1]
+        total_log, baseline_counts = logs[-1] - logs[0], counts[:-1]
     else:
         effects = [step - logs[0] for step in logs[1:]]
         total_log = estimate.total(logs[1:]) - logs[0].scaled(len(effects))
-        ahead = [counts[0]] * len(effects)
+        baseline_counts = [counts[0]] * len(effects)
     if not all(effect.has_scatter for effect in effects):
         raise NoTuningError("Some repeats do not scatter at all, so that nothing says how sure a step is.")
-    steps = _corrected(effects, counts[1:], ahead)
+    steps = _corrected(effects, counts[1:], baseline_counts)
     return Tuning(way, levels, steps, tested(total_log, counts[-1], counts[0]), way == "cumulative")
 
 
@@ -63,15 +63,17 @@ def _levels(systems: Sequence[Levels], clients: int | None) -> tuple[int, ...]:
     common = sorted(set.intersection(*(set(system) for system in systems)))
     levels = [level for level in common if clients in (None, level)]
     if not levels:
-        at = "level" if clients is None else f"run at {clients} clients"
-        raise NoTuningError(f"There is no {at} that all of these systems have in common.")
+        level_text = "level" if clients is None else f"run at {clients} clients"
+        raise NoTuningError(f"There is no {level_text} that all of these systems have in common.")
     enough = [level for level in levels if all(len(system[level]) >= FEWEST_FOR_INTERVAL for system in systems)]
     if not enough:
         raise NoTuningError(f"No level has {FEWEST_FOR_INTERVAL} repeats of every system, and fewer have no interval.")
     return tuple(enough)
 
 
-def _corrected(effects: Sequence[Estimate], counts: Sequence[int], ahead: Sequence[int]) -> tuple[Ratio, ...]:
-    ratios = [tested(effect, n, before) for effect, n, before in zip(effects, counts, ahead, strict=True)]
+def _corrected(effects: Sequence[Estimate], counts: Sequence[int], baseline_counts: Sequence[int]) -> tuple[Ratio, ...]:
+    ratios = [
+        tested(effect, n, baseline_n) for effect, n, baseline_n in zip(effects, counts, baseline_counts, strict=True)
+    ]
     adjusted = estimate.holm([effect.p for effect in effects])
     return tuple(replace(ratio, adjusted_p=p) for ratio, p in zip(ratios, adjusted, strict=True))

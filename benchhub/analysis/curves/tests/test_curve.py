@@ -77,19 +77,19 @@ def test_no_runs_make_no_curve():
 
 
 def test_curves_of_two_systems_under_one_protocol_may_be_compared():
-    one, other = curve.build([run(1, 1, 10.0)]), curve.build([run(2, 1, 20.0, system_digest="t")])
-    curve.require_comparable([one, other])
-    assert one.system_digest != other.system_digest
+    first, second = curve.build([run(1, 1, 10.0)]), curve.build([run(2, 1, 20.0, system_digest="t")])
+    curve.require_comparable([first, second])
+    assert first.system_digest != second.system_digest
 
 
 def test_curves_under_two_protocols_or_in_two_units_may_not():
-    one = curve.build([run(1, 1, 10.0)])
-    other = curve.build([run(2, 1, 20.0, protocol_digest="q")])
-    nopm = curve.build([run(3, 1, 20.0, unit="NOPM")])
+    first = curve.build([run(1, 1, 10.0)])
+    other_protocol = curve.build([run(2, 1, 20.0, protocol_digest="q")])
+    other_unit = curve.build([run(3, 1, 20.0, unit="NOPM")])
     with pytest.raises(curve.DifferentProtocolsError, match="duration, connection path"):
-        curve.require_comparable([one, other], PROTOCOLS)
+        curve.require_comparable([first, other_protocol], PROTOCOLS)
     with pytest.raises(curve.UnlikeUnitsError):
-        curve.require_comparable([one, nopm])
+        curve.require_comparable([first, other_unit])
 
 
 def latencies_of(latency_us, count):

@@ -17,10 +17,14 @@ def histogram(values_us, sampling_rate=1.0):
 
 def test_the_percentile_of_two_repeats_is_that_of_all_their_transactions_and_no_mean_of_percentiles():
     quick, slow = histogram([1000] * 900), histogram([5000] * 100)
-    found = latencies.of_repeats([quick, slow])
+    level_latencies = latencies.of_repeats([quick, slow])
     # 900 of 1,000 take 1 ms: the median is 1 ms, and what 95% do not exceed is 5 ms. Percentiles' mean would be 3 ms.
-    assert (found.p50_ms, found.p95_ms, found.p99_ms) == (1.0, 5.0, 5.0)
-    assert (found.repeats, found.samples, found.words) == (2, 1000, "1,000 transactions of 2 runs")
+    assert (level_latencies.p50_ms, level_latencies.p95_ms, level_latencies.p99_ms) == (1.0, 5.0, 5.0)
+    assert (level_latencies.repeats, level_latencies.samples, level_latencies.words) == (
+        2,
+        1000,
+        "1,000 transactions of 2 runs",
+    )
 
 
 def test_one_to_a_thousand_microseconds_in_two_halves_have_the_percentiles_counted_by_hand():
@@ -46,11 +50,11 @@ def test_equal_sampling_rates_weigh_nothing():
     assert (merged.effective, merged.bins) == (120, ((1000.0, 60.0), (3000.0, 60.0)))
 
 
-@pytest.mark.parametrize(("samples", "share", "known"), [(199, 0.95, False), (200, 0.95, True), (999, 0.99, False)])
-def test_a_percentile_from_too_few_samples_is_not_shown(samples, share, known):
+@pytest.mark.parametrize(("samples", "share", "is_shown"), [(199, 0.95, False), (200, 0.95, True), (999, 0.99, False)])
+def test_a_percentile_from_too_few_samples_is_not_shown(samples, share, is_shown):
     """Ten must be expected above it: 5% of 200."""
     halves = [histogram([7] * (samples // 2)), histogram([7] * (samples - samples // 2))]
-    assert (latencies.merge(halves).percentile_us(share) is not None) == known
+    assert (latencies.merge(halves).percentile_us(share) is not None) == is_shown
 
 
 def test_repeats_with_too_few_samples_each_may_have_enough_together():
@@ -88,9 +92,9 @@ def test_wide_bins_are_read_at_their_middle_and_never_beyond_what_was_seen():
 
 @given(st.lists(st.lists(st.integers(0, 5000), min_size=1, max_size=80), min_size=1, max_size=4), st.randoms())
 def test_how_transactions_are_split_among_repeats_changes_nothing(parts: list[list[int]], chance: random.Random):
-    together = [value for part in parts for value in part]
+    values_us = [value for part in parts for value in part]
     chance.shuffle(parts)
-    split, whole = latencies.merge(list(map(histogram, parts))), latencies.merge([histogram(together)])
-    assert split == whole
-    if (median := whole.percentile_us(0.5)) is not None:
-        assert median == sorted(together)[(len(together) + 1) // 2 - 1]
+    split, merged = latencies.merge(list(map(histogram, parts))), latencies.merge([histogram(values_us)])
+    assert split == merged
+    if (median := merged.percentile_us(0.5)) is not None:
+        assert median == sorted(values_us)[(len(values_us) + 1) // 2 - 1]

@@ -14,25 +14,25 @@ SWEEP = {1: (300.0, 303.0, 297.0), 8: (1000.0, 1010.0, 990.0), 64: (600.0, 606.0
 def test_each_repeat_is_counted_where_the_others_choose():
     levels = {4: (100.0, 100.0, 112.0), 8: (104.0, 104.0, 104.0)}
     # Without the third, 8 is best; without the first or the second, 4 is (100 x 112 > 104 x 104).
-    found = peak.selected(levels)
-    assert found.selected_clients == (4, 4, 8)
-    assert found.value == pytest.approx((100 * 100 * 104) ** (1 / 3))
+    selected = peak.selected(levels)
+    assert selected.selected_clients == (4, 4, 8)
+    assert selected.value == pytest.approx((100 * 100 * 104) ** (1 / 3))
 
 
 def test_a_repeat_that_lies_high_does_not_choose_itself():
-    found = peak.selected({4: (100.0, 100.0, 150.0), 8: (110.0, 109.0, 111.0)})
-    assert found.selected_clients[2] == 8
-    assert found.value < 150
+    selected = peak.selected({4: (100.0, 100.0, 150.0), 8: (110.0, 109.0, 111.0)})
+    assert selected.selected_clients[2] == 8
+    assert selected.value < 150
 
 
 def test_a_clear_peak_is_the_mean_of_its_level_with_student_s_interval():
-    found = peak.selected(SWEEP)
+    selected = peak.selected(SWEEP)
     logs = [math.log(value) for value in SWEEP[8]]
-    half = 4.302653 * math.sqrt(sum((one - sum(logs) / 3) ** 2 for one in logs) / 2 / 3)
-    assert (found.selected_clients, found.candidates) == ((8, 8, 8), (8,))
-    assert found.value == pytest.approx(math.exp(sum(logs) / 3))
-    assert found.high / found.value == pytest.approx(math.exp(half), rel=1e-6)
-    assert found.value / found.low == pytest.approx(math.exp(half), rel=1e-6)
+    half = 4.302653 * math.sqrt(sum((log - sum(logs) / 3) ** 2 for log in logs) / 2 / 3)
+    assert (selected.selected_clients, selected.candidates) == ((8, 8, 8), (8,))
+    assert selected.value == pytest.approx(math.exp(sum(logs) / 3))
+    assert selected.high / selected.value == pytest.approx(math.exp(half), rel=1e-6)
+    assert selected.value / selected.low == pytest.approx(math.exp(half), rel=1e-6)
 
 
 def test_levels_that_noise_cannot_tell_apart_all_stay_candidates():
@@ -51,18 +51,18 @@ def test_repeats_that_never_scatter_are_no_measurement():
 
 
 def test_the_ratio_of_peaks_at_right_angles_by_hand():
-    one = peak.SelectedPeak(math.exp(1.0), math.exp(0.7), math.exp(1.4), (), (), 3)
+    higher = peak.SelectedPeak(math.exp(1.0), math.exp(0.7), math.exp(1.4), (), (), 3)
     baseline = peak.SelectedPeak(math.exp(0.0), math.exp(-0.3), math.exp(0.4), (), (), 3)
-    found = peak.ratio(one, baseline)
-    assert math.log(found.value) == pytest.approx(1.0)
-    assert math.log(found.low) == pytest.approx(1 - math.hypot(0.3, 0.4))  # 0.5
-    assert math.log(found.high) == pytest.approx(1 + math.hypot(0.4, 0.3))
-    assert found.tells_apart
+    ratio = peak.ratio(higher, baseline)
+    assert math.log(ratio.value) == pytest.approx(1.0)
+    assert math.log(ratio.low) == pytest.approx(1 - math.hypot(0.3, 0.4))  # 0.5
+    assert math.log(ratio.high) == pytest.approx(1 + math.hypot(0.4, 0.3))
+    assert ratio.tells_apart
 
 
 def test_a_curve_is_not_told_apart_from_itself():
-    found = peak.selected(SWEEP)
-    assert not peak.ratio(found, found).tells_apart
+    selected = peak.selected(SWEEP)
+    assert not peak.ratio(selected, selected).tells_apart
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_the_estimate_is_not_biased_upward_where_picking_the_best_is_by_2_per_ce
 def test_the_estimate_lies_in_its_interval_and_scales_with_the_unit(n, count, factor, seed):
     source = random.Random(seed)
     levels = {2**i: [source.uniform(900, 1100) for _ in range(n)] for i in range(count)}
-    found = peak.selected(levels)
+    selected = peak.selected(levels)
     scaled = peak.selected({clients: [factor * value for value in values] for clients, values in levels.items()})
-    assert found.low <= found.value <= found.high
-    assert scaled.value == pytest.approx(factor * found.value)
-    assert set(found.selected_clients) <= set(levels)
+    assert selected.low <= selected.value <= selected.high
+    assert scaled.value == pytest.approx(factor * selected.value)
+    assert set(selected.selected_clients) <= set(levels)

@@ -20,28 +20,28 @@ def built_up(*gains, levels=(8, 16)):
 
 
 def test_cumulative_steps_are_each_against_the_one_before():
-    found = series(built_up(*GAINS), "cumulative")
-    assert [step.value for step in found.steps] == pytest.approx(GAINS)
-    assert found.total.value == pytest.approx(math.prod(GAINS)) == pytest.approx(1.4406, abs=1e-4)
-    assert found.is_measured
-    assert found.clients == (8, 16)
+    tuning = series(built_up(*GAINS), "cumulative")
+    assert [step.value for step in tuning.steps] == pytest.approx(GAINS)
+    assert tuning.total.value == pytest.approx(math.prod(GAINS)) == pytest.approx(1.4406, abs=1e-4)
+    assert tuning.is_measured
+    assert tuning.clients == (8, 16)
 
 
 def test_steps_made_one_at_a_time_are_each_against_the_baseline():
     systems = [{8: repeats(100.0)}, {8: repeats(110.0)}, {8: repeats(120.0)}]
-    found = series(systems, "one-at-a-time")
-    assert [step.value for step in found.steps] == pytest.approx([1.1, 1.2])
-    assert found.total.value == pytest.approx(1.32)
-    assert not found.is_measured
+    tuning = series(systems, "one-at-a-time")
+    assert [step.value for step in tuning.steps] == pytest.approx([1.1, 1.2])
+    assert tuning.total.value == pytest.approx(1.32)
+    assert not tuning.is_measured
 
 
 def test_the_product_of_steps_made_one_at_a_time_is_less_sure_because_they_share_a_baseline():
     systems = [{8: repeats(100.0)}, {8: repeats(110.0)}, {8: repeats(120.0)}]
-    found = series(systems, "one-at-a-time").total
+    total = series(systems, "one-at-a-time").total
     # Variance v of each mean: 2 v of the steps and 2^2 v of the baseline, 6 v; degrees 36 / (2 / 2 + 16 / 2) = 4
     logs = [math.log(value) for value in (0.99, 1.0, 1.01)]
-    v = sum((one - sum(logs) / 3) ** 2 for one in logs) / 2 / 3
-    assert math.log(found.highest / found.value) == pytest.approx(2.776445 * math.sqrt(6 * v), rel=1e-5)
+    v = sum((log - sum(logs) / 3) ** 2 for log in logs) / 2 / 3
+    assert math.log(total.highest / total.value) == pytest.approx(2.776445 * math.sqrt(6 * v), rel=1e-5)
 
 
 def test_one_level_can_be_asked_for():
@@ -50,9 +50,9 @@ def test_one_level_can_be_asked_for():
 
 
 def test_a_step_that_does_nothing_is_not_told_apart():
-    found = series(built_up(1.2, 1.001), "cumulative")
-    assert [step.overlaps for step in found.steps] == [False, True]
-    assert all(step.adjusted_p >= step.p for step in found.steps)
+    tuning = series(built_up(1.2, 1.001), "cumulative")
+    assert [step.overlaps for step in tuning.steps] == [False, True]
+    assert all(step.adjusted_p >= step.p for step in tuning.steps)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_the_interval_of_the_total_covers_the_truth_in_95_of_100_series(way):
     source, covered, runs = random.Random(20261121), 0, 1000
     truth = (1.0, 1.1, 1.21) if way == "cumulative" else (1.0, 1.1, 1.1)
     for _ in range(runs):
-        systems = [{8: [100 * one * (1 + source.gauss(0, 0.02)) for _ in range(5)]} for one in truth]
-        found = series(systems, way).total
-        covered += found.lowest <= 1.21 <= found.highest
+        systems = [{8: [100 * factor * (1 + source.gauss(0, 0.02)) for _ in range(5)]} for factor in truth]
+        total = series(systems, way).total
+        covered += total.lowest <= 1.21 <= total.highest
     assert 0.93 <= covered / runs <= 0.97
     assert tuning.series(systems, way).way == way
