@@ -1,4 +1,4 @@
-"""Doubts about a result, found by arithmetic between numbers that must agree.
+"""Find doubts about a result by arithmetic between numbers that must agree.
 
 A doubt does not say which of the numbers is wrong: it names them, so that a person can look. What is not
 known (None) is not checked.
@@ -77,7 +77,7 @@ def audit(evidence: Evidence) -> tuple[Doubt, ...]:
 
 
 def _littles_law(evidence: Evidence) -> Doubt | None:
-    """clients = TPS x latency holds in a closed loop whose clients do nothing but wait for the server."""
+    """Check that clients = TPS x latency, which holds in a closed loop whose clients only wait for the server."""
     latency = _latency_range_ms(evidence)
     failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
     if latency is None or evidence.rate_limited or evidence.connect_each or failed_share > FAILED_SHARE_IGNORED:
@@ -105,12 +105,12 @@ def _latency_range_ms(evidence: Evidence) -> tuple[float, float] | None:
         return evidence.logged_latency_average_ms, evidence.logged_latency_average_ms
     if evidence.latency_average_ms is None or evidence.latency_is_derived:
         return None
-    printed = evidence.latency_average_ms
-    return max(0.0, printed - PRINTED_LATENCY_ROUNDING_MS), printed + PRINTED_LATENCY_ROUNDING_MS
+    average_ms = evidence.latency_average_ms
+    return max(0.0, average_ms - PRINTED_LATENCY_ROUNDING_MS), average_ms + PRINTED_LATENCY_ROUNDING_MS
 
 
 def _rate(evidence: Evidence) -> Doubt | None:
-    """transactions / duration = TPS, the time of the first connecting left out, as TPS leaves it out."""
+    """Check that transactions / duration = TPS, without the time of the first connecting, as TPS leaves it out."""
     if evidence.transactions is None or evidence.duration_s is None:
         return None
     loaded_s = evidence.duration_s - evidence.initial_connection_time_ms / 1000
@@ -123,35 +123,35 @@ def _rate(evidence: Evidence) -> Doubt | None:
 
 
 def _logged_count(evidence: Evidence) -> Doubt | None:
-    """Each transaction is in the log; of a sampled log the count is binomial."""
-    logged, rate = evidence.logged_transactions, evidence.log_sampling_rate
-    if logged is None or evidence.transactions is None or rate == 0:
+    """Check that each transaction is in the log; of a sampled log the count is binomial."""
+    logged_count, rate = evidence.logged_transactions, evidence.log_sampling_rate
+    if logged_count is None or evidence.transactions is None or rate == 0:
         return None
     expected = evidence.transactions * rate
     allowed = SAMPLING_DEVIATIONS * math.sqrt(expected * (1 - rate))
-    if abs(logged - expected) <= allowed:
+    if abs(logged_count - expected) <= allowed:
         return None
-    sampled = "" if rate == 1 else f" x sampling rate {rate:.4g} = {expected:,.0f} +/- {allowed:,.0f}"
+    sampling_text = "" if rate == 1 else f" x sampling rate {rate:.4g} = {expected:,.0f} +/- {allowed:,.0f}"
     return "logged-count", (
-        f"The log has {logged:,} transactions, but pgbench counted {evidence.transactions:,}{sampled}."
+        f"The log has {logged_count:,} transactions, but pgbench counted {evidence.transactions:,}{sampling_text}."
     )
 
 
 def _commits(evidence: Evidence) -> Doubt | None:
-    """The server committed every transaction, and little beside them."""
+    """Check that the server committed every transaction, and little beside them."""
     growth, commits = evidence.xact_commit_growth, evidence.commits_per_transaction
     if growth is None or commits is None or evidence.transactions is None:
         return None
     expected = evidence.transactions * commits
     allowance = _commit_allowance(evidence)
-    load = f"pgbench's {evidence.transactions:,} transactions need {expected:,}"
-    counted = f"the server counted {growth:,} commits, {load}"
+    load_text = f"pgbench's {evidence.transactions:,} transactions need {expected:,}"
+    counts_text = f"the server counted {growth:,} commits, {load_text}"
     if growth < expected:
-        return "commits-missing", f"Too few: {counted}."
+        return "commits-missing", f"Too few: {counts_text}."
     if growth > expected + allowance:
         return (
             "commits-beside",
-            f"Too many: {counted} (and up to {allowance:,} beside): was there other load?",
+            f"Too many: {counts_text} (and up to {allowance:,} beside): was there other load?",
         )
     return None
 
@@ -165,7 +165,7 @@ def _commit_allowance(evidence: Evidence) -> int:
 
 
 def _connecting(evidence: Evidence) -> Doubt | None:
-    """Up to 13, 'excluding' overstates TPS with many clients."""
+    """Check TPS with and without connecting: up to 13, 'excluding' overstates TPS with many clients."""
     including, excluding = evidence.tps_including, evidence.tps_excluding
     if including is None or excluding is None or evidence.connect_each:
         return None

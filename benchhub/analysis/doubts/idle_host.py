@@ -1,4 +1,4 @@
-"""How busy a machine is by itself, from what Linux counts."""
+"""Compute how busy a machine is by itself, from the counters of Linux."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ IDLE_FIELDS = (3, 4)  # idle and iowait, in the order of /proc/stat (proc(5))
 
 
 def busy_percent(before: str, after: str) -> float | None:
-    """Share of all CPUs' time between two `cpu ...` lines of /proc/stat that was not idle.
+    """Return the percentage of all CPUs' time between two `cpu ...` lines of /proc/stat that was not idle.
 
-    None where no time passed, and where a line is damaged: a full disk cuts it short.
+    None if no time passed, or if a line is damaged: a full disk cuts it short.
     """
     try:
         earlier, later = ([int(word) for word in line.split()[1:9]] for line in (before, after))
-        passed = [max(0, end - start) for start, end in zip(earlier, later, strict=True)]
-        idle = sum(passed[field] for field in IDLE_FIELDS)
+        ticks = [max(0, end - start) for start, end in zip(earlier, later, strict=True)]
+        idle = sum(ticks[field] for field in IDLE_FIELDS)
     except (ValueError, IndexError):
         return None
-    return 100 * (1 - idle / sum(passed)) if any(passed) else None
+    return 100 * (1 - idle / sum(ticks)) if any(ticks) else None

@@ -1,4 +1,4 @@
-"""How steady one run was, from its throughput second by second: the end of warm-up, trend, stalls, variation."""
+"""Judge how steady one run was by its throughput per second: the end of warm-up, trend, stalls, variation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WarmUp:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How much throughput changed from the beginning to the end, by a line through batch means; `p` of no change."""
+    """The change of throughput from the beginning to the end, by a line through batch means; `p` of no change."""
 
     percent: float
     p: float
@@ -59,9 +59,9 @@ class Steadiness:
 
 
 def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness | None:
-    """Steadiness of a series of throughput, one value per `step_s` seconds; unknown ones are left out.
+    """Return the steadiness of a series of throughput, one value per `step_s` seconds; unknown ones are left out.
 
-    None with fewer than 20 known values, or when nothing was done at all: too little to judge by.
+    None with fewer than 20 known values, or if all are 0: too little to judge by.
     """
     numbers = [value for value in values if value is not None]
     if len(numbers) < FEWEST or not any(numbers):
@@ -82,19 +82,21 @@ def _warm_up(values: Sequence[float], step_s: float) -> WarmUp | None:
     A cut alone proves nothing, since chance also makes one: it counts where start and rest lie far enough apart, in
     per cent and in standard errors of the start, which are larger where neighbouring seconds are alike.
     """
-    end = min(range(len(values) // 2 + 1), key=lambda cut: _marginal_error(values[cut:]))
+    end = min(range(len(values) // 2 + 1), key=lambda cut: statistics.pvariance(values[cut:]) / (len(values) - cut))
     if end == 0:
         return None
     start, rest = statistics.fmean(values[:end]), values[end:]
     steady, distance = statistics.fmean(rest), abs(start - statistics.fmean(rest))
-    error = statistics.stdev(rest) * (_lengthened(rest) / end) ** 0.5
+    error = statistics.stdev(rest) * (_variance_factor(rest) / end) ** 0.5
     if not steady or distance < WARM_UP_PERCENT / 100 * steady or distance < WARM_UP_ERRORS * error:
         return None
     return WarmUp(end * step_s, 100 * start / steady)
 
 
-def _lengthened(values: Sequence[float]) -> float:
-    """How many times the variance of a mean is that of independent values, by the correlation of neighbours."""
+def _variance_factor(values: Sequence[float]) -> float:
+    """Return by what factor the correlation of neighbours raises the variance of a mean above that of independent
+    values.
+    """
     mean = statistics.fmean(values)
     squares = sum((value - mean) ** 2 for value in values)
     products = sum((a - mean) * (b - mean) for a, b in pairwise(values))
@@ -102,18 +104,14 @@ def _lengthened(values: Sequence[float]) -> float:
     return (1 + correlation) / (1 - correlation)
 
 
-def _marginal_error(values: Sequence[float]) -> float:
-    return statistics.pvariance(values) / len(values)
-
-
 def _trend(values: Sequence[float]) -> Trend | None:
-    """A straight line through the means of ten batches: neighbouring seconds are alike, their batches less so."""
+    """Fit a straight line through the means of ten batches: neighbouring seconds are alike, their batches less so."""
     size = len(values) // BATCHES
     batches = [statistics.fmean(values[i * size : (i + 1) * size]) for i in range(BATCHES)]
-    places = range(BATCHES)
-    slope, intercept = statistics.linear_regression(places, batches)
-    residual = sum((batch - intercept - slope * place) ** 2 for place, batch in zip(places, batches, strict=True))
-    error = (residual / (BATCHES - 2) / sum((place - (BATCHES - 1) / 2) ** 2 for place in places)) ** 0.5
+    numbers = range(BATCHES)
+    slope, intercept = statistics.linear_regression(numbers, batches)
+    residual = sum((batch - intercept - slope * number) ** 2 for number, batch in zip(numbers, batches, strict=True))
+    error = (residual / (BATCHES - 2) / sum((number - (BATCHES - 1) / 2) ** 2 for number in numbers)) ** 0.5
     if not slope:
         return None
     change = 100 * slope * (BATCHES - 1) / statistics.fmean(batches)
@@ -122,12 +120,12 @@ def _trend(values: Sequence[float]) -> Trend | None:
 
 def _stalls(values: Sequence[float], step_s: float) -> tuple[float, ...]:
     limit = STALL_SHARE * statistics.median(values)
-    marked = groupby(value < limit for value in values)
-    return tuple(sum(1 for _ in group) * step_s for stalled, group in marked if stalled)
+    groups = groupby(value < limit for value in values)
+    return tuple(sum(1 for _ in group) * step_s for is_stalled, group in groups if is_stalled)
 
 
 def sentences(steadiness: Steadiness) -> list[str]:
-    """What was not steady, each as a sentence with its numbers; none for a steady run."""
+    """Return a sentence with its numbers for each way in which the run was not steady; none for a steady run."""
     texts = []
     if steadiness.warm_up:
         texts.append(
@@ -135,9 +133,9 @@ def sentences(steadiness: Steadiness) -> list[str]:
             "the rest: warm-up reaches into the measured part."
         )
     if steadiness.has_trend and steadiness.trend:
-        way = "rose" if steadiness.trend.percent > 0 else "fell"
+        verb = "rose" if steadiness.trend.percent > 0 else "fell"
         texts.append(
-            f"Throughput {way} by {abs(steadiness.trend.percent):.0f}% from the beginning of the run to its end."
+            f"Throughput {verb} by {abs(steadiness.trend.percent):.0f}% from the beginning of the run to its end."
         )
     if steadiness.stalls_s:
         texts.append(_stalls_sentence(steadiness.stalls_s))

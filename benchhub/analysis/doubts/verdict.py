@@ -1,4 +1,4 @@
-"""One verdict on a run, and on a curve, with its reasons: what speaks against trusting the number as it stands."""
+"""Give one verdict on a run, and on a curve, with the reasons against trusting its number as it stands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SLIGHT = frozenset({"threads-uneven", "threads-beyond-clients", "clients-share-h
 
 
 class Weight(IntEnum):
-    """How much a reason counts; the verdict is that of its heaviest reason."""
+    """The weight of a reason; the verdict is that of its heaviest reason."""
 
     SLIGHT = 1
     DOUBTFUL = 2
@@ -47,7 +47,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`code` is stable; `text` a sentence with its numbers."""
+    """A reason for doubt: `code` is stable, `text` is a sentence with its numbers."""
 
     code: str
     text: str
@@ -56,7 +56,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`unchecked` names what could not be looked at: its absence from the reasons says nothing."""
+    """The reasons against a number; `unchecked` names what could not be checked and so gives no reason."""
 
     reasons: tuple[Reason, ...]
     unchecked: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What is known of one run; None is not known, and not checked.
+    """The facts of one run that are judged; None is unknown, and not checked.
 
     `doubts` are those of ingest as (code, text). `driver_busy_share` is of all CPUs of a driver that is not the
     server's own machine, `thread_busy_share` of the load generator's threads; `busy_before`, by host, just before the
@@ -114,6 +114,7 @@ class RunFacts:
 
 
 def of_run(facts: RunFacts) -> Verdict:
+    """Return the verdict on a run by all checks of its facts."""
     checks = (
         _stored, _client_bound, _busy_before, _unsteady, _throttled, _stolen, _failures, _truncated,
         _changed_settings, _cold,
@@ -122,15 +123,15 @@ def of_run(facts: RunFacts) -> Verdict:
 
 
 def of_doubts(doubts: Iterable[tuple[str, str]]) -> Verdict:
-    """The verdict on a run of which only what ingest noted is at hand, as (code, text)."""
-    return Verdict(tuple(_weighed(doubts)))
+    """Return the verdict on a run of which only the doubts of ingest, as (code, text), are at hand."""
+    return Verdict(tuple(_reasons(doubts)))
 
 
 def _stored(facts: RunFacts) -> Iterator[Reason]:
-    yield from _weighed(facts.doubts)
+    yield from _reasons(facts.doubts)
 
 
-def _weighed(doubts: Iterable[tuple[str, str]]) -> Iterator[Reason]:
+def _reasons(doubts: Iterable[tuple[str, str]]) -> Iterator[Reason]:
     for code, text in doubts:
         heavy = Weight.CONTRADICTED if code in CONTRADICTIONS else Weight.DOUBTFUL
         yield Reason(code, text, Weight.SLIGHT if code in SLIGHT else heavy)
@@ -182,7 +183,7 @@ def _failures(facts: RunFacts) -> Iterator[Reason]:
 
 
 def _truncated(facts: RunFacts) -> Iterator[Reason]:
-    """Progress comes once a second, and its last line may be missing."""
+    """Compare the length of the series: progress comes once a second, and its last line may be missing."""
     if facts.covered_s is not None and facts.covered_s < min(SHORT_SHARE * facts.duration_s, facts.duration_s - 2):
         text = f"Progress was reported for {facts.covered_s:g} of {facts.duration_s:g} s: the run was cut short."
         yield Reason("truncated", text, Weight.CONTRADICTED)
@@ -195,7 +196,7 @@ def _changed_settings(facts: RunFacts) -> Iterator[Reason]:
 
 
 def _cold(facts: RunFacts) -> Iterator[Reason]:
-    """Reads that go on for the whole run may be the nature of a large data set; with a rise they fill a cache."""
+    """Look for a rise beside reads, which fill a cache; reads alone may be the nature of a large data set."""
     blocks, steady = facts.blocks_per_transaction, facts.steadiness
     rose = steady and ((steady.has_trend and steady.trend and steady.trend.percent > 0) or _slow_start(steady))
     if blocks is not None and blocks >= COLD_BLOCKS and rose:
@@ -211,19 +212,16 @@ def _slow_start(steady: Steadiness) -> bool:
 
 
 def _unchecked(facts: RunFacts) -> Iterator[str]:
-    is_recorded = {
+    busy_share = facts.driver_busy_share if facts.thread_busy_share is None else facts.thread_busy_share
+    values = {
         "steadiness, which takes 20 values": facts.steadiness,
-        "whether the load generator was the limit": _known(facts.thread_busy_share, facts.driver_busy_share),
+        "whether the load generator was the limit": busy_share,
         "other work just before the load": facts.busy_before or None,
         "CPU time stolen by other guests": facts.stolen_share,
         "throttling of the CPUs": facts.throttle_events,
         "blocks read": facts.blocks_per_transaction,
     }
-    yield from (name for name, value in is_recorded.items() if value is None)
-
-
-def _known(*values: float | None) -> float | None:
-    return next((value for value in values if value is not None), None)
+    yield from (name for name, value in values.items() if value is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,28 +235,30 @@ class CurveFacts:
 
 
 def of_curve(facts: CurveFacts) -> Verdict:
-    """What speaks against a curve as a whole: reasons of its runs, each once with where it stands, and its own."""
+    """Return the verdict on a curve as a whole: the reasons of its runs, each once with the runs it concerns, and its
+    own.
+    """
     verdicts = facts.verdicts or {run: of_run(run_facts) for run, run_facts in facts.runs.items()}
     checks = (_few_repeats, _lost, _changed_host, _colder_than_others, _outliers, _out_of_turn, _drifted)
-    own = tuple(reason for check in checks for reason in check(facts))
+    curve_reasons = tuple(reason for check in checks for reason in check(facts))
     unchecked = dict.fromkeys(name for verdict in verdicts.values() for name in verdict.unchecked)
-    return Verdict((*_gathered(facts, verdicts), *own), tuple(unchecked))
+    return Verdict((*_run_reasons(facts, verdicts), *curve_reasons), tuple(unchecked))
 
 
-def _gathered(facts: CurveFacts, verdicts: Mapping[int, Verdict]) -> Iterator[Reason]:
+def _run_reasons(facts: CurveFacts, verdicts: Mapping[int, Verdict]) -> Iterator[Reason]:
     by_code: dict[str, list[tuple[int, Reason]]] = {}
     for run, verdict in verdicts.items():
         for code in sorted(verdict.codes):
-            heaviest = max((doubt for doubt in verdict.reasons if doubt.code == code), key=lambda doubt: doubt.weight)
-            by_code.setdefault(code, []).append((run, heaviest))
+            reason = max((doubt for doubt in verdict.reasons if doubt.code == code), key=lambda doubt: doubt.weight)
+            by_code.setdefault(code, []).append((run, reason))
     for code, reasons in by_code.items():
         weight = max(reason.weight for _, reason in reasons)
-        first = reasons[0][1].text
+        text = reasons[0][1].text
         if len(reasons) > 1:
-            first = f"{len(reasons)} of {len(facts.runs)} runs ({_runs(run for run, _ in reasons)}). The first: {first}"
+            text = f"{len(reasons)} of {len(facts.runs)} runs ({_runs(run for run, _ in reasons)}). The first: {text}"
         else:
-            first = f"Run {reasons[0][0]}: {first}"
-        yield Reason(code, first, weight)
+            text = f"Run {reasons[0][0]}: {text}"
+        yield Reason(code, text, weight)
 
 
 def _few_repeats(facts: CurveFacts) -> Iterator[Reason]:
@@ -288,17 +288,17 @@ def _changed_host(facts: CurveFacts) -> Iterator[Reason]:
 
 
 def _colder_than_others(facts: CurveFacts) -> Iterator[Reason]:
-    """A run that reads far more blocks per transaction than its fellows at the same level met a colder cache."""
+    """Find runs that read far more blocks per transaction than the others at their level: their cache was colder."""
     for clients, runs in _by_level(facts).items():
         blocks = {run: value for run in runs if (value := facts.runs[run].blocks_per_transaction) is not None}
         if len(blocks) < FEWEST_FOR_INTERVAL:
             continue
-        usual = statistics.median(blocks.values())
-        cold = [run for run, value in blocks.items() if value > COLD_FACTOR * usual and value - usual > COLD_BLOCKS]
+        median = statistics.median(blocks.values())
+        cold = [run for run, value in blocks.items() if value > COLD_FACTOR * median and value - median > COLD_BLOCKS]
         for run in cold:
             text = (
                 f"Run {run} at {clients} clients read {blocks[run]:.2g} blocks per transaction, the others there about "
-                f"{usual:.2g}: its cache was not warm."
+                f"{median:.2g}: its cache was not warm."
             )
             yield Reason("colder-cache", text, Weight.DOUBTFUL)
 
@@ -306,10 +306,10 @@ def _colder_than_others(facts: CurveFacts) -> Iterator[Reason]:
 def _outliers(facts: CurveFacts) -> Iterator[Reason]:
     for clients, runs in _by_level(facts).items():
         values = {run: value for run in runs if (value := facts.runs[run].throughput) is not None}
-        place = outlier(list(values.values()))
-        if place is not None:
+        index = outlier(list(values.values()))
+        if index is not None:
             fellows = f"its {len(values) - 1} fellows at {clients} clients ({RULE})"
-            text = f"Run {list(values)[place]} lies far from {fellows}. It is kept in every figure."
+            text = f"Run {list(values)[index]} lies far from {fellows}. It is kept in every figure."
             yield Reason("outlier", text, Weight.DOUBTFUL)
 
 
@@ -325,9 +325,9 @@ def _out_of_turn(facts: CurveFacts) -> Iterator[Reason]:
 def _drifted(facts: CurveFacts) -> Iterator[Reason]:
     drift = statistics_drift.drift(_starts(facts))
     if drift and drift.is_clear:
-        way = "rose" if drift.percent > 0 else "fell"
+        verb = "rose" if drift.percent > 0 else "fell"
         text = (
-            f"Throughput {way} by {abs(drift.percent):.1f}% from the first run to the last, the levels being equal: "
+            f"Throughput {verb} by {abs(drift.percent):.1f}% from the first run to the last, the levels being equal: "
             "repeats are not independent, as the intervals assume."
         )
         yield Reason("drift", text, Weight.DOUBTFUL)
@@ -344,6 +344,6 @@ def _by_level(facts: CurveFacts) -> dict[int, list[int]]:
     return dict(sorted(levels.items()))
 
 
-def _runs(numbers: Iterable[int]) -> str:
-    listed = list(numbers)
-    return f"run{'s' * (len(listed) > 1)} {', '.join(map(str, listed))}"
+def _runs(run_numbers: Iterable[int]) -> str:
+    runs = list(run_numbers)
+    return f"run{'s' * (len(runs) > 1)} {', '.join(map(str, runs))}"

@@ -1,4 +1,4 @@
-"""Designs of experiments: which runs of a matrix are planned, and in which order.
+"""Design experiments: choose which runs of a matrix are planned, and in which order.
 
 A rule is a line of conditions such as `scale=3000; clients=100..160; threads=clients/2`: it holds for a run for which
 each of them holds. A run is planned when it matches one of the rules to keep (or there are none) and none of those
@@ -24,7 +24,7 @@ NUMBERS = Kind("number", 100_000, 2_000_000, "")
 
 
 class DesignError(ValueError):
-    """What was typed is no rule; the message says what to write."""
+    """Raised for text that is no rule; the message says what to write."""
 
 
 class Slot(NamedTuple):
@@ -48,12 +48,10 @@ Rule = tuple[Condition, ...]
 
 
 def rules(lines: Iterable[str]) -> list[Rule]:
-    """The rules in lines of text; empty lines are none. Raises DesignError."""
-    return [_rule(line) for line in lines if line.strip()]
-
-
-def _rule(line: str) -> Rule:
-    return tuple(_condition(text.strip()) for text in line.split(";") if text.strip())
+    """Parse the rules in lines of text, leaving out empty lines. Raises DesignError."""
+    return [
+        tuple(_condition(text.strip()) for text in line.split(";") if text.strip()) for line in lines if line.strip()
+    ]
 
 
 def _condition(text: str) -> Condition:
@@ -72,7 +70,7 @@ def _condition(text: str) -> Condition:
 
 
 def for_part(lines: Iterable[str], part: Mapping[str, int | str]) -> list[str] | None:
-    """What is left of rules to be asked of the runs of one part; None where a rule holds for all its runs.
+    """Return the rules that remain to be asked of the runs of one part; None if a rule holds for all its runs.
 
     `part` gives its workload (by number), scale and threads. Rules that cannot hold there are left out.
     """
@@ -89,7 +87,7 @@ def for_part(lines: Iterable[str], part: Mapping[str, int | str]) -> list[str] |
 def narrowed(
     kept_only: Sequence[str], left_out: Sequence[str], part: Mapping[str, int | str]
 ) -> tuple[list[str], list[str]] | None:
-    """The rules (to keep, to leave out) that are asked of the runs of a part; None where no run of it is planned."""
+    """Return the rules (to keep, to leave out) for the runs of a part; None if no run of it is planned."""
     keep, drop = for_part(kept_only, part), for_part(left_out, part)
     if drop is None or (rules(kept_only) and keep == []):
         return None
@@ -107,7 +105,7 @@ def slots(
     left_out: Sequence[str] = (),
     level: str = "clients",
 ) -> list[Slot]:
-    """The measuring runs in their order. `level` says what conditions call the levels: clients, or rate.
+    """Return the measuring runs in their order. `level` says what conditions call the levels: clients, or rate.
 
     `blocked`: repeat by repeat, in each the levels as listed, at each level all systems. `shuffled`: repeat by repeat,
     in each at random. `random`: all at random. `listed`: system by system, level by level, its repeats one after the
@@ -115,14 +113,14 @@ def slots(
     """
     keep, drop = rules(kept_only), rules(left_out)
     planned = [slot for slot in _listed(systems, levels, repeats) if _is_planned(slot, keep, drop, level)]
-    chance = Random(seed)
-    lots = {slot: chance.random() for slot in planned} if order in (SHUFFLED, RANDOM) else {}
-    place = {value: number for number, value in enumerate(levels)}
+    source = Random(seed)
+    lots = {slot: source.random() for slot in planned} if order in (SHUFFLED, RANDOM) else {}
+    index_by_level = {value: index for index, value in enumerate(levels)}
     keys: dict[str, Callable[[Slot], Any]] = {
-        BLOCKED: lambda slot: (slot.repeat, place[slot.level], slot.system),
+        BLOCKED: lambda slot: (slot.repeat, index_by_level[slot.level], slot.system),
         SHUFFLED: lambda slot: (slot.repeat, lots[slot]),
         RANDOM: lambda slot: lots[slot],
-        LISTED: lambda slot: (slot.system, place[slot.level], slot.repeat),
+        LISTED: lambda slot: (slot.system, index_by_level[slot.level], slot.repeat),
     }
     return sorted(planned, key=keys[order])
 
@@ -139,18 +137,18 @@ def _is_planned(slot: Slot, keep: Sequence[Rule], drop: Sequence[Rule], level: s
 
 
 def holds(rule: Rule, slot: Slot, level: str = "clients") -> bool:
-    """Whether each condition of a rule about runs holds; one about a part never does here (see for_part)."""
+    """Tell whether each condition of a rule about runs holds; one about a part never does here (see for_part)."""
     values = {"system": slot.system, level: slot.level, "repeat": slot.repeat}
     return all(values.get(condition.field) in condition.values for condition in rule)
 
 
 def canary(planned: Sequence[Slot]) -> list[Slot]:
-    """Of each system the first run at its lowest and at its highest level, in that order: what is run first."""
+    """Return the runs to be run first: of each system one at its lowest and one at its highest level, in that order."""
     canaries: list[Slot] = []
     for system in dict.fromkeys(slot.system for slot in planned):
-        own = [slot for slot in planned if slot.system == system]
-        lowest, highest = (pick(slot.level for slot in own) for pick in (min, max))
+        system_slots = [slot for slot in planned if slot.system == system]
+        lowest, highest = (pick(slot.level for slot in system_slots) for pick in (min, max))
         canaries += [
-            next(slot for slot in own if slot.level == clients) for clients in dict.fromkeys((lowest, highest))
+            next(slot for slot in system_slots if slot.level == clients) for clients in dict.fromkeys((lowest, highest))
         ]
     return canaries

@@ -1,4 +1,4 @@
-"""Client levels as people type them: `1, 2, 4, 8`, ranges `2..16:2`, geometric ranges `1..64*2`."""
+"""Parse client levels as people type them: `1, 2, 4, 8`, ranges `2..16:2`, geometric ranges `1..64*2`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TERM = re.compile(r"(\d+)(?:\s*\.\.\s*(\d+)(?:\s*(?::\s*(\d+)|\*\s*(\d+(?:\.\d+)
 
 
 class LevelsError(ValueError):
-    """What was typed is no list of client levels; the message says what to write."""
+    """Raised for text that is no list of client levels; the message says what to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the numbers are: `most` so many, `highest` the largest, and how a sentence calls them."""
+    """A kind of number: `most` may be listed, `highest` is the largest, and how a sentence calls them."""
 
     name: str
     most: int
@@ -61,32 +61,32 @@ def levels_text(levels: Sequence[int]) -> str:
 
 
 def spell(levels: Sequence[int]) -> str:
-    """Levels as a person would type them: ranges of three or more by their step or factor. parse() reads it back."""
-    terms, rest = [], list(levels)
-    while rest:
-        length, term = max(_range_at(rest), key=lambda candidate: candidate[0])
-        terms.append(term if length > 2 else str(rest[0]))
-        rest = rest[length:] if length > 2 else rest[1:]
+    """Write levels as a person would type them: ranges of three or more by step or factor. parse() reads it back."""
+    terms, levels_left = [], list(levels)
+    while levels_left:
+        length, term = max(_range_at(levels_left), key=lambda candidate: candidate[0])
+        terms.append(term if length > 2 else str(levels_left[0]))
+        levels_left = levels_left[length:] if length > 2 else levels_left[1:]
     return ", ".join(terms)
 
 
 def _range_at(levels: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """(length, text) of the ranges that the levels may begin with."""
+    """Yield (length, text) of the ranges that the levels may begin with."""
     first, second = levels[0], levels[min(1, len(levels) - 1)]
     yield 1, str(first)
     if second > first:
         step = second - first
-        length = _agreeing(levels, lambda number: first + number * step)
+        length = _agreeing_length(levels, lambda number: first + number * step)
         yield length, f"{first}..{levels[length - 1]}" + (f":{step}" if step > 1 else "")
     if second > first and second % first == 0:
         factor = second // first
-        length = _agreeing(levels, lambda number: first * factor**number)
+        length = _agreeing_length(levels, lambda number: first * factor**number)
         yield length, f"{first}..{levels[length - 1]}*{factor}"
 
 
-def _agreeing(levels: Sequence[int], expected: Callable[[int], int]) -> int:
-    others = (number for number, clients in enumerate(levels) if clients != expected(number))
-    return next(others, len(levels))
+def _agreeing_length(levels: Sequence[int], expected: Callable[[int], int]) -> int:
+    mismatches = (index for index, clients in enumerate(levels) if clients != expected(index))
+    return next(mismatches, len(levels))
 
 
 def _expand(term: str, kind: Kind) -> Iterator[int]:
@@ -121,7 +121,7 @@ def _geometric(term: str, first: int, last: int, factor: Decimal) -> Iterator[in
 
 
 def _multiplied(first: int, last: int, factor: Decimal) -> Iterator[int]:
-    """Rounded one by one, so that no rounding is carried on; of equals parse() keeps one."""
+    """Yield levels rounded one by one, so that no rounding is carried on; of equals parse() keeps one."""
     clients = Decimal(first)
     while (level := int(clients.to_integral_value(ROUND_HALF_UP))) <= last:
         yield level

@@ -1,4 +1,4 @@
-"""Periods of time: weekly windows in local time as moments, and when something of a known length fits in.
+"""Compute periods of time: weekly windows in local time as moments, and the first gap for a given length.
 
 Times that come in and go out are aware, and go out in UTC; lengths are timedeltas. No clock is read here.
 """
@@ -16,14 +16,14 @@ SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Period:
-    """From `start` on until just before `end`."""
+    """A period from `start` on until just before `end`."""
 
     start: datetime
     end: datetime
 
 
 def moment(local: datetime, zone: ZoneInfo, *, last: bool = False) -> datetime:
-    """When a clock on the wall of `zone` shows the naive time `local`, in UTC.
+    """Return the moment, in UTC, at which a clock on the wall of `zone` shows the naive time `local`.
 
     A time that the clock shows twice is the first of the two, or the `last`. One that it skips is the moment at
     which it skips.
@@ -35,7 +35,7 @@ def moment(local: datetime, zone: ZoneInfo, *, last: bool = False) -> datetime:
 
 
 def _change(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
-    """The moment in (before, after] at which the zone's offset changes, to the second."""
+    """Return the moment in (before, after] at which the zone's offset changes, to the second."""
     old = before.astimezone(zone).utcoffset()
     while after - before > SECOND:
         middle = before + (after - before) // 2
@@ -49,21 +49,17 @@ def _change(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
 def occurrences(
     weekdays: Collection[int], starts: time, ends: time, zone: str, first: datetime, last: datetime
 ) -> list[Period]:
-    """The periods of a weekly window that end after `first` and start before `last`, in order.
+    """Return the periods of a weekly window that end after `first` and start before `last`, in order.
 
     `weekdays` (0 is Monday) are those on which it starts. An end that is not after the start is that of the next
     day. The window runs from the first time that the clock shows its start to the last that it shows its end; one
     that the clock skips altogether does not occur.
     """
     time_zone = ZoneInfo(zone)
-    days = (day for day in _days(first - 2 * DAY, last + DAY, time_zone) if day.weekday() in weekdays)
-    periods = (_occurrence(day, starts, ends, time_zone) for day in days)
+    first_day, last_day = (edge.astimezone(time_zone).date() for edge in (first - 2 * DAY, last + DAY))
+    days = (first_day + number * DAY for number in range((last_day - first_day).days + 1))
+    periods = (_occurrence(day, starts, ends, time_zone) for day in days if day.weekday() in weekdays)
     return [period for period in periods if period.start < period.end and period.end > first and period.start < last]
-
-
-def _days(first: datetime, last: datetime, zone: ZoneInfo) -> Iterable[date]:
-    day, until = first.astimezone(zone).date(), last.astimezone(zone).date()
-    return (day + i * DAY for i in range((until - day).days + 1))
 
 
 def _occurrence(day: date, starts: time, ends: time, zone: ZoneInfo) -> Period:
@@ -74,7 +70,7 @@ def _occurrence(day: date, starts: time, ends: time, zone: ZoneInfo) -> Period:
 
 
 def merged(periods: Iterable[Period]) -> list[Period]:
-    """The same time as periods that neither overlap nor touch, in order."""
+    """Return the same time as periods that neither overlap nor touch, in order."""
     periods_merged: list[Period] = []
     for period in sorted(periods):
         if periods_merged and period.start <= periods_merged[-1].end:
@@ -85,7 +81,7 @@ def merged(periods: Iterable[Period]) -> list[Period]:
 
 
 def without(periods: Iterable[Period], closed: Iterable[Period]) -> list[Period]:
-    """What is left of periods when the taken ones are cut out of them."""
+    """Cut the closed periods out of the others, and return the rest in order."""
     open_periods = merged(periods)
     for cut in closed:
         open_periods = [piece for period in open_periods for piece in _cut(period, cut)]
@@ -100,24 +96,17 @@ def _cut(period: Period, cut: Period) -> list[Period]:
 
 
 def earliest(
-    at: datetime, length: timedelta, allowed: Sequence[Period] | None, blocked: Sequence[Period]
+    first_moment: datetime, length: timedelta, allowed: Sequence[Period] | None, blocked: Sequence[Period]
 ) -> datetime | None:
-    """The first moment from `at` on at which `length` lies inside what is allowed and touches nothing blocked.
+    """Return the first moment from `first_moment` on at which `length` fits into the allowed and no blocked period.
 
-    `allowed` None means always. None when it fits nowhere in what is known.
+    `allowed` None means always. Returns None if it fits nowhere in these periods.
     """
-    inside = None if allowed is None else merged(allowed)
-    starts = {at, *(period.end for period in blocked), *(period.start for period in inside or ())}
-    for start in sorted(start for start in starts if start >= at):
-        slot = Period(start, start + length)
-        if _lies_in(slot, inside) and not any(_touches(slot, period) for period in blocked):
+    windows = None if allowed is None else merged(allowed)
+    starts = {first_moment, *(period.end for period in blocked), *(period.start for period in windows or ())}
+    for start in sorted(start for start in starts if start >= first_moment):
+        end = start + length
+        is_inside = windows is None or any(window.start <= start and end <= window.end for window in windows)
+        if is_inside and not any(start < period.end and period.start < end for period in blocked):
             return start
     return None
-
-
-def _lies_in(period: Period, allowed: Sequence[Period] | None) -> bool:
-    return allowed is None or any(window.start <= period.start and period.end <= window.end for window in allowed)
-
-
-def _touches(period: Period, other: Period) -> bool:
-    return period.start < other.end and other.start < period.end

@@ -1,4 +1,4 @@
-"""What is odd about a plan, from plain values: one function each, a sentence or nothing. None of it stops anybody."""
+"""Warn of what is odd about a plan, by one function each: a sentence or nothing. No warning stops anybody."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOGGED_PER_S = 1_000  # of a fast load whose speed is known; at most twice as ma
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What one experiment asks of one system. None where it is not known.
+    """The demands of one experiment on one system. None is unknown.
 
     `threads` are those at each of the `levels`. `size`: of the data set, in the workload's own words. `branches`: rows
     that every transaction of a script contends for (the scale of pgbench's TPC-B), None where there is no such.
@@ -55,9 +55,9 @@ def too_many_connections(plan: Planned) -> str:
     highest = max(plan.levels)
     if highest <= plan.max_connections - RESERVED_CONNECTIONS:
         return ""
-    whose = "asks for" if plan.is_max_connections_asked else "does not set it, so it has PostgreSQL's default of"
+    verb = "asks for" if plan.is_max_connections_asked else "does not set it, so it has PostgreSQL's default of"
     return (
-        f"{highest} clients may be more than {plan.instance} lets in: its configuration {whose} "
+        f"{highest} clients may be more than {plan.instance} lets in: its configuration {verb} "
         f"{plan.max_connections} max_connections, of which {RESERVED_CONNECTIONS} are reserved."
     )
 
@@ -105,7 +105,10 @@ def beyond_disk(plan: Planned) -> str:
 
 
 def beyond_disk_together(sizes: Mapping[str, int], free_bytes: int, folder: str, server: str) -> str:
-    """`sizes` in bytes by instance; where one alone is too large, that is said of it alone."""
+    """Warn of data sets that do not fit on a disk together; one that is too large alone has its own warning.
+
+    `sizes` are in bytes by instance.
+    """
     if sum(sizes.values()) <= free_bytes or max(sizes.values()) > free_bytes:
         return ""
     names = ", ".join(list(sizes)[:-1]) + f" and {list(sizes)[-1]}"
@@ -132,16 +135,16 @@ def short(plan: Planned) -> str:
 
 
 def few_response_times(plan: Planned) -> str:
-    """Of a level's repeats together, as their histograms are merged."""
-    logged = LOGGED_PER_S * plan.rarest_share * plan.duration_s * plan.repeats
-    if logged >= NEEDED_FOR_P99:
+    """Warn of too few response times for a percentile of a level's repeats, whose histograms are merged."""
+    logged_n = LOGGED_PER_S * plan.rarest_share * plan.duration_s * plan.repeats
+    if logged_n >= NEEDED_FOR_P99:
         return ""
-    which, needed = ("90th", NEEDED_FOR_P90) if logged < NEEDED_FOR_P90 else ("99th", NEEDED_FOR_P99)
-    enough_s = math.ceil(needed / (logged / plan.duration_s))
+    rank, needed_count = ("90th", NEEDED_FOR_P90) if logged_n < NEEDED_FOR_P90 else ("99th", NEEDED_FOR_P99)
+    enough_s = math.ceil(needed_count / (logged_n / plan.duration_s))
     return (
         f"Where {LOGGED_PER_S:,} transactions a second are logged, as of a fast load, the rarest type, "
-        f"{100 * plan.rarest_share:.2g}% of them, has some {logged:,.0f} response times at a level: too few for a "
-        f"{which} percentile of its own. Runs of {enough_s:,} s would have enough; the first runs of a workload on a "
+        f"{100 * plan.rarest_share:.2g}% of them, has some {logged_n:,.0f} response times at a level: too few for a "
+        f"{rank} percentile of its own. Runs of {enough_s:,} s would have enough; the first runs of a workload on a "
         "system are logged less."
     )
 
@@ -188,7 +191,7 @@ ODDITIES: tuple[Callable[[Planned], str], ...] = (
 
 
 def oddities(plan: Planned) -> Iterator[str]:
-    yield from filter(None, (find(plan) for find in ODDITIES))
+    yield from filter(None, (oddity(plan) for oddity in ODDITIES))
 
 
 def _gb(size_bytes: int) -> str:

@@ -116,9 +116,9 @@ def test_littles_law_is_held_to_five_per_cent(latency_ms: float, expected: list[
 
 def test_the_printed_average_is_given_the_room_of_its_rounding() -> None:
     # 0.038 may be 0.0385: 99,000 x 0.0385 ms = 3.81 of 4 clients; 99,000 x 0.038 ms = 3.76 are too few.
-    printed = Evidence(clients=4, tps=99_000.0, latency_average_ms=0.038)
-    assert codes(printed) == []
-    assert codes(replace(printed, latency_average_ms=None, logged_latency_average_ms=0.038)) == ["clients-idle"]
+    rounded_run = Evidence(clients=4, tps=99_000.0, latency_average_ms=0.038)
+    assert codes(rounded_run) == []
+    assert codes(replace(rounded_run, latency_average_ms=None, logged_latency_average_ms=0.038)) == ["clients-idle"]
 
 
 @pytest.mark.parametrize("open_loop", [{"rate_limited": True}, {"connect_each": True}, {"failed_transactions": 700}])
@@ -129,10 +129,8 @@ def test_littles_law_is_silent_where_clients_do_other_things(open_loop: dict[str
 
 @pytest.mark.parametrize(("transactions", "expected"), [(61_100, []), (58_900, []), (61_300, ["rate"])])
 def test_transactions_over_duration_are_held_to_two_per_cent(transactions: int, expected: list[str]) -> None:
-    counted = replace(
-        SOUND, transactions=transactions, logged_transactions=transactions, xact_commit_growth=transactions
-    )
-    assert codes(counted) == expected
+    run = replace(SOUND, transactions=transactions, logged_transactions=transactions, xact_commit_growth=transactions)
+    assert codes(run) == expected
 
 
 def test_the_time_of_connecting_is_not_load() -> None:

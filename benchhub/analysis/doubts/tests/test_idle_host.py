@@ -19,7 +19,7 @@ def test_without_time_nothing_is_known_and_counters_that_run_backwards_count_as_
 
 @pytest.mark.parametrize("line", ["cpu 130 0 60 11", "cpu", "", "cpu 130 0 60 1150 30 0 0 0x"])
 def test_a_line_that_a_full_disk_cut_short_tells_nothing(line):
-    whole = "cpu 100 0 50 1000 20 0 0 0 0 0"
-    assert busy_percent(whole, line) is None
-    assert busy_percent(line, whole) is None
+    complete = "cpu 100 0 50 1000 20 0 0 0 0 0"
+    assert busy_percent(complete, line) is None
+    assert busy_percent(line, complete) is None
     assert busy_percent(line, line) is None

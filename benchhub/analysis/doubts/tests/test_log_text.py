@@ -25,7 +25,7 @@ def test_nothing_in_a_log_acts_and_everything_is_seen(content, text):
 
 
 @pytest.mark.parametrize(
-    ("content", "whole"),
+    ("content", "length"),
     [
         (b"", 0),
         (b"abc", 3),
@@ -37,8 +37,8 @@ def test_nothing_in_a_log_acts_and_everything_is_seen(content, text):
         (b"\x80\x80\x80\x80\x80", 5),
     ],
 )
-def test_a_character_cut_at_the_end_is_left_for_the_next_look(content, whole):
-    assert whole_characters(content) == whole
+def test_a_character_cut_at_the_end_is_left_for_the_next_look(content, length):
+    assert whole_characters(content) == length
 
 
 @given(st.text(), st.integers(0, 40))
@@ -50,4 +50,7 @@ def test_text_read_in_two_looks_is_the_text_read_in_one(text, cut):
 
 @given(st.binary())
 def test_no_control_character_is_left(content):
-    assert {unicodedata.category(one) for one in readable(content) if one not in "\n\t"} & {"Cc", "Cf"} == set()
+    assert {unicodedata.category(character) for character in readable(content) if character not in "\n\t"} & {
+        "Cc",
+        "Cf",
+    } == set()

@@ -10,17 +10,17 @@ ALTERNATING = [990.0, 1010.0] * 30
 
 
 def test_a_run_that_only_flickers_is_steady():
-    found = of_series(ALTERNATING)
-    assert (found.seconds, found.warm_up, found.stalls_s) == (60, None, ())
-    assert found.variation_percent == pytest.approx(1.0, rel=0.01)  # 10 of 1,000, as a sample of 60
-    assert sentences(found) == []
+    steadiness = of_series(ALTERNATING)
+    assert (steadiness.seconds, steadiness.warm_up, steadiness.stalls_s) == (60, None, ())
+    assert steadiness.variation_percent == pytest.approx(1.0, rel=0.01)  # 10 of 1,000, as a sample of 60
+    assert sentences(steadiness) == []
 
 
 def test_the_end_of_a_warm_up_is_found_to_the_second():
-    found = of_series([500.0] * 7 + ALTERNATING)
-    assert found.warm_up.end_s == 7
-    assert found.warm_up.percent == pytest.approx(50)
-    assert sentences(found)[0].startswith("The first 7 s ran at 50% of the throughput of the rest")
+    steadiness = of_series([500.0] * 7 + ALTERNATING)
+    assert steadiness.warm_up.end_s == 7
+    assert steadiness.warm_up.percent == pytest.approx(50)
+    assert sentences(steadiness)[0].startswith("The first 7 s ran at 50% of the throughput of the rest")
 
 
 def test_a_start_that_is_faster_than_the_rest_is_one_too():
@@ -32,17 +32,17 @@ def test_a_drop_in_the_middle_is_no_warm_up():
 
 
 def test_a_trend_is_measured_from_end_to_end_of_the_batches():
-    found = of_series([1000.0 + 2 * second + (-1) ** second for second in range(100)])
+    steadiness = of_series([1000.0 + 2 * second + (-1) ** second for second in range(100)])
     # Batch means 1009 .. 1189 in steps of 20: 180 of a mean of 1099
-    assert found.trend.percent == pytest.approx(100 * 180 / 1099)
-    assert found.has_trend
-    assert "rose by 16%" in " ".join(sentences(found))
+    assert steadiness.trend.percent == pytest.approx(100 * 180 / 1099)
+    assert steadiness.has_trend
+    assert "rose by 16%" in " ".join(sentences(steadiness))
 
 
 def test_stalls_are_counted_and_the_longest_is_named():
-    found = of_series(ALTERNATING + [0.0] * 3 + ALTERNATING + [50.0] + ALTERNATING, step_s=2)
-    assert found.stalls_s == (6, 2)
-    assert "stood still 2 times, for 6 s at the longest" in " ".join(sentences(found))
+    steadiness = of_series(ALTERNATING + [0.0] * 3 + ALTERNATING + [50.0] + ALTERNATING, step_s=2)
+    assert steadiness.stalls_s == (6, 2)
+    assert "stood still 2 times, for 6 s at the longest" in " ".join(sentences(steadiness))
 
 
 def test_seconds_that_are_not_known_are_left_out():
@@ -61,30 +61,30 @@ def test_a_series_that_never_varies_has_no_trend_rather_than_a_certain_one():
 
 @pytest.mark.parametrize(("memory", "most"), [(0.0, 0.03), (0.6, 0.08)])
 def test_steady_runs_are_seldom_called_unsteady_even_where_seconds_hang_together(memory, most):
-    source, called = random.Random(20261121), 0
+    source, unsteady = random.Random(20261121), 0
     for _ in range(300):
         noise, values = 0.0, []
         for _ in range(60):
             noise = memory * noise + source.gauss(0, 0.04)
             values.append(1000 * (1 + noise))
-        called += sentences(of_series(values)) != []
-    assert called <= 300 * most
+        unsteady += sentences(of_series(values)) != []
+    assert unsteady <= 300 * most
 
 
 def test_a_trend_of_15_per_cent_under_4_per_cent_noise_is_mostly_seen():
     source = random.Random(20261121)
-    seen = sum(
+    trends = sum(
         of_series([1000 * (1 + 0.15 * second / 60 + source.gauss(0, 0.04)) for second in range(60)]).has_trend
         for _ in range(200)
     )
-    assert seen >= 190
+    assert trends >= 190
 
 
 @given(st.lists(st.floats(1, 1e5), min_size=20, max_size=60), st.floats(0.5, 50))
 def test_the_unit_does_not_matter(values, factor):
-    one, scaled = of_series(values), of_series([factor * value for value in values])
-    assert scaled.variation_percent == pytest.approx(one.variation_percent, abs=1e-6)
-    assert sum(one.stalls_s) <= one.seconds
+    plain, scaled = of_series(values), of_series([factor * value for value in values])
+    assert scaled.variation_percent == pytest.approx(plain.variation_percent, abs=1e-6)
+    assert sum(plain.stalls_s) <= plain.seconds
 
 
 def test_a_warm_up_is_never_longer_than_half_of_the_run():

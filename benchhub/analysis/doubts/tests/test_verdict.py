@@ -1,10 +1,10 @@
 import pytest
 
-from benchhub.analysis.doubts import steadiness, verdict
-from benchhub.analysis.doubts.verdict import CurveFacts, RunFacts, Weight, of_curve, of_run
+from benchhub.analysis.doubts import steadiness
+from benchhub.analysis.doubts.verdict import WORDS, CurveFacts, RunFacts, Weight, of_curve, of_run
 
 STEADY = steadiness.of_series([990.0, 1010.0] * 30)
-KNOWN = {
+SOUND = {
     "steadiness": STEADY,
     "thread_busy_share": 0.5,
     "transactions": 60_000,
@@ -17,13 +17,13 @@ KNOWN = {
 
 
 def facts(**changes):
-    return RunFacts(**{"clients": 8, "duration_s": 60.0, **KNOWN, **changes})
+    return RunFacts(**{"clients": 8, "duration_s": 60.0, **SOUND, **changes})
 
 
 def test_a_run_with_nothing_against_it_has_no_reason_and_says_so():
-    found = of_run(facts())
-    assert (found.reasons, found.unchecked) == ((), ())
-    assert found.words == "no reason for doubt was found"
+    verdict = of_run(facts())
+    assert (verdict.reasons, verdict.unchecked) == ((), ())
+    assert verdict.words == "no reason for doubt was found"
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_a_run_with_nothing_against_it_has_no_reason_and_says_so():
     ],
 )
 def test_each_reason_by_itself(changes, code, weight):
-    found = of_run(facts(**changes))
-    assert [(reason.code, reason.weight) for reason in found.reasons] == [(code, weight)]
-    assert found.weight == weight
+    verdict = of_run(facts(**changes))
+    assert [(reason.code, reason.weight) for reason in verdict.reasons] == [(code, weight)]
+    assert verdict.weight == weight
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_a_cache_that_fills_while_throughput_rises_was_not_warm():
 
 
 def test_what_is_not_known_is_not_checked_and_named():
-    found = of_run(RunFacts(clients=1, duration_s=5))
-    assert found.reasons == ()
-    assert found.unchecked == (
+    verdict = of_run(RunFacts(clients=1, duration_s=5))
+    assert verdict.reasons == ()
+    assert verdict.unchecked == (
         "steadiness, which takes 20 values",
         "whether the load generator was the limit",
         "other work just before the load",
@@ -92,8 +92,8 @@ def test_an_idle_load_generator_was_looked_at():
 
 
 def test_the_heaviest_reason_is_the_verdict():
-    found = of_run(facts(failed_transactions=1, covered_s=10.0))
-    assert found.words == "not to be relied on"
+    verdict = of_run(facts(failed_transactions=1, covered_s=10.0))
+    assert verdict.words == "not to be relied on"
 
 
 def curve_of(*runs, **more):
@@ -105,8 +105,8 @@ def test_a_curve_of_sound_runs_with_three_repeats_has_no_reason():
 
 
 def test_too_few_repeats_are_named_with_their_level():
-    found = curve_of(facts(), facts(), facts(), facts(clients=16))
-    assert [reason.text for reason in found.reasons] == [
+    verdict = curve_of(facts(), facts(), facts(), facts(clients=16))
+    assert [reason.text for reason in verdict.reasons] == [
         "Fewer than 3 repeats at 16 clients: no interval, and no test."
     ]
     assert "at every level" in curve_of(facts()).reasons[0].text
@@ -120,21 +120,21 @@ def test_a_reason_of_several_runs_is_said_once_and_counts_them():
 
 
 def test_a_host_that_changed_between_runs_is_a_reason():
-    found = curve_of(facts(facts_digest="a"), facts(facts_digest="b"), facts(facts_digest="a"))
-    assert found.reasons[0].text.endswith("2 states during this curve: runs 1, 3; run 2.")
+    verdict = curve_of(facts(facts_digest="a"), facts(facts_digest="b"), facts(facts_digest="a"))
+    assert verdict.reasons[0].text.endswith("2 states during this curve: runs 1, 3; run 2.")
 
 
 def test_a_first_run_that_reads_far_more_than_its_fellows_met_a_cold_cache():
-    found = curve_of(facts(blocks_read=60_000), facts(), facts())
-    assert found.codes == {"colder-cache"}
-    assert found.reasons[0].text.startswith("Run 1 at 8 clients read 1 blocks per transaction")
+    verdict = curve_of(facts(blocks_read=60_000), facts(), facts())
+    assert verdict.codes == {"colder-cache"}
+    assert verdict.reasons[0].text.startswith("Run 1 at 8 clients read 1 blocks per transaction")
 
 
 def test_runs_without_a_result_and_outliers_are_reasons():
     values = (100.0, 101.0, 99.0, 100.0, 55.0)
-    found = curve_of(*(facts(throughput=value) for value in values), lost=1)
-    assert found.codes == {"runs-lost", "outlier"}
-    assert "Run 5 lies far from its 4 fellows at 8 clients (Grubbs' test at 1%)" in found.reasons[1].text
+    verdict = curve_of(*(facts(throughput=value) for value in values), lost=1)
+    assert verdict.codes == {"runs-lost", "outlier"}
+    assert "Run 5 lies far from its 4 fellows at 8 clients (Grubbs' test at 1%)" in verdict.reasons[1].text
 
 
 def test_repeats_in_a_row_and_a_drift_are_reasons():
@@ -143,14 +143,14 @@ def test_repeats_in_a_row_and_a_drift_are_reasons():
         facts(clients=clients, started_s=60.0 * place, throughput=100.0 * clients * (1 - 0.02 * place))
         for place, clients in enumerate(levels)
     ]
-    found = {reason.code: reason.text for reason in curve_of(*runs).reasons}
-    assert found.keys() == {"repeats-in-a-row", "drift"}
-    assert found["drift"].startswith("Throughput fell by 1")
+    text_by_code = {reason.code: reason.text for reason in curve_of(*runs).reasons}
+    assert text_by_code.keys() == {"repeats-in-a-row", "drift"}
+    assert text_by_code["drift"].startswith("Throughput fell by 1")
     assert curve_of(*runs[:1], *runs[4:5]).codes == {"few-repeats"}
 
 
 def test_every_weight_has_words():
-    assert set(verdict.WORDS) == {0, *Weight}
+    assert set(WORDS) == {0, *Weight}
 
 
 def test_a_host_that_was_busy_before_the_load_is_named_with_the_share_that_was_not_for_the_load():

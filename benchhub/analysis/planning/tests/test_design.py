@@ -29,8 +29,8 @@ def test_a_seed_gives_this_order_for_ever():
 
 
 def test_another_seed_gives_another_order_of_the_same_runs():
-    one, two = (slots(2, list(range(1, 21)), 2, order="random", seed=seed) for seed in (1, 2))
-    assert one != two and sorted(one) == sorted(two)
+    first, second = (slots(2, list(range(1, 21)), 2, order="random", seed=seed) for seed in (1, 2))
+    assert first != second and sorted(first) == sorted(second)
 
 
 def test_shuffled_keeps_the_repeats_apart_and_random_does_not():

@@ -20,18 +20,18 @@ def period(start, end):
     return Period(utc(1) + timedelta(hours=start), utc(1) + timedelta(hours=end))
 
 
-def on(day, zone, starts, ends):
-    """What a daily window is on one local day, as (first minute, last minute, length in minutes)."""
-    around = datetime(day.year, day.month, day.day, 12, tzinfo=ZoneInfo(zone))
-    found = occurrences(EVERY_DAY, starts, ends, zone, around - timedelta(days=2), around + timedelta(days=2))
-    known = ZoneInfo(zone)
-    return [one for one in found if one.start.astimezone(known).date() == day]
+def windows_on(day, zone, starts, ends):
+    """Return the periods of a daily window that start on one local day."""
+    noon = datetime(day.year, day.month, day.day, 12, tzinfo=ZoneInfo(zone))
+    windows = occurrences(EVERY_DAY, starts, ends, zone, noon - timedelta(days=2), noon + timedelta(days=2))
+    local_zone = ZoneInfo(zone)
+    return [window for window in windows if window.start.astimezone(local_zone).date() == day]
 
 
 def test_a_night_ends_on_the_next_day():
     # Friday 2 January 2026, 20:00 to 06:00 in Berlin (UTC+1): 19:00 to 05:00 UTC.
-    found = occurrences({4}, time(20), time(6), BERLIN, utc(1), utc(8))
-    assert found == [Period(utc(2, 19), utc(3, 5))]
+    nights = occurrences({4}, time(20), time(6), BERLIN, utc(1), utc(8))
+    assert nights == [Period(utc(2, 19), utc(3, 5))]
 
 
 def test_the_same_time_as_start_and_end_is_a_whole_day():
@@ -45,42 +45,42 @@ def test_a_window_that_has_begun_counts_and_one_that_has_ended_does_not():
 
 def test_half_past_one_to_half_past_two_on_the_day_that_summer_time_begins():
     # Berlin, 29 March 2026: 02:00 (01:00 UTC) becomes 03:00. 01:30 is 00:30 UTC; 02:30 is skipped, so it ends at 01:00.
-    [found] = on(datetime(2026, 3, 29).date(), BERLIN, time(1, 30), time(2, 30))
-    assert found == Period(utc(29, 0, 30, month=3), utc(29, 1, 0, month=3))
+    [window] = windows_on(datetime(2026, 3, 29).date(), BERLIN, time(1, 30), time(2, 30))
+    assert window == Period(utc(29, 0, 30, month=3), utc(29, 1, 0, month=3))
     # London on the same day: 01:00 becomes 02:00. 01:30 is skipped, so it starts at 01:00 UTC; 02:30 BST is 01:30 UTC.
-    [found] = on(datetime(2026, 3, 29).date(), LONDON, time(1, 30), time(2, 30))
-    assert found == Period(utc(29, 1, 0, month=3), utc(29, 1, 30, month=3))
+    [window] = windows_on(datetime(2026, 3, 29).date(), LONDON, time(1, 30), time(2, 30))
+    assert window == Period(utc(29, 1, 0, month=3), utc(29, 1, 30, month=3))
 
 
 def test_half_past_one_to_half_past_two_on_the_day_that_summer_time_ends():
     # Berlin, 25 October 2026: 03:00 CEST (01:00 UTC) becomes 02:00 CET. 01:30 is 23:30 UTC of the 24th; 02:30 comes
     # twice, at 00:30 and 01:30 UTC, and the window ends with the last.
-    [found] = on(datetime(2026, 10, 25).date(), BERLIN, time(1, 30), time(2, 30))
-    assert found == Period(utc(24, 23, 30, month=10), utc(25, 1, 30, month=10))
+    [window] = windows_on(datetime(2026, 10, 25).date(), BERLIN, time(1, 30), time(2, 30))
+    assert window == Period(utc(24, 23, 30, month=10), utc(25, 1, 30, month=10))
     # London: 02:00 BST (01:00 UTC) becomes 01:00 GMT. 01:30 comes at 00:30 and 01:30 UTC; 02:30 GMT is 02:30 UTC.
-    [found] = on(datetime(2026, 10, 25).date(), LONDON, time(1, 30), time(2, 30))
-    assert found == Period(utc(25, 0, 30, month=10), utc(25, 2, 30, month=10))
+    [window] = windows_on(datetime(2026, 10, 25).date(), LONDON, time(1, 30), time(2, 30))
+    assert window == Period(utc(25, 0, 30, month=10), utc(25, 2, 30, month=10))
 
 
 def test_a_window_that_lies_in_the_skipped_hour_does_not_occur_on_that_day():
-    assert on(datetime(2026, 3, 29).date(), BERLIN, time(2, 10), time(2, 50)) == []
-    assert len(on(datetime(2026, 3, 28).date(), BERLIN, time(2, 10), time(2, 50))) == 1
+    assert windows_on(datetime(2026, 3, 29).date(), BERLIN, time(2, 10), time(2, 50)) == []
+    assert len(windows_on(datetime(2026, 3, 28).date(), BERLIN, time(2, 10), time(2, 50))) == 1
 
 
 def test_a_night_over_a_change_is_an_hour_shorter_or_longer():
-    nights = {3: 9, 10: 11}  # 20:00 to 06:00 is ten hours otherwise
-    for month, hours in nights.items():
+    hours_by_month = {3: 9, 10: 11}  # 20:00 to 06:00 is ten hours otherwise
+    for month, hours in hours_by_month.items():
         day = datetime(2026, month, 28 if month == 3 else 24).date()
-        [found] = on(day, BERLIN, time(20), time(6))
-        assert found.end - found.start == timedelta(hours=hours)
+        [night] = windows_on(day, BERLIN, time(20), time(6))
+        assert night.end - night.start == timedelta(hours=hours)
 
 
 def test_every_night_of_a_year_starts_and_ends_when_the_clock_on_the_wall_says_so():
     first = utc(1)
-    found = occurrences(EVERY_DAY, time(22), time(6), BERLIN, first, first + timedelta(days=365))
+    nights = occurrences(EVERY_DAY, time(22), time(6), BERLIN, first, first + timedelta(days=365))
     zone = ZoneInfo(BERLIN)
-    assert len(found) == 366
-    assert {(one.start.astimezone(zone).hour, one.end.astimezone(zone).hour) for one in found} == {(22, 6)}
+    assert len(nights) == 366
+    assert {(night.start.astimezone(zone).hour, night.end.astimezone(zone).hour) for night in nights} == {(22, 6)}
 
 
 def test_a_zone_that_moved_by_half_an_hour_is_known():
@@ -94,7 +94,7 @@ def test_periods_that_touch_become_one():
 
 
 @pytest.mark.parametrize(
-    ("taken", "left"),
+    ("closed", "open_hours"),
     [
         ([], [(0, 10)]),
         ([(2, 4)], [(0, 2), (4, 10)]),
@@ -103,8 +103,8 @@ def test_periods_that_touch_become_one():
         ([(10, 12)], [(0, 10)]),
     ],
 )
-def test_what_is_taken_is_cut_out(taken, left):
-    assert without([period(0, 10)], [period(*one) for one in taken]) == [period(*one) for one in left]
+def test_what_is_taken_is_cut_out(closed, open_hours):
+    assert without([period(0, 10)], [period(*hours) for hours in closed]) == [period(*hours) for hours in open_hours]
 
 
 def test_something_starts_at_once_where_nothing_stands_against_it():
