@@ -1,4 +1,4 @@
-"""Adaptive search of the best load: from the results so far to the level to run next, or to a reasoned end.
+"""Advise a search for the best load: from the results so far to the level to run next, or to a reasoned end.
 
 Every step chooses the run after which, by what is believed now, one level would most probably be known to be good
 enough (one-step look-ahead; the knowledge gradient of Frazier, Powell and Dayanik, 2008, with that as the gain).
@@ -35,7 +35,7 @@ Stopped = Literal["", "known", "spent", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is searched for: the level with the highest throughput; with `ceiling_ms`, among those whose average
+    """The goal of a search: the level with the highest throughput; with `ceiling_ms`, among those whose average
     latency stays at or below it.
 
     A level is good enough within `precision` (a share) of the best. The search ends when that is believed of one level
@@ -59,7 +59,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do after some runs.
+    """The next step after some runs.
 
     `clients` is the level to run next; it is None where `stopped` says why the search has ended. `best` is the level
     that would be chosen now: None where nothing is known yet, or where no level seems to stay below the ceiling.
@@ -83,7 +83,7 @@ class Advice:
 def advise(
     levels: Sequence[int], trials: Sequence[Trial], goal: Goal, *, spoilt: int = 0, refused: Sequence[int] = ()
 ) -> Advice:
-    """The next step. `levels` rise; `spoilt` runs gave no result but cost theirs; `refused` levels are not run again.
+    """Advise the next step. `levels` rise; `spoilt` runs gave no result but cost theirs; `refused` levels stay out.
 
     Raises ValueError for levels that do not rise, and for trials elsewhere or without throughput.
     """
@@ -91,7 +91,7 @@ def advise(
     used = spoilt + len(trials)
     offered = [clients for clients in levels if clients not in refused]
     belief = believe(levels, trials) if trials else None
-    advice = _known(belief, levels, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
+    advice = _standing(belief, levels, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
     if not advice.runs_left:
         return replace(advice, stopped="spent")
     if not offered:
@@ -105,33 +105,34 @@ def advise(
 
 
 def rungs(levels: Sequence[int]) -> list[int]:
-    """The levels that every search begins with, in their order: spread by ratio, as throughput bends by ratio."""
+    """Return the levels that every search begins with, in order: spread by ratio, as throughput bends by ratio."""
     low, high = math.log(levels[0]), math.log(levels[-1])
     targets = [low + share * (high - low) for share in LADDER]
     return list(dict.fromkeys(min(levels, key=lambda n: (abs(math.log(n) - log_n), n)) for log_n in targets))
 
 
 class Scores(NamedTuple):
-    """draws x (levels + 1): what choosing a level would be worth on a curve. The last is the choice of none."""
+    """The worth of choosing each level on each curve: draws x (levels + 1). The last is the choice of none."""
 
     good: Floats  # 1 where the level is good enough
     near: Floats  # falls from 1 with the distance to the best
 
 
 def scores(curves: Floats, clients: Floats, goal: Goal) -> Scores:
-    """Without a ceiling some level is always right; with one, none is where all latencies lie above it.
+    """Score the choice of each level on each curve.
 
-    Closed loop without think time, so by Little's law clients = throughput x average latency.
+    Without a ceiling some level is always right; with one, none is where all latencies lie above it.
+    The loop is closed and without think time, so by Little's law clients = throughput x average latency.
     """
-    over = np.zeros(curves.shape)
+    excess = np.zeros(curves.shape)
     if goal.ceiling_ms is not None:
-        over = np.log(clients) - curves - math.log(goal.ceiling_ms / 1000)
-    best = np.where(over <= 0, curves, -np.inf).max(axis=1, keepdims=True)
-    none = np.isinf(best)
-    behind = np.where(none, np.inf, np.where(none, 0, best) - curves)
-    good = (behind <= -math.log1p(-goal.precision)) & (over <= math.log1p(goal.precision))
-    near = np.exp(-(behind.clip(min=0) + 2 * over.clip(min=0)) / NEAR)
-    return Scores(np.column_stack([good, none]).astype(float), np.column_stack([near, none]))
+        excess = np.log(clients) - curves - math.log(goal.ceiling_ms / 1000)
+    best = np.where(excess <= 0, curves, -np.inf).max(axis=1, keepdims=True)
+    is_none = np.isinf(best)
+    gaps = np.where(is_none, np.inf, np.where(is_none, 0, best) - curves)
+    good = (gaps <= -math.log1p(-goal.precision)) & (excess <= math.log1p(goal.precision))
+    near = np.exp(-(gaps.clip(min=0) + 2 * excess.clip(min=0)) / NEAR)
+    return Scores(np.column_stack([good, is_none]).astype(float), np.column_stack([near, is_none]))
 
 
 def _require(levels: Sequence[int], trials: Sequence[Trial]) -> None:
@@ -144,8 +145,8 @@ def _require(levels: Sequence[int], trials: Sequence[Trial]) -> None:
             raise ValueError(f"{trial.throughput} is not a throughput: it must be a positive, finite number.")
 
 
-def _known(belief: Belief, levels: Sequence[int], goal: Goal, used: int) -> Advice:
-    """What is believed of the best level, and how many runs are left."""
+def _standing(belief: Belief, levels: Sequence[int], goal: Goal, used: int) -> Advice:
+    """Return what is believed of the best level, and how many runs are left."""
     good = scores(belief.curves, np.array(levels, float), goal).good.mean(axis=0)
     best = int(np.argmax(good))
     is_noisy = float(np.mean(belief.noises > NOISY)) >= SURE
@@ -158,21 +159,21 @@ def _known(belief: Belief, levels: Sequence[int], goal: Goal, used: int) -> Advi
 
 
 def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
-    """The first of the rungs that has no result; a search without any result stays on the first one."""
+    """Return the first of the rungs that has no result; a search without any result stays on the first one."""
     levels_run = {trial.clients for trial in trials}
     return next((rung for rung in rungs(offered) if rung not in levels_run), None)
 
 
 def _next(belief: Belief, levels: Sequence[int], goal: Goal, offered: Sequence[int]) -> int:
-    """The level that tells most."""
+    """Return the level that tells most."""
     worth = _look_ahead(belief, scores(belief.curves, np.array(levels, float), goal), [*map(levels.index, offered)])
     return offered[int(np.argmax(worth))]
 
 
-def _look_ahead(belief: Belief, gains: Scores, at: Sequence[int]) -> Floats:
-    """For each place in `at`: what the best choice would be worth after a run there, on average over its outcomes."""
+def _look_ahead(belief: Belief, gains: Scores, places: Sequence[int]) -> Floats:
+    """Return for each of the places what the best choice is worth after a run there, on average over its outcomes."""
     gain = ((1 - NEARNESS) * gains.good + NEARNESS * gains.near)[:LOOKED_AHEAD]
-    curves, noises = belief.curves[:LOOKED_AHEAD, at].T, belief.noises[:LOOKED_AHEAD]
+    curves, noises = belief.curves[:LOOKED_AHEAD, places].T, belief.noises[:LOOKED_AHEAD]
     truths = np.arange(OUTCOMES) * (LOOKED_AHEAD // OUTCOMES)
     outcomes = curves[:, truths] + noises[truths] * np.random.default_rng(OUTCOMES).standard_normal(OUTCOMES)
     width = np.hypot(noises, SMOOTHING)

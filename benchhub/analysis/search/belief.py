@@ -1,4 +1,4 @@
-"""What is believed of a throughput curve after some runs: many possible curves, each as likely as the next.
+"""Draw the throughput curves that are believed after some runs: many possible ones, each as likely as the next.
 
 Bayes' rule over a library of shapes, each with a difference of unknown kind and size (a Gaussian process over the
 logarithm of the clients, or over the clients), possibly one jump or kink, an unknown height, and noise of unknown size
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .hypotheses import DIFFERENCES, NOISES, Chosen, Hypotheses
+from .hypotheses import DIFFERENCES, NOISES, Choice, Hypotheses
 from .shapes import Floats, library
 
 SEED = 20_260_102
@@ -40,7 +40,7 @@ class Belief(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Before any run, on K levels: shapes, and for each kind of difference its covariance and draws of it."""
+    """The belief before any run, on K levels: shapes, and for each kind of difference its covariance and draws."""
 
     shapes: Floats  # shapes x K
     log_shares: Floats  # shapes
@@ -53,7 +53,7 @@ class Prior(NamedTuple):
 
 @lru_cache(maxsize=8)
 def prior(levels: tuple[int, ...]) -> Prior:
-    """Kept, as every step of a search asks for the same."""
+    """Return the prior of these levels. It is cached, as every step of a search asks for the same."""
     shapes = library(np.array(levels, float))
     covariances = _covariances(np.array(levels, float))
     rng = np.random.default_rng(SEED)
@@ -70,25 +70,25 @@ def prior(levels: tuple[int, ...]) -> Prior:
 
 
 def _covariances(levels: Floats) -> Floats:
-    places = {"ratios": np.log(levels), "clients": levels / levels[-1]}
-    distances = {over: np.abs(np.subtract.outer(at, at)) for over, at in places.items()}
-    kinds = [kind.size**2 * CORRELATIONS[kind.form](distances[kind.over] / kind.length) for kind in DIFFERENCES]
+    places_by_axis = {"ratios": np.log(levels), "clients": levels / levels[-1]}
+    distances = {axis: np.abs(np.subtract.outer(places, places)) for axis, places in places_by_axis.items()}
+    kinds = [kind.size**2 * CORRELATIONS[kind.form](distances[kind.axis] / kind.length) for kind in DIFFERENCES]
     return np.array(kinds) + HEIGHT_SD**2
 
 
 def _bent(distance: Floats) -> Floats:
-    """Matern 3/2: smooth, with bends."""
+    """Correlate by Matern 3/2: smooth, with bends."""
     scaled = np.sqrt(3) * distance
     return np.asarray((1 + scaled) * np.exp(-scaled))
 
 
 def _round(distance: Floats) -> Floats:
-    """Squared exponential: round humps."""
+    """Correlate by a squared exponential: round humps."""
     return np.asarray(np.exp(-0.5 * distance**2))
 
 
 def _rough(distance: Floats) -> Floats:
-    """Exponential: a random walk that is drawn back."""
+    """Correlate by an exponential: a random walk that is drawn back."""
     return np.asarray(np.exp(-distance))
 
 
@@ -96,26 +96,39 @@ CORRELATIONS = {"bent": _bent, "round": _round, "rough": _rough}
 
 
 def believe(levels: Sequence[int], trials: Sequence[Trial]) -> Belief:
-    """Draws from what is believed after at least one trial, each at one of the levels."""
-    before = prior(tuple(levels))
-    at = np.array([levels.index(trial.clients) for trial in trials])
+    """Draw curves from the belief after at least one trial, each at one of the levels."""
+    prior_belief = prior(tuple(levels))
+    places = np.array([levels.index(trial.clients) for trial in trials])
     log_throughputs = np.log([trial.throughput for trial in trials])
     height = log_throughputs.mean()
-    shapes = before.shapes - before.shapes[:, at].mean(axis=1, keepdims=True)
-    among = Hypotheses(
-        before.covariances, before.log_shares, at, (log_throughputs - height) - shapes[:, at], np.log(levels)
+    shapes = prior_belief.shapes - prior_belief.shapes[:, places].mean(axis=1, keepdims=True)
+    hypotheses = Hypotheses(
+        prior_belief.covariances,
+        prior_belief.log_shares,
+        places,
+        (log_throughputs - height) - shapes[:, places],
+        np.log(levels),
     )
-    hypotheses = among.choose(before.order, before.dice)
+    choice = hypotheses.choose(prior_belief.order, prior_belief.dice)
     return Belief(
-        _drawn(before, among, hypotheses, shapes, log_throughputs - height) + height, NOISES[hypotheses.noise]
+        _moved_draws(prior_belief, hypotheses, choice, shapes, log_throughputs - height) + height, NOISES[choice.noise]
     )
 
 
-def _drawn(before: Prior, among: Hypotheses, hypotheses: Chosen, shapes: Floats, log_throughputs: Floats) -> Floats:
-    """Draws made beforehand, each moved so that it goes through what was seen, but for its noise (Matheron's rule)."""
-    curves = shapes[hypotheses.shape] + hypotheses.extras + before.differences[hypotheses.kind, np.arange(DRAWS)]
-    gaps = log_throughputs - curves[:, among.at] - NOISES[hypotheses.noise, None] * before.errors[:, : among.at.size]
+def _moved_draws(
+    prior_belief: Prior, hypotheses: Hypotheses, choice: Choice, shapes: Floats, log_throughputs: Floats
+) -> Floats:
+    """Move draws of the prior so that each goes through the trials, but for its noise (Matheron's rule)."""
+    curves = shapes[choice.shape] + choice.extras + prior_belief.differences[choice.kind, np.arange(DRAWS)]
+    gaps = (
+        log_throughputs
+        - curves[:, hypotheses.places]
+        - NOISES[choice.noise, None] * prior_belief.errors[:, : hypotheses.places.size]
+    )
     for kind in range(len(DIFFERENCES)):
-        own = hypotheses.kind == kind
-        curves[own] += among.solve(kind, hypotheses.noise[own], gaps[own]) @ before.covariances[kind, among.at]
+        is_kind = choice.kind == kind
+        curves[is_kind] += (
+            hypotheses.solve(kind, choice.noise[is_kind], gaps[is_kind])
+            @ prior_belief.covariances[kind, hypotheses.places]
+        )
     return np.asarray(curves)

@@ -1,4 +1,4 @@
-"""Which kind of difference, noise, shape and extra explain a few trials, and how well: Bayes' rule in closed form."""
+"""Weigh how well each kind of difference, noise, shape and extra explains a few trials: Bayes' rule in closed form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Places = NDArray[np.intp]
 
 
 class Difference(NamedTuple):
-    """What a curve may differ by from its shape: its correlation, its size (standard deviation of the logarithm), its
+    """A way for a curve to differ from its shape: its correlation, its size (standard deviation of the logarithm), its
     length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand.
     """
 
@@ -21,7 +21,7 @@ class Difference(NamedTuple):
     size: float
     length: float
     share: float
-    over: Literal["ratios", "clients"] = "ratios"
+    axis: Literal["ratios", "clients"] = "ratios"
 
 
 DIFFERENCES = (
@@ -36,16 +36,16 @@ DIFFERENCES = (
     Difference("round", 0.3, 0.8, 0.055),
     Difference("rough", 0.03, 1.0, 0.075),
     Difference("rough", 0.12, 2.0, 0.055),
-    Difference("round", 0.3, 0.08, 0.02, over="clients"),
-    Difference("round", 0.3, 0.14, 0.02, over="clients"),
-    Difference("round", 0.3, 0.25, 0.02, over="clients"),
+    Difference("round", 0.3, 0.08, 0.02, axis="clients"),
+    Difference("round", 0.3, 0.14, 0.02, axis="clients"),
+    Difference("round", 0.3, 0.25, 0.02, axis="clients"),
 )
 # Of one run, as a share of the throughput; each as likely beforehand.
 NOISES = np.array([0.003, 0.005, 0.008, 0.013, 0.02, 0.03, 0.045, 0.065])
 
 
 class Extra(NamedTuple):
-    """What a curve may have on top of a shape, at most one of them: the belief in it, relative to plain curves and so
+    """An addition to the shape of a curve, which has at most one: the belief in it, relative to plain curves and so
     much more often (`alone`) where there is no shape, the standard deviation of its size, and on which shapes it is
     tried (every n-th, to save time).
     """
@@ -65,8 +65,8 @@ KINK = Extra(share=0.15, alone=40, size=0.8, every=120)
 NEGLIGIBLE = 25
 
 
-class Chosen(NamedTuple):
-    """Of each draw its kind of difference, noise and shape by their places, and its jump or kink (draws x levels)."""
+class Choice(NamedTuple):
+    """The kind of difference, noise and shape of each draw by their places, and its jump or kink (draws x levels)."""
 
     kind: Places
     noise: Places
@@ -80,7 +80,7 @@ class Extras(NamedTuple):
     `sizes` are the extras' sizes where that hypothesis is true, `doubts` (without shapes) their standard deviations.
     """
 
-    of: Extra
+    extra: Extra
     log_weights: Floats
     sizes: Floats
     doubts: Floats
@@ -90,34 +90,34 @@ class Hypotheses:
     """Every kind of difference x noise x shape: plain, with a jump in a gap between tried levels, with a kink.
 
     Turned into the axes of a kind's covariance (kinds x n x n) the trials' deviations are independent, whatever the
-    noise; `precisions` are kinds x noises x n. `deviations` (shapes x n) are what the trials, at the places `at` among
-    the levels, show beyond each shape.
+    noise; `precisions` are kinds x noises x n. `deviations` (shapes x n) are what the trials, at `places` among the
+    levels, show beyond each shape.
     """
 
     def __init__(
-        self, covariances: Floats, log_shares: Floats, at: Places, deviations: Floats, log_levels: Floats
+        self, covariances: Floats, log_shares: Floats, places: Places, deviations: Floats, log_levels: Floats
     ) -> None:
-        self.at, self.tried = at, np.unique(at)
-        scales, self.axes = np.linalg.eigh(covariances[:, at[:, None], at])
+        self.places, self.tried = places, np.unique(places)
+        scales, self.axes = np.linalg.eigh(covariances[:, places[:, None], places])
         self.precisions = 1 / (scales.clip(min=0)[:, None, :] + NOISES[:, None] ** 2)
         turned = deviations @ self.axes
         self.plain = self._plain(log_shares, turned)
         self.steps = (log_levels > log_levels[:-1, None]).astype(float)
         self.hinges = (log_levels - log_levels[1:-1, None]).clip(min=0)
         widths = np.diff(self.tried) / max(1, log_levels.size - 1)
-        self.jumps = self._with(JUMP, self.steps[self.tried[:-1]], widths, turned)
-        self.kinks = self._with(KINK, self.hinges, np.full(len(self.hinges), 1 / max(1, len(self.hinges))), turned)
+        self.jumps = self._extras(JUMP, self.steps[self.tried[:-1]], widths, turned)
+        self.kinks = self._extras(KINK, self.hinges, np.full(len(self.hinges), 1 / max(1, len(self.hinges))), turned)
 
     def _plain(self, log_shares: Floats, turned: Floats) -> Floats:
-        """kinds x noises x shapes: the logarithm of share times likelihood, up to a constant."""
+        """Return the logarithm of share times likelihood, up to a constant: kinds x noises x shapes."""
         misfits = self.precisions @ np.swapaxes(turned**2, 1, 2)
         volumes = np.log(self.precisions).sum(axis=2)[:, :, None]
         shares = np.log([kind.share for kind in DIFFERENCES])[:, None, None]
         return np.asarray(shares + log_shares + 0.5 * (volumes - misfits))
 
-    def _with(self, extra: Extra, forms: Floats, shares: Floats, turned: Floats) -> Extras:
-        """With each of these forms (forms x levels), whose size is integrated over: it stays normal."""
-        turned_forms = forms[:, self.at] @ self.axes
+    def _extras(self, extra: Extra, forms: Floats, shares: Floats, turned: Floats) -> Extras:
+        """Add each of these forms (forms x levels) as an extra, whose size is integrated over: it stays normal."""
+        turned_forms = forms[:, self.places] @ self.axes
         weighted = turned_forms[:, None] * self.precisions[:, :, None, :]
         pull = weighted @ np.swapaxes(turned[:, None, :: extra.every], 2, 3)
         certainty = extra.size**-2 + (weighted * turned_forms[:, None]).sum(axis=3)
@@ -128,8 +128,8 @@ class Hypotheses:
         log_weights = bases[:, :, None] + gain[..., None] + 0.5 * pull * sizes
         return Extras(extra, log_weights, sizes, certainty**-0.5)
 
-    def choose(self, order: Floats, dice: Floats) -> Chosen:
-        """As many as there are in `order`, each hypothesis as often as it weighs (systematic sampling).
+    def choose(self, order: Floats, dice: Floats) -> Choice:
+        """Choose as many hypotheses as `order` has values, each as often as it weighs (systematic sampling).
 
         `dice` (draws x 2): standard normal, and uniform from 0 to 1.
         """
@@ -137,26 +137,26 @@ class Hypotheses:
         places = _sample(np.concatenate([group.ravel() for group in groups]), order)
         bounds = np.cumsum([group.size for group in groups])
         kind, noise, shape = np.unravel_index(np.where(places < bounds[0], places, 0), self.plain.shape)
-        choice = Chosen(kind, noise, shape, np.zeros((order.size, self.hinges.shape[1])))
+        choice = Choice(kind, noise, shape, np.zeros((order.size, self.hinges.shape[1])))
         jumps, kinks = (bounds[0] <= places) & (places < bounds[1]), bounds[1] <= places
         gap = self._add(choice, jumps, self.jumps, places[jumps] - bounds[0], dice)
         # Anywhere within its gap a jump explains the trials as well.
-        where = self.tried[gap] + np.floor(dice[jumps, 1] * np.diff(self.tried)[gap]).astype(int)
-        choice.extras[jumps] *= self.steps[where]
+        levels = self.tried[gap] + np.floor(dice[jumps, 1] * np.diff(self.tried)[gap]).astype(int)
+        choice.extras[jumps] *= self.steps[levels]
         kink = self._add(choice, kinks, self.kinks, places[kinks] - bounds[1], dice)
         choice.extras[kinks] *= self.hinges[kink]
         return choice
 
-    def _add(self, choice: Chosen, own: NDArray[np.bool_], extras: Extras, places: Places, dice: Floats) -> Places:
-        """Fill in the draws with an extra, its size in all of its row; returns which one each has."""
-        kind, noise, which, shape = np.unravel_index(places, extras.log_weights.shape)
-        choice.kind[own], choice.noise[own], choice.shape[own] = kind, noise, shape * extras.of.every
-        sizes = extras.sizes[kind, noise, which, shape] + dice[own, 0] * extras.doubts[kind, noise, which]
-        choice.extras[own] = sizes[:, None]
-        return np.asarray(which)
+    def _add(self, choice: Choice, draws: NDArray[np.bool_], extras: Extras, places: Places, dice: Floats) -> Places:
+        """Fill in the draws with an extra, its size in all of its row. Returns the index of the extra of each."""
+        kind, noise, index, shape = np.unravel_index(places, extras.log_weights.shape)
+        choice.kind[draws], choice.noise[draws], choice.shape[draws] = kind, noise, shape * extras.extra.every
+        sizes = extras.sizes[kind, noise, index, shape] + dice[draws, 0] * extras.doubts[kind, noise, index]
+        choice.extras[draws] = sizes[:, None]
+        return np.asarray(index)
 
     def solve(self, kind: int, noises: Places, deviations: Floats) -> Floats:
-        """The inverse of the trials' covariance times the deviations (draws x n), each draw with its noise."""
+        """Return the inverse of the trials' covariance times the deviations (draws x n), each draw with its noise."""
         axes = self.axes[kind]
         return np.asarray(((deviations @ axes) * self.precisions[kind, noises]) @ axes.T)
 

@@ -1,4 +1,4 @@
-"""What throughput against clients may look like before anything is measured: a library of curves on given levels.
+"""Build a library of curves of throughput against clients that are possible before anything is measured.
 
 Only shapes matter, so every curve is a natural logarithm up to a constant. No curve has to be right: `belief` lets the
 truth differ from each, smoothly and by any amount.
@@ -38,7 +38,7 @@ class Library(NamedTuple):
 
 
 def library(levels: Floats) -> Library:
-    """The same curves for the same levels: the seed is fixed."""
+    """Return the library for these levels. The same levels give the same curves: the seed is fixed."""
     rng = np.random.default_rng(SEED)
     families = [FAMILIES[name](np.log(levels), count, rng) for name, (_, count) in SHARES.items()]
     shares = [np.full(count, np.log(share / count)) for share, count in SHARES.values()]
@@ -47,7 +47,7 @@ def library(levels: Floats) -> Library:
 
 
 def _scalability(log_n: Floats, count: int, rng: Generator) -> Floats:
-    """The Universal Scalability Law (Gunther 2007), X = N / (1 + a (N - 1) + b N (N - 1)), its peak anywhere."""
+    """Draw from the Universal Scalability Law (Gunther 2007), N / (1 + a (N - 1) + b N (N - 1)), its peak anywhere."""
     n = np.exp(log_n)
     peak = np.exp(rng.uniform(log_n[0] - 0.7, log_n[-1] + 1.4, (count, 1)))
     contention = np.exp(rng.uniform(np.log(1e-4), np.log(0.6), (count, 1)))
@@ -56,7 +56,7 @@ def _scalability(log_n: Floats, count: int, rng: Generator) -> Floats:
 
 
 def _bends(log_n: Floats, count: int, rng: Generator) -> Floats:
-    """Up to three straight pieces in log-log, rounded where they meet: cores, hardware threads, saturation, decline."""
+    """Draw up to three straight pieces in log-log, rounded where they meet: cores, threads, saturation, decline."""
     first = rng.uniform(log_n[0] - 0.5, log_n[-1] + 0.3, (count, 1))
     second = first + rng.exponential(0.7, (count, 1))
     middle = rng.uniform(0, 0.9, (count, 1)) * rng.integers(0, 2, (count, 1))
@@ -68,19 +68,19 @@ def _bends(log_n: Floats, count: int, rng: Generator) -> Floats:
 
 
 def _pieces(log_n: Floats, count: int, rng: Generator) -> Floats:
-    """Straight pieces against clients, with sharp corners: what each client adds changes where something runs out."""
+    """Draw straight pieces against clients with sharp corners, where something runs out and each client adds less."""
     n = np.exp(log_n)
     first = np.exp(rng.uniform(log_n[0], log_n[-1] + 0.3, (count, 1)))
     second = first * rng.choice([1.5, 2, 2, 2, 3, 4], (count, 1))
-    added = rng.uniform(0, 0.6, (count, 1)) * rng.integers(0, 2, (count, 1))
+    slope = rng.uniform(0, 0.6, (count, 1)) * rng.integers(0, 2, (count, 1))
     fall = rng.exponential(0.004, (count, 1)) * rng.integers(0, 3, (count, 1)).clip(max=1)
-    gained = np.minimum(n, first) + added * np.clip(n - first, 0, second - first)
-    end = np.where(added > 0, second, first)
-    return np.asarray(rng.uniform(0.85, 1, (count, 1)) * np.log(gained) - np.log1p(fall * np.clip(n - end, 0, None)))
+    sums = np.minimum(n, first) + slope * np.clip(n - first, 0, second - first)
+    end = np.where(slope > 0, second, first)
+    return np.asarray(rng.uniform(0.85, 1, (count, 1)) * np.log(sums) - np.log1p(fall * np.clip(n - end, 0, None)))
 
 
 def _dips(log_n: Floats, count: int, rng: Generator) -> Floats:
-    """A curve of one of the families above with a dip in it, so that there are two humps."""
+    """Draw a curve of one of the families above with a dip in it, so that there are two humps."""
     base = np.concatenate([_scalability(log_n, count // 2, rng), _bends(log_n, count - count // 2, rng)])
     middle = rng.uniform(log_n[0], log_n[-1], (count, 1))
     width = np.exp(rng.uniform(np.log(0.08), np.log(0.6), (count, 1)))
@@ -89,19 +89,19 @@ def _dips(log_n: Floats, count: int, rng: Generator) -> Floats:
 
 
 def _peaks(log_n: Floats, count: int, rng: Generator) -> Floats:
-    """Two round peaks upon a rise, also narrow ones far apart: their sum, or the higher of them."""
+    """Draw two round peaks upon a rise, also narrow ones far apart: their sum, or the higher of them."""
     first = rng.uniform(log_n[0], log_n[-1], (count, 1))
     second = first + rng.uniform(0.3, 2.6, (count, 1))
     widths = np.exp(rng.uniform(np.log(0.05), np.log(0.8), (2, count, 1)))
     heights = np.exp(rng.uniform(-0.35, 0.35, (2, count, 1)))
     rounds = heights * np.exp(-0.5 * ((log_n - np.array([first, second])) / widths) ** 2)
     base = rng.uniform(0.05, 1, (count, 1)) / (1 + np.exp(rng.uniform(log_n[0], log_n[-1], (count, 1)) - log_n))
-    both = np.where(rng.random((count, 1)) < 0.5, rounds.sum(axis=0), rounds.max(axis=0))
-    return np.asarray(np.log(base + both))
+    humps = np.where(rng.random((count, 1)) < 0.5, rounds.sum(axis=0), rounds.max(axis=0))
+    return np.asarray(np.log(base + humps))
 
 
 def _hinge(x: Floats, width: Floats) -> Floats:
-    """0 left of 0 and x right of it, with a bend as wide as `width`."""
+    """Return 0 left of 0 and x right of it, with a bend as wide as `width`."""
     return np.asarray(width * np.logaddexp(0, x / width))
 
 

@@ -1,4 +1,4 @@
-"""Whether runs were taken in turns, and whether throughput drifted: what intervals cannot see, but time stamps can.
+"""Tell from time stamps, as intervals cannot, whether runs were taken in turns and whether throughput drifted.
 
 Intervals take repeats for independent. Where one system ran after the other, or the repeats of a level in a row, what
 changed meanwhile looks like a difference, and no interval is wide enough (`benchmarks/coverage.py`): none is shown.
@@ -31,7 +31,7 @@ DRIFT_PERCENT = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """When a run of `duration_s` started, at how many clients, and what it gave."""
+    """The start of a run of `duration_s`, with its clients and its throughput."""
 
     at_s: float
     duration_s: float
@@ -52,50 +52,54 @@ class Drift:
 
 
 def one_after_the_other(starts: Sequence[Start], other: Sequence[Start]) -> bool:
-    """Whether the order of the runs cannot tell a drift of the host from a difference between the two sides.
+    """Tell whether the order of the runs cannot tell a drift of the host from a difference between the two sides.
 
     So it is where one side as a whole ran first, and where one did at each of several levels that have repeats.
     """
     if _is_first(starts, other) or _is_first(other, starts):
         return True
     levels = {start.clients for start in starts} & {start.clients for start in other}
-    sides = [([s for s in starts if s.clients == at], [s for s in other if s.clients == at]) for at in levels]
-    repeated = [pair for pair in sides if min(map(len, pair)) >= FEWEST_FOR_INTERVAL]
-    return len(repeated) > 1 and all(_is_first(*pair) or _is_first(*pair[::-1]) for pair in repeated)
+    sides = [
+        ([s for s in starts if s.clients == clients], [s for s in other if s.clients == clients]) for clients in levels
+    ]
+    pairs = [pair for pair in sides if min(map(len, pair)) >= FEWEST_FOR_INTERVAL]
+    return len(pairs) > 1 and all(_is_first(*pair) or _is_first(*pair[::-1]) for pair in pairs)
 
 
-def _is_first(starts: Sequence[Start], other: Sequence[Start]) -> bool:
-    """Whether nearly all runs of one side had begun before those of the other, by half a run at least."""
-    begun = sorted(start.at_s for start in other)
-    behind = sum(len(begun) - bisect_left(begun, start.at_s + start.duration_s / 2) for start in starts)
-    return bool(begun) and bool(starts) and behind >= ONE_SIDE_FIRST * len(starts) * len(begun)
+def _is_first(starts: Sequence[Start], others: Sequence[Start]) -> bool:
+    """Tell whether nearly all runs of one side had begun before those of the other, by half a run at least."""
+    starts_s = sorted(start.at_s for start in others)
+    pairs_in_order = sum(len(starts_s) - bisect_left(starts_s, start.at_s + start.duration_s / 2) for start in starts)
+    return bool(starts_s) and bool(starts) and pairs_in_order >= ONE_SIDE_FIRST * len(starts) * len(starts_s)
 
 
 def repeats_in_a_row(starts: Sequence[Start]) -> bool:
-    """Whether the repeats of each level ran next to each other, with nothing of another level in between."""
+    """Tell whether the repeats of each level ran next to each other, with nothing of another level in between."""
     ordered = sorted(starts, key=lambda start: start.at_s)
-    if len({start.clients for start in ordered}) in (0, 1, len(ordered)) or not _took_turns_at_all(ordered):
+    if len({start.clients for start in ordered}) in (0, 1, len(ordered)) or not _ran_in_sequence(ordered):
         return False
     return len(list(groupby(ordered, key=lambda start: start.clients))) == len({start.clients for start in ordered})
 
 
-def _took_turns_at_all(ordered: Sequence[Start]) -> bool:
-    """Runs that began closer together than they last did not run one after the other: their order says nothing."""
+def _ran_in_sequence(ordered: Sequence[Start]) -> bool:
+    """Tell whether the runs followed each other. If they began closer together than they last, their order says
+    nothing.
+    """
     least_s = sum(start.duration_s for start in ordered[:-1]) / 2
     return ordered[-1].at_s - ordered[0].at_s >= least_s
 
 
 def drift(starts: Sequence[Start]) -> Drift | None:
-    """A line through logarithms against time within levels; None where too few repeats are left to judge by."""
+    """Fit a line through logarithms against time within levels; None if too few repeats are left to judge by."""
     levels: dict[int, list[Start]] = {}
     for start in starts:
         levels.setdefault(start.clients, []).append(start)
     times, logs = [], []
     for runs in levels.values():
-        own = [math.log(run.throughput) for run in runs]
-        at_s = statistics.fmean(run.at_s for run in runs)
-        times += [run.at_s - at_s for run in runs]
-        logs += [value - statistics.fmean(own) for value in own]
+        level_logs = [math.log(run.throughput) for run in runs]
+        mean_s = statistics.fmean(run.at_s for run in runs)
+        times += [run.at_s - mean_s for run in runs]
+        logs += [value - statistics.fmean(level_logs) for value in level_logs]
     degrees = len(starts) - len(levels) - 1
     squares = sum(time * time for time in times)
     if degrees < FEWEST_DEGREES or not squares:

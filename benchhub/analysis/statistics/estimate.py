@@ -1,4 +1,4 @@
-"""Logarithms that were estimated from repeats: on their scale a ratio is a difference, and a product a sum.
+"""Estimate logarithms from repeats: on their scale a ratio is a difference, and a product a sum.
 
 Noise of a throughput is proportional to it, so that logarithms of repeats scatter alike at all levels; an interval
 of a ratio can then not reach below 0, and turning the ratio over turns the interval over.
@@ -39,21 +39,23 @@ class Estimate:
 
     @property
     def degrees(self) -> float:
-        """Welch and Satterthwaite: exact for one part, close for several."""
+        """Return degrees of freedom after Welch and Satterthwaite: exact for one part, close for several."""
         return self.variance**2 / sum(variance**2 / degrees for variance, degrees in self.parts if variance)
 
     @property
     def has_scatter(self) -> bool:
-        """Without any nothing is known of how sure it is: no measurement repeats itself to the last digit."""
+        """Tell whether there is any scatter. Without it nothing says how sure the value is: no measurement repeats
+        itself to the last digit.
+        """
         return self.variance > 0
 
     @property
     def p(self) -> float:
-        """Chance of a value at least as far from 0 (a ratio as far from 1) if it were 0. Needs scatter."""
+        """Return the chance of a value at least as far from 0 (a ratio as far from 1) if it were 0. Needs scatter."""
         return t_outside(self.value / math.sqrt(self.variance), self.degrees)
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Lowest and highest ratio. Needs scatter."""
+        """Return the lowest and the highest ratio. Needs scatter."""
         half = t_quantile(self.degrees, confidence) * math.sqrt(self.variance)
         return math.exp(self.value - half), math.exp(self.value + half)
 
@@ -65,7 +67,7 @@ class Estimate:
 
 
 def of_repeats(values: Sequence[float]) -> Estimate:
-    """The mean logarithm of repeats. Raises TooFewRepeatsError below three, ValueError for what is not above 0."""
+    """Return the mean logarithm of repeats. Raises TooFewRepeatsError below three, ValueError for one not above 0."""
     if len(values) < FEWEST_FOR_INTERVAL:
         raise TooFewRepeatsError(f"{len(values)} repeats say too little about their scatter: there must be three.")
     logs = [math.log(value) for value in values]
@@ -73,25 +75,24 @@ def of_repeats(values: Sequence[float]) -> Estimate:
 
 
 def mean(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean of independent estimates: a geometric mean of their ratios."""
+    """Return the mean of independent estimates: a geometric mean of their ratios."""
     return total(estimates).scaled(1 / len(estimates))
 
 
 def total(estimates: Iterable[Estimate]) -> Estimate:
-    """The sum of independent estimates: the product of their ratios."""
-    listed = list(estimates)
-    return Estimate(
-        sum(estimate.value for estimate in listed), tuple(part for estimate in listed for part in estimate.parts)
-    )
+    """Return the sum of independent estimates: the product of their ratios."""
+    terms = list(estimates)
+    return Estimate(sum(term.value for term in terms), tuple(part for term in terms for part in term.parts))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Each p-value adjusted for there being several (Holm 1979): calling those below 5% different calls any
-    difference wrongly in at most 5% of curves, whatever their number of levels.
+    """Adjust each of several p-values (Holm 1979).
+
+    Calling those below 5% different calls any difference wrongly in at most 5% of curves, with any number of levels.
     """
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     adjusted, highest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = highest
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
     return adjusted

@@ -1,4 +1,4 @@
-"""The noise of a host: how far runs of one and the same thing lie apart, and how many repeats a difference needs."""
+"""Estimate the noise of a host: how far equal runs lie apart, and how many repeats a difference needs."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class NoiseFloor:
     block_degrees: int
 
     def difference_percent(self, repeats: int) -> float:
-        """Two experiments with so many repeats of equal systems differ by less than this in 95 of 100 cases."""
+        """Return the difference that experiments of equal systems with so many repeats exceed in 5 of 100 cases."""
         between = self.between_percent or 0.0
         return t_quantile(self.degrees) * math.sqrt(2 * (between**2 + self.percent**2 / repeats))
 
 
 def floor(groups: Sequence[Blocks]) -> NoiseFloor | None:
-    """The noise over groups, each of one system, protocol and level. None with fewer than 4 degrees of freedom.
+    """Return the noise over groups, each of one system, protocol and level. None with fewer than 4 degrees of freedom.
 
     One-way analysis of variance of the logarithms, pooled over the groups.
     """
@@ -47,14 +47,14 @@ def floor(groups: Sequence[Blocks]) -> NoiseFloor | None:
     if degrees < FEWEST_DEGREES:
         return None
     within = sum(_squares(block) for blocks in logs for block in blocks) / degrees
-    again = [blocks for blocks in logs if len(blocks) > 1]
-    between = _between(again, within) if again else None
-    block_degrees = sum(len(blocks) - 1 for blocks in again)
+    repeated_groups = [blocks for blocks in logs if len(blocks) > 1]
+    between = _between(repeated_groups, within) if repeated_groups else None
+    block_degrees = sum(len(blocks) - 1 for blocks in repeated_groups)
     return NoiseFloor(_percent(within), degrees, None if between is None else _percent(between), block_degrees)
 
 
 def _between(groups: Sequence[Blocks], within: float) -> float:
-    """Variance between blocks: how far their mean square lies above that of repeats, per repeat."""
+    """Return the variance between blocks: how far their mean square lies above that of repeats, per repeat."""
     squares = sum(_between_squares(blocks) for blocks in groups)
     degrees = sum(len(blocks) - 1 for blocks in groups)
     sizes = sum(_usual_size(blocks) * (len(blocks) - 1) for blocks in groups) / degrees
@@ -81,9 +81,10 @@ def _percent(variance_of_logs: float) -> float:
 
 
 def repeats_needed(percent: float, difference_percent: float = DIFFERENCE_PERCENT) -> int | None:
-    """Repeats of each side for a test at 5% to see this difference in 80 of 100 cases; None beyond a thousand.
+    """Return the repeats that each side needs for a test at 5% to see this difference in 80 of 100 cases.
 
-    `percent` is the standard deviation of one run. By the shifted t distribution, at most one repeat off.
+    None beyond a thousand. `percent` is the standard deviation of one run. By the shifted t distribution, at most one
+    repeat off.
     """
     difference = 100 * math.log1p(difference_percent / 100)
     for repeats in range(FEWEST_FOR_INTERVAL, MOST_REPEATS + 1):

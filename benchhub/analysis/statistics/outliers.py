@@ -1,4 +1,4 @@
-"""Repeats that lie far from the others: flagged, and kept in every figure."""
+"""Find repeats that lie far from the others: they are flagged, and kept in every figure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAR_OFF = (
 
 
 def outlier(values: Sequence[float]) -> int | None:
-    """Place of the one value that is further from the mean than chance puts it in one of a hundred sets; else None.
+    """Return the index of the value that lies further from the mean than chance puts it in 99 of 100 sets, or None.
 
     Grubbs (1969), two-sided: it holds its 1% at any number of repeats, which rules of thumb such as 1.5 quartile
     distances or 3 standard deviations do not: of 5 values none can lie 1.8 standard deviations away. With fewer than
@@ -29,23 +29,25 @@ def outlier(values: Sequence[float]) -> int | None:
     if len(values) < FEWEST or not (sd := statistics.stdev(values)):
         return None
     mean = statistics.fmean(values)
-    place = max(range(len(values)), key=lambda i: abs(values[i] - mean))
-    return place if abs(values[place] - mean) / sd > critical(len(values)) else None
+    index = max(range(len(values)), key=lambda i: abs(values[i] - mean))
+    return index if abs(values[index] - mean) / sd > critical(len(values)) else None
 
 
 def is_far_off(levels: Sequence[Sequence[float]]) -> bool:
-    """Whether a level's outlier lies FAR times further off than the repeats of all these levels usually do.
+    """Tell whether a level's outlier lies FAR times further off than the repeats of all these levels usually do.
 
     A level that has none such may only have been lucky: its interval is then too narrow (`benchmarks/coverage.py`).
     """
-    off = [[abs(math.log(value / statistics.median(values))) for value in values] for values in levels]
-    usual = [distance for distances in off for distance in distances if distance]
-    places = [(distances, outlier(values)) for distances, values in zip(off, levels, strict=True)]
-    furthest = max((distances[place] for distances, place in places if place is not None), default=0.0)
-    return bool(usual) and furthest > FAR * NORMAL_PER_MEDIAN * statistics.median(usual)
+    distances_by_level = [[abs(math.log(value / statistics.median(values))) for value in values] for values in levels]
+    nonzero = [distance for distances in distances_by_level for distance in distances if distance]
+    pairs = [(distances, outlier(values)) for distances, values in zip(distances_by_level, levels, strict=True)]
+    furthest = max((distances[index] for distances, index in pairs if index is not None), default=0.0)
+    return bool(nonzero) and furthest > FAR * NORMAL_PER_MEDIAN * statistics.median(nonzero)
 
 
 def critical(n: int, alpha: float = ALPHA) -> float:
-    """The distance from the mean, in standard deviations, that the furthest of n normal values exceeds with alpha."""
+    """Return the distance from the mean, in standard deviations, that the furthest of n normal values exceeds with
+    alpha.
+    """
     t = t_quantile(n - 2, 1 - alpha / n)
     return (n - 1) / math.sqrt(n) * math.sqrt(t * t / (n - 2 + t * t))

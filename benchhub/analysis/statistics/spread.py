@@ -1,4 +1,4 @@
-"""The spread of repeated measurements: their range, from three on an interval of their mean; and known digits."""
+"""Sum up repeated measurements: their range, from three on an interval of their mean, and the digits to show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWEST_FOR_INTERVAL = 3
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where the mean of many such repeats lies with 95% confidence, if repeats scatter normally and independently."""
+    """The bounds of the mean of many such repeats with 95% confidence, if they scatter normally and independently."""
 
     low: float
     high: float
@@ -55,23 +55,23 @@ class Spread:
 
     @property
     def percent(self) -> float | None:
-        """Width of low..high in per cent of the median; None for one value, which has no spread."""
+        """Return the width of low..high in per cent of the median; None for one value, which has no spread."""
         return None if self.n < 2 else 100 * (self.high - self.low) / self.median
 
     @property
     def digits(self) -> int:
-        """Significant digits worth reading: 4 where repeats agree within 1%, otherwise 3."""
+        """Return how many significant digits are worth reading: 4 where repeats agree within 1%, otherwise 3."""
         return 4 if self.n >= 2 and 100 * (self.highest - self.lowest) <= self.median else 3
 
 
 def summarise(values: Sequence[float]) -> Spread:
     """Sum up repeats. Raises ValueError for none, and for what is no positive finite number."""
-    return _summed(tuple(values))
+    return _summary(tuple(values))
 
 
 # A page asks for the same repeats again and again, and the exact sums of `statistics` take their time.
 @lru_cache(maxsize=4096)
-def _summed(values: tuple[float, ...]) -> Spread:
+def _summary(values: tuple[float, ...]) -> Spread:
     if not values:
         raise ValueError("There is no value to sum up.")
     if bad := [value for value in values if not (math.isfinite(value) and value > 0)]:
@@ -88,7 +88,7 @@ def _summed(values: tuple[float, ...]) -> Spread:
 
 
 def _interval(values: Sequence[float]) -> Interval | None:
-    """mean +- t x s / sqrt(n), with Student's t for n - 1 degrees of freedom.
+    """Return mean +- t x s / sqrt(n), with Student's t for n - 1 degrees of freedom.
 
     None where it would reach below 0: a throughput cannot, so repeats that scatter so far do not scatter normally.
     """
@@ -98,11 +98,11 @@ def _interval(values: Sequence[float]) -> Interval | None:
 
 
 def sample_variance(values: Sequence[float]) -> float:
-    """The sample variance of two values or more; 0 where all are equal.
+    """Return the sample variance of two values or more; 0 where all are equal.
 
     About the first value and with one rounding of each sum, which loses no digit that matters: `statistics` takes exact
     fractions for it, and pages of many curves ask for thousands.
     """
-    off = [value - values[0] for value in values]
-    mean = math.fsum(off) / len(off)
-    return math.fsum((difference - mean) ** 2 for difference in off) / (len(off) - 1)
+    differences = [value - values[0] for value in values]
+    mean = math.fsum(differences) / len(differences)
+    return math.fsum((difference - mean) ** 2 for difference in differences) / (len(differences) - 1)

@@ -1,4 +1,4 @@
-"""Student's t and Fisher's F, for degrees of freedom that need not be whole: Welch's seldom are.
+"""Compute Student's t and Fisher's F, for degrees of freedom that need not be whole: Welch's seldom are.
 
 Both follow from the regularised incomplete beta function (NIST Digital Library of Mathematical Functions, 8.17).
 """
@@ -16,7 +16,7 @@ _MOST_TERMS = 400
 
 @lru_cache(maxsize=4096)
 def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
-    """The t that a Student variable stays within, on both sides, with this confidence.
+    """Return the t that a Student variable stays within, on both sides, with this confidence.
 
     Newton's steps begin at the normal quantile, which lies below, and P is concave there: they only climb.
     """
@@ -32,17 +32,17 @@ def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
 
 
 def t_within(t: float, degrees: float) -> float:
-    """P(-t < T < t)."""
+    """Return P(-t < T < t)."""
     return 1 - t_outside(t, degrees)
 
 
 def t_outside(t: float, degrees: float) -> float:
-    """P(|T| > |t|): the p-value of a two-sided test."""
+    """Return P(|T| > |t|): the p-value of a two-sided test."""
     return regularised_beta(degrees / 2, 0.5, degrees / (degrees + t * t))
 
 
 def f_above(f: float, numerator_degrees: float, denominator_degrees: float) -> float:
-    """P(F > f)."""
+    """Return P(F > f)."""
     if f <= 0:
         return 1.0
     share = denominator_degrees / (denominator_degrees + numerator_degrees * f)
@@ -50,7 +50,7 @@ def f_above(f: float, numerator_degrees: float, denominator_degrees: float) -> f
 
 
 def regularised_beta(a: float, b: float, x: float) -> float:
-    """I_x(a, b), by its continued fraction on the side where that converges quickly."""
+    """Return I_x(a, b), by its continued fraction on the side where that converges quickly."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):
@@ -64,7 +64,7 @@ def _by_fraction(a: float, b: float, x: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """1 / (1 + d1 / (1 + d2 / (1 + ...))) of 8.17.22, evaluated from the front by Lentz's method."""
+    """Return 1 / (1 + d1 / (1 + d2 / (1 + ...))) of 8.17.22, evaluated from the front by Lentz's method."""
     c, d = 1.0, 1 / _nonzero(1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, _MOST_TERMS):

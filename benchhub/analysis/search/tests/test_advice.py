@@ -14,8 +14,8 @@ LEVELS = list(range(2, 161, 2))
 GOAL = Goal(runs=12, noisy_runs=24)
 
 
-def followed(curve, goal=GOAL, noise=0.0, levels=LEVELS, seed=1):
-    """Run what is advised on this curve until the end; returns the last advice and the trials."""
+def follow(curve, goal=GOAL, noise=0.0, levels=LEVELS, seed=1):
+    """Run the advised levels on this curve until the end; returns the last advice and the trials."""
     rng = np.random.default_rng(seed)
     trials = []
     while (advice := advise(levels, trials, goal)).clients is not None:
@@ -39,14 +39,14 @@ def falls_off(clients):
 
 def humps_over_clients(clients):
     """As wide at 140 clients as at 40, where they are a third as wide by ratio."""
-    first, second = (math.exp(-0.5 * ((clients - at) / 12) ** 2) for at in (40, 140))
+    first, second = (math.exp(-0.5 * ((clients - middle) / 12) ** 2) for middle in (40, 140))
     return 500 * clients / (clients + 10) + 1000 * first + 1150 * second
 
 
 @pytest.mark.parametrize("curve", [scalability, two_humps, falls_off, humps_over_clients])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_level_found_has_99_percent_of_the_maximum_after_15_percent_of_the_grid(curve, seed):
-    advice, trials = followed(curve, noise=0.005, seed=seed)
+    advice, trials = follow(curve, noise=0.005, seed=seed)
     best = max(map(curve, LEVELS))
     assert curve(advice.best) >= 0.99 * best
     assert len(trials) <= 0.15 * len(LEVELS)
@@ -54,7 +54,7 @@ def test_the_level_found_has_99_percent_of_the_maximum_after_15_percent_of_the_g
 
 
 def test_a_flat_curve_is_known_to_be_flat_and_any_level_is_good_enough():
-    advice, _ = followed(lambda _: 5000, noise=0.002)
+    advice, _ = follow(lambda _: 5000, noise=0.002)
     assert advice.stopped == "known" and advice.probability >= 0.95
     assert advice.low < 5000 < advice.high and advice.high / advice.low < 1.02
 
@@ -62,8 +62,8 @@ def test_a_flat_curve_is_known_to_be_flat_and_any_level_is_good_enough():
 def test_noise_is_told_from_shape_and_makes_the_budget_larger():
     # So precise that no level is ever certain: the budgets are what ends them.
     goal = Goal(runs=12, noisy_runs=16, precision=0.001, confidence=0.9999999)
-    noisy = [followed(scalability, goal, noise=0.1, seed=seed) for seed in range(5)]
-    quiet = [followed(scalability, goal, noise=0.003, seed=seed) for seed in range(5)]
+    noisy = [follow(scalability, goal, noise=0.1, seed=seed) for seed in range(5)]
+    quiet = [follow(scalability, goal, noise=0.003, seed=seed) for seed in range(5)]
     # Twelve runs cannot always tell; most often they do.
     assert sum(len(trials) == 16 and advice.noise > 0.015 for advice, trials in noisy) >= 3
     assert all(len(trials) == 12 and advice.noise < 0.015 for advice, trials in quiet)
@@ -71,7 +71,7 @@ def test_noise_is_told_from_shape_and_makes_the_budget_larger():
 
 
 def test_the_highest_level_is_found_where_the_curve_only_rises():
-    advice, _ = followed(lambda clients: 100 * clients, noise=0.005)
+    advice, _ = follow(lambda clients: 100 * clients, noise=0.005)
     assert advice.best == 160
 
 
@@ -112,18 +112,18 @@ def test_the_precision_says_what_is_good_enough():
 
 def test_the_best_load_under_a_ceiling_is_found():
     # 1000 TPS per client up to 40: 40 clients wait 1 ms; at 60 clients 40,000 TPS wait 1.5 ms.
-    advice, _ = followed(lambda n: 1000 * min(n, 40), Goal(16, 24, ceiling_ms=1.02), noise=0.002)
+    advice, _ = follow(lambda n: 1000 * min(n, 40), Goal(16, 24, ceiling_ms=1.02), noise=0.002)
     assert 38 <= advice.best <= 42
-    advice, _ = followed(lambda n: 1000 * min(n, 40), Goal(12, 24, ceiling_ms=0.5), noise=0.002)
+    advice, _ = follow(lambda n: 1000 * min(n, 40), Goal(12, 24, ceiling_ms=0.5), noise=0.002)
     assert advice.best is None and advice.probability > 0.9
 
 
 def test_a_level_that_was_refused_is_not_tried_again_and_runs_without_result_are_paid_for():
     trials = [Trial(rung, scalability(rung)) for rung in rungs(LEVELS)]
     goal = Goal(runs=12, noisy_runs=12)
-    wanted = advise(LEVELS, trials, goal).clients
-    advice = advise(LEVELS, trials, goal, spoilt=2, refused=[wanted])
-    assert advice.clients not in (wanted, None)
+    next_clients = advise(LEVELS, trials, goal).clients
+    advice = advise(LEVELS, trials, goal, spoilt=2, refused=[next_clients])
+    assert advice.clients not in (next_clients, None)
     assert advice.runs_left == 12 - 3 - 2
     assert advise(LEVELS, trials, goal, spoilt=9).stopped == "spent"
     assert advise(LEVELS, [], GOAL, spoilt=12).stopped == "spent"
@@ -131,7 +131,7 @@ def test_a_level_that_was_refused_is_not_tried_again_and_runs_without_result_are
 
 
 def test_one_level_alone_is_no_puzzle():
-    advice, _ = followed(lambda _: 700, levels=[16], noise=0.01)
+    advice, _ = follow(lambda _: 700, levels=[16], noise=0.01)
     assert advice.best == 16 and advice.probability == 1
 
 

@@ -18,26 +18,26 @@ REPEATS = 5
 
 def test_the_mean_logarithm_by_hand():
     # logs 1, 2, 3: mean 2, s^2 = 1, variance of the mean 1 / 3
-    found = estimate.of_repeats([math.e, math.e**2, math.e**3])
-    assert found.value == pytest.approx(2)
-    assert found.variance == pytest.approx(1 / 3)
-    assert found.degrees == pytest.approx(2)
+    mean = estimate.of_repeats([math.e, math.e**2, math.e**3])
+    assert mean.value == pytest.approx(2)
+    assert mean.variance == pytest.approx(1 / 3)
+    assert mean.degrees == pytest.approx(2)
     half = 4.302653 / math.sqrt(3)
-    assert found.interval() == pytest.approx((math.exp(2 - half), math.exp(2 + half)), rel=1e-6)
+    assert mean.interval() == pytest.approx((math.exp(2 - half), math.exp(2 + half)), rel=1e-6)
 
 
 def test_the_difference_of_equal_scatter_has_the_degrees_of_both():
-    one = estimate.of_repeats([math.e, math.e**2, math.e**3])
-    found = one - one
-    assert (found.value, found.variance) == (0, pytest.approx(2 / 3))
-    assert found.degrees == pytest.approx(4)
-    assert found.p == pytest.approx(1)
+    mean = estimate.of_repeats([math.e, math.e**2, math.e**3])
+    difference = mean - mean
+    assert (difference.value, difference.variance) == (0, pytest.approx(2 / 3))
+    assert difference.degrees == pytest.approx(4)
+    assert difference.p == pytest.approx(1)
 
 
 def test_where_one_side_scatters_alone_only_its_degrees_count():
     # Welch: (a + b)^2 / (a^2 / 2 + b^2 / 4) with b = 0 is 2
-    found = estimate.Estimate(1.0, ((0.5, 2), (0.0, 4)))
-    assert found.degrees == pytest.approx(2)
+    difference = estimate.Estimate(1.0, ((0.5, 2), (0.0, 4)))
+    assert difference.degrees == pytest.approx(2)
 
 
 def test_the_p_value_and_the_interval_agree_at_5_per_cent():
@@ -47,11 +47,11 @@ def test_the_p_value_and_the_interval_agree_at_5_per_cent():
 
 
 def test_a_mean_and_a_product_of_estimates_by_hand():
-    one, other = estimate.Estimate(0.2, ((0.04, 4),)), estimate.Estimate(0.4, ((0.08, 4),))
-    assert estimate.mean([one, other]).value == pytest.approx(0.3)
-    assert estimate.mean([one, other]).variance == pytest.approx(0.03)  # (0.04 + 0.08) / 4
-    assert estimate.total([one, other]).value == pytest.approx(0.6)
-    assert estimate.total([one, other]).variance == pytest.approx(0.12)
+    first, second = estimate.Estimate(0.2, ((0.04, 4),)), estimate.Estimate(0.4, ((0.08, 4),))
+    assert estimate.mean([first, second]).value == pytest.approx(0.3)
+    assert estimate.mean([first, second]).variance == pytest.approx(0.03)  # (0.04 + 0.08) / 4
+    assert estimate.total([first, second]).value == pytest.approx(0.6)
+    assert estimate.total([first, second]).variance == pytest.approx(0.12)
 
 
 def test_two_repeats_make_no_estimate():
@@ -93,15 +93,13 @@ def test_the_interval_of_a_mean_covers_the_truth_in_95_of_100_experiments(source
 def test_the_interval_of_a_ratio_covers_the_truth_in_95_of_100_experiments(source, noise, baseline_noise):
     covered = 0
     for _ in range(EXPERIMENTS):
-        found = ratio.throughput_ratio(
-            repeats(source, 1120, noise), repeats(source, 1000, baseline_noise), "TPS", "TPS"
-        )
-        covered += found.lowest <= 1.12 <= found.highest
+        gain = ratio.throughput_ratio(repeats(source, 1120, noise), repeats(source, 1000, baseline_noise), "TPS", "TPS")
+        covered += gain.lowest <= 1.12 <= gain.highest
     assert 0.93 <= covered / EXPERIMENTS <= 0.97
 
 
 def test_equal_systems_are_called_different_somewhere_on_a_curve_in_5_of_100_experiments(source):
-    def of(digest):
+    def curve_of(digest):
         points = [
             RunPoint(clients * 10 + i, clients, tps, "TPS", "p", digest)
             for clients in (1, 4, 16, 64)
@@ -109,11 +107,12 @@ def test_equal_systems_are_called_different_somewhere_on_a_curve_in_5_of_100_exp
         ]
         return curve.build(points)
 
-    called = sum(
-        any(not found.overlaps for found in ratio.by_level(of("a"), of("b")).values()) for _ in range(EXPERIMENTS)
+    false_alarms = sum(
+        any(not level_ratio.overlaps for level_ratio in ratio.by_level(curve_of("a"), curve_of("b")).values())
+        for _ in range(EXPERIMENTS)
     )
     # Three standard errors: 3 x sqrt(0.05 x 0.95 / 2000) = 1.5%; Holm and Welch may call a little less.
-    assert 0.03 <= called / EXPERIMENTS <= 0.065
+    assert 0.03 <= false_alarms / EXPERIMENTS <= 0.065
 
 
 def test_a_geometric_mean_over_levels_covers_the_truth_in_95_of_100_experiments(source):
@@ -129,12 +128,12 @@ def test_a_geometric_mean_over_levels_covers_the_truth_in_95_of_100_experiments(
 
 
 def test_a_difference_of_5_per_cent_at_2_per_cent_noise_is_mostly_seen(source):
-    seen = sum(
+    differences = sum(
         not ratio.throughput_ratio(repeats(source, 1050), repeats(source, 1000), "TPS", "TPS").overlaps
         for _ in range(EXPERIMENTS)
     )
     # Noncentral t with 8 degrees: 0.05 / (0.02 sqrt(2 / 5)) = 3.95 standard errors against 2.31; about 0.94.
-    assert 0.89 <= seen / EXPERIMENTS <= 0.97
+    assert 0.89 <= differences / EXPERIMENTS <= 0.97
 
 
 def test_repeats_drawn_from_one_source_scatter_as_they_were_drawn(source):

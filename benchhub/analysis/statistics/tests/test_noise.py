@@ -13,17 +13,17 @@ def exp(*logs):
 
 def test_repeats_alone_give_the_noise_of_one_run():
     # logs -0.01, 0, 0.01 and -0.02, 0, 0.02: squares 0.0002 + 0.0008 over 4 degrees, sd sqrt(0.00025) = 1.58%
-    found = noise.floor([[exp(-0.01, 0, 0.01)], [exp(0.98, 1.0, 1.02)]])
-    assert found.percent == pytest.approx(1.5811, abs=1e-4)
-    assert (found.degrees, found.between_percent, found.block_degrees) == (4, None, 0)
+    floor = noise.floor([[exp(-0.01, 0, 0.01)], [exp(0.98, 1.0, 1.02)]])
+    assert floor.percent == pytest.approx(1.5811, abs=1e-4)
+    assert (floor.degrees, floor.between_percent, floor.block_degrees) == (4, None, 0)
 
 
 def test_a_system_measured_again_shows_what_repeats_do_not():
     # Means 0 and 0.04: between 3 x (0.02^2 + 0.02^2) = 0.0024 with 1 degree; within 0.0004 / 4 = 0.0001
-    found = noise.floor([[exp(-0.01, 0, 0.01), exp(0.03, 0.04, 0.05)]])
-    assert found.percent == pytest.approx(1.0)
-    assert found.between_percent == pytest.approx(100 * math.sqrt((0.0024 - 0.0001) / 3))
-    assert found.block_degrees == 1
+    floor = noise.floor([[exp(-0.01, 0, 0.01), exp(0.03, 0.04, 0.05)]])
+    assert floor.percent == pytest.approx(1.0)
+    assert floor.between_percent == pytest.approx(100 * math.sqrt((0.0024 - 0.0001) / 3))
+    assert floor.block_degrees == 1
 
 
 def test_blocks_that_agree_better_than_their_repeats_leave_nothing_between():
@@ -51,7 +51,7 @@ def test_more_noise_needs_more_repeats():
 
 def test_the_repeats_needed_see_the_difference_in_80_of_100_cases():
     source, n = random.Random(20261121), noise.repeats_needed(2.0)
-    seen = sum(
+    differences = sum(
         not ratio.throughput_ratio(
             [1030 * (1 + source.gauss(0, 0.02)) for _ in range(n)],
             [1000 * (1 + source.gauss(0, 0.02)) for _ in range(n)],
@@ -60,7 +60,7 @@ def test_the_repeats_needed_see_the_difference_in_80_of_100_cases():
         ).overlaps
         for _ in range(1000)
     )
-    assert 0.76 <= seen / 1000 <= 0.88
+    assert 0.76 <= differences / 1000 <= 0.88
 
 
 def test_simulated_blocks_are_told_from_their_repeats():
@@ -69,6 +69,6 @@ def test_simulated_blocks_are_told_from_their_repeats():
     for _ in range(60):
         blocks = [source.gauss(0, 0.03) for _ in range(3)]
         groups.append([exp(*(block + source.gauss(0, 0.01) for _ in range(5))) for block in blocks])
-    found = noise.floor(groups)
-    assert found.percent == pytest.approx(1.0, rel=0.1)
-    assert found.between_percent == pytest.approx(3.0, rel=0.15)
+    floor = noise.floor(groups)
+    assert floor.percent == pytest.approx(1.0, rel=0.1)
+    assert floor.between_percent == pytest.approx(3.0, rel=0.15)

@@ -97,5 +97,5 @@ def test_the_sample_variance_is_that_of_the_exact_sums():
 
 @given(st.lists(positive, min_size=2, max_size=20))
 def test_the_sample_variance_is_as_exact_as_fractions_are(values):
-    off = 1e-12 * (max(values) - min(values)) ** 2
-    assert sample_variance(values) == pytest.approx(statistics.variance(values), rel=1e-9, abs=off)
+    tolerance = 1e-12 * (max(values) - min(values)) ** 2
+    assert sample_variance(values) == pytest.approx(statistics.variance(values), rel=1e-9, abs=tolerance)
