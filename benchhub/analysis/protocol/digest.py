@@ -1,4 +1,4 @@
-"""Canonical forms and digests, versioned so that an upgrade does not split history.
+"""Compute canonical forms and digests, versioned so that an upgrade does not split history.
 
 A canonical form is JSON with sorted keys, no white space, numbers as integers or decimal text, and without
 entries that hold their default. Its digest is the SHA-256 of its UTF-8 bytes, in hex. Changing a form is
@@ -56,7 +56,7 @@ DURABLE: Mapping[str, str] = {"fsync": "on", "synchronous_commit": "on", "full_p
 
 
 def canonical(value: Mapping[str, Any]) -> str:
-    """The one text of a mapping of plain values; floats are refused, because their text is not one."""
+    """Return the one text of a mapping of plain values. Raises TypeError for a float, which has several texts."""
     _refuse_floats(value)
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -66,18 +66,18 @@ def digest(value: Mapping[str, Any]) -> str:
 
 
 def protocol_form(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What two curves must agree on to be compared: workload, data set, duration, threads, client, path, durability."""
+    """Return the fields that two curves must share to be compared: workload, data set, duration, threads and others."""
     form = {k: v for k, v in fields.items() if k not in PROTOCOL_DEFAULTS or v != PROTOCOL_DEFAULTS[k]}
     return {"version": PROTOCOL_VERSION, "kind": "protocol", **form}
 
 
 def system_form(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked of the system: this is what is compared."""
+    """Return the form of a system as it was asked for, which is what comparisons go by."""
     return {"version": SYSTEM_VERSION, "kind": "system", **{k: v for k, v in fields.items() if v not in (None, "", {})}}
 
 
 def facts_form(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What was found; unlike a plan it may hold floats (a clock rate), which stand as their shortest text."""
+    """Return the form of what a probe found; unlike a plan it may hold floats (a clock rate), as shortest text."""
     return {"version": FACTS_VERSION, "kind": "facts", **_floats_as_text(fields)}
 
 
@@ -90,19 +90,19 @@ def _floats_as_text(value: Any) -> Any:
 
 
 def durability(configured: Mapping[str, Any], *, volatile_storage: bool) -> dict[str, str]:
-    """Where durability is less (or other) than PostgreSQL's default; empty when it is the default."""
+    """Return the settings that make durability less than, or other than, PostgreSQL's default; empty if none does."""
     durable = {name: settings.on_or_off(str(configured.get(name, default))) for name, default in DURABLE.items()}
     relaxed = {name: value for name, value in durable.items() if value != DURABLE[name]}
     return {**relaxed, "storage": "volatile"} if volatile_storage else relaxed
 
 
 def differing_fields(form: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Names of the top-level fields in which two canonical forms differ."""
+    """Return the names of the top-level fields in which two canonical forms differ."""
     return sorted(k for k in form.keys() | other.keys() if form.get(k) != other.get(k))
 
 
 def labels(fields: Iterable[str]) -> list[str]:
-    """The fields of a protocol in words, for sentences and tables: 'warm-up' of warmup_s."""
+    """Return the fields of a protocol in words, for sentences and tables: 'warm-up' of warmup_s."""
     return [PROTOCOL_LABELS.get(field, field.replace("_", " ")) for field in fields]
 
 

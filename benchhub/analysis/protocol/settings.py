@@ -1,4 +1,4 @@
-"""Comparing PostgreSQL settings as people write them ('256MB') with what pg_settings says (32768 in units of 8kB)."""
+"""Compare PostgreSQL settings as people write them ('256MB') with those of pg_settings (32768 in units of 8kB)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$")
 
 
 def same_setting(configured: str, actual: str, actual_unit: str | None) -> bool:
-    """Whether a setting asked for is the one found; `found_unit` is pg_settings.unit, such as '8kB' or 'ms'."""
+    """Tell whether a configured setting is the actual one; `actual_unit` is pg_settings.unit, such as '8kB' or 'ms'."""
     if configured.strip().lower() == actual.strip().lower():
         return True
     if not actual_unit and {configured.lower(), actual.lower()} <= TRUE | FALSE:
@@ -30,33 +30,33 @@ def same_setting(configured: str, actual: str, actual_unit: str | None) -> bool:
 
 
 def on_or_off(text: str) -> str:
-    """One word for what PostgreSQL takes for the same ('TRUE', '1'); any other value in small letters."""
+    """Return one word for what PostgreSQL takes for the same ('TRUE', '1'); any other value in small letters."""
     word = text.strip().lower()
     return "on" if word in TRUE else "off" if word in FALSE else word
 
 
 def in_unit_asked(configured: str, actual: str, actual_unit: str | None) -> str:
-    """What was found, in the unit asked: '128MB' of 16384 in units of 8kB where '256MB' was asked.
+    """Write the actual setting in the configured unit: '128MB' for 16384 of 8kB if '256MB' is configured.
 
-    As found where no unit was asked, where -1 or 0 have a meaning of their own, or where it would not be exact.
+    It keeps its own unit if none is configured, if -1 or 0 has a meaning of its own, or if it would not be exact.
     """
-    as_found = f"{actual} {actual_unit or ''}".strip()
+    own_text = f"{actual} {actual_unit or ''}".strip()
     match, quantity = _NUMBER.match(configured), _quantity(actual, actual_unit)
     factor = _factor(match[2]) if match and match[2] else None
     if not factor or quantity is None or quantity <= 0:
-        return as_found
+        return own_text
     amount = round(quantity / factor, 3)
-    return f"{amount.normalize():f}{match[2]}" if match and amount * factor == quantity else as_found
+    return f"{amount.normalize():f}{match[2]}" if match and amount * factor == quantity else own_text
 
 
 def seconds(text: str) -> int | None:
-    """Seconds in a setting of time that counts in seconds by itself ('30min', '300'); None where it is none."""
+    """Return the seconds in a setting of time that counts in seconds by itself ('30min', '300'), or None."""
     quantity = _quantity(text, "s")
     return None if quantity is None else int(quantity / MICROSECONDS["s"])
 
 
 def _quantity(text: str, default_unit: str | None) -> Decimal | None:
-    """The value in bytes, microseconds or plain units; a number without a unit counts in the default one."""
+    """Return the value in bytes, microseconds or plain units; a number without a unit counts in the default one."""
     match = _NUMBER.match(text)
     if not match:
         return None

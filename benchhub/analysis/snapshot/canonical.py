@@ -1,4 +1,4 @@
-"""Canonical bytes of a document: JSON in UTF-8 with sorted keys and no white space. Their SHA-256 is its digest.
+"""Turn a document into canonical bytes: JSON in UTF-8 with sorted keys and no white space. Their SHA-256 is its digest.
 
 Amounts and measured values are decimal text; floats stand in figures alone, as their shortest text.
 """
@@ -16,14 +16,14 @@ VERSION = 1
 
 
 class SnapshotError(ValueError):
-    """These bytes are no snapshot that this release can read; the message says why."""
+    """Raised for bytes that are no snapshot this release can read; the message says why."""
 
 
 def to_bytes(document: Mapping[str, Any]) -> bytes:
-    """Raises SnapshotError for what has no one text: not a number, or infinite."""
+    """Return the canonical bytes. Raises SnapshotError for a number without a text: not a number, or infinite."""
     try:
         text = json.dumps(
-            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
+            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_json_value
         )
     except ValueError as error:
         raise SnapshotError(f"A number in this document has no text: {error}.") from error
@@ -31,12 +31,12 @@ def to_bytes(document: Mapping[str, Any]) -> bytes:
 
 
 def digest(content: bytes) -> str:
-    """SHA-256, in hex."""
+    """Return the SHA-256 in hex."""
     return hashlib.sha256(content).hexdigest()
 
 
 def from_bytes(content: bytes) -> dict[str, Any]:
-    """Raises SnapshotError for another format, or for a version of a later release."""
+    """Read a document from its bytes. Raises SnapshotError for another format, or a version of a later release."""
     try:
         document = json.loads(content)
     except ValueError as error:
@@ -49,7 +49,7 @@ def from_bytes(content: bytes) -> dict[str, Any]:
     return document
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, Decimal):
         return f"{value:f}"
     raise TypeError(f"{value!r} has no canonical form: write it as text.")

@@ -1,4 +1,4 @@
-"""The parts of a document. Each says in `about` what it discloses: classes of `projection.CLASSES`; mostly nothing.
+"""Build the parts of a document. Each names in `about` the classes of `projection.CLASSES` that it discloses.
 
 A cell has `text`, as the page shows it, and `exact`, the value behind it as text, where there is one.
 """
@@ -17,8 +17,8 @@ def section(name: str, title: str, blocks: Iterable[Node]) -> Node:
 
 
 def paragraph(text: str, role: Role = "plain", about: Sequence[str] = (), series: int | None = None) -> Node:
-    """`series` sets the mark of a curve before it."""
-    return _said({"kind": "paragraph", "role": role, "text": text}, about, series=series)
+    """Build a paragraph; `series` sets the mark of a curve before it."""
+    return _node({"kind": "paragraph", "role": role, "text": text}, about, series=series)
 
 
 def listing(title: str, items: Iterable[Node | str], role: Role = "plain") -> Node:
@@ -26,13 +26,13 @@ def listing(title: str, items: Iterable[Node | str], role: Role = "plain") -> No
 
 
 def note(text: Node | str, about: Sequence[str] = (), role: str = "plain") -> Node:
-    """A sentence below a cell or in a list."""
-    return text if isinstance(text, dict) else _said({"text": text, "role": role}, about)
+    """Build a sentence below a cell or in a list; a node is returned as it is."""
+    return text if isinstance(text, dict) else _node({"text": text, "role": role}, about)
 
 
 def figure(name: str, title: str, label: str, plotly: Mapping[str, Any], about: Sequence[str] = ()) -> Node:
-    """`label` is read out in the place of the picture."""
-    return _said({"kind": "figure", "id": name, "title": title, "label": label, "plotly": dict(plotly)}, about)
+    """Build a figure; `label` is read out in the place of the picture."""
+    return _node({"kind": "figure", "id": name, "title": title, "label": label, "plotly": dict(plotly)}, about)
 
 
 def table(
@@ -45,17 +45,17 @@ def table(
     is_folded: bool = False,
     about: Sequence[str] = (),
 ) -> Node:
-    """`style` is a name that the pages' CSS knows; a folded table opens on demand."""
+    """Build a table; `style` is a name that the pages' CSS knows, and a folded table opens on demand."""
     shape = {"kind": "table", "id": name, "title": title, "style": style, "is_folded": is_folded}
-    return _said({**shape, "columns": list(columns), "rows": list(rows)}, about)
+    return _node({**shape, "columns": list(columns), "rows": list(rows)}, about)
 
 
 def column(title: str, *, is_number: bool = False, series: int | None = None, about: Sequence[str] = ()) -> Node:
-    return _said({"title": title, "is_number": is_number}, about, series=series)
+    return _node({"title": title, "is_number": is_number}, about, series=series)
 
 
 def row(cells: Iterable[Node], *, is_marked: bool = False, about: Sequence[str] = ()) -> Node:
-    return _said({"cells": list(cells), "is_marked": is_marked}, about)
+    return _node({"cells": list(cells), "is_marked": is_marked}, about)
 
 
 def cell(
@@ -71,26 +71,26 @@ def cell(
     steps_about: Sequence[str] = (),
     about: Sequence[str] = (),
 ) -> Node:
-    """`steps` are how the number came about; they may disclose more than the number does."""
+    """Build a cell; `steps` say how the number came about, and may disclose more than the number does."""
     node: Node = {"text": text}
-    optional = {"exact": exact, "unit": unit, "role": role, "tags": list(tags), "notes": [note(one) for one in notes]}
+    optional = {"exact": exact, "unit": unit, "role": role, "tags": list(tags), "notes": [note(item) for item in notes]}
     node |= {name: value for name, value in optional.items() if value}
     if steps:
-        node["steps"] = _said({"items": list(steps)}, steps_about)
-    return _said(node, about, series=series)
+        node["steps"] = _node({"items": list(steps)}, steps_about)
+    return _node(node, about, series=series)
 
 
 def data(name: str, title: str, columns: Iterable[Node], rows: Iterable[Sequence[str]]) -> Node:
-    """A table for programs: what CSV holds. Every value is text, exact, in the unit that its column names."""
+    """Build a table for programs, which CSV holds. Every value is exact text in the unit that its column names."""
     return {"id": name, "title": title, "columns": list(columns), "rows": [list(row) for row in rows]}
 
 
 def data_column(name: str, unit: str = "", about: Sequence[str] = ()) -> Node:
-    return _said({"name": name, "unit": unit}, about)
+    return _node({"name": name, "unit": unit}, about)
 
 
 def bundle(name: str, title: str, files: Mapping[str, str]) -> Node:
-    """Text files that belong together; the page offers them as one archive."""
+    """Build a bundle of text files; the page offers them as one archive."""
     return {
         "id": name,
         "title": title,
@@ -99,11 +99,11 @@ def bundle(name: str, title: str, files: Mapping[str, str]) -> Node:
 
 
 def name(about: str, name: str, alias: str) -> Node:
-    """A name that stands in texts, of which class it is, and what stands in its place where that class is hidden."""
+    """Build a name that stands in texts: its class, and the alias that replaces it where that class is hidden."""
     return {"about": about, "name": name, "alias": alias}
 
 
-def _said(node: Node, about: Sequence[str], series: int | None = None) -> Node:
+def _node(node: Node, about: Sequence[str], series: int | None = None) -> Node:
     if about:
         node["about"] = list(about)
     if series is not None:

@@ -1,4 +1,4 @@
-"""What is left of a document where classes of facts are hidden: an allow-list, so that what is not known is not shown.
+"""Project a document: leave out hidden classes of facts, by an allow-list, so that nothing unknown is shown.
 
 Every node is built anew from the keys that this module names. A node whose `about` holds a class that is hidden, or
 one that this release does not know, is left out. In what stays, names of a hidden class give way to their aliases.
@@ -32,9 +32,9 @@ ADDRESSES = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])|(?<![\w:])[0-9a-f
 
 
 def project(document: Node, hidden: Collection[str]) -> Node:
-    """The document without what is hidden; its names and its source are never part of it.
+    """Return the document without the hidden classes; its names and its source are never part of it.
 
-    Raises ValueError for a class that there is none of.
+    Raises ValueError for an unknown class.
     """
     if unknown := set(hidden) - CLASSES.keys():
         raise ValueError(f"There is nothing to hide of the name {', '.join(sorted(unknown))}.")
@@ -45,13 +45,15 @@ class _Projector:
     def __init__(self, names: Iterable[Node], hidden: Collection[str]) -> None:
         self.hidden = sorted(hidden)
         self.allowed = CLASSES.keys() - set(hidden)
-        gone = {entry["name"]: entry["alias"] for entry in names if entry["about"] in hidden and entry["name"].strip()}
-        self.aliases = {_key(name): alias for name, alias in gone.items()}
-        self.pattern = _pattern(gone, with_addresses="address" in hidden)
+        alias_by_name = {
+            entry["name"]: entry["alias"] for entry in names if entry["about"] in hidden and entry["name"].strip()
+        }
+        self.aliases = {_key(name): alias for name, alias in alias_by_name.items()}
+        self.pattern = _pattern(alias_by_name, with_addresses="address" in hidden)
 
     def document(self, document: Node) -> Node:
         return {
-            **_taken(document, ("format", "version", "kind", "taken_at", "release", "unit")),
+            **_subset(document, ("format", "version", "kind", "taken_at", "release", "unit")),
             "hidden": self.hidden,
             "title": self.text(document["title"]),
             "summary": self.text(document.get("summary", "")),
@@ -61,9 +63,9 @@ class _Projector:
         }
 
     def all(self, nodes: Iterable[Node], keep: Callable[[Node], Node]) -> list[Node]:
-        return [keep(node) for node in nodes if self.may(node)]
+        return [keep(node) for node in nodes if self.is_allowed(node)]
 
-    def may(self, node: Node) -> bool:
+    def is_allowed(self, node: Node) -> bool:
         return set(node.get("about", ())) <= self.allowed
 
     def text(self, text: str) -> str:
@@ -83,49 +85,49 @@ class _Projector:
         return {"paragraph": self.paragraph, "list": self.listing, "table": self.table, "figure": self.figure}
 
     def paragraph(self, paragraph: Node) -> Node:
-        return {**_taken(paragraph, ("kind", "role", "series")), "text": self.text(paragraph["text"])}
+        return {**_subset(paragraph, ("kind", "role", "series")), "text": self.text(paragraph["text"])}
 
     def listing(self, listing: Node) -> Node:
-        head = {**_taken(listing, ("kind", "role")), "title": self.text(listing["title"])}
+        head = {**_subset(listing, ("kind", "role")), "title": self.text(listing["title"])}
         return {**head, "items": self.all(listing["items"], self.note)}
 
     def note(self, note: Node) -> Node:
-        return {**_taken(note, ("role",)), "text": self.text(note["text"])}
+        return {**_subset(note, ("role",)), "text": self.text(note["text"])}
 
     def table(self, table: Node) -> Node:
-        places = [place for place, column in enumerate(table["columns"]) if self.may(column)]
+        indexes = [index for index, column in enumerate(table["columns"]) if self.is_allowed(column)]
         return {
-            **_taken(table, ("kind", "id", "style", "is_folded")),
+            **_subset(table, ("kind", "id", "style", "is_folded")),
             "title": self.text(table["title"]),
-            "columns": [self.column(table["columns"][place]) for place in places],
-            "rows": [self.row(row, places) for row in table["rows"] if self.may(row)],
+            "columns": [self.column(table["columns"][index]) for index in indexes],
+            "rows": [self.row(row, indexes) for row in table["rows"] if self.is_allowed(row)],
         }
 
     def column(self, column: Node) -> Node:
-        return {**_taken(column, ("is_number", "series")), "title": self.text(column["title"])}
+        return {**_subset(column, ("is_number", "series")), "title": self.text(column["title"])}
 
-    def row(self, row: Node, places: Iterable[int]) -> Node:
-        return {**_taken(row, ("is_marked",)), "cells": [self.cell(row["cells"][place]) for place in places]}
+    def row(self, row: Node, indexes: Iterable[int]) -> Node:
+        return {**_subset(row, ("is_marked",)), "cells": [self.cell(row["cells"][index]) for index in indexes]}
 
     def cell(self, cell: Node) -> Node:
-        if not self.may(cell):
+        if not self.is_allowed(cell):
             return {"text": HIDDEN, "role": HIDDEN}
-        projected = {**_taken(cell, ("role", "series")), "text": self.text(cell["text"])}
+        projected = {**_subset(cell, ("role", "series")), "text": self.text(cell["text"])}
         projected |= {name: self.value(cell[name]) for name in ("exact", "unit") if name in cell}
         if "tags" in cell:
             projected["tags"] = [self.text(tag) for tag in cell["tags"]]
         if "notes" in cell:
             projected["notes"] = self.all(cell["notes"], self.note)
-        if "steps" in cell and self.may(cell["steps"]):
+        if "steps" in cell and self.is_allowed(cell["steps"]):
             projected["steps"] = {"items": [self.text(step) for step in cell["steps"]["items"]]}
         return projected
 
     def figure(self, figure: Node) -> Node:
-        words = {name: self.text(figure[name]) for name in ("title", "label")}
-        return {**_taken(figure, ("kind", "id")), **words, "plotly": self.plotly(figure["plotly"])}
+        texts = {name: self.text(figure[name]) for name in ("title", "label")}
+        return {**_subset(figure, ("kind", "id")), **texts, "plotly": self.plotly(figure["plotly"])}
 
     def plotly(self, value: Any, is_text: bool = False) -> Any:
-        """Names of curves stand in some texts of a figure; its other words are plotly's own."""
+        """Replace names in the texts of a figure that may hold them; its other words are plotly's own."""
         if isinstance(value, Mapping):
             return {name: self.plotly(inner, name in TEXT_OF_FIGURES) for name, inner in value.items()}
         if isinstance(value, list | tuple):
@@ -133,12 +135,12 @@ class _Projector:
         return self.text(value) if is_text and isinstance(value, str) else value
 
     def data(self, data: Node) -> Node:
-        places = [place for place, column in enumerate(data["columns"]) if self.may(column)]
+        indexes = [index for index, column in enumerate(data["columns"]) if self.is_allowed(column)]
         return {
             "id": data["id"],
             "title": self.text(data["title"]),
-            "columns": [self.data_column(data["columns"][place]) for place in places],
-            "rows": [[self.value(row[place]) for place in places] for row in data["rows"]],
+            "columns": [self.data_column(data["columns"][index]) for index in indexes],
+            "rows": [[self.value(row[index]) for index in indexes] for row in data["rows"]],
         }
 
     def data_column(self, column: Node) -> Node:
@@ -149,23 +151,25 @@ class _Projector:
         return {"id": bundle["id"], "title": self.text(bundle["title"]), "files": files}
 
     def value(self, value: str) -> str:
-        """A number stays one, whatever a host is called."""
+        """Replace names in a value; a number stays one, whatever a host is called."""
         return value if NUMBER.fullmatch(value) else self.text(value)
 
 
-def _taken(node: Node, keys: Iterable[str]) -> Node:
+def _subset(node: Node, keys: Iterable[str]) -> Node:
     return {key: node[key] for key in keys if key in node}
 
 
 def _pattern(names: Collection[str], *, with_addresses: bool) -> re.Pattern[str] | None:
-    """Any of the names, the longest first, so that one that holds another goes as a whole."""
-    parts = [_of_name(name) for name in sorted(names, key=len, reverse=True)]
+    """Return a pattern of any of the names, the longest first, so that one that holds another goes as a whole."""
+    parts = [_name_pattern(name) for name in sorted(names, key=len, reverse=True)]
     parts += [ADDRESSES] if with_addresses else []
     return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 
-def _of_name(name: str) -> str:
-    """The name however it is quoted, or broken into lines: labels of figures are at any place, without their commas."""
+def _name_pattern(name: str) -> str:
+    """Return a pattern of the name however it is quoted or broken into lines: labels of figures break at any place,
+    without their commas.
+    """
     words = [
         BREAK_WITHIN.join(QUOTED.get(character, re.escape(character)) for character in word) for word in name.split()
     ]
@@ -175,5 +179,5 @@ def _of_name(name: str) -> str:
 
 
 def _key(name: str) -> str:
-    """The same for a name however it is quoted or broken into lines."""
+    """Return the same key for a name however it is quoted or broken into lines."""
     return LEFT_OUT.sub("", name).casefold()

@@ -4,7 +4,7 @@ from benchhub.analysis.protocol.settings import in_unit_asked, same_setting, sec
 
 
 @pytest.mark.parametrize(
-    ("asked", "found", "unit"),
+    ("configured", "actual", "unit"),
     [
         ("256MB", "32768", "8kB"),  # 256 x 1024 x 1024 / 8192
         ("32768", "32768", "8kB"),
@@ -22,12 +22,12 @@ from benchhub.analysis.protocol.settings import in_unit_asked, same_setting, sec
         ("replica", "replica", None),
     ],
 )
-def test_the_same_setting_is_recognised_in_other_words(asked, found, unit):
-    assert same_setting(asked, found, unit)
+def test_the_same_setting_is_recognised_in_other_words(configured, actual, unit):
+    assert same_setting(configured, actual, unit)
 
 
 @pytest.mark.parametrize(
-    ("asked", "found", "unit"),
+    ("configured", "actual", "unit"),
     [
         ("256MB", "16384", "8kB"),
         ("256", "32768", "8kB"),
@@ -38,12 +38,12 @@ def test_the_same_setting_is_recognised_in_other_words(asked, found, unit):
         ("local", "on", None),
     ],
 )
-def test_another_setting_is_not_taken_for_the_same(asked, found, unit):
-    assert not same_setting(asked, found, unit)
+def test_another_setting_is_not_taken_for_the_same(configured, actual, unit):
+    assert not same_setting(configured, actual, unit)
 
 
 @pytest.mark.parametrize(
-    ("asked", "found", "unit", "shown"),
+    ("configured", "actual", "unit", "text"),
     [
         ("256MB", "32768", "8kB", "256MB"),  # 32,768 x 8 kB = 262,144 kB
         ("256MB", "16384", "8kB", "128MB"),
@@ -56,8 +56,8 @@ def test_another_setting_is_not_taken_for_the_same(asked, found, unit):
         ("256MB", "not found", None, "not found"),
     ],
 )
-def test_a_setting_found_is_written_in_the_unit_asked(asked, found, unit, shown):
-    assert in_unit_asked(asked, found, unit) == shown
+def test_a_setting_found_is_written_in_the_unit_asked(configured, actual, unit, text):
+    assert in_unit_asked(configured, actual, unit) == text
 
 
 def test_a_time_is_read_in_seconds_and_what_is_none_is_not():

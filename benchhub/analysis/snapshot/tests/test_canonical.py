@@ -7,9 +7,9 @@ from benchhub.analysis.snapshot.canonical import SnapshotError
 
 
 def test_the_bytes_do_not_depend_on_the_order_of_keys_and_amounts_are_text():
-    one = {"b": Decimal("12.50"), "a": ["é", 1.5, None, True]}
-    assert canonical.to_bytes(one) == '{"a":["é",1.5,null,true],"b":"12.50"}'.encode()
-    assert canonical.to_bytes(dict(reversed(one.items()))) == canonical.to_bytes(one)
+    document = {"b": Decimal("12.50"), "a": ["é", 1.5, None, True]}
+    assert canonical.to_bytes(document) == '{"a":["é",1.5,null,true],"b":"12.50"}'.encode()
+    assert canonical.to_bytes(dict(reversed(document.items()))) == canonical.to_bytes(document)
 
 
 def test_the_digest_is_that_of_the_bytes():

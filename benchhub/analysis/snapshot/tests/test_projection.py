@@ -26,14 +26,14 @@ def document(*blocks, tables=(), names=()):
     }
 
 
-def blocks(of):
-    return of["sections"][0]["blocks"]
+def blocks(projection):
+    return projection["sections"][0]["blocks"]
 
 
 def test_names_and_source_are_never_part_of_a_projection():
-    shown = project(document(), ())
-    assert shown.keys().isdisjoint({"names", "source"})
-    assert (shown["title"], shown["hidden"]) == ("16 and 18 on db1", [])
+    projection = project(document(), ())
+    assert projection.keys().isdisjoint({"names", "source"})
+    assert (projection["title"], projection["hidden"]) == ("16 and 18 on db1", [])
 
 
 def test_a_hidden_name_gives_way_to_its_alias_wherever_it_stands():
@@ -80,13 +80,13 @@ def test_what_discloses_something_hidden_is_left_out_and_other_things_stay():
             )
         ],
     )
-    shown = project(full, ["discount"])
-    assert "12" not in canonical.to_bytes({**shown, "taken_at": ""}).decode()
-    said, table = blocks(shown)
-    assert said["text"] == "Everything else."
+    projection = project(full, ["discount"])
+    assert "12" not in canonical.to_bytes({**projection, "taken_at": ""}).decode()
+    paragraph, table = blocks(projection)
+    assert paragraph["text"] == "Everything else."
     assert [[cell["text"] for cell in row["cells"]] for row in table["rows"]] == [["a"], ["hidden"]]
     assert [column["title"] for column in table["columns"]] == ["System"]
-    assert shown["tables"][0]["rows"] == [["1"]]
+    assert projection["tables"][0]["rows"] == [["1"]]
 
 
 def test_nothing_is_left_out_of_what_nobody_hides():
@@ -103,15 +103,15 @@ def test_what_this_release_does_not_know_is_not_shown():
 
 def test_addresses_are_found_even_where_nobody_named_them():
     full = document(nodes.paragraph("From 192.0.2.7:5432 and 2001:db8:0:1::7, with 1.25 and 16.4 at 10:05:33"))
-    said = blocks(project(full, ["address"]))[0]["text"]
-    assert said == "From hidden:5432 and hidden, with 1.25 and 16.4 at 10:05:33"
+    text = blocks(project(full, ["address"]))[0]["text"]
+    assert text == "From hidden:5432 and hidden, with 1.25 and 16.4 at 10:05:33"
 
 
 def test_a_number_stays_one_whatever_a_host_is_called():
     names = [nodes.name("host", "1000", "host B")]
     data = nodes.data("levels", "Levels", [nodes.data_column("median", "TPS")], [["1000"], ["host 1000"]])
-    shown = project(document(tables=[data], names=names), ["host"])
-    assert shown["tables"][0]["rows"] == [["1000"], ["host host B"]]
+    projection = project(document(tables=[data], names=names), ["host"])
+    assert projection["tables"][0]["rows"] == [["1000"], ["host host B"]]
 
 
 def test_there_is_nothing_to_hide_of_an_unknown_name():
@@ -121,10 +121,12 @@ def test_there_is_nothing_to_hide_of_an_unknown_name():
 
 @given(hidden=st.sets(st.sampled_from(sorted(CLASSES))), text=st.text(max_size=40))
 def test_no_class_that_is_hidden_leaves_a_name_of_its_own(hidden, text):
-    names = [nodes.name(one, f"secret-{one}", f"{one} A") for one in CLASSES]
-    said = text.join(f"secret-{one}" for one in CLASSES)
-    shown = blocks(project(document(nodes.paragraph(said), names=names), hidden))[0]["text"]
-    assert [one for one in CLASSES if f"secret-{one}" in shown] == [one for one in CLASSES if one not in hidden]
+    names = [nodes.name(fact_class, f"secret-{fact_class}", f"{fact_class} A") for fact_class in CLASSES]
+    sentence = text.join(f"secret-{fact_class}" for fact_class in CLASSES)
+    projected_text = blocks(project(document(nodes.paragraph(sentence), names=names), hidden))[0]["text"]
+    assert [fact_class for fact_class in CLASSES if f"secret-{fact_class}" in projected_text] == [
+        fact_class for fact_class in CLASSES if fact_class not in hidden
+    ]
 
 
 LICENCE = "PostgresPURE, per socket-and-core"
@@ -132,17 +134,17 @@ LICENCE = "PostgresPURE, per socket-and-core"
 
 @given(width=st.integers(1, 40))
 def test_a_name_is_hidden_however_the_label_of_a_figure_breaks_it(width):
-    broken = ["<br>".join(wrap(LICENCE, width)), LICENCE.replace(", ", "<br>"), LICENCE.replace(" ", "\n").upper()]
-    figure = {"data": [{"type": "bar", "y": [f"16.4<br>{label}" for label in broken]}], "layout": {}}
+    labels = ["<br>".join(wrap(LICENCE, width)), LICENCE.replace(", ", "<br>"), LICENCE.replace(" ", "\n").upper()]
+    figure = {"data": [{"type": "bar", "y": [f"16.4<br>{label}" for label in labels]}], "layout": {}}
     names = [nodes.name("vendor", LICENCE, "licence A")]
-    shown = project(document(nodes.figure("f", "Bars", "Bars", figure), names=names), ["vendor"])
-    assert blocks(shown)[0]["plotly"]["data"][0]["y"] == ["16.4<br>licence A"] * 3
+    projection = project(document(nodes.figure("f", "Bars", "Bars", figure), names=names), ["vendor"])
+    assert blocks(projection)[0]["plotly"]["data"][0]["y"] == ["16.4<br>licence A"] * 3
 
 
 def test_a_name_is_hidden_in_files_that_quote_it():
     name = 'Müller\'s "Big" \\ Box'
-    written = [json.dumps(name, ensure_ascii=False), name.replace("'", "''"), name]
-    bundle = nodes.bundle("repeat-1", "Repeat", {"a.txt": "|".join(written)})
+    spellings = [json.dumps(name, ensure_ascii=False), name.replace("'", "''"), name]
+    bundle = nodes.bundle("repeat-1", "Repeat", {"a.txt": "|".join(spellings)})
     full = {**document(names=[nodes.name("vendor", name, "machine A")]), "bundles": [bundle]}
     [file] = project(full, ["vendor"])["bundles"][0]["files"]
     assert file["text"] == '"machine A"|machine A|machine A'
