@@ -1,4 +1,4 @@
-"""Published reports, recomputed: `read` a parsed file, `recompute` it; `findings` says what does not survive.
+"""Recompute published reports: `read` a parsed file, `recompute` it; `findings` says what does not survive.
 
 Nothing here opens a file. Numbers come as text and are exact (Decimal, Fraction) all the way; each published number is
 compared with what follows from the other numbers of the same report.
@@ -25,7 +25,7 @@ __all__ = [
     "tally",
 ]
 
-RECOMPUTED: Mapping[str, Callable[[Document], tuple[Check, ...]]] = {
+CHECKS_BY_LETTER: Mapping[str, Callable[[Document], tuple[Check, ...]]] = {
     "A": report_a.checks,
     "B": report_b.checks,
     "C": report_c.checks,
@@ -34,8 +34,8 @@ RECOMPUTED: Mapping[str, Callable[[Document], tuple[Check, ...]]] = {
 
 
 def recompute(document: Document) -> tuple[Check, ...]:
-    """Every check of one report, in the report's order. Raises PublishedError where a figure is missing."""
+    """Return the checks of one report, in the report's order. Raises PublishedError if a figure is missing."""
     try:
-        return RECOMPUTED[document.letter](document)
+        return CHECKS_BY_LETTER[document.letter](document)
     except ZeroDivisionError:
         raise PublishedError(f"{document.file}: a figure that others are divided by is 0.") from None

@@ -1,4 +1,4 @@
-"""One published number beside what follows from the others: the verdict, and the sentences that explain it."""
+"""Check one published number against what follows from the others: the verdict, and sentences that explain it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Number = Decimal | Fraction | int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """`published` is as printed, `value` the same as a number; `exact` was computed, and is shown to `places`.
+    """A check of a number: `published` is as printed, `value` the same as a number; `exact` was
+    computed, and is shown to `places`.
 
     `group` is the heading it stands under, `column` the column of a table whose checks make one finding together.
     `steps` lead to the number, each a sentence; `why` is the verdict in one.
@@ -49,7 +50,7 @@ class Check:
 
     @property
     def difference(self) -> Decimal:
-        """Published less computed, from the exact fraction."""
+        """Return published less computed, from the exact fraction."""
         return rounded(Fraction(self.value) - self.exact, self.places)
 
     @property
@@ -71,10 +72,13 @@ class Tally:
 def quotient(
     figure: Figure, exact: Number, words: str, *, group: str, report: str, steps: Sequence[str] = (), note: str = ""
 ) -> Check:
-    """A number that follows exactly from printed ones: does it round to what is printed? `words` is its arithmetic."""
+    """Check whether a number that follows exactly from printed ones rounds to what is printed. `words` is its
+    arithmetic.
+    """
     value = Fraction(exact)
     verdict = _verdict(figure.value, value)
     places = shown_places(value, figure.places)
+    unit_text = f" {figure.unit}" if figure.unit else ""
     text = f"{words} = {plain(value, places)}{_conclusion(figure, value, verdict)}"
     return Check(
         report=report,
@@ -88,7 +92,7 @@ def quotient(
         places=places,
         verdict=verdict,
         why=f"{text} {note}".strip(),
-        steps=(*steps, f"{words} = {plain(value, places)}{_unit(figure.unit)}.", _rounding(figure, value)),
+        steps=(*steps, f"{words} = {plain(value, places)}{unit_text}.", _rounding(figure, value)),
     )
 
 
@@ -104,7 +108,7 @@ def judged(
     subject: str = "",
     column: str = "",
 ) -> Check:
-    """A number that is not the rounding of another: a bound, or what follows from numbers that were rounded."""
+    """Check a number that is not the rounding of another: a bound, or what follows from rounded numbers."""
     value = Fraction(exact)
     return Check(
         report=report,
@@ -124,9 +128,9 @@ def judged(
 
 
 def derived(row: Row, between: Between, words: str, report: str) -> Check:
-    """A figure that is not printed: the data holds it with its interval, and both are computed again."""
-    held = {"value": between.middle, "low": between.low, "high": between.high}
-    agrees = all(rounded(exact, places(row.number(name))) == row.number(name) for name, exact in held.items())
+    """Check a figure that is not printed: the data holds it with its interval, and both are computed again."""
+    exact_by_name = {"value": between.middle, "low": between.low, "high": between.high}
+    agrees = all(rounded(exact, places(row.number(name))) == row.number(name) for name, exact in exact_by_name.items())
     room = f"{row.number('low'):,} to {row.number('high'):,}"
     room_text = "" if between.low == between.high else f" Rounding leaves {room}."
     value, unit = row.number("value"), row.text("unit")
@@ -136,14 +140,16 @@ def derived(row: Row, between: Between, words: str, report: str) -> Check:
 
 
 def findings(checks: Iterable[Check]) -> tuple[str, ...]:
-    """What does not survive, a sentence each; of a column of a table one for all its cells."""
+    """Return a sentence for each check that fails; the cells of one column of a table share one."""
     checks_by_group: dict[str, list[Check]] = {}
-    of_column: dict[str, int] = {}
+    count_by_column: dict[str, int] = {}
     for number, check in enumerate(checks):
-        of_column[check.column] = of_column.get(check.column, 0) + 1
+        count_by_column[check.column] = count_by_column.get(check.column, 0) + 1
         if not check.survives:
             checks_by_group.setdefault(check.column or str(number), []).append(check)
-    return tuple(_finding(failed, of_column[failed[0].column]) for failed in checks_by_group.values())
+    return tuple(
+        _finding(checks_failed, count_by_column[checks_failed[0].column]) for checks_failed in checks_by_group.values()
+    )
 
 
 def tally(checks: Iterable[Check]) -> Tally:
@@ -152,26 +158,26 @@ def tally(checks: Iterable[Check]) -> Tally:
 
 
 def where(section: str) -> str:
-    """section 8.1, but Figure 3 and Conclusion as they are."""
+    """Name a section: 'section 8.1', but 'Figure 3' and 'Conclusion' as they are."""
     return f"section {section}" if section[:1].isdigit() else section
 
 
 def rounded(exact: Number, to_places: int) -> Decimal:
-    """Half away from zero, once, from the exact fraction."""
+    """Round half away from zero, once, from the exact fraction."""
     value = Fraction(exact)
     size = rounded_quotient(Decimal(abs(value.numerator)), Decimal(value.denominator), to_places, "nearest")
     return -size if value < 0 and size else size
 
 
 def plain(exact: Number, to_places: int) -> str:
-    """1,234.50 for people."""
+    """Write a number for people: 1,234.50."""
     return f"{rounded(exact, to_places):,}"
 
 
 def shown_places(exact: Fraction, printed_places: int) -> int:
-    """How many decimals of a computed number are shown; fewer where it ends before."""
+    """Return how many decimals of a computed number are shown; fewer if it ends before."""
     most = FEWEST_PLACES if printed_places < FEWEST_PLACES else printed_places + MORE_PLACES
-    return next((few for few in range(most) if (exact * 10**few).denominator == 1), most)
+    return next((places for places in range(most) if (exact * 10**places).denominator == 1), most)
 
 
 def _verdict(published: Decimal, exact: Fraction) -> Verdict:
@@ -194,7 +200,7 @@ def _conclusion(figure: Figure, exact: Fraction, verdict: Verdict) -> str:
 
 
 def _rounding(figure: Figure, exact: Fraction) -> str:
-    """Both roundings, to the decimals that are printed."""
+    """State both roundings, to the decimals that are printed."""
     up = rounded_quotient(Decimal(exact.numerator), Decimal(exact.denominator), figure.places, "up")
     nearest = rounded(exact, figure.places)
     if nearest == up == exact:
@@ -202,14 +208,10 @@ def _rounding(figure: Figure, exact: Fraction) -> str:
     return f"Printed: {figure.printed}. To as many decimals it is {nearest:,} to the nearest, {up:,} rounded up."
 
 
-def _unit(unit: str) -> str:
-    return f" {unit}" if unit else ""
-
-
-def _finding(failed: Sequence[Check], total: int) -> str:
-    first = failed[0]
+def _finding(checks: Sequence[Check], total: int) -> str:
+    first = checks[0]
     if not first.column:
         return f"{first.subject} ({where(first.section)}): {first.why}"
-    cells = ", ".join(f"{plain(check.exact, 1)} against {check.published}" for check in failed)
-    number = f"all {total} cells" if len(failed) == total else f"{len(failed)} of {total} cells"
+    cells = ", ".join(f"{plain(check.exact, 1)} against {check.published}" for check in checks)
+    number = f"all {total} cells" if len(checks) == total else f"{len(checks)} of {total} cells"
     return f"{first.column} ({where(first.section)}): in {number} TPS x latency is not the printed number: {cells}."

@@ -38,12 +38,12 @@ class Between:
     high: Fraction
 
     def over(self, other: Between) -> Between:
-        """The quotient: it is lowest where this is lowest and the other highest."""
+        """Return the quotient, which is lowest with this one lowest and the other highest."""
         return Between(self.middle / other.middle, self.low / other.high, self.high / other.low)
 
 
 class PublishedError(ValueError):
-    """A mistake in the data of a report, told in one sentence with file and row."""
+    """Raised for a mistake in the data of a report; the message names file and row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,15 @@ class Row:
     values: Mapping[str, Any]
 
     def text(self, name: str) -> str:
-        """The field's text; '' for one that may be left out and is."""
+        """Return the field's text; '' for an optional one that is left out."""
         return str(self.values.get(name, ""))
 
     def number(self, name: str) -> Decimal:
-        """The field as an exact number. Raises PublishedError."""
+        """Return the field as an exact number. Raises PublishedError."""
+        if name not in self.values:
+            raise PublishedError(f"{self.place}: '{name}' is missing.")
         try:
-            number = Decimal(self._required(name))
+            number = Decimal(str(self.values[name]))
         except InvalidOperation:
             raise PublishedError(f"{self.place}: '{name}' is '{self.values[name]}', which is not a number.") from None
         if not number.is_finite():
@@ -68,29 +70,24 @@ class Row:
         return number
 
     def above_0(self, name: str) -> Decimal:
-        """The field as a number that can be divided by. Raises PublishedError."""
+        """Return the field as a number above 0. Raises PublishedError."""
         number = self.number(name)
         if number <= 0:
             raise PublishedError(f"{self.place}: '{name}' is {number}, which is not above 0.")
         return number
 
     def one_of(self, name: str, words: Sequence[str]) -> str:
-        """The field as one of these words. Raises PublishedError."""
+        """Return the field, which is one of these words. Raises PublishedError."""
         if (word := self.text(name)) not in words:
             raise PublishedError(f"{self.place}: '{name}' is '{word}'; use one of {', '.join(words)}.")
         return word
 
     def integer(self, name: str) -> int:
-        """The field as a whole number. Raises PublishedError."""
+        """Return the field as a whole number. Raises PublishedError."""
         number = self.number(name)
         if number != number.to_integral_value():
             raise PublishedError(f"{self.place}: '{name}' is {number}, which is not a whole number.")
         return int(number)
-
-    def _required(self, name: str) -> str:
-        if name not in self.values:
-            raise PublishedError(f"{self.place}: '{name}' is missing.")
-        return str(self.values[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +105,24 @@ class Figure:
 
     @property
     def places(self) -> int:
-        """Decimals that the report gives."""
+        """Return how many decimals the report gives."""
         return places(self.value)
 
     @property
     def half_unit(self) -> Fraction:
-        """What rounding can have hidden, each way: half of the last printed decimal, or of what it is `known_to`."""
+        """Return what rounding can hide, each way: half of the last printed decimal, or of what it is `known_to`."""
         return half_unit(self.value) if self.known_to is None else Fraction(self.known_to) / 2
 
     @property
     def between(self) -> Between:
-        """The value with the interval that its rounding leaves."""
+        """Return the value with the interval that its rounding leaves."""
         value = Fraction(self.value)
         return Between(value, value - self.half_unit, value + self.half_unit)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report: what it is, its figures by their id, and its other rows by kind."""
+    """A report: its own fields, its figures by their id, and its other rows by kind."""
 
     file: str
     about: Mapping[str, str]
@@ -137,7 +134,7 @@ class Document:
         return self.about["letter"]
 
     def figure(self, name: str) -> Figure:
-        """Raises PublishedError for an id that no figure has."""
+        """Return the figure with this id. Raises PublishedError if there is none."""
         if name not in self.figures:
             raise PublishedError(f"{self.file}: there is no figure with the id '{name}'.")
         return self.figures[name]
@@ -146,7 +143,7 @@ class Document:
         return self.figure(name).value
 
     def cited(self, row: Row, name: str) -> Figure:
-        """The figure whose id stands in a field of this row. Raises PublishedError with the row's place."""
+        """Return the figure whose id stands in a field of this row. Raises PublishedError with the row's place."""
         if row.text(name) not in self.figures:
             raise PublishedError(f"{row.place}: '{name}' names the figure '{row.text(name)}', which is not there.")
         return self.figures[row.text(name)]
@@ -155,7 +152,7 @@ class Document:
         return self.rows.get(kind, ())
 
     def row(self, kind: str, **fields: str) -> Row:
-        """The row with these texts. Raises PublishedError where there is none, or more than one."""
+        """Return the one row with these texts. Raises PublishedError if there is none, or more than one."""
         rows = [row for row in self.all(kind) if all(row.text(name) == text for name, text in fields.items())]
         if len(rows) != 1:
             fields_text = ", ".join(f"{name} '{text}'" for name, text in fields.items())
@@ -164,7 +161,7 @@ class Document:
 
 
 def read(file: str, parsed: Mapping[str, Any]) -> Document:
-    """A parsed file as a report. `file` is its name, for errors. Raises PublishedError with the place."""
+    """Read a parsed file as a report. `file` is its name, for errors. Raises PublishedError with the place."""
     about = _about(file, parsed.get("report"))
     rows = {kind: _rows(file, kind, parsed[kind]) for kind in parsed if kind != "report"}
     _refuse_doubles([*rows.get("figure", ()), *rows.get("derived", ())])
@@ -173,12 +170,12 @@ def read(file: str, parsed: Mapping[str, Any]) -> Document:
 
 
 def places(value: Decimal) -> int:
-    """Decimals that a number is written with: 2 for 2.10, 0 for 300."""
+    """Return how many decimals a number is written with: 2 for 2.10, 0 for 300."""
     return max(0, -int(value.as_tuple().exponent))
 
 
 def half_unit(value: Decimal) -> Fraction:
-    """Half of the last decimal that a number is written with: what rounding can have hidden, each way."""
+    """Return half of the last decimal that a number is written with: what rounding can hide, each way."""
     return Fraction(1, 2 * 10 ** places(value))
 
 
@@ -219,7 +216,7 @@ def _check_fields(place: str, values: Mapping[str, Any], required: Sequence[str]
 
 
 def _check_text(place: str, value: Any, is_table: bool) -> None:
-    """Only text: a number that a parser has read as a float is no longer what was printed."""
+    """Refuse all but text: a number that a parser has read as a float is no longer what was printed."""
     if is_table and isinstance(value, Mapping):
         for name, inner in value.items():
             _check_text(f"{place}, '{name}'", inner, False)

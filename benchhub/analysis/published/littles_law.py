@@ -1,4 +1,4 @@
-"""Clients = TPS x latency, for each cell of a published table of results."""
+"""Check clients = TPS x latency for each cell of a published table of results."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class Cell:
 
     @property
     def clients_range(self) -> tuple[Fraction, Fraction]:
-        """The fewest and most clients that the printed TPS and latency, both rounded, leave room for."""
+        """Return the fewest and the most clients that the printed TPS and latency, both rounded, leave room for."""
         tps, latency_ms = Fraction(self.tps), Fraction(self.latency_ms)
-        off_tps, off_ms = half_unit(self.tps), half_unit(self.latency_ms)
-        return (tps - off_tps) * (latency_ms - off_ms) / 1000, (tps + off_tps) * (latency_ms + off_ms) / 1000
+        half_tps, half_ms = half_unit(self.tps), half_unit(self.latency_ms)
+        return (tps - half_tps) * (latency_ms - half_ms) / 1000, (tps + half_tps) * (latency_ms + half_ms) / 1000
 
     @property
     def agrees(self) -> bool:
@@ -65,14 +65,14 @@ class Cell:
         return fewest <= self.clients * (1 + TOLERANCE) and most >= self.clients * (1 - TOLERANCE)
 
     def figure(self, name: str) -> Figure:
-        """One of the cell's numbers as a figure of its own."""
+        """Return one of the cell's numbers as a figure of its own."""
         value: Decimal = Decimal(self.clients) if name == "clients" else self.tps
         unit = "clients" if name == "clients" else "TPS"
         return Figure(self.name, self.name, f"{value:,}", value, unit, self.section, self.oddity)
 
 
 def cell(row: Row) -> Cell:
-    """A row of the table. Raises PublishedError."""
+    """Read a cell from a row of the table. Raises PublishedError."""
     return Cell(
         build=row.text("build"),
         counted=row.one_of("counted", COUNTED),
@@ -88,7 +88,7 @@ def cell(row: Row) -> Cell:
 
 
 def little(report: str, cell: Cell, column: str) -> Check:
-    """Do the printed clients agree with TPS x latency, within rounding and 5%?"""
+    """Check whether the printed clients agree with TPS x latency, within rounding and 5%."""
     fewest, most = cell.clients_range
     return judged(
         cell.figure("clients"),
@@ -125,7 +125,11 @@ def _why(cell: Cell) -> str:
         return f"{_product(cell)}, as printed within rounding."
     times = cell.implied_clients / cell.clients
     if cell.agrees:
-        off = plain(abs(times - 1) * 100, 1)
-        return f"{_product(cell)}, {off}% off: more than rounding, within the {float(TOLERANCE):.0%} that is allowed."
-    other = f"{cell.clients} clients at {cell.latency_ms} ms give {plain(cell.implied_tps, 0)} TPS"
-    return f"{_product(cell)}, {plain(times, 2)} times the {cell.clients} printed; {other}, {cell.tps:,} are printed."
+        percent = plain(abs(times - 1) * 100, 1)
+        return (
+            f"{_product(cell)}, {percent}% off: more than rounding, within the {float(TOLERANCE):.0%} that is allowed."
+        )
+    tps_text = f"{cell.clients} clients at {cell.latency_ms} ms give {plain(cell.implied_tps, 0)} TPS"
+    return (
+        f"{_product(cell)}, {plain(times, 2)} times the {cell.clients} printed; {tps_text}, {cell.tps:,} are printed."
+    )

@@ -1,4 +1,4 @@
-"""Report A: eight prices, four conclusions, the plan of the runs, and its whole table of results."""
+"""Check report A: eight prices, four conclusions, the plan of the runs, and its whole table of results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def checks(document: Document) -> tuple[Check, ...]:
         *_plan(document),
         *_runs(document),
         *_clients_in_range(document, cells),
-        *_quoted(document),
+        *_tps_of_prices(document),
         *_machine(document),
         *_data_sets(document),
         *_examples(document),
@@ -46,7 +46,7 @@ def checks(document: Document) -> tuple[Check, ...]:
 
 
 def _prices(document: Document) -> Iterator[Check]:
-    """Hardware / TPS, then (hardware + term x units x licence) / TPS, for each system."""
+    """Check hardware / TPS, then (hardware + term x units x licence) / TPS, for each system."""
     systems = document.all("system")
     yield from (_hardware_only(document, system) for system in systems)
     yield from (_with_subscription(document, system) for system in systems)
@@ -60,7 +60,7 @@ def _hardware_only(document: Document, system: Row) -> Check:
         f"{hardware.value:,.0f} / {tps.value:,}",
         group="Price per TPS",
         report=LETTER,
-        steps=(_listed(hardware), _throughput(tps)),
+        steps=(_price_step(hardware), _tps_step(tps)),
     )
 
 
@@ -76,25 +76,25 @@ def _with_subscription(document: Document, system: Row) -> Check:
         group="Price per TPS",
         report=LETTER,
         steps=(
-            _listed(hardware),
-            _listed(licence),
+            _price_step(hardware),
+            _price_step(licence),
             f"Subscription: {term.value} years x {units.value} {units.unit} x {licence.value:,} = {licences:,} EUR.",
             f"Total: {hardware.value:,.0f} + {licences:,} = {_total(document, system):,.0f} EUR.",
-            _throughput(tps),
+            _tps_step(tps),
         ),
     )
 
 
 def _total(document: Document, system: Row) -> Decimal:
-    """Hardware and subscription over the term, in EUR."""
+    """Return hardware and subscription over the term, in EUR."""
     return cost_of(document, system).total
 
 
-def _listed(price: Figure) -> str:
+def _price_step(price: Figure) -> str:
     return f"{price.subject}: {price.value:,.0f} EUR (section {price.section})."
 
 
-def _throughput(tps: Figure) -> str:
+def _tps_step(tps: Figure) -> str:
     return f"{tps.subject}: {tps.value:,} (section {tps.section})." + (f" {tps.oddity}" if tps.oddity else "")
 
 
@@ -105,42 +105,40 @@ def _conclusions(document: Document) -> Iterator[Check]:
         yield compare(document, document.figure(name), own, other)
 
 
-def _faster(document: Document, concluded: Figure, own: Row, other: Row) -> Check:
-    mine, theirs = document.cited(own, "tps"), document.cited(other, "tps")
+def _faster(document: Document, figure: Figure, own: Row, other: Row) -> Check:
+    tps, other_tps = document.cited(own, "tps"), document.cited(other, "tps")
     return quotient(
-        concluded,
-        Fraction(mine.value) / Fraction(theirs.value),
-        f"{mine.value:,} / {theirs.value:,}",
+        figure,
+        Fraction(tps.value) / Fraction(other_tps.value),
+        f"{tps.value:,} / {other_tps.value:,}",
         group="Conclusions",
         report=LETTER,
-        steps=(_throughput(mine), _throughput(theirs)),
+        steps=(_tps_step(tps), _tps_step(other_tps)),
     )
 
 
-def _cheaper(document: Document, concluded: Figure, own: Row, other: Row) -> Check:
-    """From the unrounded prices with subscription; the step says what the printed prices would give."""
-    mine, theirs = (_price(document, system) for system in (own, other))
-    printed = [document.cited(system, "with_subscription").value for system in (other, own)]
-    of_printed = Fraction(printed[0]) / Fraction(printed[1])
+def _cheaper(document: Document, figure: Figure, own: Row, other: Row) -> Check:
+    """Check a ratio of unrounded prices with subscription; a step says what the printed prices would give."""
+    price, other_price = (
+        Fraction(_total(document, system)) / Fraction(document.cited(system, "tps").value) for system in (own, other)
+    )
+    printed_prices = [document.cited(system, "with_subscription").value for system in (other, own)]
+    printed_ratio = Fraction(printed_prices[0]) / Fraction(printed_prices[1])
     return quotient(
-        concluded,
-        theirs / mine,
-        f"{plain(theirs, 4)} / {plain(mine, 4)}",
+        figure,
+        other_price / price,
+        f"{plain(other_price, 4)} / {plain(price, 4)}",
         group="Conclusions",
         report=LETTER,
         steps=(
-            f"Prices with subscription, before rounding: {plain(theirs, 4)} and {plain(mine, 4)} EUR per TPS.",
-            f"The printed prices give {printed[0]} / {printed[1]} = {plain(of_printed, 2)}.",
+            f"Prices with subscription, before rounding: {plain(other_price, 4)} and {plain(price, 4)} EUR per TPS.",
+            f"The printed prices give {printed_prices[0]} / {printed_prices[1]} = {plain(printed_ratio, 2)}.",
         ),
     )
 
 
-def _price(document: Document, system: Row) -> Fraction:
-    return Fraction(_total(document, system)) / Fraction(document.cited(system, "tps").value)
-
-
 def _product(document: Document, name: str, group: str, *factors: str) -> Check:
-    """A printed product of printed factors."""
+    """Check a printed product of printed factors."""
     values = [document.value(factor) for factor in factors]
     words = " x ".join(f"{value:,}" for value in values)
     return quotient(document.figure(name), math.prod(values, start=Decimal(1)), words, group=group, report=LETTER)
@@ -152,7 +150,9 @@ def _plan(document: Document) -> Iterator[Check]:
     group = "Benchmark time"
     words = f"({value('most-clients')} - {value('fewest-clients')}) / {value('client-step')} + 1"
     yield quotient(document.figure("client-levels"), levels, words, group=group, report=LETTER)
-    yield _test_length(document, group)
+    seconds = value("seconds-per-test")
+    minutes = Fraction(seconds) / 60
+    yield quotient(document.figure("minutes-per-test"), minutes, f"{seconds} s / 60", group=group, report=LETTER)
     yield _product(document, "minutes", group, "builds", "scales", "ratios", "client-levels", "minutes-per-test")
     hours = Fraction(value("minutes")) / 60
     words = f"{value('minutes'):,} / 60"
@@ -168,24 +168,18 @@ def _runs(document: Document) -> Iterator[Check]:
     yield from (derived(row, Between(runs, runs, runs), words, LETTER) for row in document.all("derived"))
 
 
-def _test_length(document: Document, group: str) -> Check:
-    seconds = document.value("seconds-per-test")
-    minutes = Fraction(seconds) / 60
-    return quotient(document.figure("minutes-per-test"), minutes, f"{seconds} s / 60", group=group, report=LETTER)
-
-
 def _clients_in_range(document: Document, cells: list[Cell]) -> Iterator[Check]:
     fewest, most = document.figure("fewest-clients"), document.figure("most-clients")
-    outside = sorted({cell.clients for cell in cells if not fewest.value <= cell.clients <= most.value})
+    levels_outside = sorted({cell.clients for cell in cells if not fewest.value <= cell.clients <= most.value})
     largest = max(cell.clients for cell in cells)
-    listed = ", ".join(map(str, outside))
+    levels_text = ", ".join(map(str, levels_outside))
     yield judged(
         most,
         largest,
-        agrees=not outside,
+        agrees=not levels_outside,
         subject="Most clients of any peak in the table of results",
-        why=f"Peaks at {listed} clients lie outside the stated {fewest.value} to {most.value}."
-        if outside
+        why=f"Peaks at {levels_text} clients lie outside the stated {fewest.value} to {most.value}."
+        if levels_outside
         else f"Every peak lies within the stated {fewest.value} to {most.value} clients.",
         group="Table of results",
         report=LETTER,
@@ -195,13 +189,13 @@ def _clients_in_range(document: Document, cells: list[Cell]) -> Iterator[Check]:
 
 
 def _thread_ratio(document: Document, cells: list[Cell]) -> Check:
-    fitting = [cell for cell in cells if cell.clients == cell.threads * int(cell.ratio[0])]
+    cells_as_stated = [cell for cell in cells if cell.clients == cell.threads * int(cell.ratio[0])]
     return judged(
         document.figure("ratios"),
-        len({cell.ratio for cell in fitting}),
-        agrees=len(fitting) == len(cells),
+        len({cell.ratio for cell in cells_as_stated}),
+        agrees=len(cells_as_stated) == len(cells),
         subject="Ratios of clients to threads in the table of results",
-        why=f"{len(fitting)} of {len(cells)} cells have as many threads as their ratio says.",
+        why=f"{len(cells_as_stated)} of {len(cells)} cells have as many threads as their ratio says.",
         group="Table of results",
         report=LETTER,
     )
@@ -211,12 +205,12 @@ def _cell(document: Document, **fields: str) -> Cell:
     return cell(document.row("result", **fields))
 
 
-def _quoted(document: Document) -> Iterator[Check]:
-    """The TPS that the prices divide by, against the cell they are taken from."""
+def _tps_of_prices(document: Document) -> Iterator[Check]:
+    """Check the TPS that the prices divide by against the cell they are taken from."""
     for system, build in OWN_BUILDS:
-        quoted = document.cited(document.row("system", name=system), "tps")
-        source = _cell(document, build=build, counted="including", ratio="1:1", scale=PRICED_SCALE)
-        yield quotient(quoted, source.tps, f"The cell of {source.name}", group="Table of results", report=LETTER)
+        tps = document.cited(document.row("system", name=system), "tps")
+        cell_of_tps = _cell(document, build=build, counted="including", ratio="1:1", scale=PRICED_SCALE)
+        yield quotient(tps, cell_of_tps.tps, f"The cell of {cell_of_tps.name}", group="Table of results", report=LETTER)
 
 
 def _machine(document: Document) -> Iterator[Check]:
@@ -234,9 +228,9 @@ def _machine(document: Document) -> Iterator[Check]:
 
 
 def _disks(document: Document, group: str) -> Check:
-    listed, priced = document.figure("disk-gb"), document.figure("disk-gb-priced")
-    why = f"Section {listed.section} has 4 disks of {listed.value} GB, section {priced.section} 4 of {priced.value} GB."
-    return judged(listed, priced.value, agrees=listed.value == priced.value, why=why, group=group, report=LETTER)
+    size, other = document.figure("disk-gb"), document.figure("disk-gb-priced")
+    why = f"Section {size.section} has 4 disks of {size.value} GB, section {other.section} 4 of {other.value} GB."
+    return judged(size, other.value, agrees=size.value == other.value, why=why, group=group, report=LETTER)
 
 
 def _data_sets(document: Document) -> Iterator[Check]:
@@ -252,7 +246,7 @@ def _data_sets(document: Document) -> Iterator[Check]:
 
 
 def _examples(document: Document) -> Iterator[Check]:
-    """Arithmetic in the text that explains the settings."""
+    """Check the arithmetic in the text that explains the settings."""
     group, value = "Examples in the text", document.value
     gb = Fraction(value("example-users") * value("example-work-mem")) / 1000
     words = f"{value('example-users')} x {value('example-work-mem')} MB / 1,000"
@@ -268,11 +262,11 @@ def _column(cell: Cell) -> str:
 
 
 def _excluding(document: Document, cells: list[Cell]) -> Iterator[Check]:
-    """Leaving the time of connecting out cannot lower TPS, whichever runs the maxima are of."""
-    for row in cells:
-        if row.counted == "excluding":
-            fields = {"build": row.build, "ratio": row.ratio, "scale": str(row.scale)}
-            yield _not_below(row, _cell(document, counted="including", **fields))
+    """Check that TPS without the time of connecting is not lower, whichever runs the maxima are of."""
+    for excluding_cell in cells:
+        if excluding_cell.counted == "excluding":
+            fields = {"build": excluding_cell.build, "ratio": excluding_cell.ratio, "scale": str(excluding_cell.scale)}
+            yield _not_below(excluding_cell, _cell(document, counted="including", **fields))
 
 
 def _not_below(excluding: Cell, including: Cell) -> Check:

@@ -1,4 +1,4 @@
-"""Report B: cores and throughput against x86, threads, where the peak lies, and what the printed command would read."""
+"""Check report B: cores and throughput against x86, threads, the place of the peak, and what its command reads."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _product(document: Document, name: str, factor: str, factor_2: str) -> Check
 
 
 def _peak(document: Document) -> Iterator[Check]:
-    """50 to 60 clients as 2 to 3 times the cores, and as levels that were tested."""
+    """Check 50 to 60 clients as 2 to 3 times the cores, and as levels that were tested."""
     low, high = document.figure("peak-clients-low"), document.figure("peak-clients-high")
     least, most = document.figure("peak-times-low"), document.figure("peak-times-high")
     cores = document.value("cores-power8")
@@ -81,15 +81,15 @@ def _peak(document: Document) -> Iterator[Check]:
 def _was_tested(document: Document, name: str, levels: list[Decimal]) -> Check:
     clients = document.figure(name)
     nearest = min(levels, key=lambda level: abs(level - clients.value))
-    was = clients.value in levels
-    why = f"{clients.value} clients were {'' if was else 'not '}tested; the nearest level is {nearest}."
+    is_tested = clients.value in levels
+    why = f"{clients.value} clients were {'' if is_tested else 'not '}tested; the nearest level is {nearest}."
     steps = (f"Levels: {', '.join(map(str, levels))}.", why)
-    return judged(clients, nearest, agrees=was, why=why, group="Peak", report=LETTER, steps=steps)
+    return judged(clients, nearest, agrees=is_tested, why=why, group="Peak", report=LETTER, steps=steps)
 
 
 def _script(document: Document) -> Iterator[Check]:
     accounts, scale = document.figure("accounts-per-scale"), document.value("scale")
-    loaded, read = accounts.value * scale, accounts.value * SCALE_WITHOUT_OPTION
+    loaded_accounts, read_accounts = accounts.value * scale, accounts.value * SCALE_WITHOUT_OPTION
     yield judged(
         document.figure("scale"),
         SCALE_WITHOUT_OPTION,
@@ -97,7 +97,7 @@ def _script(document: Document) -> Iterator[Check]:
         subject="Scale that the printed command of the custom test gives the script",
         why=(
             f"The command lacks -s, so by pgbench's rule :scale is {SCALE_WITHOUT_OPTION} and the script reads the "
-            f"first {read:,} of {loaded:,} accounts, unless -s was given and not printed."
+            f"first {read_accounts:,} of {loaded_accounts:,} accounts, unless -s was given and not printed."
         ),
         group="Custom script",
         report=LETTER,

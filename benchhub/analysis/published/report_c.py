@@ -1,4 +1,4 @@
-"""Report C: the gains of its steps compounded, and the memory that its settings stand for."""
+"""Check report C: the gains of its steps compounded, and the memory that its settings stand for."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class Step:
 
 
 def checks(document: Document) -> tuple[Check, ...]:
-    return (_compounded(document), *_memory(document))
+    return (_total_gain(document), *_memory(document))
 
 
 def steps(document: Document) -> tuple[Step, ...]:
-    """The report's steps in their order. Raises PublishedError."""
+    """Return the report's steps in their order. Raises PublishedError."""
     return tuple(_step(row) for row in document.all("step"))
 
 
 def compounded_percent(factors: Iterable[Fraction]) -> Fraction:
-    """The gain of all together, in per cent, if each builds on those before."""
+    """Return the gain of all together, in per cent, if each builds on those before."""
     product = Fraction(1)
     for factor in factors:
         product *= factor
@@ -73,31 +73,31 @@ def _step(row: Row) -> Step:
     )
 
 
-def _compounded(document: Document) -> Check:
-    listed, printed = steps(document), document.figure("aggregate")
-    exact = compounded_percent(step.factor for step in listed)
-    lowest = compounded_percent(step.lowest_factor for step in listed)
-    highest = compounded_percent(step.highest_factor for step in listed)
-    words = " x ".join(f"{plain(step.factor, 2)}" for step in listed)
+def _total_gain(document: Document) -> Check:
+    listed_steps, figure = steps(document), document.figure("aggregate")
+    exact = compounded_percent(step.factor for step in listed_steps)
+    lowest = compounded_percent(step.lowest_factor for step in listed_steps)
+    highest = compounded_percent(step.highest_factor for step in listed_steps)
+    words = " x ".join(f"{plain(step.factor, 2)}" for step in listed_steps)
     room = f"{plain(lowest, 1)}% to {plain(highest, 1)}%"
     return judged(
-        printed,
+        figure,
         exact,
-        agrees=rounded(exact, printed.places) == printed.value,
-        why=f"The listed gains compound to {plain(exact, 1)}%, not {printed.printed}; 'almost' and 'ca.' leave {room}.",
+        agrees=rounded(exact, figure.places) == figure.value,
+        why=f"The listed gains compound to {plain(exact, 1)}%, not {figure.printed}; 'almost' and 'ca.' leave {room}.",
         group="Gains",
         report=LETTER,
-        steps=(f"{words} = {plain(1 + exact / 100, 4)}.", *_room(listed, room)),
+        steps=(f"{words} = {plain(1 + exact / 100, 4)}.", *_room(listed_steps, room)),
     )
 
 
-def _room(listed: Sequence[Step], room: str) -> tuple[str, ...]:
-    of_throughput = compounded_percent(step.factor for step in listed if step.is_of_throughput)
-    added = sum(step.gain_percent for step in listed)
+def _room(listed_steps: Sequence[Step], room: str) -> tuple[str, ...]:
+    throughput_percent = compounded_percent(step.factor for step in listed_steps if step.is_of_throughput)
+    sum_percent = sum(step.gain_percent for step in listed_steps)
     return (
         f"Reading 'almost' as up to half a per cent less and 'ca.' as half a per cent either way: {room}.",
-        f"Without step 6, which stands among the response times: {plain(of_throughput, 1)}%.",
-        f"Added instead of compounded: {added}%.",
+        f"Without step 6, which stands among the response times: {plain(throughput_percent, 1)}%.",
+        f"Added instead of compounded: {sum_percent}%.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Report D: totals of its parts list, prices per transaction, and the throughput that follows from them.
+"""Check report D: totals of its parts list, prices per transaction, and the throughput that follows from them.
 
 Throughput is not printed. A price rounded to the cent leaves an interval of it, and ratios get one from that.
 """
@@ -29,18 +29,18 @@ def checks(document: Document) -> tuple[Check, ...]:
 
 
 def amount(part: Row, side: str) -> Decimal | None:
-    """What a part costs on one side, in USD; None where it is not bought. Raises PublishedError."""
+    """Return the price of a part on one side, in USD; None if it is not bought. Raises PublishedError."""
     return None if part.text(side) == NOT_APPLICABLE else part.number(side)
 
 
 def throughput(document: Document, system: Row) -> Between:
-    """MQTh = total / price, in completed transactions per second."""
+    """Return MQTh = total / price, in completed transactions per second."""
     total = Fraction(document.cited(system, "total").value)
     return Between(total, total, total).over(document.cited(system, "price").between)
 
 
 def mqth(document: Document, system: Row) -> Row:
-    """The derived figure that holds this system's MQTh. Raises PublishedError."""
+    """Return the derived figure that holds this system's MQTh. Raises PublishedError."""
     return document.row("derived", id=system.text("mqth"))
 
 
@@ -58,8 +58,8 @@ def _totals(document: Document) -> Iterator[Check]:
 def _prices(document: Document) -> Iterator[Check]:
     for system in document.all("system"):
         total, price = document.cited(system, "total"), document.cited(system, "price")
-        derived_throughput = throughput(document, system)
-        tps = rounded(derived_throughput.middle, 0)
+        mqth_range = throughput(document, system)
+        tps = rounded(mqth_range.middle, 0)
         yield quotient(
             price,
             Fraction(total.value) / Fraction(tps),
@@ -67,9 +67,8 @@ def _prices(document: Document) -> Iterator[Check]:
             group="Price per transaction",
             report=LETTER,
             steps=(
-                f"MQTh is not printed. Derived: "
-                f"{total.value:,} / {price.value} = {plain(derived_throughput.middle, 0)}.",
-                f"A price of {price.value}, rounded to the cent, leaves {_range(derived_throughput, 0)} MQTh.",
+                f"MQTh is not printed. Derived: {total.value:,} / {price.value} = {plain(mqth_range.middle, 0)}.",
+                f"A price of {price.value}, rounded to the cent, leaves {_range(mqth_range, 0)} MQTh.",
             ),
             note="MQTh is derived from this very price, so only the ratios below test it.",
         )
@@ -85,51 +84,51 @@ def _range(between: Between, to_places: int) -> str:
     return f"{plain(between.low, to_places)} to {plain(between.high, to_places)}"
 
 
-def _of(document: Document, name: str, drivers: str) -> Row:
+def _system(document: Document, name: str, drivers: str) -> Row:
     return document.row("system", name=name, drivers=drivers)
 
 
 def _faster(document: Document, drivers: str) -> Between:
-    sides = [throughput(document, _of(document, name, drivers)) for name in ("in memory", "hybrid")]
+    sides = [throughput(document, _system(document, name, drivers)) for name in ("in memory", "hybrid")]
     return sides[0].over(sides[1])
 
 
 def _cheaper(document: Document, drivers: str) -> Between:
-    memory, hybrid = (document.cited(_of(document, name, drivers), "price") for name in ("in memory", "hybrid"))
+    memory, hybrid = (document.cited(_system(document, name, drivers), "price") for name in ("in memory", "hybrid"))
     return memory.between.over(hybrid.between)
 
 
 def _ratios(document: Document) -> Iterator[Check]:
-    light, heavy, price = _faster(document, "4"), _faster(document, "32"), _cheaper(document, "32")
-    yield _ratio(document, "faster-4", light, _rounds(document, "faster-4", light), "The prices imply")
+    ratio_4, ratio_32, price_ratio = _faster(document, "4"), _faster(document, "32"), _cheaper(document, "32")
+    yield _ratio(document, "faster-4", ratio_4, _rounds(document, "faster-4", ratio_4), "The prices imply")
     yield _ratio(
         document,
         "faster-32",
-        heavy,
-        _rounds(document, "faster-32", heavy),
+        ratio_32,
+        _rounds(document, "faster-32", ratio_32),
         "The prices imply",
-        _ends(document, "faster-32", heavy),
+        _ends(document, "faster-32", ratio_32),
     )
-    at_least = heavy.low > document.value("faster-abstract")
-    yield _ratio(document, "faster-abstract", heavy, at_least, "At 32 drivers the prices imply")
-    at_most = heavy.low <= document.value("faster-conclusion")
-    yield _ratio(document, "faster-conclusion", heavy, at_most, "At 32 drivers the prices imply")
-    below = price.high < document.value("cheaper")
-    yield _ratio(document, "cheaper", price, below, "The prices at 32 drivers give", times="", to_places=4)
+    is_above = ratio_32.low > document.value("faster-abstract")
+    yield _ratio(document, "faster-abstract", ratio_32, is_above, "At 32 drivers the prices imply")
+    is_at_most = ratio_32.low <= document.value("faster-conclusion")
+    yield _ratio(document, "faster-conclusion", ratio_32, is_at_most, "At 32 drivers the prices imply")
+    is_below = price_ratio.high < document.value("cheaper")
+    yield _ratio(document, "cheaper", price_ratio, is_below, "The prices at 32 drivers give", times="", to_places=4)
 
 
 def _rounds(document: Document, name: str, between: Between) -> bool:
-    """The middle decides: an end of the interval needs every rounding to have gone one way."""
-    printed = document.figure(name)
-    return rounded(between.middle, printed.places) == printed.value
+    """Tell whether the middle rounds to what is printed: an end would need every rounding to go one way."""
+    figure = document.figure(name)
+    return rounded(between.middle, figure.places) == figure.value
 
 
 def _ends(document: Document, name: str, between: Between) -> str:
-    """Said where the middle does not round to what is printed, but an end of the interval does."""
-    printed = document.figure(name)
-    if printed.value not in (rounded(end, printed.places) for end in (between.low, between.high)):
+    """Return a note if an end of the interval rounds to what is printed, though the middle does not."""
+    figure = document.figure(name)
+    if figure.value not in (rounded(end, figure.places) for end in (between.low, between.high)):
         return ""
-    return f"It rounds to {rounded(between.middle, printed.places)}; only an end of the interval to {printed.value}."
+    return f"It rounds to {rounded(between.middle, figure.places)}; only an end of the interval to {figure.value}."
 
 
 def _ratio(
@@ -142,19 +141,19 @@ def _ratio(
     times: str = "x",
     to_places: int = 2,
 ) -> Check:
-    printed = document.figure(name)
+    figure = document.figure(name)
     verb = "in line with" if agrees else "not"
     ratio_text = f"{plain(between.middle, to_places)}{times} ({_range(between, 4)})"
     return judged(
-        printed,
+        figure,
         between.middle,
         agrees=agrees,
-        why=f"{words} {ratio_text}, {verb} '{printed.printed}'. {note}".strip(),
+        why=f"{words} {ratio_text}, {verb} '{figure.printed}'. {note}".strip(),
         group=GROUP_RATIOS,
         report=LETTER,
         steps=(
             f"{words} {ratio_text}; the interval is what prices rounded to the cent leave.",
-            f"Printed: {printed.printed}. The middle decides, as both ends need every rounding to have gone one way.",
+            f"Printed: {figure.printed}. The middle decides, as both ends need every rounding to have gone one way.",
         ),
     )
 
@@ -164,8 +163,10 @@ def _machine(document: Document) -> Iterator[Check]:
     dimms, size = value("dimms"), value("dimm-gb")
     yield _exactly(document, "memory-hybrid", dimms * size, f"{dimms} x {size} GB")
     yield _exactly(document, "memory-max5", 2 * dimms * size, f"2 x {dimms} x {size} GB")
-    without, with_max5 = value("memory-hybrid"), value("memory-max5")
-    yield _exactly(document, "memory-times", Fraction(with_max5) / Fraction(without), f"{with_max5} / {without}")
+    memory_gb, memory_max5_gb = value("memory-hybrid"), value("memory-max5")
+    yield _exactly(
+        document, "memory-times", Fraction(memory_max5_gb) / Fraction(memory_gb), f"{memory_max5_gb} / {memory_gb}"
+    )
     largest = value("largest-dimm-gb")
     terabytes = Fraction(2 * dimms * largest) / 1024
     yield _exactly(document, "largest-memory-tb", terabytes, f"2 x {dimms} x {largest} GB / 1,024")

@@ -25,9 +25,9 @@ def checks(letter):
     return published.recompute(document(letter))
 
 
-def only(letter, group, what):
-    [found] = [check for check in checks(letter) if (check.group, check.subject) == (group, what)]
-    return found
+def only(letter, group, subject):
+    [check] = [check for check in checks(letter) if (check.group, check.subject) == (group, subject)]
+    return check
 
 
 def changed(letter, kind, number, **fields):
@@ -38,7 +38,7 @@ def changed(letter, kind, number, **fields):
 
 # (38,364 + 3 x 2 x 4,200) = 63,564; (61,179 + 3 x 60 x 1,800) = 385,179
 @pytest.mark.parametrize(
-    ("what", "exact", "computed", "difference", "verdict"),
+    ("subject", "exact", "computed", "difference", "verdict"),
     [
         ("PostgresPURE 9.4.4, hardware only", Fraction(38364, 365974), "0.1048", "0.0052", "rounded up"),
         ("PostgresPURE 9.5 Beta 1, hardware only", Fraction(38364, 492072), "0.0780", "0.0020", "agrees"),
@@ -50,14 +50,14 @@ def changed(letter, kind, number, **fields):
         ("PPAS 9.5 develop, with subscription", Fraction(385179, 360000), "1.0699", "0.0001", "agrees"),
     ],
 )
-def test_of_eight_prices_one_was_rounded_up_and_seven_to_the_nearest(what, exact, computed, difference, verdict):
-    check = only("A", "Price per TPS", what)
+def test_of_eight_prices_one_was_rounded_up_and_seven_to_the_nearest(subject, exact, computed, difference, verdict):
+    check = only("A", "Price per TPS", subject)
     assert check.exact == exact
     assert (str(check.computed), str(check.difference), check.verdict) == (computed, difference, verdict)
 
 
 @pytest.mark.parametrize(
-    ("what", "published_as", "computed", "verdict"),
+    ("subject", "published_as", "computed", "verdict"),
     [
         ("PostgresPURE 9.4.4 on S822L, times the performance", "2x", "1.93", "agrees"),  # 365,974 / 190,000
         ("PostgresPURE 9.5 Beta 1 on S822L, times the performance", "1.5x", "1.37", "disagrees"),  # 492,072 / 360,000
@@ -65,13 +65,13 @@ def test_of_eight_prices_one_was_rounded_up_and_seven_to_the_nearest(what, exact
         ("PostgresPURE 9.5 Beta 1 on S822L, times cheaper", "8x", "8.28", "agrees"),  # 1.06994 / 0.12918
     ],
 )
-def test_of_four_conclusions_one_is_not_what_its_numbers_say(what, published_as, computed, verdict):
-    check = only("A", "Conclusions", what)
+def test_of_four_conclusions_one_is_not_what_its_numbers_say(subject, published_as, computed, verdict):
+    check = only("A", "Conclusions", subject)
     assert (check.published, str(check.computed), check.verdict) == (published_as, computed, verdict)
 
 
 @pytest.mark.parametrize(
-    ("group", "what", "computed", "verdict"),
+    ("group", "subject", "computed", "verdict"),
     [
         ("Benchmark time", "Client levels", "80", "agrees"),  # (160 - 2) / 2 + 1
         ("Benchmark time", "Minutes of benchmark time", "6400", "agrees"),  # 2 x 4 x 2 x 80 x 5
@@ -84,8 +84,8 @@ def test_of_four_conclusions_one_is_not_what_its_numbers_say(what, published_as,
         ("Machine", "Memory of the S822L", "256", "agrees"),  # 268,435,456 KiB / 1,048,576
     ],
 )
-def test_the_plan_and_the_machine_of_report_a_are_added_up_again(group, what, computed, verdict):
-    check = only("A", group, what)
+def test_the_plan_and_the_machine_of_report_a_are_added_up_again(group, subject, computed, verdict):
+    check = only("A", group, subject)
     assert (f"{check.computed:f}", check.verdict) == (computed, verdict)
 
 
@@ -110,12 +110,12 @@ CONTRADICTED = {
 @pytest.mark.parametrize("column", IMPLIED)
 def test_littles_law_is_held_against_every_cell(column):
     build, counted, ratio = column
-    found = [
+    column_checks = [
         only("A", f"Little's law, {counted} connecting", f"{build}, {ratio}, scale {scale}: clients")
         for scale in ("100", "300", "1,000", "3,000")
     ]
-    assert tuple(str(rounded(check.exact, 1)) for check in found) == IMPLIED[column]
-    assert tuple(not check.survives for check in found) == CONTRADICTED.get(column, (False,) * 4)
+    assert tuple(str(rounded(check.exact, 1)) for check in column_checks) == IMPLIED[column]
+    assert tuple(not check.survives for check in column_checks) == CONTRADICTED.get(column, (False,) * 4)
 
 
 def test_a_cell_says_what_its_latency_implies_for_clients_and_for_tps():
@@ -132,16 +132,16 @@ def test_a_cell_within_five_per_cent_agrees_and_says_that_rounding_does_not_expl
 
 
 def test_excluding_is_below_including_in_one_cell_of_sixteen():
-    found = [check for check in checks("A") if check.group == "Excluding against including connecting"]
-    assert len(found) == 16
-    [wrong] = [check for check in found if not check.survives]
-    assert wrong.subject.startswith("9.5 Beta 1, 2:1, scale 1,000")
-    assert str(wrong.difference) == "-5700"  # 529,554 - 535,254
-    assert "give 529,801" in wrong.why  # 80 / 0.000151
+    group_checks = [check for check in checks("A") if check.group == "Excluding against including connecting"]
+    assert len(group_checks) == 16
+    [failure] = [check for check in group_checks if not check.survives]
+    assert failure.subject.startswith("9.5 Beta 1, 2:1, scale 1,000")
+    assert str(failure.difference) == "-5700"  # 529,554 - 535,254
+    assert "give 529,801" in failure.why  # 80 / 0.000151
 
 
 @pytest.mark.parametrize(
-    ("group", "what", "computed", "verdict"),
+    ("group", "subject", "computed", "verdict"),
     [
         ("Against x86", "Cores of POWER8 as a share of x86", "0.25", "agrees"),  # 20 / 80
         ("Against x86", "Throughput of POWER8 in per cent of x86", "40", "agrees"),  # 8,400 / 21,000
@@ -152,8 +152,8 @@ def test_excluding_is_below_including_in_one_cell_of_sixteen():
         ("Custom script", "Rows that a transaction of the custom script counts", "10001", "disagrees"),
     ],
 )
-def test_report_b_is_computed_again(group, what, computed, verdict):
-    check = only("B", group, what)
+def test_report_b_is_computed_again(group, subject, computed, verdict):
+    check = only("B", group, subject)
     assert (f"{check.computed:f}", check.verdict) == (computed, verdict)
 
 
@@ -174,7 +174,7 @@ def test_the_gains_of_report_c_compound_to_44_and_not_to_45_per_cent():
 
 
 @pytest.mark.parametrize(
-    ("group", "what", "computed", "verdict"),
+    ("group", "subject", "computed", "verdict"),
     [
         # 12,476 + 4,999 + 10,848 + 1,999 + 80,000 + 81,160 + 224,000
         ("Totals", "Total price, hybrid", "415482", "agrees"),
@@ -189,13 +189,13 @@ def test_the_gains_of_report_c_compound_to_44_and_not_to_45_per_cent():
         ("Ratios", "Price of in memory as a share of hybrid, at most", "0.2452", "agrees"),  # 1.29 / 5.26 < 1/4
     ],
 )
-def test_report_d_is_computed_again(group, what, computed, verdict):
-    check = only("D", group, what)
+def test_report_d_is_computed_again(group, subject, computed, verdict):
+    check = only("D", group, subject)
     assert (f"{check.computed:f}", check.verdict) == (computed, verdict)
 
 
 @pytest.mark.parametrize(
-    ("what", "room"),
+    ("subject", "room"),
     [
         ("MQTh, hybrid, 4 drivers", "19,249 to 19,258"),  # 415,482 / 21.585, / 21.575
         ("MQTh, in memory, 4 drivers", "69,342 to 69,453"),  # 435,124 / 6.275, / 6.265
@@ -203,8 +203,8 @@ def test_report_d_is_computed_again(group, what, computed, verdict):
         ("MQTh, in memory, 32 drivers", "336,003 to 338,618"),  # 435,124 / 1.295, / 1.285
     ],
 )
-def test_throughput_of_report_d_is_derived_with_the_interval_that_a_cent_leaves(what, room):
-    check = only("D", "Derived, not printed", what)
+def test_throughput_of_report_d_is_derived_with_the_interval_that_a_cent_leaves(subject, room):
+    check = only("D", "Derived, not printed", subject)
     assert check.survives
     assert room in check.why
     assert "not printed" in check.why
@@ -217,23 +217,29 @@ def test_the_ratio_at_32_drivers_says_how_far_its_interval_reaches():
 
 
 def test_a_price_a_conclusion_and_a_column_of_client_counts_do_not_survive_and_each_has_its_sentence():
-    found = published.findings(checks("A"))
-    assert any("hardware only" in one and "0.1048" in one and "0.11 was rounded up" in one for one in found)
-    assert any("1.37" in one and "not 1.5x" in one for one in found)
-    [column] = [one for one in found if one.startswith("Client counts of PostgreSQL 9.4.4, 1:1, including")]
+    findings = published.findings(checks("A"))
+    assert any(
+        "hardware only" in finding and "0.1048" in finding and "0.11 was rounded up" in finding for finding in findings
+    )
+    assert any("1.37" in finding and "not 1.5x" in finding for finding in findings)
+    [column] = [
+        finding for finding in findings if finding.startswith("Client counts of PostgreSQL 9.4.4, 1:1, including")
+    ]
     assert "in all 4 cells" in column
     assert "52.0 against 26, 56.1 against 28, 59.9 against 30, 56.0 against 28" in column
-    assert not any("2:1, including" in one for one in found)
-    assert not any("0.17" in one for one in found)
+    assert not any("2:1, including" in finding for finding in findings)
+    assert not any("0.17" in finding for finding in findings)
 
 
 def test_every_check_explains_itself_and_none_stands_twice():
     for letter in "ABCD":
-        found = checks(letter)
-        assert len({(check.group, check.subject) for check in found}) == len(found)
-        assert all(check.section and check.published and check.why.endswith(".") and check.steps for check in found)
-        assert all(check.report == letter for check in found)
-        assert tally(found).total == len(found)
+        report_checks = checks(letter)
+        assert len({(check.group, check.subject) for check in report_checks}) == len(report_checks)
+        assert all(
+            check.section and check.published and check.why.endswith(".") and check.steps for check in report_checks
+        )
+        assert all(check.report == letter for check in report_checks)
+        assert tally(report_checks).total == len(report_checks)
 
 
 def test_every_figure_that_is_shipped_names_its_section():
@@ -242,16 +248,16 @@ def test_every_figure_that_is_shipped_names_its_section():
 
 
 def test_a_changed_price_changes_the_verdict():
-    number = next(at for at, row in enumerate(PARSED["A"]["figure"]) if row["id"] == "ppas-944-subscription")
-    found = published.recompute(document("A", changed("A", "figure", number, value="2.04", printed="€ 2.04")))
-    [check] = [check for check in found if check.subject == "PPAS 9.4.4, with subscription"]
+    number = next(index for index, row in enumerate(PARSED["A"]["figure"]) if row["id"] == "ppas-944-subscription")
+    report_checks = published.recompute(document("A", changed("A", "figure", number, value="2.04", printed="€ 2.04")))
+    [check] = [check for check in report_checks if check.subject == "PPAS 9.4.4, with subscription"]
     assert check.verdict == "disagrees"  # 2.0273 is 2.03, to the nearest and rounded up
     assert "not € 2.04" in check.why
 
 
 def test_a_derived_figure_that_does_not_follow_disagrees():
-    found = published.recompute(document("D", changed("D", "derived", 3, high="338619")))
-    [check] = [check for check in found if check.subject == "MQTh, in memory, 32 drivers"]
+    report_checks = published.recompute(document("D", changed("D", "derived", 3, high="338619")))
+    [check] = [check for check in report_checks if check.subject == "MQTh, in memory, 32 drivers"]
     assert check.verdict == "disagrees"
 
 
@@ -275,25 +281,27 @@ def test_what_was_rounded_to_the_nearest_always_agrees(dividend, divisor):
 def test_a_verdict_is_of_the_distance_alone(published_value, dividend, divisor):
     exact = Fraction(dividend, divisor)
     check = quotient(figure(published_value), exact, "a / b", group="g", report="A")
-    over = Fraction(published_value) - exact
+    difference = Fraction(published_value) - exact
     if check.verdict == "agrees":
-        assert abs(over) <= Fraction(1, 200)
+        assert abs(difference) <= Fraction(1, 200)
     elif check.verdict == "rounded up":
-        assert Fraction(1, 200) < over < Fraction(1, 100)
+        assert Fraction(1, 200) < difference < Fraction(1, 100)
     else:
-        assert over <= -Fraction(1, 200) or over >= Fraction(1, 100)
+        assert difference <= -Fraction(1, 200) or difference >= Fraction(1, 100)
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=6, max_size=6))
 def test_a_quotient_of_intervals_holds_every_quotient_of_their_ends(ends):
     (low, middle, high), (low2, middle2, high2) = (sorted(map(Fraction, half)) for half in (ends[:3], ends[3:]))
-    found = Between(middle, low, high).over(Between(middle2, low2, high2))
-    assert all(found.low <= one / other <= found.high for one in (low, middle, high) for other in (low2, high2))
-    assert found.low <= found.middle <= found.high
+    ratio = Between(middle, low, high).over(Between(middle2, low2, high2))
+    assert all(
+        ratio.low <= dividend / divisor <= ratio.high for dividend in (low, middle, high) for divisor in (low2, high2)
+    )
+    assert ratio.low <= ratio.middle <= ratio.high
 
 
 @pytest.mark.parametrize(
-    ("letter", "kind", "number", "fields", "said"),
+    ("letter", "kind", "number", "fields", "message"),
     [
         (
             "A",
@@ -326,10 +334,10 @@ def test_a_quotient_of_intervals_holds_every_quotient_of_their_ends(ends):
         ("B", "facts", 0, {"values": {"Memory": 128}}, "facts 1 'Hardware': 'values', 'Memory' must be text"),
     ],
 )
-def test_bad_data_is_refused_with_its_place(letter, kind, number, fields, said):
-    with pytest.raises(PublishedError) as refused:
+def test_bad_data_is_refused_with_its_place(letter, kind, number, fields, message):
+    with pytest.raises(PublishedError) as refusal:
         published.recompute(document(letter, changed(letter, kind, number, **fields)))
-    assert said in str(refused.value)
+    assert message in str(refusal.value)
 
 
 def test_what_is_missing_is_named():
