@@ -1,4 +1,4 @@
-"""Money for throughput: what was bought, how it is licensed, for how long, divided by what was measured.
+"""Price throughput in money: what was bought, how it is licensed, for how long, divided by what was measured.
 
 Decimal throughout; every quotient is rounded once, from the exact fraction. In the order in which they build on
 each other: `money` (amounts, rounding, dated conversion), `steps` (the derivation), `listed` (dated list prices),

@@ -1,4 +1,4 @@
-"""How sure a price is: the interval that the spread of the runs leaves, and whether one price is the cheaper.
+"""Tell how sure a price is: the interval that the spread of the runs leaves, and whether one price is the cheaper.
 
 Money is exact, so that all doubt comes from the throughput. Below three repeats there is the range of repeats and no
 probability; from three on the 95% interval of the mean, as for the throughput itself (analysis/spread.py).
@@ -28,7 +28,7 @@ PERCENT = 100
 
 @dataclass(frozen=True, slots=True)
 class PriceInterval:
-    """Money per unit of throughput.
+    """An interval of a price, in money per unit of throughput.
 
     `kind` is that of the throughput's spread; `n` the number of repeats, 0 where only a range is known.
     """
@@ -41,9 +41,9 @@ class PriceInterval:
 
 @dataclass(frozen=True, slots=True)
 class PriceRatio:
-    """How many times the price of another one is. `value` is the ratio of the quoted prices.
+    """A price as a multiple of another. `value` is the ratio of the quoted prices.
 
-    `probability_cheaper` is that of the first being the cheaper one; None where repeats are too few to tell.
+    `probability_cheaper` is the probability that the first is the cheaper one; None where repeats are too few to tell.
     """
 
     value: float
@@ -62,12 +62,12 @@ class PriceRatio:
 
     @property
     def is_distinguishable(self) -> bool:
-        """Whether the interval of the ratio leaves 1 out; intervals of the two prices may overlap all the same.
+        """Tell whether the interval of the ratio leaves 1 out; intervals of the two prices may overlap all the same.
 
-        Ranges of few repeats never say so: with two of each, those of two equals lie apart once in three times.
+        Ranges of few repeats never do: with two of each, those of two equals lie apart once in three times.
         """
-        is_of_few = self.kind == RANGE and max(self.n, self.other_n) > 0
-        return self.has_spread and not is_of_few and not self.low <= 1 <= self.high
+        has_few_repeats = self.kind == RANGE and max(self.n, self.other_n) > 0
+        return self.has_spread and not has_few_repeats and not self.low <= 1 <= self.high
 
     @property
     def sentence(self) -> str:
@@ -90,7 +90,7 @@ class PriceRatio:
 
 
 def interval(quote: Quote) -> PriceInterval:
-    """The interval of a price: its total over the interval of the throughput, or over the range of repeats."""
+    """Return the interval of a price: its total over the interval of the throughput, or over the range of repeats."""
     throughput = quote.throughput
     if not throughput.repeats:
         return PriceInterval(quote.total / throughput.highest, quote.total / throughput.lowest, RANGE, 0)
@@ -102,7 +102,7 @@ def interval(quote: Quote) -> PriceInterval:
 
 
 def ratio(quote: Quote, other: Quote) -> PriceRatio:
-    """The price of `one` over that of `other`. Raises UnlikeCurrenciesError or UnlikeMetricsError.
+    """Return the price of a quote over that of another. Raises UnlikeCurrenciesError or UnlikeMetricsError.
 
     The ratio of totals is exact, so that of prices is as unsure as the ratio of throughputs. From three repeats on each
     side that is Welch's t interval on the logarithms of the repeats (unequal spreads; degrees of freedom by Welch and
@@ -111,25 +111,27 @@ def ratio(quote: Quote, other: Quote) -> PriceRatio:
     runs share their doubt: it cancels out.
     """
     require_alike([quote, other])
-    return _compared(quote.total, quote.throughput, other.total, other.throughput)
+    return _price_ratio(quote.total, quote.throughput, other.total, other.throughput)
 
 
 # A page holds every price against the lowest of its column and of all, and again each time that a term changes.
 @lru_cache(maxsize=8192)
-def _compared(total: Decimal, by: Throughput, other_total: Decimal, other_by: Throughput) -> PriceRatio:
-    value = _quotient(total * other_by.value, other_total * by.value)
-    sizes = len(by.repeats), len(other_by.repeats)
-    if by.evidence and by == other_by:
+def _price_ratio(
+    total: Decimal, throughput: Throughput, other_total: Decimal, other_throughput: Throughput
+) -> PriceRatio:
+    value = _quotient(total * other_throughput.value, other_total * throughput.value)
+    sizes = len(throughput.repeats), len(other_throughput.repeats)
+    if throughput.evidence and throughput == other_throughput:
         return PriceRatio(value, value, value, SAME_RUNS, *sizes)
     if min(sizes) < FEWEST_FOR_INTERVAL:
-        low = _quotient(total * other_by.lowest, other_total * by.highest)
-        high = _quotient(total * other_by.highest, other_total * by.lowest)
+        low = _quotient(total * other_throughput.lowest, other_total * throughput.highest)
+        high = _quotient(total * other_throughput.highest, other_total * throughput.lowest)
         return PriceRatio(value, low, high, RANGE, *sizes)
-    return _welch(_quotient(total, other_total), by.repeats, other_by.repeats, value)
+    return _welch(_quotient(total, other_total), throughput.repeats, other_throughput.repeats, value)
 
 
 def without_bounds(ratio: PriceRatio) -> PriceRatio:
-    """The ratio of two prices whose systems were run one after the other: the repeats say nothing of how sure it is."""
+    """Return the ratio of two prices whose systems were run one after the other: nothing says how sure it is."""
     return PriceRatio(ratio.value, ratio.value, ratio.value, WITHHELD, ratio.n, ratio.other_n)
 
 
@@ -138,18 +140,20 @@ def _quotient(dividend: Decimal, divisor: Decimal) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _of_logs(repeats: tuple[float, ...]) -> tuple[float, float]:
-    """Mean of the logarithms, and the variance of that mean."""
+def _log_mean(repeats: tuple[float, ...]) -> tuple[float, float]:
+    """Return the mean of the logarithms, and the variance of that mean."""
     logs = [math.log(repeat) for repeat in repeats]
     return statistics.fmean(logs), statistics.variance(logs) / len(logs)
 
 
-def _welch(of_totals: float, repeats: tuple[float, ...], other: tuple[float, ...], value: float) -> PriceRatio:
-    (mean, variance), (other_mean, other_variance) = _of_logs(repeats), _of_logs(other)
+def _welch(
+    ratio_of_totals: float, repeats: tuple[float, ...], other_repeats: tuple[float, ...], value: float
+) -> PriceRatio:
+    (mean, variance), (other_mean, other_variance) = _log_mean(repeats), _log_mean(other_repeats)
     variances = [variance, other_variance]
-    centre = math.log(of_totals) - mean + other_mean
+    centre = math.log(ratio_of_totals) - mean + other_mean
     error = math.sqrt(sum(variances))
-    sizes = len(repeats), len(other)
+    sizes = len(repeats), len(other_repeats)
     if not error:  # repeats that do not differ at all
         exact = math.exp(centre)
         return PriceRatio(value, exact, exact, WELCH, *sizes, 1.0 if centre < 0 else 0.5 if centre == 0 else 0.0)
@@ -160,7 +164,7 @@ def _welch(of_totals: float, repeats: tuple[float, ...], other: tuple[float, ...
 
 
 def _degrees(variances: list[float], sizes: tuple[int, int]) -> int:
-    """Welch and Satterthwaite, rounded down; between the smaller side's n - 1 and the sum of both."""
+    """Return Welch and Satterthwaite's degrees of freedom, rounded down, at least the smaller side's n - 1."""
     parts = sum(variance**2 / (size - 1) for variance, size in zip(variances, sizes, strict=True))
     return max(min(sizes) - 1, math.floor(sum(variances) ** 2 / parts))
 

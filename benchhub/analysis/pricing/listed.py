@@ -1,4 +1,4 @@
-"""List prices as they stand in the warehouse, and which of them counts on a day."""
+"""Choose among the list prices of the warehouse the one that counts on a day."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Literal
 
 from .money import Amount, PricingError
 
-Of = Literal["hardware", "licence"]
+PricedKind = Literal["hardware", "licence"]
 
 
 class MissingPriceError(PricingError):
-    """`of` and `name` say what has no price, so that a page can lead to where one is added.
+    """Raised where there is no list price; `kind` and `name` lead a page to where one is added.
 
-    `first_on` is the day from which there is one, where there is one of a later day only.
+    `first_on` is the day of the first price, if there is one of a later day only.
     """
 
-    def __init__(self, of: Of, name: str, on: date | None = None, first_on: date | None = None) -> None:
-        self.of, self.name, self.first_on = of, name, first_on
-        message = f"There is no list price for the {of} '{name}': add one, with its date and source."
+    def __init__(self, kind: PricedKind, name: str, on: date | None = None, first_on: date | None = None) -> None:
+        self.kind, self.name, self.first_on = kind, name, first_on
+        message = f"There is no list price for the {kind} '{name}': add one, with its date and source."
         if on and first_on:
             message = (
-                f"There is no list price for the {of} '{name}' on {on.isoformat()}: the first is of "
+                f"There is no list price for the {kind} '{name}' on {on.isoformat()}: the first is of "
                 f"{first_on.isoformat()}. Ask for that day or a later one, or add an earlier price."
             )
         super().__init__(message)
@@ -51,9 +51,9 @@ class Price:
         return f"{row}{self.priced_on.isoformat()}, source: {self.source}"
 
 
-def newest(prices: Sequence[Price], of: Of, name: str, on: date | None = None) -> Price:
-    """The newest price not later than `on`, the later row of one day; raises MissingPriceError if there is none."""
+def newest(prices: Sequence[Price], kind: PricedKind, name: str, on: date | None = None) -> Price:
+    """Return the newest price not later than `on`, of one day the later row. Raises MissingPriceError without one."""
     candidates = [price for price in prices if on is None or price.priced_on <= on]
     if not candidates:
-        raise MissingPriceError(of, name, on, min((price.priced_on for price in prices), default=None))
+        raise MissingPriceError(kind, name, on, min((price.priced_on for price in prices), default=None))
     return max(candidates, key=lambda price: (price.priced_on, price.row or 0))

@@ -1,4 +1,4 @@
-"""Amounts of money: exact sums, one rounding that has a name, conversion by a dated rate, and how they are written."""
+"""Calculate with amounts of money: exact sums, one named rounding, conversion by a dated rate, and their text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ R = TypeVar("R")
 
 
 class PricingError(ValueError):
-    """No price can be given; the message says what is wrong or missing."""
+    """Raised where there is no price; the message says what is wrong or missing."""
 
 
 class UnlikeCurrenciesError(PricingError):
@@ -50,7 +50,7 @@ def exactly(function: Callable[P, R]) -> Callable[P, R]:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """So much in one currency, named by its ISO 4217 code. Adding unlike currencies raises UnlikeCurrenciesError."""
+    """An amount in one currency, named by its ISO 4217 code. Adding unlike currencies raises UnlikeCurrenciesError."""
 
     value: Decimal
     currency: str
@@ -68,7 +68,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """On a day and by a source, 1 `base` was worth `value` of `quoted`."""
+    """An exchange rate: on a day and by a source, 1 `base` was worth `value` of `quoted`."""
 
     base: str
     quoted: str
@@ -88,7 +88,7 @@ class Rate:
         return {self.base, self.quoted} == {currency, other}
 
     def convert(self, amount: Amount) -> Amount:
-        """To the other of the two currencies, not rounded; there and back gives the same amount (to 40 digits)."""
+        """Convert to the other currency, not rounded; there and back gives the same amount (to 40 digits)."""
         if amount.currency == self.base:
             return Amount(PRODUCT.multiply(amount.value, self.value), self.quoted)
         if amount.currency == self.quoted:
@@ -97,13 +97,13 @@ class Rate:
 
 
 def newest_rate(rates: Iterable[Rate], currency: str, other: str, on: date | None = None) -> Rate:
-    """The newest rate between two currencies, not later than `on` if given. Raises UnlikeCurrenciesError."""
+    """Return the newest rate between two currencies, not later than `on` if given. Raises UnlikeCurrenciesError."""
     candidates = [rate for rate in rates if rate.joins(currency, other) and (on is None or rate.on <= on)]
     if not candidates:
-        by_then = "" if on is None else f" by {on.isoformat()}"
+        day_text = "" if on is None else f" by {on.isoformat()}"
         raise UnlikeCurrenciesError(
             f"Prices are in {currency} and in {other}: amounts in unlike currencies cannot be added, and there is no "
-            f"rate between them{by_then}. Add one with its date and source, or price all in one currency."
+            f"rate between them{day_text}. Add one with its date and source, or price all in one currency."
         )
     return max(candidates, key=lambda rate: rate.on)
 
@@ -116,31 +116,37 @@ def rounded(value: Decimal, places: int = CENTS, rounding: Rounding = "nearest")
 
 
 def trimmed(value: Decimal) -> Decimal:
-    """Cents, and further decimals only where they say something: a warehouse pads what it stores."""
+    """Cut idle zeros behind the cents: the warehouse pads what it stores."""
     cents = value.quantize(Decimal(1).scaleb(-CENTS), context=EXACT)
     return cents if cents == value else value.normalize(EXACT)
 
 
 def rounded_quotient(dividend: Number, divisor: Number, places: int = CENTS, rounding: Rounding = "nearest") -> Decimal:
     """Divide and round once, in size and from the exact fraction; the answer always has that many places."""
-    (over, under), (by, parts) = dividend.as_integer_ratio(), divisor.as_integer_ratio()
-    size, unit = abs(over) * parts * 10 ** max(places, 0), under * abs(by) * 10 ** max(-places, 0)
+    (numerator, denominator), (divisor_numerator, divisor_denominator) = (
+        dividend.as_integer_ratio(),
+        divisor.as_integer_ratio(),
+    )
+    size, unit = (
+        abs(numerator) * divisor_denominator * 10 ** max(places, 0),
+        denominator * abs(divisor_numerator) * 10 ** max(-places, 0),
+    )
     quotient, rest = divmod(size, unit)
     if rounding == "up":
         quotient += rest > 0
     elif rounding == "nearest":
         quotient += 2 * rest >= unit
-    return Decimal(quotient if (over < 0) == (by < 0) else -quotient).scaleb(-places, context=EXACT)
+    return Decimal(quotient if (numerator < 0) == (divisor_numerator < 0) else -quotient).scaleb(-places, context=EXACT)
 
 
 def ceiling(value: Number) -> int:
-    """The least whole number that is not below."""
+    """Return the least whole number that is not below the value."""
     truncated = int(value)
     return truncated + (value > truncated)
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """38,364 EUR; cents only where there are any: 38,364.50 EUR."""
+    """Write an amount: 38,364 EUR, and cents only if there are any: 38,364.50 EUR."""
     if amount == amount.to_integral_value():
         return f"{amount:,.0f} {currency}"
     digits = plain(amount)
@@ -148,5 +154,5 @@ def money(amount: Decimal, currency: str) -> str:
 
 
 def number(value: Decimal) -> str:
-    """Up to one decimal below 10,000, none above; the exact figure is in the export."""
+    """Write a number with up to one decimal below 10,000, none above; the exact figure is in the export."""
     return f"{value:,.0f}" if value >= 10_000 or value == value.to_integral_value() else f"{value:,.1f}"

@@ -1,4 +1,4 @@
-"""What people ask of prices: per million transactions, at which load, from how many cores, and what moves it most."""
+"""Answer questions about prices: per million transactions, at which load, from how many cores, and what moves it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PerMillion:
 
     @property
     def quotient(self) -> Decimal:
-        """To 28 significant digits; to round it, ask `price`."""
+        """Return the price to 28 significant digits; to round it, ask `price`."""
         return self.quote.total * MILLION * self.transactions.denominator / self.transactions.numerator
 
     def price(self, places: int = CENTS, rounding: Rounding = "nearest") -> Decimal:
@@ -72,15 +72,15 @@ class PerMillion:
 
 
 def per_million(quote: Quote, utilisation_percent: Decimal) -> PerMillion:
-    """At a stated utilisation over the term (years of 365 days). Raises PricingError for a unit of no transactions."""
+    """Price a million transactions at a utilisation over the term (years of 365 days). Raises PricingError."""
     unit = quote.throughput.unit
     if unit not in SECONDS_OF:
         raise PricingError(f"{unit} does not count transactions over a time, so there is no price per million of them.")
     if not 0 < utilisation_percent <= HUNDRED:
         raise PricingError("Write a utilisation above 0 and up to 100 per cent.")
     per_second = Fraction(quote.throughput.value) / SECONDS_OF[unit]
-    used = Fraction(utilisation_percent) / 100
-    return PerMillion(quote, utilisation_percent, per_second * used * SECONDS_A_YEAR * quote.term_years)
+    share = Fraction(utilisation_percent) / 100
+    return PerMillion(quote, utilisation_percent, per_second * share * SECONDS_A_YEAR * quote.term_years)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +91,15 @@ class Crossing:
     """
 
     cores_per_socket: int
-    one: Decimal | None
-    other: Decimal | None
+    cost: Decimal | None
+    other_cost: Decimal | None
     cheaper: str
     steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """`changes` are the rows at which another of the two (or neither) becomes the cheaper."""
+    """Costs of two licence models; `changes` are the rows at which the cheaper one changes, or is none."""
 
     currency: str
     rows: tuple[Crossing, ...]
@@ -118,18 +118,23 @@ def break_even(
     terms: Terms = USUAL,
     named_users: int | None = None,
 ) -> BreakEven:
-    """Two licence models as a socket grows; the rest of the machine stays, and its users. Raises UnlikeCurrenciesError.
+    """Compare two licence models as a socket grows; the rest of the machine stays, and its users.
 
-    Costs in unlike currencies are converted where the terms name a currency and have the rates.
+    Costs in unlike currencies are converted where the terms name a currency and have the rates. Raises
+    UnlikeCurrenciesError.
     """
     rows, currencies = [], set()
     for cores in cores_per_socket:
-        grown = Deployment((Node(replace(machine, cores_per_socket=cores)),), named_users)
-        priced = [licence_cost(licence, grown, terms) for licence in (first_licence, other)]
-        currencies |= {cost.currency for cost in priced if isinstance(cost, Cost) and cost.currency}
-        first, second = (cost.total if isinstance(cost, Cost) else None for cost in priced)
-        steps = tuple(step for cost in priced if isinstance(cost, Cost) for step in cost.steps)
-        rows.append(Crossing(cores, first, second, _cheaper(first_licence.name, first, other.name, second), steps))
+        deployment = Deployment((Node(replace(machine, cores_per_socket=cores)),), named_users)
+        costs = [licence_cost(licence, deployment, terms) for licence in (first_licence, other)]
+        currencies |= {cost.currency for cost in costs if isinstance(cost, Cost) and cost.currency}
+        first_cost, second_cost = (cost.total if isinstance(cost, Cost) else None for cost in costs)
+        steps = tuple(step for cost in costs if isinstance(cost, Cost) for step in cost.steps)
+        rows.append(
+            Crossing(
+                cores, first_cost, second_cost, _cheaper(first_licence.name, first_cost, other.name, second_cost), steps
+            )
+        )
     if len(currencies) > 1:
         names = " and ".join(sorted(currencies))
         raise UnlikeCurrenciesError(f"Licences in {names} have no break-even: name one currency, and a dated rate.")
@@ -144,7 +149,7 @@ def _cheaper(name: str, cost: Decimal | None, other_name: str, other_cost: Decim
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The price with one setting low and high, all else as it is; quotients, not rounded."""
+    """The effect of one setting: the price with it low and high, all else equal; quotients, not rounded."""
 
     name: str
     low: Decimal
@@ -179,7 +184,7 @@ def sensitivity(
     terms: Terms = USUAL,
     ranges: Mapping[str, tuple[Decimal, Decimal]] = RANGES,
 ) -> tuple[Effect, ...]:
-    """How far each setting alone moves the price, largest first.
+    """Return how far each setting alone moves the price, largest first.
 
     Term in years; discount on everything, support and utilisation in per cent. What moves nothing is left out: support
     without a perpetual licence, utilisation without one by the hour. So is a setting at which there is no price, such
@@ -202,14 +207,14 @@ def _at(order: Order, throughput: Throughput, terms: Terms, name: str, value: De
     else:
         order = replace(order, licences=tuple(SETTERS[name](licence, value) for licence in order.licences))
     try:
-        priced = quote(order, throughput, terms)
+        result = quote(order, throughput, terms)
     except PricingError:
         return None
-    return None if isinstance(priced, NotEligible) else priced
+    return None if isinstance(result, NotEligible) else result
 
 
 def with_support(licence: Licence, value: Decimal) -> Licence:
-    """With so many per cent a year, where it is bought for good; any other has no support of its own."""
+    """Return the licence with so many per cent a year if it is bought for good; any other has no support of its own."""
     if licence.rules.metric == "none" or licence.rules.payment != "perpetual":
         return licence
     return replace(licence, rules=replace(licence.rules, support_percent=value))
@@ -228,14 +233,14 @@ SETTERS: Mapping[str, Callable[[Licence, Decimal], Licence]] = {
 
 
 def pareto(quotes: Sequence[Quote]) -> tuple[int, ...]:
-    """Places of the quotes that no other beats: none costs as little and gives as much, and one of them better.
+    """Return the indexes of the quotes that no other beats: none costs as little and gives as much.
 
     By rising total. Raises UnlikeCurrenciesError or UnlikeMetricsError.
     """
     require_alike(quotes)
     points = [(quote.total, quote.throughput.value) for quote in quotes]
-    frontier = [place for place, point in enumerate(points) if not any(_beats(other, point) for other in points)]
-    return tuple(sorted(frontier, key=lambda place: points[place]))
+    frontier = [index for index, point in enumerate(points) if not any(_beats(other, point) for other in points)]
+    return tuple(sorted(frontier, key=lambda index: points[index]))
 
 
 def _beats(other: tuple[Decimal, Decimal], point: tuple[Decimal, Decimal]) -> bool:
@@ -251,14 +256,14 @@ class Load:
 
 
 def at_peak(loads: Sequence[Load]) -> Load:
-    """The highest throughput, of equals the fewest clients. Raises PricingError where there is no level."""
+    """Return the load with the highest throughput, of equals the fewest clients. Raises PricingError without one."""
     if not loads:
         raise PricingError("There is no level to be priced: nothing was measured.")
     return min(loads, key=lambda load: (-load.throughput.value, load.throughput.clients or 0))
 
 
 def at_clients(loads: Sequence[Load], clients: int) -> Load:
-    """The level of so many clients. Raises PricingError, naming the levels there are: nothing is read in between."""
+    """Return the load of so many clients, never one in between. Raises PricingError with the levels there are."""
     for load in loads:
         if load.throughput.clients == clients:
             return load
@@ -267,7 +272,7 @@ def at_clients(loads: Sequence[Load], clients: int) -> Load:
 
 
 def best_under(loads: Sequence[Load], ceiling_ms: Number | float) -> Load:
-    """The highest throughput whose latency keeps the ceiling. Raises PricingError, naming the lowest latency."""
+    """Return the best load under the latency ceiling. Raises PricingError with the lowest latency."""
     timed_loads = [(load.latency_ms, load) for load in loads if load.latency_ms is not None]
     if not timed_loads:
         raise PricingError("No level has a known latency, so that none can be held against a ceiling.")
@@ -279,7 +284,7 @@ def best_under(loads: Sequence[Load], ceiling_ms: Number | float) -> Load:
 
 
 def is_to_be_restated(before: Quote, after: Quote) -> bool:
-    """Whether a new price list moves price/performance by 2% or more, so that the result is to be stated again."""
+    """Tell whether a new price list moves price/performance by 2% or more, so that the result is to be stated again."""
     require_alike([before, after])
     old, new = (Fraction(quote.total) / Fraction(quote.throughput.value) for quote in (before, after))
     return abs(new - old) * 100 >= RESTATED_PERCENT * old

@@ -54,7 +54,7 @@ class UnlikeMetricsError(PricingError):
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """What was measured, with the range of its repeats and the words that say where it comes from.
+    """A measured throughput, with the range of its repeats and the words that say where it comes from.
 
     `repeats` are the single measurements, where they are known: an interval and a comparison rest on them.
     `has_interval` is false where they are known not to be independent: then their range is all there is.
@@ -73,14 +73,14 @@ class Throughput:
 def measured(
     spread: Spread, repeats: Sequence[float], unit: str, evidence: str, clients: int | None = None
 ) -> Throughput:
-    """The median of repeats, as `analysis.spread` sums them up."""
+    """Return the throughput of repeats: their median and range, as `statistics.spread` sums them up."""
     value, lowest, highest = (Decimal(str(number)) for number in (spread.median, spread.lowest, spread.highest))
     return Throughput(value, lowest, highest, unit, evidence, clients, tuple(repeats), spread.interval is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How it is priced: over whole years, by prices not later than `on`, rounded so. Empty `currency`: the first met.
+    """The terms of a price: whole years, prices not later than `on`, rounding. Empty `currency`: the first that occurs.
 
     `discount_percent` is off everything listed; the list total stays known.
     """
@@ -105,7 +105,7 @@ NOTHING = Deployment()
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is bought together: machines with their list prices, licences for them, and priced sheets.
+    """An order: machines with their list prices, licences for them, and priced sheets.
 
     A machine without a list price counts as bought by a sheet that has lines of hardware.
     """
@@ -148,7 +148,7 @@ class Cost:
 
     @property
     def subtotals(self) -> dict[Kind, Decimal]:
-        """What each kind costs; they add up to the total."""
+        """Return the cost of each kind; they add up to the total."""
         return {kind: self.subtotal(kind) for kind in KINDS}
 
 
@@ -186,22 +186,19 @@ class Quote:
 
     @property
     def quotient(self) -> Decimal:
-        """To 28 significant digits; to round it, ask `price`, which works from the exact fraction."""
+        """Return the price to 28 significant digits; to round it, ask `price`, which works from the exact fraction."""
         return self.total / self.throughput.value
 
     def price(self, places: int | None = None, rounding: Rounding | None = None) -> Decimal:
-        """Rounded as the terms say, unless asked otherwise."""
-        return self._over(self.throughput.value, places, rounding)
-
-    def _over(self, throughput: Decimal, places: int | None, rounding: Rounding | None) -> Decimal:
+        """Return the price, rounded as the terms say unless asked otherwise."""
         terms = self.cost.terms
-        cut_to = terms.places if places is None else places
-        return rounded_quotient(self.total, throughput, cut_to, rounding or terms.rounding)
+        places = terms.places if places is None else places
+        return rounded_quotient(self.total, self.throughput.value, places, rounding or terms.rounding)
 
 
 @dataclass(slots=True)
 class _Account:
-    """What has been added so far, all in one currency."""
+    """The items so far, all in one currency, with their steps."""
 
     terms: Terms
     currency: str = ""
@@ -210,19 +207,19 @@ class _Account:
     flags: list[str] = field(default_factory=list)
 
     def add(self, kind: Kind, name: str, listed: Amount, paid: Amount) -> None:
-        """Converted if need be, and less the discount on everything."""
+        """Add an item, converted if need be and less the discount on everything."""
         self.currency = self.currency or self.terms.currency or paid.currency
-        listed_here, paid_here = self._converted(name, listed, is_said=False), self._converted(name, paid)
+        listed_value, paid_value = self._convert(name, listed, is_logged=False), self._convert(name, paid)
         share = HUNDRED - self.terms.discount_percent
-        paid_here = rounded(paid_here * share / HUNDRED) if self.terms.discount_percent else paid_here
-        self.items.append(Item(kind, name, listed_here, paid_here))
+        paid_value = rounded(paid_value * share / HUNDRED) if self.terms.discount_percent else paid_value
+        self.items.append(Item(kind, name, listed_value, paid_value))
 
-    def _converted(self, name: str, amount: Amount, is_said: bool = True) -> Decimal:
+    def _convert(self, name: str, amount: Amount, is_logged: bool = True) -> Decimal:
         if amount.currency == self.currency:
             return amount.value
         rate = self._rate(name, amount.currency)
         value = rounded(rate.convert(amount).value)
-        if is_said:
+        if is_logged:
             template = "Conversion: {name}, {amount} at 1 {base} = {rate} {quoted} is {result}"
             operands: dict[str, Value] = {"name": name, "amount": amount}
             operands |= {"base": rate.base, "rate": rate.value, "quoted": rate.quoted}
@@ -238,7 +235,7 @@ class _Account:
 
 @dataclass(frozen=True, slots=True)
 class _SheetParts:
-    """What an order takes of a sheet's total, by kind."""
+    """The parts of a sheet's total that an order takes, by kind."""
 
     steps: tuple[Step, ...]
     flags: tuple[str, ...]
@@ -258,39 +255,39 @@ def cost(order: Order, terms: Terms = USUAL) -> Cost | NotEligible:
     for sheet in order.sheets:
         _add_sheet(account, sheet)
     for licence in order.licences:
-        priced = price_licence(licence, order.deployment, terms.years, terms.on)
-        if isinstance(priced, NotEligible):
-            return priced
-        _add_licence(account, priced)
+        licence_total = price_licence(licence, order.deployment, terms.years, terms.on)
+        if isinstance(licence_total, NotEligible):
+            return licence_total
+        _add_licence(account, licence_total)
     if not account.currency:
         raise PricingError("There is nothing to be priced: name a machine, a sheet or a licence.")
-    return _summed(account)
+    return _close(account)
 
 
 @exactly
 def licence_cost(licence: Licence, deployment: Deployment, terms: Terms = USUAL) -> Cost | NotEligible:
-    """A licence and its support alone; what needs none costs 0 in no currency. Raises what `cost` raises."""
+    """Price a licence and its support alone; no licence costs 0 in no currency. Raises what `cost` raises."""
     account = _Account(terms)
-    priced = price_licence(licence, deployment, terms.years, terms.on)
-    if isinstance(priced, NotEligible):
-        return priced
-    _add_licence(account, priced)
-    return _summed(account)
+    licence_total = price_licence(licence, deployment, terms.years, terms.on)
+    if isinstance(licence_total, NotEligible):
+        return licence_total
+    _add_licence(account, licence_total)
+    return _close(account)
 
 
 def quote(order: Order, throughput: Throughput, terms: Terms = USUAL) -> Quote | NotEligible:
     """Price an order per unit of throughput; raises what `cost` raises."""
     if throughput.lowest <= 0:
         raise PricingError("A price per transaction needs a throughput above 0.")
-    priced = cost(order, terms)
-    return priced if isinstance(priced, NotEligible) else quote_of(priced, throughput)
+    order_cost = cost(order, terms)
+    return order_cost if isinstance(order_cost, NotEligible) else quote_of(order_cost, throughput)
 
 
-def quote_of(priced: Cost, throughput: Throughput) -> Quote:
+def quote_of(cost: Cost, throughput: Throughput) -> Quote:
     """Divide a known cost by a throughput above 0."""
     if throughput.lowest <= 0:
         raise PricingError("A price per transaction needs a throughput above 0.")
-    return Quote(priced, throughput, (*priced.steps, *_throughput_steps(priced, throughput)))
+    return Quote(cost, throughput, (*cost.steps, *_throughput_steps(cost, throughput)))
 
 
 def _add_machine(account: _Account, node: Node, order: Order) -> None:
@@ -309,32 +306,33 @@ def _add_machine(account: _Account, node: Node, order: Order) -> None:
 
 # One sheet stands under many licences, and its lines come to the same each time.
 @lru_cache(maxsize=128)
-def _parts_of(sheet: Sheet, term_months: int) -> _SheetParts:
+def _sheet_parts(sheet: Sheet, term_months: int) -> _SheetParts:
     total = sheets_total.total(sheet, term_months)
     return _SheetParts(total.steps, total.flags, total.listed_by_kind, total.by_kind)
 
 
 def _add_sheet(account: _Account, sheet: Sheet) -> None:
-    total = _parts_of(sheet, account.terms.years * MONTHS)
-    account.log += total.steps
-    account.flags += total.flags
-    for kind, amount in total.paid.items():
-        account.add(kind, sheet.name, Amount(total.listed[kind], sheet.currency), Amount(amount, sheet.currency))
+    parts = _sheet_parts(sheet, account.terms.years * MONTHS)
+    account.log += parts.steps
+    account.flags += parts.flags
+    for kind, amount in parts.paid.items():
+        account.add(kind, sheet.name, Amount(parts.listed[kind], sheet.currency), Amount(amount, sheet.currency))
 
 
-def _add_licence(account: _Account, priced: LicenceCost) -> None:
-    account.log += priced.steps
-    account.flags += priced.flags
-    if not priced.currency:
+def _add_licence(account: _Account, licence_total: LicenceCost) -> None:
+    account.log += licence_total.steps
+    account.flags += licence_total.flags
+    currency = licence_total.currency
+    if not currency:
         return
-    listed, paid = Amount(priced.listed, priced.currency), Amount(priced.paid, priced.currency)
-    account.add("licence", priced.name, listed, paid)
-    if priced.paid_support:
-        listed, paid = Amount(priced.listed_support, priced.currency), Amount(priced.paid_support, priced.currency)
-        account.add("support", priced.name, listed, paid)
+    listed, paid = Amount(licence_total.listed, currency), Amount(licence_total.paid, currency)
+    account.add("licence", licence_total.name, listed, paid)
+    if licence_total.paid_support:
+        listed, paid = Amount(licence_total.listed_support, currency), Amount(licence_total.paid_support, currency)
+        account.add("support", licence_total.name, listed, paid)
 
 
-def _summed(account: _Account) -> Cost:
+def _close(account: _Account) -> Cost:
     terms, currency = account.terms, account.currency
     if terms.discount_percent:
         template = "Discount: {percent}% off everything is taken off each part"
@@ -347,18 +345,18 @@ def _summed(account: _Account) -> Cost:
     return Cost(currency, tuple(account.items), terms, tuple(account.log), tuple(account.flags))
 
 
-def _throughput_steps(priced: Cost, throughput: Throughput) -> tuple[Step, ...]:
-    unit, total = throughput.unit, Amount(priced.total, priced.currency)
+def _throughput_steps(cost: Cost, throughput: Throughput) -> tuple[Step, ...]:
+    unit, total = throughput.unit, Amount(cost.total, cost.currency)
     value = number(throughput.value)
     throughput_step = step("throughput", "Throughput: {result} {unit}", value, throughput.evidence, unit=unit)
-    nearest, up = (rounded_quotient(total.value, throughput.value, CENTS, way) for way in ("nearest", "up"))
+    nearest, up = (rounded_quotient(total.value, throughput.value, CENTS, rounding) for rounding in ("nearest", "up"))
     words = f", {IN_WORDS[unit]}" if unit in IN_WORDS else ""
     template = (
         f"Price: {{total}} / {{throughput}} {{unit}} = {{exact}} {{currency}} per {{unit}}{words}; "
         "to the cent {nearest} by rounding to nearest, {up} by rounding up"
     )
     quotient = total.value / throughput.value
-    operands: dict[str, Value] = {"total": total, "throughput": value, "unit": unit, "currency": priced.currency}
+    operands: dict[str, Value] = {"total": total, "throughput": value, "unit": unit, "currency": cost.currency}
     operands |= {"exact": digits(quotient), "nearest": str(nearest), "up": str(up)}
     return (throughput_step, step("price", template, quotient, **operands), *_range_step(total, throughput))
 
@@ -374,7 +372,7 @@ def _range_step(total: Amount, throughput: Throughput) -> tuple[Step, ...]:
 
 
 def digits(quotient: Decimal) -> str:
-    """Six decimals, and more where the number is so small that six would hide it."""
+    """Write a quotient with six decimals, and more if it is so small that six would hide it."""
     return f"{quotient:.{max(FEWEST_PLACES, 3 - quotient.adjusted())}f}"
 
 

@@ -1,4 +1,4 @@
-"""How a number came about: structured steps, each of which can be read as a sentence."""
+"""Describe how a number came about: structured steps, each of which can be read as a sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Value = str | int | Decimal | date | Amount
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`template` is the sentence with names of `operands` (and `result`) in braces; it is filled in when it is read.
+    """A step of a calculation. `template` is the sentence with names of `operands` (and `result`) in braces.
 
     `kind` says what was done (count, minimum, pack, ...); `citation` which row, rate or rule it rests on.
     """

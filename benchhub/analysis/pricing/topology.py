@@ -1,4 +1,4 @@
-"""What was bought and what it is for: licences count these sockets and cores, not what a virtual machine shows."""
+"""Describe the machines bought: licences count their sockets and cores, not what a virtual machine shows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Machine:
 
     @property
     def vcpus(self) -> int:
-        """Of the virtual machine where there is one, otherwise the threads of the enabled cores."""
+        """Return the vCPUs of the virtual machine if there is one, otherwise the threads of the enabled cores."""
         return self.vm.vcpus if self.vm else self.sockets * self.counted_cores(False) * self.threads_per_core
 
     @property
@@ -59,7 +59,7 @@ class Machine:
         return self.vm.smt if self.vm else self.threads_per_core > 1
 
     def counted_cores(self, with_disabled: bool) -> int:
-        """Cores of one socket."""
+        """Return the cores of one socket."""
         return self.cores_per_socket - (0 if with_disabled else self.disabled_cores_per_socket)
 
 

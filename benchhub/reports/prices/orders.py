@@ -105,7 +105,7 @@ class Costs:
             cost = pricing.cost(order, self.quote_terms)
         except MissingPriceError as error:
             missing = {"hardware": f"hardware:{hardware.pk}", "licence": f"licence_model:{model.pk}"}
-            return NoPrice(str(error), "" if error.first_on else missing[error.of])
+            return NoPrice(str(error), "" if error.first_on else missing[error.kind])
         except PricingError as error:
             return NoPrice(str(error))
         if isinstance(cost, NotEligible):

@@ -94,7 +94,7 @@ def break_even(table: Table, about: Subject) -> Panel:
     lines = [
         Line(name, series, counts, [None if cost is None else float(cost) for cost in costs])
         for series, (name, costs) in enumerate(
-            zip(names, ([row.one for row in result.rows], [row.other for row in result.rows]), strict=True)
+            zip(names, ([row.cost for row in result.rows], [row.other_cost for row in result.rows]), strict=True)
         )
     ]
     figure = figures.against_cores(lines, result.currency, bought.cores_per_socket)
@@ -104,8 +104,8 @@ def break_even(table: Table, about: Subject) -> Panel:
 
 def _crossing(bought: Machine, row: Crossing) -> PanelRow:
     is_own = row.cores_per_socket == bought.cores_per_socket
-    amounts = tuple(None if cost is None else rounded(cost) for cost in (row.one, row.other))
-    cheaper = row.cheaper or ("the same" if row.one is not None else "neither is to be had")
+    amounts = tuple(None if cost is None else rounded(cost) for cost in (row.cost, row.other_cost))
+    cheaper = row.cheaper or ("the same" if row.cost is not None else "neither is to be had")
     return PanelRow((row.cores_per_socket, *amounts, cheaper), row.steps, is_marked=is_own)
 
 
@@ -129,7 +129,7 @@ def _crossings(result: BreakEven, names: tuple[str, str], bought: Machine, table
 def _is(row: Crossing) -> str:
     if row.cheaper:
         return f"{row.cheaper} is the cheaper"
-    return "both cost the same" if row.one is not None else "neither is to be had"
+    return "both cost the same" if row.cost is not None else "neither is to be had"
 
 
 def sensitivity(table: Table, about: Subject, cell: Cell) -> Panel:

@@ -1,4 +1,4 @@
-"""What licences cost over a term: tier, discount, then subscription, perpetual with support, or by the hour.
+"""Price licences over a term: tier, discount, then subscription, perpetual with support, or by the hour.
 
 List and discount are kept apart. Amounts due are rounded to the cent, once for licences and once for support.
 """
@@ -39,7 +39,7 @@ class Licence:
 
 @dataclass(frozen=True, slots=True)
 class LicenceCost:
-    """Over the term, at list price and as paid; support is apart from the licences themselves."""
+    """The cost over the term, at list price and as paid; support is apart from the licences themselves."""
 
     name: str
     currency: str
@@ -54,7 +54,7 @@ class LicenceCost:
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """What all units cost by the rules' period (year, month, hour) or for good: at list price, and as paid."""
+    """The cost of all units by the rules' period (year, month, hour) or for good: at list price, and as paid."""
 
     listed: Decimal
     paid: Decimal
@@ -65,29 +65,29 @@ class _Due:
 def price_licence(
     licence: Licence, deployment: Deployment, term_years: int, on: date | None = None
 ) -> LicenceCost | NotEligible:
-    """What `licence` costs for a deployment over the term. Raises MissingPriceError or PricingError."""
+    """Price a licence for a deployment over the term. Raises MissingPriceError or PricingError."""
     require_term(term_years)
     rules = licence.rules
-    counted_units = count_licences(licence.name, rules, deployment, on)
-    if isinstance(counted_units, NotEligible):
-        return counted_units
+    units_count = count_licences(licence.name, rules, deployment, on)
+    if isinstance(units_count, NotEligible):
+        return units_count
     if rules.metric == "none":
         nothing = Decimal(0)
-        return LicenceCost(licence.name, "", 0, nothing, nothing, nothing, nothing, counted_units.steps)
+        return LicenceCost(licence.name, "", 0, nothing, nothing, nothing, nothing, units_count.steps)
     price = newest(licence.prices, "licence", licence.name, on)
-    return _priced(licence, price, counted_units, term_years)
+    return _licence_cost(licence, price, units_count, term_years)
 
 
-def _priced(licence: Licence, price: Price, counted_units: Count, term_years: int) -> LicenceCost:
-    rules, log = licence.rules, list(counted_units.steps)
-    billed = counted_units.units // rules.pack if rules.is_price_per_pack else counted_units.units
-    due = _due(rules, price, billed, log)
+def _licence_cost(licence: Licence, price: Price, units_count: Count, term_years: int) -> LicenceCost:
+    rules, log = licence.rules, list(units_count.steps)
+    billed_units = units_count.units // rules.pack if rules.is_price_per_pack else units_count.units
+    due = _due(rules, price, billed_units, log)
     pay = {"subscription": _subscription, "perpetual": _perpetual, "hourly": _hourly}[rules.payment]
-    listed, paid, listed_support, paid_support = pay(rules, price, billed, due, term_years, log)
+    listed, paid, listed_support, paid_support = pay(rules, price, billed_units, due, term_years, log)
     return LicenceCost(
         name=licence.name,
         currency=price.currency,
-        units=counted_units.units,
+        units=units_count.units,
         listed=rounded(listed),
         paid=_to_the_cent(paid, "licence", price.currency, log),
         listed_support=rounded(listed_support),
@@ -98,7 +98,7 @@ def _priced(licence: Licence, price: Price, counted_units: Count, term_years: in
 
 
 def _due(rules: LicenceRules, price: Price, billed: int, log: list[Step]) -> _Due:
-    listed = _tiered(rules, price, billed, log) if rules.tiers else billed * price.amount
+    listed = _tier_total(rules, price, billed, log) if rules.tiers else billed * price.amount
     paid = listed
     if rules.contracted_price is not None:
         paid = billed * rules.contracted_price
@@ -116,16 +116,16 @@ def _log_discount(rules: LicenceRules, price: Price, billed: int, due: _Due, log
         template = "List: {units} x {price} = {result}"
         log.append(step("list", template, listed, price.citation, units=billed, price=price.money))
     if rules.contracted_price is not None:
-        contracted = Amount(rules.contracted_price, price.currency)
+        unit_price = Amount(rules.contracted_price, price.currency)
         template = "Contract: {units} x {price} = {result}, instead of {listed}"
-        log.append(step("contract", template, paid, units=billed, price=contracted, listed=listed))
+        log.append(step("contract", template, paid, units=billed, price=unit_price, listed=listed))
     elif rules.discount_percent:
         template = "Discount: {listed} less {percent}% is {result}"
         log.append(step("discount", template, paid, listed=listed, percent=rules.discount_percent))
 
 
-def _tiered(rules: LicenceRules, price: Price, billed: int, log: list[Step]) -> Decimal:
-    """Graduated: each unit at the price of its own tier. All-units: all at the price of the tier reached."""
+def _tier_total(rules: LicenceRules, price: Price, billed: int, log: list[Step]) -> Decimal:
+    """Add up tiers. Graduated: each unit at the price of its own tier. All-units: all at that of the tier reached."""
     bands = list(_bands(rules.tiers, price.amount, billed))
     if rules.tiers_apply == "all_units":
         bands = [(billed, bands[-1][1])] if bands else []
@@ -138,7 +138,7 @@ def _tiered(rules: LicenceRules, price: Price, billed: int, log: list[Step]) -> 
 
 
 def _bands(tiers: Sequence[Tier], list_price: Decimal, billed: int) -> Iterator[tuple[int, Decimal]]:
-    """Units and unit price of each tier that is reached; below the first tier stands the list price."""
+    """Yield units and unit price of each tier that is reached; below the first tier stands the list price."""
     starts = [(1, list_price)] if tiers[0].from_units > 1 else []
     starts += [(tier.from_units, tier.unit_price(list_price)) for tier in tiers]
     ends = [(billed + 1, Decimal(0))]
@@ -152,9 +152,9 @@ Costs = tuple[Decimal, Decimal, Decimal, Decimal]
 
 
 def _subscription(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
-    """The price of the period for each of the term, raised each year by the uplift."""
+    """Price each period of the term, raised each year by the uplift."""
     months = MONTHS if rules.period == "month" else 1
-    periods = _raised_years(rules, range(1, term_years + 1)) * months
+    periods = _price_years(rules, range(1, term_years + 1)) * months
     paid = due.paid * periods
     operands = _operands(due, price, billed, term=count(term_years, "year"), percent=rules.yearly_uplift_percent)
     template = f"Licence: {{term}} x {_each(due)}"
@@ -165,13 +165,16 @@ def _subscription(rules: LicenceRules, price: Price, billed: int, due: _Due, ter
 
 
 def _perpetual(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
-    """Paid once; support by the year, the first perhaps included. Year n costs (1 + uplift) ^ (n - 1) of year 1."""
+    """Price units once, and support by the year, perhaps from the second on.
+
+    Year n of support costs (1 + uplift) ^ (n - 1) of year 1.
+    """
     currency = price.currency
     template = "Licence: {units} x {price} = {result}, for good" if due.is_plain else "Licence: {result}, for good"
     paid_once = Amount(due.paid, currency)
     log.append(Step("licence", template, _operands(due, price, billed), paid_once, _citation(due, price)))
     first = 2 if rules.is_first_year_included else 1
-    share = _raised_years(rules, range(first, term_years + 1)) * rules.support_percent / HUNDRED
+    share = _price_years(rules, range(first, term_years + 1)) * rules.support_percent / HUNDRED
     base = due.listed if rules.support_on == "list" else due.paid
     if rules.support_percent:
         _log_support(rules, Amount(base, currency), term_years, Amount(base * share, currency), log)
@@ -189,17 +192,17 @@ def _log_support(rules: LicenceRules, base: Amount, term_years: int, support: Am
     log.append(step("support", template + ": {result}", support, base=base, **words, **percents))
 
 
-def _raised_years(rules: LicenceRules, numbers: range) -> Decimal:
-    """How many times the price of year 1 these years cost together."""
+def _price_years(rules: LicenceRules, years: range) -> Decimal:
+    """Return how many times the price of year 1 these years cost together."""
     factor = 1 + rules.yearly_uplift_percent / HUNDRED
     if factor == 1:
-        return Decimal(len(numbers))
-    return sum((factor ** (number - 1) for number in numbers), Decimal(0))
+        return Decimal(len(years))
+    return sum((factor ** (year - 1) for year in years), Decimal(0))
 
 
 def _hourly(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
     if rules.reserved_years:
-        return _reserved(rules, price, billed, due, term_years, log)
+        return _reservations(rules, price, billed, due, term_years, log)
     hours = rules.hours_per_month * MONTHS * term_years * rules.utilisation_percent / HUNDRED
     template = "Licence: {term} x 12 x {month} h at {percent}% = {hours} h; {hours} h x " + _each(due) + " = {result}"
     operands = _operands(due, price, billed, month=rules.hours_per_month, percent=rules.utilisation_percent)
@@ -209,8 +212,8 @@ def _hourly(rules: LicenceRules, price: Price, billed: int, due: _Due, term_year
     return due.listed * hours, due.paid * hours, Decimal(0), Decimal(0)
 
 
-def _reserved(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
-    """Whole reservations that cover the term, each paid for all its hours, used or not, part of it upfront."""
+def _reservations(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
+    """Price whole reservations that cover the term, each paid for all its hours, used or not, part of it upfront."""
     times = -(-term_years // rules.reserved_years)
     hours = rules.hours_per_month * MONTHS * rules.reserved_years
     share = (HUNDRED - rules.reserved_percent_off) / HUNDRED
@@ -239,7 +242,7 @@ def _each(due: _Due) -> str:
 
 
 def _citation(due: _Due, price: Price) -> str:
-    """Where there is a tier or a discount, the list price was cited with it."""
+    """Return the citation of the list price, unless it was cited with a tier or a discount."""
     return price.citation if due.is_plain else ""
 
 
@@ -253,18 +256,18 @@ def _to_the_cent(amount: Decimal, title: str, currency: str, log: list[Step]) ->
 
 
 def _flags(name: str, due: _Due) -> tuple[str, ...]:
-    off = HUNDRED * (due.listed - due.paid) / due.listed if due.listed else Decimal(0)
-    flag = suspicion(f"the licence {name}", off, is_large=False)
+    percent_off = HUNDRED * (due.listed - due.paid) / due.listed if due.listed else Decimal(0)
+    flag = suspicion(f"the licence {name}", percent_off, is_large=False)
     return (flag,) if flag else ()
 
 
 def suspicion(title: str, percent_off: Decimal, is_large: bool) -> str:
-    """A sentence where a discount is larger than the TPC's rules take for usual at this quantity; otherwise empty."""
+    """Return a sentence if a discount is larger than usual at this quantity by the TPC's rules; otherwise empty."""
     usual = LARGE_DISCOUNT_PERCENT if is_large else SMALL_DISCOUNT_PERCENT
     if percent_off <= usual:
         return ""
-    off, quantity = plain(rounded(percent_off, 1)), "large" if is_large else "small"
-    return f"A discount of {off}% on {title} is over {usual}%, suspicious in {quantity} quantity."
+    percent_text, quantity = plain(rounded(percent_off, 1)), "large" if is_large else "small"
+    return f"A discount of {percent_text}% on {title} is over {usual}%, suspicious in {quantity} quantity."
 
 
 def require_term(term_years: int) -> None:

@@ -1,5 +1,7 @@
-"""What a licence model can say: how a product is counted and how it is paid. Rules that contradict themselves
-cannot be made, and the error says for each field what to write instead. Their stored form: `rules_form`.
+"""Define the rules of a licence model: how a product is counted and how it is paid.
+
+Rules that contradict themselves cannot be made: the error says for each field what to write instead. Their stored form
+is in `rules_form`.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ PERCENTS = (
 
 
 class RulesError(PricingError):
-    """`messages` maps each field that is wrong to the sentence that says what to write."""
+    """Raised for wrong rules; `messages` maps each field that is wrong to the sentence that says what to write."""
 
     def __init__(self, messages: Mapping[str, str]) -> None:
         self.messages = dict(messages)
@@ -93,7 +95,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """From so many units on, a price of its own or so many per cent off; of packs, where the list price is of one."""
+    """A tier: from so many units (or packs) on a price of its own, or so many per cent off."""
 
     from_units: int
     price: Decimal | None = None
@@ -170,12 +172,12 @@ class LicenceRules:
 
 @cache
 def defaults() -> dict[str, Any]:
-    """What each field is when nothing is said; `metric` has none."""
+    """Return the default of each field; `metric` has none."""
     return {field.name: field.default for field in fields(LicenceRules) if field.name != "metric"}
 
 
 def _problems(rules: LicenceRules) -> dict[str, str]:
-    """The first thing that is wrong with each field."""
+    """Return the first thing that is wrong with each field."""
     problems: dict[str, str] = {}
     stated = {name for name, default in defaults().items() if getattr(rules, name) != default}
     for check in (_choices, _misplaced, _numbers, _factors, _tiers, _contradictions):
@@ -193,38 +195,39 @@ def _choices(rules: LicenceRules, _: set[str]) -> dict[str, str]:
 
 
 def _misplaced(rules: LicenceRules, stated: set[str]) -> dict[str, str]:
-    metric = {
+    metric_messages = {
         name: f"Leave this out, or count by {' or '.join(metrics)}: the metric is {rules.metric}."
         for name, metrics in UNDER_METRIC.items()
         if name in stated and rules.metric not in metrics
     }
-    payment = {
+    payment_messages = {
         name: f"Leave this out, or choose payment {' or '.join(ways)}: it is {rules.payment}."
         for name, ways in UNDER_PAYMENT.items()
         if name in stated and rules.payment not in ways
     }
-    return {**metric, **payment}
+    return {**metric_messages, **payment_messages}
 
 
 def _numbers(rules: LicenceRules, stated: set[str]) -> dict[str, str]:
-    wrong = {name: "Write a whole number of 1 or more." for name in FROM_ONE if getattr(rules, name) < 1}
+    messages = {name: "Write a whole number of 1 or more." for name in FROM_ONE if getattr(rules, name) < 1}
     limits = (*LIMITS, "max_memory_gb")
-    wrong |= {name: "Write 1 or more, or leave it out." for name in limits if _below_one(rules, name)}
-    wrong |= {name: "Write per cent from 0 to 100." for name in PERCENTS if not 0 <= getattr(rules, name) <= HUNDRED}
+    messages |= {
+        name: "Write 1 or more, or leave it out."
+        for name in limits
+        if (limit := getattr(rules, name)) is not None and limit < 1
+    }
+    messages |= {name: "Write per cent from 0 to 100." for name in PERCENTS if not 0 <= getattr(rules, name) <= HUNDRED}
     if rules.memory_block_gb <= 0:
-        wrong["memory_block_gb"] = "Write how many GB a licence covers, above 0."
+        messages["memory_block_gb"] = "Write how many GB a licence covers, above 0."
     if not 0 < rules.hours_per_month <= 744:
-        wrong["hours_per_month"] = "Write hours above 0 and up to 744; a year of 8,760 hours has 730 in a month."
+        messages["hours_per_month"] = "Write hours above 0 and up to 744; a year of 8,760 hours has 730 in a month."
     if rules.reserved_years not in (0, 1, 2, 3):
-        wrong["reserved_years"] = "Write 1, 2 or 3 years, or 0 for none."
-    others = stated - wrong.keys() - set(LIMITS)
-    negative = {name for name in others if isinstance(value := getattr(rules, name), int | Decimal) and value < 0}
-    return wrong | dict.fromkeys(negative, "Write a number of 0 or more.")
-
-
-def _below_one(rules: LicenceRules, name: str) -> bool:
-    value = getattr(rules, name)
-    return value is not None and value < 1
+        messages["reserved_years"] = "Write 1, 2 or 3 years, or 0 for none."
+    unchecked = stated - messages.keys() - set(LIMITS)
+    negative_names = {
+        name for name in unchecked if isinstance(value := getattr(rules, name), int | Decimal) and value < 0
+    }
+    return messages | dict.fromkeys(negative_names, "Write a number of 0 or more.")
 
 
 def _factors(rules: LicenceRules, _: set[str]) -> dict[str, str]:
@@ -250,29 +253,29 @@ def _tiers(rules: LicenceRules, stated: set[str]) -> dict[str, str]:
 
 
 def _contradictions(rules: LicenceRules, stated: set[str]) -> dict[str, str]:
-    """Pairs of fields that exclude or need each other."""
-    wrong = {}
+    """Find pairs of fields that exclude or need each other."""
+    messages = {}
     if {"discount_percent", "contracted_price"} <= stated:
-        wrong["contracted_price"] = "Write either a discount in per cent or a contracted price."
+        messages["contracted_price"] = "Write either a discount in per cent or a contracted price."
     for name in {"minimum_per_socket", "maximum_per_socket"} & stated if "sockets_per_licence" in stated else ():
-        wrong[name] = "Leave this out where one licence covers several sockets."
+        messages[name] = "Leave this out where one licence covers several sockets."
     for scope in ("socket", "server", "order"):
         least, most = getattr(rules, f"minimum_per_{scope}"), getattr(rules, f"maximum_per_{scope}")
         if 0 < most < least:
-            wrong[f"maximum_per_{scope}"] = f"Write {least} or more, as the minimum is, or leave this out."
+            messages[f"maximum_per_{scope}"] = f"Write {least} or more, as the minimum is, or leave this out."
     if {"reserved_upfront", "reserved_upfront_percent"} <= stated:
-        wrong["reserved_upfront_percent"] = "Write what is paid upfront either as an amount or in per cent."
+        messages["reserved_upfront_percent"] = "Write what is paid upfront either as an amount or in per cent."
     if rules.is_price_per_pack and rules.pack == 1:
-        wrong["is_price_per_pack"] = "Write how many units a pack has, or leave this out."
+        messages["is_price_per_pack"] = "Write how many units a pack has, or leave this out."
     if rules.user_processor == "socket" and rules.metric == "user" and rules.factors:
-        wrong["factors"] = "Factors are of cores: let user_processor be core, or leave them out."
+        messages["factors"] = "Factors are of cores: let user_processor be core, or leave them out."
     if "factor_rounded_per" in stated and not rules.factors:
-        wrong["factor_rounded_per"] = "Add factors, or leave this out."
+        messages["factor_rounded_per"] = "Add factors, or leave this out."
     if "packs_pooled_per" in stated and rules.pack == 1:
-        wrong["packs_pooled_per"] = "Write how many units a pack has, or leave this out."
+        messages["packs_pooled_per"] = "Write how many units a pack has, or leave this out."
     for name in ("reserved_percent_off", "reserved_upfront", "reserved_upfront_percent"):
         if name in stated and not rules.reserved_years:
-            wrong[name] = "Write for how many years it is reserved, or leave this out."
+            messages[name] = "Write for how many years it is reserved, or leave this out."
     if rules.reserved_years and "utilisation_percent" in stated:
-        wrong["utilisation_percent"] = "Leave this out: what is reserved is paid whether it is used or not."
-    return wrong
+        messages["utilisation_percent"] = "Leave this out: what is reserved is paid whether it is used or not."
+    return messages

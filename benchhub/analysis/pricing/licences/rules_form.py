@@ -1,4 +1,4 @@
-"""Licence rules as plain values: the canonical, versioned form that the warehouse stores and a form sends.
+"""Read and write licence rules as plain values: the canonical, versioned form that is stored and sent.
 
 Decimals and days are text, and what holds its default is left out. Every field that cannot be read is named, with
 what to write.
@@ -29,7 +29,7 @@ class _UnreadableError(ValueError):
 
 
 def to_mapping(rules: LicenceRules) -> dict[str, Any]:
-    """What JSON keeps; `rules_from` gives the same rules again."""
+    """Return the mapping that JSON keeps; `rules_from` gives the same rules again."""
     stated = {name: getattr(rules, name) for name, default in defaults().items() if getattr(rules, name) != default}
     return {"version": VERSION, "metric": rules.metric, **{name: _plain(value) for name, value in stated.items()}}
 
@@ -48,21 +48,21 @@ def _plain(value: Any) -> Any:
 
 
 def rules_from(mapping: Mapping[str, Any]) -> LicenceRules:
-    """Raises RulesError for unknown, unreadable and contradictory fields, with a message for each."""
+    """Read rules from a mapping. Raises RulesError with a message for each unknown, unreadable or wrong field."""
     names = {"metric", *defaults()}
-    wrong = {name: "There is no such field: leave it out." for name in mapping if name not in names | {"version"}}
+    messages = {name: "There is no such field: leave it out." for name in mapping if name not in names | {"version"}}
     if mapping.get("version", VERSION) != VERSION:
-        wrong["version"] = f"These rules are of another version: this release reads version {VERSION}."
+        messages["version"] = f"These rules are of another version: this release reads version {VERSION}."
     if "metric" not in mapping:
-        wrong["metric"] = f"Say what is counted: {', '.join(CHOICES['metric'])}."
+        messages["metric"] = f"Say what is counted: {', '.join(CHOICES['metric'])}."
     values: dict[str, Any] = {}
     for name in names & mapping.keys():
         try:
             values[name] = _reader(name)(mapping[name])
         except _UnreadableError as error:
-            wrong[name] = str(error)
-    if wrong:
-        raise RulesError(wrong)
+            messages[name] = str(error)
+    if messages:
+        raise RulesError(messages)
     return LicenceRules(**values)
 
 
@@ -98,7 +98,7 @@ def _whole(value: Any) -> int:
 
 
 def _number(value: Any) -> Decimal:
-    """Floats are refused: their text is not what a person wrote."""
+    """Read an exact number. Floats are refused: their text is not what a person wrote."""
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise _UnreadableError(NUMBER)
     try:
@@ -141,19 +141,19 @@ def _factors(value: Any) -> tuple[Factor, ...]:
 
 
 def _tiers(value: Any) -> tuple[Tier, ...]:
-    words = "tiers, each with from_units and either price or percent_off"
-    rows = _rows(value, {"from_units", "price", "percent_off"}, {"from_units"}, words)
+    description = "tiers, each with from_units and either price or percent_off"
+    rows = _rows(value, {"from_units", "price", "percent_off"}, {"from_units"}, description)
     return tuple(
         Tier(_whole(row["from_units"]), _number_or_none(row.get("price")), _number_or_none(row.get("percent_off")))
         for row in rows
     )
 
 
-def _rows(value: Any, names: set[str], needed: set[str], words: str) -> list[Mapping[str, Any]]:
+def _rows(value: Any, names: set[str], needed: set[str], description: str) -> list[Mapping[str, Any]]:
     rows = list(value) if isinstance(value, list | tuple) else []
     is_sound = all(isinstance(row, Mapping) and needed <= row.keys() <= names for row in rows)
     if not is_sound or not isinstance(value, list | tuple):
-        raise _UnreadableError(f"Write a list of {words}.")
+        raise _UnreadableError(f"Write a list of {description}.")
     return rows
 
 

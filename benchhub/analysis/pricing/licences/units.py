@@ -1,4 +1,4 @@
-"""How many licences a deployment needs, by the rules of a licence model, with each step of the count.
+"""Count the licences that a deployment needs, by the rules of a licence model, with each step of the count.
 
 The pipeline: units of each socket -> minimum and maximum per socket -> sum -> factor -> those per server -> packs ->
 those per order. A maximum is what is paid for at most; whether a machine is eligible at all is asked before.
@@ -42,14 +42,14 @@ class Count:
 def count_licences(
     name: str, rules: LicenceRules, deployment: Deployment, on: date | None = None
 ) -> Count | NotEligible:
-    """Licences that `deployment` needs under the rules called `name`, with the core factors of the day `on`.
+    """Count the licences that `deployment` needs under the rules called `name`, with the core factors of the day `on`.
 
     Raises PricingError where a fact is missing (a machine, memory, named users, a core factor).
     """
     if rules.metric == "none":
         nothing = step("count", "Licence: {licence} adds nothing, and support is not bought", 0, licence=name)
         return Count(0, (nothing,))
-    log = _exempt(name, rules, deployment)
+    log = _exempt_steps(name, rules, deployment)
     nodes = [node for node in deployment.nodes if node.role not in rules.exempt_roles]
     if reason := _not_eligible(rules, deployment, nodes):
         return NotEligible(name, reason)
@@ -62,7 +62,7 @@ def count_licences(
     return Count(_order(name, rules, deployment, nodes, on, log), tuple(log))
 
 
-def _exempt(name: str, rules: LicenceRules, deployment: Deployment) -> Log:
+def _exempt_steps(name: str, rules: LicenceRules, deployment: Deployment) -> Log:
     template = "Exempt: {machine} needs none of {licence}, as its role is {role}"
     return [
         step("exempt", template, 0, machine=node.machine.name, licence=name, role=node.role)
@@ -74,7 +74,7 @@ def _exempt(name: str, rules: LicenceRules, deployment: Deployment) -> Log:
 def _order(
     name: str, rules: LicenceRules, deployment: Deployment, nodes: Sequence[Node], on: date | None, log: Log
 ) -> int:
-    """The sum over all servers, with what holds of the order as a whole."""
+    """Return the sum over all servers, with the minimum, maximum and packs of the order as a whole."""
     servers = [(_server(name, rules, node.machine, on, log), node.quantity) for node in nodes]
     units: Number = sum((units * quantity for units, quantity in servers), 0)
     if [quantity for _, quantity in servers] not in ([], [1]):
@@ -89,9 +89,9 @@ def _order(
 
 
 def _server(name: str, rules: LicenceRules, machine: Machine, on: date | None, log: Log) -> Number:
-    """Units of one server; not yet whole where factors are rounded over the order."""
+    """Return the units of one server; not yet whole where factors are rounded over the order."""
     if rules.metric == "user":  # people count once in the order; a server says how many they are at least
-        units: Number = _users_at_least(rules, machine, on, log)
+        units: Number = _least_users(rules, machine, on, log)
     else:
         units = COUNTERS[rules.metric](name, rules, machine, log)
         units = _factored(rules, machine, units, on, log) if rules.factors else units
@@ -109,7 +109,7 @@ def _servers(name: str, _: LicenceRules, machine: Machine, log: Log) -> int:
 
 
 def _sockets(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
-    """One licence for a group of sockets and so many cores of each; another for each further so many cores."""
+    """Count licences for groups of sockets: one covers so many cores of each socket, another so many more."""
     group, sockets = rules.sockets_per_licence, machine.sockets
     groups = -(-sockets // group)
     template = "Units: {licence} is counted per occupied socket as bought; {machine} has {result}"
@@ -157,15 +157,15 @@ def _clamped_sockets(rules: LicenceRules, per_socket: int, groups: int, log: Log
 
 
 def _vcpus(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
-    covered = rules.vcpus_per_licence_smt if machine.smt else rules.vcpus_per_licence_no_smt
+    vcpus_per_licence = rules.vcpus_per_licence_smt if machine.smt else rules.vcpus_per_licence_no_smt
     source = "vCPU of the virtual machine" if machine.vm else "hardware thread"
     smt = "on" if machine.smt else "off"
     template = "Units: {licence} is counted per {of}; {machine} has {vcpus}"
     if (rules.vcpus_per_licence_smt, rules.vcpus_per_licence_no_smt) != (1, 1):
         template += ", and with SMT {smt} a licence covers {covered}: {result}"
-    units, vcpus = -(-machine.vcpus // covered), machine.vcpus
+    units, vcpus = -(-machine.vcpus // vcpus_per_licence), machine.vcpus
     words = {"licence": name, "machine": machine.name, "of": source, "smt": smt}
-    log.append(step("count", template, units, vcpus=vcpus, covered=covered, **words))
+    log.append(step("count", template, units, vcpus=vcpus, covered=vcpus_per_licence, **words))
     return units
 
 
@@ -190,7 +190,7 @@ COUNTERS: dict[str, Callable[[str, LicenceRules, Machine, Log], Number]] = {
 }
 
 
-def _users_at_least(rules: LicenceRules, machine: Machine, on: date | None, log: Log) -> int:
+def _least_users(rules: LicenceRules, machine: Machine, on: date | None, log: Log) -> int:
     if not rules.users_per_processor:
         return 0
     processors: Number = machine.sockets
@@ -206,18 +206,18 @@ def _users_at_least(rules: LicenceRules, machine: Machine, on: date | None, log:
     return units
 
 
-def _users(name: str, deployment: Deployment, at_least: Number, log: Log) -> Number:
+def _users(name: str, deployment: Deployment, least: Number, log: Log) -> Number:
     users = deployment.named_users
     if users is None:
         raise PricingError(f"{name} is counted by named users, and their number is not known: fill it in.")
     template = "Units: {licence} is counted per named user; there are {users}, and {result} are to be licensed"
-    units = max(users, at_least)
-    log.append(step("count", template, units, licence=name, users=users, at_least=at_least))
+    units = max(users, least)
+    log.append(step("count", template, units, licence=name, users=users, at_least=least))
     return units
 
 
 def _factored(rules: LicenceRules, machine: Machine, units: Number, on: date | None, log: Log) -> Number:
-    """Rounded up after summing: over the server, or later over the order."""
+    """Multiply by the core factor, and round up after summing: over the server, or later over the order."""
     factor = _factor(rules, machine, on)
     product = units * factor.factor
     is_rounded = rules.factor_rounded_per == "server" or rules.metric == "user"
@@ -233,17 +233,17 @@ def _factored(rules: LicenceRules, machine: Machine, units: Number, on: date | N
 
 
 def _factor(rules: LicenceRules, machine: Machine, on: date | None) -> Factor:
-    """The newest for the family that holds on the day; a family's own comes before that for any other."""
+    """Return the newest factor for the family on the day; a family's own comes before that for any other."""
     for family in dict.fromkeys((machine.processor, "")):
-        factors = [factor for factor in rules.factors if factor.processor == family and _holds(factor, on)]
+        factors = [
+            factor
+            for factor in rules.factors
+            if factor.processor == family and (on is None or factor.since is None or factor.since <= on)
+        ]
         if factors:
             return max(factors, key=lambda factor: factor.since or date.min)
-    by_then = f" on {on.isoformat()}" if on else ""
-    raise PricingError(f"There is no core factor for the processor '{machine.processor}'{by_then}: add one.")
-
-
-def _holds(factor: Factor, on: date | None) -> bool:
-    return on is None or factor.since is None or factor.since <= on
+    day_text = f" on {on.isoformat()}" if on else ""
+    raise PricingError(f"There is no core factor for the processor '{machine.processor}'{day_text}: add one.")
 
 
 def _whole(units: Number, log: Log) -> Number:
@@ -254,18 +254,18 @@ def _whole(units: Number, log: Log) -> Number:
 
 
 def _clamped(scope: str, units: Number, least: int, most: int, log: Log) -> Number:
-    """A `most` of 0 is none."""
-    due = max(units, least)
-    due = min(due, most or due)
-    if due != units:
-        kind, word = ("minimum", "raised") if due > units else ("maximum", "cut")
+    """Raise units to a minimum, or cut them to a maximum; a `most` of 0 is none."""
+    clamped_units = max(units, least)
+    clamped_units = min(clamped_units, most or clamped_units)
+    if clamped_units != units:
+        kind, word = ("minimum", "raised") if clamped_units > units else ("maximum", "cut")
         template = f"{kind.capitalize()}: {{units}} of the {{of}} are {word} to {{result}}"
-        log.append(step(f"{kind}_per_{scope.lower()}", template, due, units=units, of=scope))
-    return due
+        log.append(step(f"{kind}_per_{scope.lower()}", template, clamped_units, units=units, of=scope))
+    return clamped_units
 
 
 def _packed(scope: str, rules: LicenceRules, units: Number, log: Log) -> Number:
-    """Whole packs; of an order whose servers have theirs, only what its minimum has added is to be packed."""
+    """Round up to whole packs; of an order whose servers are packed, pack only what its minimum added."""
     if rules.pack == 1:
         return units
     packs = ceiling(units / Decimal(rules.pack))
@@ -281,7 +281,7 @@ def _is_counted_on_vm(rules: LicenceRules, machine: Machine) -> bool:
 
 
 def _not_eligible(rules: LicenceRules, deployment: Deployment, nodes: Sequence[Node]) -> str:
-    """The first limit that is exceeded, as a sentence; empty where none is."""
+    """Return the first limit that is exceeded, as a sentence; empty if none is."""
     servers = sum(node.quantity for node in nodes)
     if rules.max_servers is not None and servers > rules.max_servers:
         return f"it is for at most {count(rules.max_servers, 'server')}, and there are {servers}."
@@ -306,15 +306,15 @@ def _machine_not_eligible(rules: LicenceRules, machine: Machine) -> str:
         (rules.max_sockets, machine.sockets, "socket", ""),
         (rules.max_cores, cores, "physical core", ""),
         (rules.max_vcpus, machine.vcpus, "vCPU", ""),
-        (rules.max_memory_gb, _known_memory(rules, machine), "GB of memory", "GB of memory"),
+        (rules.max_memory_gb, _memory_gb(rules, machine), "GB of memory", "GB of memory"),
     )
-    for most, has, noun, plural in limits:
-        if most is not None and has > most:
-            return f"it is for servers of at most {count(most, noun, plural)}, and {machine.name} has {plain(has)}."
+    for most, amount, noun, plural in limits:
+        if most is not None and amount > most:
+            return f"it is for servers of at most {count(most, noun, plural)}, and {machine.name} has {plain(amount)}."
     return ""
 
 
-def _known_memory(rules: LicenceRules, machine: Machine) -> Decimal:
+def _memory_gb(rules: LicenceRules, machine: Machine) -> Decimal:
     if rules.max_memory_gb is None:
         return Decimal(0)
     memory_gb = machine.vm.memory_gb if _is_counted_on_vm(rules, machine) and machine.vm else machine.memory_gb

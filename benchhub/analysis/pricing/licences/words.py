@@ -1,4 +1,4 @@
-"""The rules of a licence model in plain words: what is counted, what one price is of, and how it is paid."""
+"""Word the rules of a licence model: what is counted, what one price buys, and how it is paid."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PERIODS = {"perpetual": "for good", "hourly": "for an hour"}
 
 
 def unit(rules: LicenceRules) -> str:
-    """What one licence is of: 'one physical core', 'a pack of 2 vCPUs'; empty where nothing is licensed."""
+    """Name what one licence covers: 'one physical core', 'a pack of 2 vCPUs'; empty if nothing is licensed."""
     if rules.metric == "none":
         return ""
     singular, several = UNITS[rules.metric]
     if rules.is_price_per_pack:
         return f"a pack of {rules.pack} {several}"
-    covered = _covered(rules)
-    return f"{plain(covered)} {several}" if covered != 1 else f"one {singular}"
+    covered_units = _covered(rules)
+    return f"{plain(covered_units)} {several}" if covered_units != 1 else f"one {singular}"
 
 
 def _covered(rules: LicenceRules) -> int | Decimal:
@@ -42,25 +42,21 @@ def _covered(rules: LicenceRules) -> int | Decimal:
 
 
 def price_of(rules: LicenceRules) -> str:
-    """What an amount in the price list buys: 'one physical core, for a year'."""
+    """Name what an amount in the price list buys: 'one physical core, for a year'."""
     if rules.metric == "none":
         return "nothing: no licence is needed"
-    return f"{unit(rules)}, {_period(rules)}"
-
-
-def _period(rules: LicenceRules) -> str:
-    return PERIODS.get(rules.payment, f"for a {rules.period}")
+    return f"{unit(rules)}, {PERIODS.get(rules.payment, f'for a {rules.period}')}"
 
 
 def words(rules: LicenceRules) -> str:
-    """The whole of it, in short sentences."""
+    """Return the rules in short sentences."""
     if rules.metric == "none":
         return "Nothing is licensed, and support is not bought."
-    parts = (_counted(rules), _limits(rules), _paid(rules))
+    parts = (_counting(rules), _limits(rules), _paying(rules))
     return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for part in parts for sentence in part)
 
 
-def _counted(rules: LicenceRules) -> Iterator[str]:
+def _counting(rules: LicenceRules) -> Iterator[str]:
     singular, _ = UNITS[rules.metric]
     yield (
         "one licence for the whole site" if rules.metric == "flat" else "; ".join([f"per {singular}", *_details(rules)])
@@ -95,10 +91,10 @@ def _details(rules: LicenceRules) -> Iterator[str]:
         yield f"at least {rules.users_per_processor} for each {rules.user_processor}"
 
 
-def _bounds(rules: LicenceRules, which: str) -> list[str]:
+def _bounds(rules: LicenceRules, bound_kind: str) -> list[str]:
     scopes = {"socket": "socket", "server": "server", "vm": "virtual machine", "order": "order"}
-    bounds = [(getattr(rules, f"{which}_per_{scope}", 0), words) for scope, words in scopes.items()]
-    return [f"{bound} per {words}" for bound, words in bounds if bound]
+    bounds = [(getattr(rules, f"{bound_kind}_per_{scope}", 0), scope_text) for scope, scope_text in scopes.items()]
+    return [f"{bound} per {scope_text}" for bound, scope_text in bounds if bound]
 
 
 def _factor(factor: Factor) -> str:
@@ -113,20 +109,20 @@ def _limits(rules: LicenceRules) -> Iterator[str]:
         (rules.max_vcpus, "vCPU", ""),
         (rules.max_memory_gb, "GB of memory", "GB of memory"),
     )
-    if of_server := [count(most, noun, plural) for most, noun, plural in limits if most is not None]:
-        yield f"for servers of at most {listing(of_server)}"
+    if server_limits := [count(most, noun, plural) for most, noun, plural in limits if most is not None]:
+        yield f"for servers of at most {listing(server_limits)}"
     if rules.max_servers is not None:
         yield f"for at most {count(rules.max_servers, 'server')}"
     if rules.max_users is not None:
         yield f"for at most {count(rules.max_users, 'named user')}"
 
 
-def _paid(rules: LicenceRules) -> Iterator[str]:
+def _paying(rules: LicenceRules) -> Iterator[str]:
     yield f"paid {_payment(rules)}"
     if rules.tiers:
-        how = "each unit at its own tier" if rules.tiers_apply == "graduated" else "all at the tier reached"
+        rule_text = "each unit at its own tier" if rules.tiers_apply == "graduated" else "all at the tier reached"
         tiers = ", ".join(_tier(tier, rules.is_price_per_pack) for tier in rules.tiers)
-        yield f"{tiers}: {how}"
+        yield f"{tiers}: {rule_text}"
     if rules.discount_percent:
         yield f"{plain(rules.discount_percent)}% off the list price"
     if rules.contracted_price is not None:
@@ -151,8 +147,8 @@ def _hours(rules: LicenceRules) -> str:
     month = f"{plain(rules.hours_per_month)} hours in a month"
     if not rules.reserved_years:
         return f"by the hour, {month} at {plain(rules.utilisation_percent)}%"
-    off = f" less {plain(rules.reserved_percent_off)}%" if rules.reserved_percent_off else ""
-    return f"by the hour, {month}, reserved for {count(rules.reserved_years, 'year')}{off}"
+    off_text = f" less {plain(rules.reserved_percent_off)}%" if rules.reserved_percent_off else ""
+    return f"by the hour, {month}, reserved for {count(rules.reserved_years, 'year')}{off_text}"
 
 
 def _tier(tier: Tier, is_of_packs: bool) -> str:

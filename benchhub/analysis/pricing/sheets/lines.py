@@ -1,4 +1,4 @@
-"""A line of a price sheet extended: its price and its maintenance over a term, in the sheet's currency, with the steps.
+"""Extend a line of a price sheet: its price and its maintenance over a term, in the sheet's currency, with the steps.
 
 A discount per unit needs to know what was paid for one and how many were paid: a row has that too.
 """
@@ -51,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Charge:
-    """What is paid of one unit, `units` times, for `months` of the term; once where these do not count."""
+    """A price per unit, paid for `units`, and for `months` of the term unless it is paid once."""
 
     price: Decimal
     units: Number
@@ -66,35 +66,35 @@ class _Charge:
 
     @property
     def times(self) -> Number:
-        """How often the price is paid in all."""
+        """Return how often the price is paid in all."""
         return _Charge(Decimal(1), self.units, self.per, self.months).amount
 
 
 def extended(sheet: Sheet, line: Line, months: int) -> Row:
-    """Over so many months. Raises PricingError, or UnlikeCurrenciesError without a rate."""
+    """Extend a line over so many months. Raises PricingError, or UnlikeCurrenciesError without a rate."""
     is_maintenance = line.maintenance is not None and line.maintenance.per == "itself"
     if line.exchange_rate is not None and not _is_foreign(sheet, line):
         raise PricingError(f"'{line.description}' is in {sheet.currency}, as the sheet is: leave out its rate.")
     if is_maintenance:
         _require_term(sheet, line, months, line.charged == "once")
     paid_months = _paid_months(line.maintenance, months) if line.maintenance and is_maintenance else months
-    listed = _Charge(line.unit_price, line.bought, line.charged, paid_months)
-    paid = _Charge(_paid_price(sheet, line), line.bought, line.charged, paid_months)
-    at_list, price = _amount(sheet, line, listed), _amount(sheet, line, paid)
+    list_charge = _Charge(line.unit_price, line.bought, line.charged, paid_months)
+    charge = _Charge(_paid_price(sheet, line), line.bought, line.charged, paid_months)
+    listed, price = _amount(sheet, line, list_charge), _amount(sheet, line, charge)
     steps = (
-        *_conversion(sheet, line, paid),
-        _line_step(sheet, line, paid, price, "Maintenance" if is_maintenance else "Line"),
+        *_conversion(sheet, line, charge),
+        _line_step(sheet, line, charge, price, "Maintenance" if is_maintenance else "Line"),
     )
     nothing = Decimal(0)
     if is_maintenance:
-        return Row(line, nothing, nothing, price, at_list, nothing, 0, steps)
-    maintenance, more = _maintained(sheet, line, months)
-    unit_price = _in_currency(sheet, line, paid.price)
-    return Row(line, at_list, price, maintenance, maintenance, unit_price, paid.times, (*steps, *more))
+        return Row(line, nothing, nothing, price, listed, nothing, 0, steps)
+    maintenance, maintenance_steps = _maintenance(sheet, line, months)
+    unit_price = _in_currency(sheet, line, charge.price)
+    return Row(line, listed, price, maintenance, maintenance, unit_price, charge.times, (*steps, *maintenance_steps))
 
 
 def _paid_price(sheet: Sheet, line: Line) -> Decimal:
-    """As it is rounded before it is multiplied; another currency has other decimals, and is rounded when converted."""
+    """Return the unit price as it is multiplied: rounded if units are; another currency is rounded when converted."""
     if sheet.rounded_per != "unit" or _is_foreign(sheet, line):
         return line.paid_price
     return _rounded(sheet, line.paid_price)
@@ -109,7 +109,7 @@ def _require_term(sheet: Sheet, line: Line, months: int, is_for_the_term: bool) 
 
 
 def _amount(sheet: Sheet, line: Line, charge: _Charge) -> Decimal:
-    """In the sheet's currency, rounded by unit and by line where the sheet is."""
+    """Return the charge in the sheet's currency, rounded by unit and by line if the sheet is."""
     if sheet.rounded_per == "unit":
         unit_price = _rounded(sheet, _in_currency(sheet, line, charge.price))
         return _rounded(sheet, replace(charge, price=unit_price).amount)
@@ -134,7 +134,7 @@ def _in_currency(sheet: Sheet, line: Line, amount: Decimal) -> Decimal:
 
 
 def _conversion(sheet: Sheet, line: Line, charge: _Charge) -> tuple[Step, ...]:
-    """By the line's own rate, which rests on what the line does, or by the sheet's, which names its day and source."""
+    """Explain a conversion by the line's own rate and source, or by the sheet's, which names its day and source."""
     if not _is_foreign(sheet, line):
         return ()
     foreign = Amount(charge.price if sheet.rounded_per == "unit" else charge.amount, line.currency)
@@ -142,25 +142,27 @@ def _conversion(sheet: Sheet, line: Line, charge: _Charge) -> tuple[Step, ...]:
     if value is None:
         rate = newest_rate(sheet.rates, line.currency, sheet.currency)
         base, quoted, value, citation = rate.base, rate.quoted, rate.value, rate.citation
-    here = _in_currency(sheet, line, foreign.value)
-    result = Amount(_rounded(sheet, here) if sheet.rounded_per in ("unit", "line") else here, sheet.currency)
+    converted_amount = _in_currency(sheet, line, foreign.value)
+    result = Amount(
+        _rounded(sheet, converted_amount) if sheet.rounded_per in ("unit", "line") else converted_amount, sheet.currency
+    )
     template = "Conversion: {amount} at 1 {base} = {rate} {quoted} is {result}"
     return (step("conversion", template, result, citation, amount=foreign, base=base, rate=value, quoted=quoted),)
 
 
-def _line_step(sheet: Sheet, line: Line, paid: _Charge, result: Decimal, word: str) -> Step:
+def _line_step(sheet: Sheet, line: Line, charge: _Charge, result: Decimal, title: str) -> Step:
     count = "({quantity} + {spares} spares)" if line.spares else "{quantity}"
-    template = f"{word}: {{description}}, {count} x {{price}}{EACH[line.charged]} = {{result}}"
-    template += ", instead of {listed} each" if paid.price != line.unit_price else ""
+    template = f"{title}: {{description}}, {count} x {{price}}{EACH[line.charged]} = {{result}}"
+    template += ", instead of {listed} each" if charge.price != line.unit_price else ""
     template += SUPPORT.get(line.support, "")
     currency = line.currency or sheet.currency
-    operands: dict[str, Value] = {"quantity": line.quantity, "spares": line.spares, "months": paid.months}
-    operands |= {"price": Amount(paid.price, currency), "listed": Amount(line.unit_price, currency)}
+    operands: dict[str, Value] = {"quantity": line.quantity, "spares": line.spares, "months": charge.months}
+    operands |= {"price": Amount(charge.price, currency), "listed": Amount(line.unit_price, currency)}
     amount = Amount(result, sheet.currency)
     return step("line", template, amount, line.citation, description=line.description, **operands)
 
 
-def _maintained(sheet: Sheet, line: Line, months: int) -> tuple[Decimal, tuple[Step, ...]]:
+def _maintenance(sheet: Sheet, line: Line, months: int) -> tuple[Decimal, tuple[Step, ...]]:
     maintenance = line.maintenance
     if maintenance is None:
         return Decimal(0), ()
@@ -168,8 +170,8 @@ def _maintained(sheet: Sheet, line: Line, months: int) -> tuple[Decimal, tuple[S
     quantity = line.quantity if maintenance.quantity is None else maintenance.quantity
     base = line.unit_price if maintenance.percent_of == "list" else _paid_price(sheet, line)
     price = base * maintenance.price / HUNDRED if maintenance.per == "percent" else maintenance.price
-    per = {"percent": "year", "term": "once"}.get(maintenance.per, maintenance.per)
-    charge = _Charge(price, quantity, per, _paid_months(maintenance, months))
+    period = {"percent": "year", "term": "once"}.get(maintenance.per, maintenance.per)
+    charge = _Charge(price, quantity, period, _paid_months(maintenance, months))
     amount = _amount(sheet, line, charge)
     return amount, (
         *_conversion(sheet, line, charge),

@@ -17,7 +17,7 @@ WAYS = {"nearest": "rounded to nearest", "up": "rounded up", "down": "rounded do
 def per_metric(
     total: SheetTotal, metric: Decimal, unit: str, places: int = CENTS, rounding: Rounding = "up"
 ) -> tuple[Decimal, Step]:
-    """The total over the metric, rounded once from the exact fraction, and how. Raises PricingError."""
+    """Divide the total by the metric, rounded once from the exact fraction, with the step. Raises PricingError."""
     if not (metric.is_finite() and metric > 0):
         raise PricingError("A price per unit of a metric needs a metric above 0.")
     price = rounded_quotient(total.total, metric, places, rounding)

@@ -1,4 +1,4 @@
-"""A price sheet as the TPC's rules have it: line items with their maintenance, and the discounts on them.
+"""Define a price sheet as the TPC's rules have it: line items with their maintenance, and the discounts on them.
 
 How published sheets are built, and what says so here:
 - whole prices or cents; rounded by unit price, by line, by column or in all: `Sheet.places`, `rounded_per`,
@@ -35,7 +35,7 @@ MOST_SURCHARGED_PERCENT = 999
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """What keeping one line in service costs.
+    """The cost of keeping one line in service.
 
     `price` is per unit: for the whole term of the sheet, by year or by month; in per cent of the price, a year, for
     `percent`; and left out for `itself`, where the line's own price is maintenance. `months` says how many are paid
@@ -107,7 +107,7 @@ class Line:
 
     @property
     def paid_price(self) -> Decimal:
-        """Of one unit: contracted, or as listed less the line's own discount; not rounded."""
+        """Return the price of one unit: contracted, or as listed less the line's own discount; not rounded."""
         if self.contracted_price is not None:
             return self.contracted_price
         if not self.discount_percent:
@@ -123,7 +123,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Discount:
-    """Per cent or a fixed amount off the list amounts of some lines, shown apart from them; below 0 it is a surcharge.
+    """A discount of per cent or a fixed amount off the list amounts of some lines; below 0 it is a surcharge.
 
     It is on the lines that are named (by part number or description), of these categories, of these sellers and of
     these kinds, all at once: what names nothing leaves none out. `rounded_per` says whether the per cent of the sum
@@ -178,7 +178,7 @@ class Discount:
 
     @property
     def scope(self) -> str:
-        """Which lines it is on, as ' of seller 1 and also of category Server'; empty for all."""
+        """Name the lines it is on, as ' of seller 1 and also of category Server'; empty for all."""
         names_by_kind = {"line": self.lines, "category": self.categories, "seller": self.sellers, "kind": self.kinds}
         parts = [f" of {name} {' or '.join(names)}" for name, names in names_by_kind.items() if names]
         return " and also".join(parts)

@@ -1,4 +1,4 @@
-"""What a price sheet comes to: extended lines, discounts, subtotals by category and kind, flags, and every step."""
+"""Add up a price sheet: extended lines, discounts, subtotals by category and kind, flags, and every step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchhub.analysis.pricing.licences.cost import suspicion
 from benchhub.analysis.pricing.money import HUNDRED, Amount, exactly, rounded, rounded_quotient
 from benchhub.analysis.pricing.steps import Step, step
 
-from .discounts import COLUMNS, Column, Deduction, shared_out, sum_of, take
+from .discounts import COLUMNS, Column, Deduction, column_sum, shared_out, take
 from .lines import Row, extended
 from .sheet import KINDS, Kind, Sheet
 
@@ -30,7 +30,7 @@ class Subtotal:
 
 @dataclass(frozen=True, slots=True)
 class SheetTotal:
-    """`total` is what the sheet comes to; `rounding` is what rounding columns or the total has added (or taken)."""
+    """The total of a sheet; `rounding` is what rounding columns or the total has added (or taken)."""
 
     sheet: Sheet
     rows: tuple[Row, ...]
@@ -58,19 +58,19 @@ class SheetTotal:
     @property
     @exactly
     def subtotals(self) -> tuple[Subtotal, ...]:
-        """By category, in the order they first appear; with discounts and rounding they add up to the total."""
-        categories = dict.fromkeys(row.line.category for row in self.rows)
-        return tuple(self._subtotal(category) for category in categories)
-
-    def _subtotal(self, category: str) -> Subtotal:
-        rows = [row for row in self.rows if row.line.category == category]
-        price, maintenance = sum_of(rows, "price"), sum_of(rows, "maintenance")
-        return Subtotal(category, price, maintenance)
+        """Return subtotals by category, in their order; with discounts and rounding they add up to the total."""
+        rows_by_category: dict[str, list[Row]] = {}
+        for row in self.rows:
+            rows_by_category.setdefault(row.line.category, []).append(row)
+        return tuple(
+            Subtotal(category, column_sum(rows, "price"), column_sum(rows, "maintenance"))
+            for category, rows in rows_by_category.items()
+        )
 
     @property
     @exactly
     def listed_by_kind(self) -> dict[Kind, Decimal]:
-        """At list price, before contracts and discounts; maintenance is support."""
+        """Return the list price by kind, before contracts and discounts; maintenance is support."""
         listed = dict.fromkeys(KINDS, Decimal(0))
         for row in self.rows:
             listed[row.line.kind] += row.listed
@@ -80,7 +80,10 @@ class SheetTotal:
     @property
     @exactly
     def by_kind(self) -> dict[Kind, Decimal]:
-        """After discounts, which are shared out by what they were on; adds up to the total. Maintenance is support."""
+        """Return the price by kind after discounts, each shared out over its lines; maintenance is support.
+
+        The kinds add up to the total.
+        """
         shares = dict.fromkeys(KINDS, Fraction(0))
         for row in self.rows:
             shares[row.line.kind] += Fraction(row.price)
@@ -89,19 +92,19 @@ class SheetTotal:
             shares["support"] -= Fraction(deduction.maintenance)
             for kind, part in shared_out(deduction, self.rows).items():
                 shares[kind] -= part
-        return _adding_up({kind: share for kind, share in shares.items() if share}, self.total)
+        return _rounded_shares({kind: share for kind, share in shares.items() if share}, self.total)
 
     @property
     def available_on(self) -> date | None:
-        """When the last line is to be had; None where no line says."""
+        """Return the day on which the last line is available; None if no line names one."""
         return max((row.line.available_on for row in self.rows if row.line.available_on), default=None)
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Discounts that the TPC's rules call suspicious."""
-        offs = [(f"'{deduction.discount.description}'", deduction.percent_off) for deduction in self.deductions]
-        offs += [(f"'{row.line.description}'", _percent_off(row)) for row in self.rows]
-        flags = [suspicion(title, off, self.sheet.is_large_quantity) for title, off in offs]
+        """Return a sentence for each discount that the TPC's rules call suspicious."""
+        percents = [(f"'{deduction.discount.description}'", deduction.percent_off) for deduction in self.deductions]
+        percents += [(f"'{row.line.description}'", _percent_off(row)) for row in self.rows]
+        flags = [suspicion(title, percent_off, self.sheet.is_large_quantity) for title, percent_off in percents]
         return tuple(flag for flag in flags if flag)
 
 
@@ -114,41 +117,38 @@ def total(sheet: Sheet, term_months: int | None = None) -> SheetTotal:
     for discount in sheet.discounts:
         deductions.append(take(sheet, discount, rows, deductions))
     price, maintenance = (_net(sheet, rows, deductions, column) for column in COLUMNS)
-    grand = rounded(price + maintenance, _total_places(sheet), sheet.rounding)
+    places = sheet.places if sheet.total_places is None else sheet.total_places
+    grand_total = rounded(price + maintenance, places, sheet.rounding)
     steps = [step for row in rows for step in row.steps] + [
         step for deduction in deductions for step in deduction.steps
     ]
-    steps.append(_total_step(sheet, price, maintenance, grand))
-    return SheetTotal(sheet, rows, tuple(deductions), price, maintenance, grand, tuple(steps))
+    steps.append(_total_step(sheet, price, maintenance, grand_total))
+    return SheetTotal(sheet, rows, tuple(deductions), price, maintenance, grand_total, tuple(steps))
 
 
 def _percent_off(row: Row) -> Decimal:
-    """Of the line's price, whichever column it stands in."""
+    """Return the per cent off the line's price, whichever column it stands in."""
     listed, paid = (row.listed, row.price) if row.listed else (row.listed_maintenance, row.maintenance)
     return HUNDRED * (listed - paid) / listed if listed > 0 else Decimal(0)
 
 
-def _total_places(sheet: Sheet) -> int:
-    return sheet.places if sheet.total_places is None else sheet.total_places
-
-
 def _net(sheet: Sheet, rows: Sequence[Row], deductions: Sequence[Deduction], column: Column) -> Decimal:
-    net = sum_of(rows, column) - sum((deduction.amount(column) for deduction in deductions), Decimal(0))
+    net = column_sum(rows, column) - sum((deduction.amount(column) for deduction in deductions), Decimal(0))
     return rounded(net, sheet.places, sheet.rounding) if sheet.rounded_per == "column" else net
 
 
-def _total_step(sheet: Sheet, price: Decimal, maintenance: Decimal, grand: Decimal) -> Step:
+def _total_step(sheet: Sheet, price: Decimal, maintenance: Decimal, grand_total: Decimal) -> Step:
     template = "Sheet: {sheet} comes to {result}"
     if maintenance:
         template = "Sheet: {sheet} comes to {price} + {maintenance} for maintenance = {result}"
     operands = {"price": Amount(price, sheet.currency), "maintenance": Amount(maintenance, sheet.currency)}
-    if grand != price + maintenance:
+    if grand_total != price + maintenance:
         template += ", rounded"
-    return step("sheet", template, Amount(grand, sheet.currency), sheet=sheet.name, **operands)
+    return step("sheet", template, Amount(grand_total, sheet.currency), sheet=sheet.name, **operands)
 
 
-def _adding_up(shares: dict[Kind, Fraction], total: Decimal) -> dict[Kind, Decimal]:
-    """Each share to the cent; what rounding leaves goes to the largest."""
+def _rounded_shares(shares: dict[Kind, Fraction], total: Decimal) -> dict[Kind, Decimal]:
+    """Round each share to the cent; what rounding leaves goes to the largest."""
     cents = {kind: rounded_quotient(share.numerator, share.denominator) for kind, share in shares.items()}
     if cents:
         largest = max(cents, key=lambda kind: abs(cents[kind]))

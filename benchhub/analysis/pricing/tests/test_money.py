@@ -39,8 +39,11 @@ def rate(value="1.25", on=DAY, base="EUR", quoted="USD"):
     ],
 )
 def test_a_quotient_is_rounded_once_and_exact_cents_are_left_alone(dividend, divisor, nearest, up, down):
-    found = [str(rounded_quotient(Decimal(dividend), Decimal(divisor), 2, way)) for way in ("nearest", "up", "down")]
-    assert found == [nearest, up, down]
+    texts = [
+        str(rounded_quotient(Decimal(dividend), Decimal(divisor), 2, rounding))
+        for rounding in ("nearest", "up", "down")
+    ]
+    assert texts == [nearest, up, down]
 
 
 @pytest.mark.parametrize(
@@ -54,8 +57,8 @@ def test_a_quotient_is_rounded_once_and_exact_cents_are_left_alone(dividend, div
     ],
 )
 def test_amounts_are_rounded_half_up_or_up_or_down_in_size(value, places, nearest, up, down):
-    found = [str(rounded(Decimal(value), places, way)) for way in ("nearest", "up", "down")]
-    assert found == [nearest, up, down]
+    texts = [str(rounded(Decimal(value), places, rounding)) for rounding in ("nearest", "up", "down")]
+    assert texts == [nearest, up, down]
 
 
 def test_a_quotient_a_hair_above_a_cent_is_rounded_up():

@@ -46,11 +46,11 @@ def quoted(amount, throughput=1000, terms=USUAL):
 
 def test_the_price_of_a_million_transactions_counts_those_of_the_whole_term():
     # 1,000 TPS at 50% over 3 x 31,536,000 s are 47,304,000,000 transactions; 47,304 EUR buy them all
-    found = per_million(quoted("47304"), Decimal(50))
-    assert found.transactions == 47_304_000_000
-    assert found.price(4) == Decimal("1.0000")
-    assert found.price(2, "up") == Decimal("1.00")
-    assert str(found.step) == (
+    price = per_million(quoted("47304"), Decimal(50))
+    assert price.transactions == 47_304_000_000
+    assert price.price(4) == Decimal("1.0000")
+    assert price.price(2, "up") == Decimal("1.00")
+    assert str(price.step) == (
         "Per million: 3 years x 31,536,000 s at 50% of 1,000 TPS are 47,304,000,000 transactions; 47,304 EUR over them "
         "is 1.000000 EUR per million."
     )
@@ -72,67 +72,69 @@ def test_a_utilisation_is_above_0_and_up_to_100_per_cent(utilisation):
 def test_the_break_even_is_where_the_cheaper_of_two_models_changes():
     # A year: 2 x 4,200 = 8,400 per socket; 2 x n x 1,000 per core: equal at 4.2, so per core is cheaper up to 4
     per_socket, per_core = licence("socket", "4200", metric="socket"), licence("core", "1000", metric="core")
-    found = break_even(per_socket, per_core, Machine("m", 2, 1), range(1, 9), Terms(1))
-    assert [(row.one, row.other) for row in found.rows][3:5] == [(8400, 8000), (8400, 10_000)]
-    assert [row.cheaper for row in found.rows] == ["core"] * 4 + ["socket"] * 4
-    assert [(row.cores_per_socket, row.cheaper) for row in found.changes] == [(5, "socket")]
-    assert found.currency == "EUR"
+    comparison = break_even(per_socket, per_core, Machine("m", 2, 1), range(1, 9), Terms(1))
+    assert [(row.cost, row.other_cost) for row in comparison.rows][3:5] == [(8400, 8000), (8400, 10_000)]
+    assert [row.cheaper for row in comparison.rows] == ["core"] * 4 + ["socket"] * 4
+    assert [(row.cores_per_socket, row.cheaper) for row in comparison.changes] == [(5, "socket")]
+    assert comparison.currency == "EUR"
 
 
 def test_equal_costs_have_no_cheaper_and_cores_covered_make_it_change_twice():
     # 2 x ceil(n / 4) x 400 against 2 x n x 100: equal at 4 and 8, per core cheaper in between
     per_socket = licence("socket", "400", metric="socket", cores_per_licence=4)
-    found = break_even(per_socket, licence("core", "100", metric="core"), Machine("m", 2, 1), range(3, 9), Terms(1))
-    assert [row.cheaper for row in found.rows] == ["core", "", "core", "core", "core", ""]
-    assert [row.cores_per_socket for row in found.changes] == [4, 5, 8]
+    comparison = break_even(
+        per_socket, licence("core", "100", metric="core"), Machine("m", 2, 1), range(3, 9), Terms(1)
+    )
+    assert [row.cheaper for row in comparison.rows] == ["core", "", "core", "core", "core", ""]
+    assert [row.cores_per_socket for row in comparison.changes] == [4, 5, 8]
 
 
 def test_support_counts_in_a_break_even():
     perpetual = licence("perpetual", "100", metric="core", payment="perpetual", support_percent="20")
-    found = break_even(perpetual, licence("yearly", "50", metric="core"), Machine("m", 1, 1), (10,), Terms(3))
-    assert (found.rows[0].one, found.rows[0].other) == (1600, 1500)  # 1,000 + 3 x 200; 3 x 500
+    comparison = break_even(perpetual, licence("yearly", "50", metric="core"), Machine("m", 1, 1), (10,), Terms(3))
+    assert (comparison.rows[0].cost, comparison.rows[0].other_cost) == (1600, 1500)  # 1,000 + 3 x 200; 3 x 500
 
 
 def test_a_model_that_is_not_eligible_leaves_the_other():
     few = licence("few", "1", metric="core", max_cores=8)
-    found = break_even(few, licence("any", "100", metric="core"), Machine("m", 2, 1), (4, 5), Terms(1))
-    assert [(row.one, row.cheaper) for row in found.rows] == [(8, "few"), (None, "any")]
+    comparison = break_even(few, licence("any", "100", metric="core"), Machine("m", 2, 1), (4, 5), Terms(1))
+    assert [(row.cost, row.cheaper) for row in comparison.rows] == [(8, "few"), (None, "any")]
     assert break_even(few, few, Machine("m", 2, 1), (5,), Terms(1)).rows[0].cheaper == ""
 
 
 def test_named_users_stay_as_a_socket_grows():
     per_user = licence("user", "10", metric="user", users_per_processor=25, user_processor="core")
-    found = break_even(per_user, licence("core", "300", metric="core"), Machine("m", 1, 1), (2, 6), Terms(1), 100)
+    comparison = break_even(per_user, licence("core", "300", metric="core"), Machine("m", 1, 1), (2, 6), Terms(1), 100)
     # 10 x max(100, 2 x 25) against 2 x 300; 10 x max(100, 6 x 25) against 6 x 300
-    assert [(row.one, row.other) for row in found.rows] == [(1000, 600), (1500, 1800)]
+    assert [(row.cost, row.other_cost) for row in comparison.rows] == [(1000, 600), (1500, 1800)]
 
 
 def test_licences_in_unlike_currencies_have_a_break_even_by_a_dated_rate_only():
-    one, other = licence("one", "100", metric="core"), licence("other", "100", "USD", metric="core")
+    first, second = licence("one", "100", metric="core"), licence("other", "100", "USD", metric="core")
     with pytest.raises(UnlikeCurrenciesError, match="EUR and USD have no break-even"):
-        break_even(one, other, Machine("m", 1, 1), (1, 2))
+        break_even(first, second, Machine("m", 1, 1), (1, 2))
     terms = Terms(1, currency="EUR", rates=(Rate("EUR", "USD", Decimal("1.25"), date(2026, 1, 1), "a bank"),))
-    assert break_even(one, other, Machine("m", 1, 1), (2,), terms).rows[0].other == 160  # 2 x 100 / 1.25
+    assert break_even(first, second, Machine("m", 1, 1), (2,), terms).rows[0].other_cost == 160  # 2 x 100 / 1.25
 
 
 def test_what_moves_the_price_is_sorted_by_how_far():
     perpetual = licence("it", "100", metric="core", payment="perpetual", support_percent="20")
-    found = sensitivity(bought("1000", perpetual), tps(1000), Terms(3))
+    effects = sensitivity(bought("1000", perpetual), tps(1000), Terms(3))
     # Now 1,000 + 2,000 + 3 x 400 = 4,200
-    assert {effect.name: (effect.price_at_low, effect.price_at_high) for effect in found} == {
+    assert {effect.name: (effect.price_at_low, effect.price_at_high) for effect in effects} == {
         "term": (Decimal("3.4"), 5),  # 3,000 + 400; 3,000 + 2,000
         "discount": (Decimal("4.2"), Decimal("3.15")),  # 4,200 x 0.75
         "support": (Decimal("3.9"), Decimal("4.5")),  # 3,000 + 3 x 300; 3,000 + 3 x 500
     }
-    assert [effect.name for effect in found] == ["term", "discount", "support"]
-    assert [effect.size for effect in found] == [Decimal("1.6"), Decimal("1.05"), Decimal("0.6")]
+    assert [effect.name for effect in effects] == ["term", "discount", "support"]
+    assert [effect.size for effect in effects] == [Decimal("1.6"), Decimal("1.05"), Decimal("0.6")]
 
 
 def test_utilisation_moves_only_what_is_paid_by_the_hour_and_not_what_is_reserved():
     hourly = {"metric": "flat", "payment": "hourly"}
     ranges = {"utilisation": (Decimal(50), Decimal(100))}
-    found = sensitivity(bought("1000", licence("it", "1", **hourly)), tps(1000), Terms(1), ranges)
-    assert [(effect.price_at_low, effect.price_at_high) for effect in found] == [(Decimal("5.38"), Decimal("9.76"))]
+    effects = sensitivity(bought("1000", licence("it", "1", **hourly)), tps(1000), Terms(1), ranges)
+    assert [(effect.price_at_low, effect.price_at_high) for effect in effects] == [(Decimal("5.38"), Decimal("9.76"))]
     reserved = licence("it", "1", **hourly, reserved_years=1)
     assert sensitivity(bought("1000", reserved), tps(1000), Terms(1), ranges) == ()
 

@@ -99,9 +99,9 @@ def test_the_derivation_names_price_rows_dates_sources_arithmetic_and_runs():
 
 def test_a_step_reads_with_its_number_and_the_list_price_that_it_rests_on():
     [first, *_] = quote(order(S822L, licence=PURE), tps(365_974)).steps
-    said = str(first)
-    assert said.startswith("Hardware: S822L costs 38,364 EUR")
-    assert said.endswith("(list price 7, 2015-11-12, source: report A).")
+    sentence = str(first)
+    assert sentence.startswith("Hardware: S822L costs 38,364 EUR")
+    assert sentence.endswith("(list price 7, 2015-11-12, source: report A).")
 
 
 def test_names_in_braces_do_no_harm_to_a_sentence():
@@ -114,8 +114,8 @@ def test_hardware_alone_says_that_support_is_not_bought():
 
 
 def test_a_very_small_price_shows_its_digits():
-    found = quote(order(Node(Machine("m", 1, 1), prices=(price("1"),))), tps(2_000_000))
-    assert "= 0.0000005000 EUR per TPS" in str(found.steps[-1])
+    price_quote = quote(order(Node(Machine("m", 1, 1), prices=(price("1"),))), tps(2_000_000))
+    assert "= 0.0000005000 EUR per TPS" in str(price_quote.steps[-1])
 
 
 def test_the_highest_throughput_gives_the_lowest_price():
@@ -126,45 +126,45 @@ def test_the_highest_throughput_gives_the_lowest_price():
 
 def test_a_throughput_is_the_median_of_its_repeats_with_their_range():
     repeats = (990.0, 1010.0, 1030.5)
-    found = measured(summarise(repeats), repeats, "TPS", "3 runs", 8)
-    assert (found.value, found.lowest, found.highest) == (1010, 990, Decimal("1030.5"))
-    assert (found.clients, found.repeats) == (8, repeats)
+    throughput = measured(summarise(repeats), repeats, "TPS", "3 runs", 8)
+    assert (throughput.value, throughput.lowest, throughput.highest) == (1010, 990, Decimal("1030.5"))
+    assert (throughput.clients, throughput.repeats) == (8, repeats)
 
 
 def test_a_topology_of_several_machines_with_an_exempt_standby():
     rules = rules_from({"metric": "core", "exempt_roles": ["standby"], "payment": "perpetual", "support_percent": "20"})
     licence = Licence("it", rules, (price("100"),))
-    found = quote(order(S822L, replace(S822L, role="standby", quantity=2), licence=licence), tps(1000))
-    assert found.hardware == 115_092  # 3 x 38,364
-    assert found.licences == 2000  # 20 cores x 100; the standbys are exempt
-    assert found.support == 1200  # 3 x 0.2 x 2,000
-    assert found.total == 118_292
-    assert any("Exempt: S822L needs none of it, as its role is standby." in str(step) for step in found.steps)
-    assert any("2 x S822L, each 38,364 EUR, cost 76,728 EUR" in str(step) for step in found.steps)
+    price_quote = quote(order(S822L, replace(S822L, role="standby", quantity=2), licence=licence), tps(1000))
+    assert price_quote.hardware == 115_092  # 3 x 38,364
+    assert price_quote.licences == 2000  # 20 cores x 100; the standbys are exempt
+    assert price_quote.support == 1200  # 3 x 0.2 x 2,000
+    assert price_quote.total == 118_292
+    assert any("Exempt: S822L needs none of it, as its role is standby." in str(step) for step in price_quote.steps)
+    assert any("2 x S822L, each 38,364 EUR, cost 76,728 EUR" in str(step) for step in price_quote.steps)
 
 
 def test_items_say_what_was_listed_and_what_is_paid():
     licence = Licence("it", rules_from({"metric": "core", "discount_percent": "30"}), (price("100"),))
-    found = cost(order(S822L, licence=licence))
-    assert [(item.kind, item.listed, item.paid) for item in found.items] == [
+    order_cost = cost(order(S822L, licence=licence))
+    assert [(item.kind, item.listed, item.paid) for item in order_cost.items] == [
         ("hardware", 38364, 38364),
         ("licence", 6000, 4200),
     ]
-    assert (found.listed, found.total) == (44_364, 42_564)
-    assert "30% on the licence it" in found.flags[0]
+    assert (order_cost.listed, order_cost.total) == (44_364, 42_564)
+    assert "30% on the licence it" in order_cost.flags[0]
 
 
 def test_a_discount_on_everything_keeps_the_list_total_known():
-    found = cost(order(S822L, licence=PURE), Terms(discount_percent=Decimal(10)))
-    assert (found.listed, found.total) == (63_564, Decimal("57207.60"))  # 63,564 x 0.9
-    assert found.subtotal("hardware") == Decimal("34527.60")  # 38,364 x 0.9
+    order_cost = cost(order(S822L, licence=PURE), Terms(discount_percent=Decimal(10)))
+    assert (order_cost.listed, order_cost.total) == (63_564, Decimal("57207.60"))  # 63,564 x 0.9
+    assert order_cost.subtotal("hardware") == Decimal("34527.60")  # 38,364 x 0.9
 
 
 def test_a_sheet_prices_the_machines_that_have_no_list_price():
     sheet = Sheet("quote 12", "EUR", (Line("server", Decimal(1000), maintenance=Maintenance("year", Decimal(100))),))
     made = Order(Deployment((Node(S822L.machine),)), (PURE,), (sheet,))
-    found = cost(made)
-    assert found.subtotals == {"hardware": 1000, "licence": 25_200, "support": 300, "other": 0}
+    order_cost = cost(made)
+    assert order_cost.subtotals == {"hardware": 1000, "licence": 25_200, "support": 300, "other": 0}
     software = Sheet("quote 13", "EUR", (Line("software", Decimal(1), kind="licence"),))
     with pytest.raises(MissingPriceError, match="the hardware 'S822L'"):
         cost(replace(made, sheets=(software,)))
@@ -173,10 +173,10 @@ def test_a_sheet_prices_the_machines_that_have_no_list_price():
 def test_a_missing_price_is_an_error_that_names_what_is_missing_and_not_zero():
     with pytest.raises(MissingPriceError, match="the hardware 'S822L'") as missing:
         quote(order(replace(S822L, prices=())), tps(1000))
-    assert missing.value.of == "hardware"
+    assert missing.value.kind == "hardware"
     with pytest.raises(MissingPriceError, match="the licence 'PURE'") as missing:
         quote(order(S822L, licence=replace(PURE, prices=())), tps(1000))
-    assert missing.value.of == "licence"
+    assert missing.value.kind == "licence"
 
 
 def test_what_was_priced_on_a_day_is_priced_again_by_that_days_list():
@@ -196,21 +196,21 @@ def test_unlike_currencies_never_add():
 def test_a_dated_rate_converts_and_is_cited():
     abroad = replace(PURE, prices=(price("4200", "USD"),))
     rates = (Rate("EUR", "USD", Decimal("1.25"), date(2026, 1, 5), "a bank"),)
-    found = cost(order(S822L, licence=abroad), Terms(rates=rates))
-    assert (found.currency, found.subtotal("licence")) == ("EUR", 20_160)  # 25,200 / 1.25
-    said = "Conversion: PURE, 25,200 USD at 1 EUR = 1.25 USD is 20,160 EUR (2026-01-05, source: a bank)."
-    assert said in map(str, found.steps)
-    found = cost(order(S822L, licence=abroad), Terms(rates=rates, currency="USD"))
-    assert (found.currency, found.total) == ("USD", 73_155)  # 38,364 x 1.25 + 25,200
+    order_cost = cost(order(S822L, licence=abroad), Terms(rates=rates))
+    assert (order_cost.currency, order_cost.subtotal("licence")) == ("EUR", 20_160)  # 25,200 / 1.25
+    sentence = "Conversion: PURE, 25,200 USD at 1 EUR = 1.25 USD is 20,160 EUR (2026-01-05, source: a bank)."
+    assert sentence in map(str, order_cost.steps)
+    order_cost = cost(order(S822L, licence=abroad), Terms(rates=rates, currency="USD"))
+    assert (order_cost.currency, order_cost.total) == ("USD", 73_155)  # 38,364 x 1.25 + 25,200
     with pytest.raises(UnlikeCurrenciesError, match="by 2026-01-04"):
         cost(order(S822L, licence=abroad), Terms(rates=rates, on=date(2026, 1, 4)))
 
 
 def test_what_a_licence_does_not_cover_has_its_reason_instead_of_a_price():
     licence = Licence("Small", rules_from({"metric": "core", "max_sockets": 1}), (price("1"),))
-    found = quote(order(S822L, licence=licence), tps(1000))
-    assert isinstance(found, NotEligible)
-    assert "at most 1 socket" in found.reason
+    answer = quote(order(S822L, licence=licence), tps(1000))
+    assert isinstance(answer, NotEligible)
+    assert "at most 1 socket" in answer.reason
 
 
 def test_a_licence_alone_has_a_cost():
@@ -231,15 +231,15 @@ def test_no_price_comes_of_no_throughput_no_term_or_nothing_bought():
 
 
 def test_prices_of_unlike_units_currencies_or_terms_are_not_compared():
-    one = quote(order(S822L), tps(1000))
-    require_alike([one, quote(order(X86), tps(2000))])
+    first = quote(order(S822L), tps(1000))
+    require_alike([first, quote(order(X86), tps(2000))])
     with pytest.raises(UnlikeMetricsError, match="per NOPM and TPS"):
-        require_alike([one, quote(order(S822L), replace(tps(1000), unit="NOPM"))])
+        require_alike([first, quote(order(S822L), replace(tps(1000), unit="NOPM"))])
     with pytest.raises(UnlikeMetricsError, match="over 3 years and 5 years"):
-        require_alike([one, quote(order(S822L), tps(1000), Terms(5))])
+        require_alike([first, quote(order(S822L), tps(1000), Terms(5))])
     abroad = replace(S822L, prices=(price("1", "USD"),))
     with pytest.raises(UnlikeCurrenciesError, match="EUR and USD"):
-        require_alike([one, quote(order(abroad), tps(1000))])
+        require_alike([first, quote(order(abroad), tps(1000))])
 
 
 amounts = st.decimals("0.01", "1e7", places=2)
@@ -250,11 +250,11 @@ def test_subtotals_add_up_to_the_total(machine, licence, quantity, discount, ter
     rules = rules_from({"metric": "core", "payment": "perpetual", "support_percent": "17.3", "discount_percent": "3.3"})
     node = Node(Machine("m", 2, 7), quantity, prices=(price(machine),))
     terms = Terms(term_years, discount_percent=discount)
-    found = cost(order(node, licence=Licence("it", rules, (price(licence),))), terms)
-    assert sum(found.subtotals.values()) == found.total <= found.listed
+    order_cost = cost(order(node, licence=Licence("it", rules, (price(licence),))), terms)
+    assert sum(order_cost.subtotals.values()) == order_cost.total <= order_cost.listed
 
 
 @given(amounts, st.integers(1, 10**7), st.integers(0, 6))
 def test_rounding_up_never_lowers_a_price(amount, throughput, places):
-    found = quote(order(Node(Machine("m", 1, 1), prices=(price(amount),))), tps(throughput))
-    assert found.price(places, "up") >= found.price(places, "nearest") >= found.price(places, "down")
+    price_quote = quote(order(Node(Machine("m", 1, 1), prices=(price(amount),))), tps(throughput))
+    assert price_quote.price(places, "up") >= price_quote.price(places, "nearest") >= price_quote.price(places, "down")

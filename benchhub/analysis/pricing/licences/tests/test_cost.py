@@ -118,8 +118,8 @@ RESERVED = {"payment": "hourly", "reserved_years": 1}
     ],
 )
 def test_what_is_paid_over_three_years(amount, rules, paid, support):
-    found = priced(amount, **rules)
-    assert (found.paid, found.paid_support) == (Decimal(paid), Decimal(support))
+    licence_cost = priced(amount, **rules)
+    assert (licence_cost.paid, licence_cost.paid_support) == (Decimal(paid), Decimal(support))
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_what_is_paid_over_three_years(amount, rules, paid, support):
     ],
 )
 def test_what_is_paid_over_other_terms(term_years, rules, paid, support):
-    found = priced("100", term_years, **rules)
-    assert (found.paid, found.paid_support) == (Decimal(paid), Decimal(support))
+    licence_cost = priced("100", term_years, **rules)
+    assert (licence_cost.paid, licence_cost.paid_support) == (Decimal(paid), Decimal(support))
 
 
 def test_list_and_discount_are_kept_apart_and_both_are_known():
-    found = priced(payment="perpetual", support_percent="20", discount_percent="25", support_on="discounted")
-    assert (found.listed, found.paid) == (2000, 1500)
-    assert (found.listed_support, found.paid_support) == (1200, 900)  # 3 x 0.2 x 2,000 and x 1,500
+    licence_cost = priced(payment="perpetual", support_percent="20", discount_percent="25", support_on="discounted")
+    assert (licence_cost.listed, licence_cost.paid) == (2000, 1500)
+    assert (licence_cost.listed_support, licence_cost.paid_support) == (1200, 900)  # 3 x 0.2 x 2,000 and x 1,500
     contracted = priced(contracted_price="80")
     assert (contracted.listed, contracted.paid) == (6000, 4800)
 
@@ -155,7 +155,7 @@ def test_report_a_is_priced_by_the_sockets_and_cores_that_were_bought():
 
 
 def test_the_steps_name_list_price_tier_discount_term_and_support():
-    found = priced(
+    licence_cost = priced(
         tiers=TIERS,
         discount_percent="10",
         payment="perpetual",
@@ -164,7 +164,7 @@ def test_the_steps_name_list_price_tier_discount_term_and_support():
         is_first_year_included=True,
     )
     cited = "(list price 5, 2026-01-01, source: a list)"
-    assert [str(step) for step in found.steps[1:]] == [
+    assert [str(step) for step in licence_cost.steps[1:]] == [
         f"Tier: 10 x 100 EUR + 5 x 90 EUR + 5 x 70 EUR = 1,800 EUR, each unit at the price of its tier {cited}.",
         "Discount: 1,800 EUR less 10% is 1,620 EUR.",
         "Licence: 1,620 EUR, for good.",
@@ -182,10 +182,10 @@ def test_a_plain_subscription_is_one_sentence_with_its_citation():
 
 
 def test_a_contract_names_the_list_price_beside_it():
-    said = [str(step) for step in priced(contracted_price="80").steps[1:]]
-    assert said[0].startswith("List: 20 x 100 EUR = 2,000 EUR (list price 5")
-    assert said[1] == "Contract: 20 x 80 EUR = 1,600 EUR, instead of 2,000 EUR."
-    assert said[2] == "Licence: 3 years x 1,600 EUR = 4,800 EUR."
+    sentences = [str(step) for step in priced(contracted_price="80").steps[1:]]
+    assert sentences[0].startswith("List: 20 x 100 EUR = 2,000 EUR (list price 5")
+    assert sentences[1] == "Contract: 20 x 80 EUR = 1,600 EUR, instead of 2,000 EUR."
+    assert sentences[2] == "Licence: 3 years x 1,600 EUR = 4,800 EUR."
 
 
 def test_what_is_reserved_says_what_is_paid_upfront():
@@ -209,7 +209,7 @@ def test_of_two_prices_of_one_day_the_later_row_counts():
 def test_a_missing_price_is_an_error_that_names_it_and_the_day_from_which_there_is_one():
     with pytest.raises(MissingPriceError, match="the licence 'it': add one") as missing:
         price_licence(Licence("it", LicenceRules("core")), BOX, 3)
-    assert (missing.value.of, missing.value.first_on) == ("licence", None)
+    assert (missing.value.kind, missing.value.first_on) == ("licence", None)
     later = Licence("it", LicenceRules("core"), (listed("1", date(2026, 3, 1)), listed("1", date(2026, 5, 1))))
     with pytest.raises(MissingPriceError, match="on 2026-02-01: the first is of 2026-03-01") as missing:
         price_licence(later, BOX, 3, date(2026, 2, 1))
@@ -274,11 +274,11 @@ def test_more_cores_cost_the_same_per_socket(sockets, fewer, more):
 
 @given(models, st.integers(1, 64), st.integers(1, 5))
 def test_what_is_paid_is_never_more_than_list(rules, cores, term_years):
-    found = price_licence(
+    licence_cost = price_licence(
         Licence("it", rules, (listed("123.45"),)), Deployment((Node(Machine("m", 1, cores)),)), term_years
     )
-    assert found.paid <= found.listed
-    assert found.paid_support <= found.listed_support
+    assert licence_cost.paid <= licence_cost.listed
+    assert licence_cost.paid_support <= licence_cost.listed_support
 
 
 @given(st.integers(1, 60), st.integers(1, 60))

@@ -97,11 +97,13 @@ def test_unknown_fields_and_versions_are_refused_by_name():
 
 
 def test_every_field_that_cannot_be_read_is_named_at_once():
-    found = wrong(pack="two", discount_percent=0.5, is_price_per_pack="yes", payment="never", tiers=[{}], factors="x")
-    assert found.keys() == {"pack", "discount_percent", "is_price_per_pack", "payment", "tiers", "factors"}
-    assert found["pack"] == "Write a whole number."
-    assert found["discount_percent"] == "Write a number as text, such as '0.5'."
-    assert found["payment"] == "Choose one of: subscription, perpetual, hourly."
+    messages = wrong(
+        pack="two", discount_percent=0.5, is_price_per_pack="yes", payment="never", tiers=[{}], factors="x"
+    )
+    assert messages.keys() == {"pack", "discount_percent", "is_price_per_pack", "payment", "tiers", "factors"}
+    assert messages["pack"] == "Write a whole number."
+    assert messages["discount_percent"] == "Write a number as text, such as '0.5'."
+    assert messages["payment"] == "Choose one of: subscription, perpetual, hourly."
     assert wrong(pack="9" * 5000) == {"pack": "Write a whole number."}
 
 
@@ -172,9 +174,9 @@ def test_only_whole_numbers_are_whole(value):
     ],
 )
 def test_what_is_out_of_range_or_contradicts_itself_is_refused_beside_its_field(mapping, field, message):
-    found = wrong(**mapping)
-    assert found.keys() == {field}
-    assert message in found[field]
+    messages = wrong(**mapping)
+    assert messages.keys() == {field}
+    assert message in messages[field]
 
 
 @pytest.mark.parametrize(

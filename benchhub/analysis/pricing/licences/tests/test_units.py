@@ -186,8 +186,8 @@ def test_the_core_factor_of_the_day_counts(on, units):
         {"processor": "Xeon", "factor": "0.5", "since": "2025-07-01"},
     ]
     rules = rules_from({"metric": "core", "factors": factors})
-    found = count_licences("it", rules, Deployment((Node(X86),)), on)
-    assert found.units == units
+    licence_count = count_licences("it", rules, Deployment((Node(X86),)), on)
+    assert licence_count.units == units
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,10 @@ def test_the_core_factor_of_the_day_counts(on, units):
     ],
 )
 def test_not_eligible_is_an_answer_with_its_reason(machine, rules, reason):
-    found = counted(machine, **rules)
-    assert isinstance(found, NotEligible)
-    assert reason in found.reason
-    assert str(found).startswith("it is not to be had for this: it is for")
+    answer = counted(machine, **rules)
+    assert isinstance(answer, NotEligible)
+    assert reason in answer.reason
+    assert str(answer).startswith("it is not to be had for this: it is for")
 
 
 def test_at_a_limit_a_machine_is_still_eligible_and_an_exempt_one_has_none():
@@ -243,8 +243,8 @@ def test_a_factor_that_does_not_hold_yet_is_missing():
 def test_every_step_of_the_count_is_kept_in_order_and_reads_as_a_sentence():
     rules = {"metric": "core", "minimum_per_socket": 4, "factors": HALF, "minimum_per_server": 6, "pack": 4}
     nodes = (Node(Machine("two", 2, 3, processor="Xeon"), 2), Node(X86, 1, "standby"))
-    found = counted(nodes, exempt_roles=["standby"], minimum_per_order=20, **rules)
-    assert [str(step) for step in found.steps] == [
+    licence_count = counted(nodes, exempt_roles=["standby"], minimum_per_order=20, **rules)
+    assert [str(step) for step in licence_count.steps] == [
         "Exempt: x86 needs none of it, as its role is standby.",
         "Units: it is counted per physical core as bought; two has 2 x 3 = 6.",
         "Minimum: 3 of a socket are raised to 4; 2 x 4 = 8.",
@@ -264,21 +264,21 @@ def test_every_step_of_the_count_is_kept_in_order_and_reads_as_a_sentence():
         "sum",
         "minimum_per_order",
     ]
-    assert [step.kind for step in found.steps] == kinds
-    assert [step.result for step in found.steps] == [0, 6, 8, 4, 6, 8, 16, 20]
+    assert [step.kind for step in licence_count.steps] == kinds
+    assert [step.result for step in licence_count.steps] == [0, 6, 8, 4, 6, 8, 16, 20]
 
 
 def test_a_maximum_says_what_it_cut():
-    found = counted(X86, metric="core", maximum_per_socket=8, maximum_per_server=30)
-    assert [str(step) for step in found.steps[1:]] == [
+    licence_count = counted(X86, metric="core", maximum_per_socket=8, maximum_per_server=30)
+    assert [str(step) for step in licence_count.steps[1:]] == [
         "Maximum: 15 of a socket are cut to 8; 4 x 8 = 32.",
         "Maximum: 32 of the server are cut to 30.",
     ]
 
 
 def test_what_does_nothing_is_no_step():
-    found = counted(X86, metric="core", minimum_per_socket=4, maximum_per_socket=15, maximum_per_server=60)
-    assert [step.kind for step in found.steps] == ["count"]
+    licence_count = counted(X86, metric="core", minimum_per_socket=4, maximum_per_socket=15, maximum_per_server=60)
+    assert [step.kind for step in licence_count.steps] == ["count"]
 
 
 @pytest.mark.parametrize(

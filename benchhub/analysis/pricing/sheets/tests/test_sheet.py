@@ -49,22 +49,27 @@ OLTP = sheet(
 
 
 def test_a_sheet_with_discounts_by_seller_spares_a_credit_and_service_in_its_own_column():
-    found = total(OLTP)
-    assert [str(row.price) for row in found.rows] == [
+    sheet_total = total(OLTP)
+    assert [str(row.price) for row in sheet_total.rows] == [
         *("4321.99", "8376.00", "1249.00", "0", "11998.00", "0", "719.00", "0.00", "119.70", "-500.00")
     ]
-    assert [(str(taken.price), str(taken.maintenance)) for taken in found.deductions] == [
+    assert [(str(deduction.price), str(deduction.maintenance)) for deduction in sheet_total.deductions] == [
         ("2022.31", "261.00"),
         ("596.23", "0"),
     ]
-    assert (str(found.price), str(found.maintenance)) == ("23665.15", "8439.00")  # 26,283.69 - 2,618.54; 8,700 - 261
-    assert str(found.total) == "32104.15"
-    assert found.rounding == 0
+    assert (str(sheet_total.price), str(sheet_total.maintenance)) == (
+        "23665.15",
+        "8439.00",
+    )  # 26,283.69 - 2,618.54; 8,700 - 261
+    assert str(sheet_total.total) == "32104.15"
+    assert sheet_total.rounding == 0
 
 
 def test_subtotals_are_by_category_and_column_before_discounts():
-    found = {one.category: (str(one.price), str(one.maintenance)) for one in total(OLTP).subtotals}
-    assert found == {
+    amounts_by_category = {
+        subtotal.category: (str(subtotal.price), str(subtotal.maintenance)) for subtotal in total(OLTP).subtotals
+    }
+    assert amounts_by_category == {
         "Server hardware": ("5070.99", "1800.00"),  # 4,321.99 + 1,249 - 500
         "Storage": ("8376.00", "0"),
         "Software": ("12717.00", "6900.00"),  # 11,998 + 719 + 0
@@ -83,9 +88,9 @@ def test_the_split_by_kind_takes_discounts_off_what_they_were_on_and_adds_up():
 
 def test_price_per_metric_is_the_grand_total_over_the_reported_metric():
     reported = Throughput(Decimal(100_000), Decimal(100_000), Decimal(100_000), "tpmC", "executive summary")
-    found = quote(Order(sheets=(OLTP,)), reported)
-    assert (str(found.price()), str(found.price(rounding="up"))) == ("0.32", "0.33")  # 0.3210415
-    assert found.cost.listed == Decimal("34983.69")  # 26,283.69 + 8,700
+    price_quote = quote(Order(sheets=(OLTP,)), reported)
+    assert (str(price_quote.price()), str(price_quote.price(rounding="up"))) == ("0.32", "0.33")  # 0.3210415
+    assert price_quote.cost.listed == Decimal("34983.69")  # 26,283.69 + 8,700
 
 
 # Prices: 2 x 12,345.50 = 24,691; 4 x 7,999.99 = 31,999.96; 16 x 1,400 = 22,400 by contract (28,000 at list).
@@ -114,13 +119,16 @@ DECISION = sheet(
 
 
 def test_a_sheet_with_monthly_and_per_cent_maintenance_a_contract_and_a_total_in_whole_dollars():
-    found = total(DECISION)
-    assert [str(row.maintenance) for row in found.rows] == ["14880.00", "7679.99", "14784.00"]
-    assert [str(taken.price + taken.maintenance) for taken in found.deductions] == ["15306", "3435.65"]
-    assert str(found.price) == "63784.96"  # 24,691 + 31,999.96 + 22,400 - 15,306
-    assert str(found.maintenance) == "33908.34"  # 37,343.99 - 3,435.65
-    assert (str(found.total), found.rounding) == ("97693", Decimal("-0.30"))
-    assert sum(found.by_kind.values()) == 97693
+    sheet_total = total(DECISION)
+    assert [str(row.maintenance) for row in sheet_total.rows] == ["14880.00", "7679.99", "14784.00"]
+    assert [str(deduction.price + deduction.maintenance) for deduction in sheet_total.deductions] == [
+        "15306",
+        "3435.65",
+    ]
+    assert str(sheet_total.price) == "63784.96"  # 24,691 + 31,999.96 + 22,400 - 15,306
+    assert str(sheet_total.maintenance) == "33908.34"  # 37,343.99 - 3,435.65
+    assert (str(sheet_total.total), sheet_total.rounding) == ("97693", Decimal("-0.30"))
+    assert sum(sheet_total.by_kind.values()) == 97693
 
 
 # 3 x 1,234,567 = 3,703,701; 30 of 36 months of 98,765: 3 x 98,765 x 30 / 12 = 740,737.5;
@@ -136,12 +144,14 @@ YEN = sheet(
 
 
 def test_a_sheet_in_whole_yen_with_a_converted_line_and_a_discount_on_the_unit_price():
-    found = total(YEN)
-    assert [str(row.price) for row in found.rows] == ["3703701", "302725"]
-    assert str(found.maintenance) == "740738"
-    assert str(found.discounts) == "462960"
-    assert str(found.total) == "4284204"  # 3,703,701 + 302,725 - 462,960 + 740,738
-    assert any("1,999.90 USD at 1 USD = 151.37 JPY is 302,725 JPY (2026-01-05" in str(step) for step in found.steps)
+    sheet_total = total(YEN)
+    assert [str(row.price) for row in sheet_total.rows] == ["3703701", "302725"]
+    assert str(sheet_total.maintenance) == "740738"
+    assert str(sheet_total.discounts) == "462960"
+    assert str(sheet_total.total) == "4284204"  # 3,703,701 + 302,725 - 462,960 + 740,738
+    assert any(
+        "1,999.90 USD at 1 USD = 151.37 JPY is 302,725 JPY (2026-01-05" in str(step) for step in sheet_total.steps
+    )
 
 
 def test_a_line_in_another_currency_without_a_rate_never_adds():
@@ -167,18 +177,20 @@ def test_a_line_in_another_currency_without_a_rate_never_adds():
 )
 def test_maintenance_is_for_the_term_or_by_year_month_or_per_cent(maintenance, amount):
     made = line("server", "2000", 2, contracted_price=Decimal(1500), maintenance=maintenance, spares=1)
-    found = total(sheet(made))
-    assert str(found.maintenance) == amount  # a spare is not maintained
-    assert found.price == 4500  # (2 + 1) x 1,500
+    sheet_total = total(sheet(made))
+    assert str(sheet_total.maintenance) == amount  # a spare is not maintained
+    assert sheet_total.price == 4500  # (2 + 1) x 1,500
 
 
 def test_a_discount_of_a_line_is_rounded_where_the_line_is_extended():
     # 3 x 9.99 x 0.945 = 28.32165; 22% of 9.44055 a unit and year: 3 x 3 x 2.076921 = 18.692289
-    of_paid = Maintenance("percent", Decimal(22), percent_of="paid")
-    found = total(sheet(line("server", "9.99", 3, discount_percent=Decimal("5.5"), maintenance=of_paid)))
-    assert (str(found.price), str(found.maintenance)) == ("28.32", "18.69")
-    assert found.listed == Decimal("48.66")  # 29.97 + 18.69
-    assert str(found.steps[0]) == "Line: server, 3 x 9.44055 USD = 28.32 USD, instead of 9.99 USD each (seller 1)."
+    maintenance = Maintenance("percent", Decimal(22), percent_of="paid")
+    sheet_total = total(sheet(line("server", "9.99", 3, discount_percent=Decimal("5.5"), maintenance=maintenance)))
+    assert (str(sheet_total.price), str(sheet_total.maintenance)) == ("28.32", "18.69")
+    assert sheet_total.listed == Decimal("48.66")  # 29.97 + 18.69
+    assert (
+        str(sheet_total.steps[0]) == "Line: server, 3 x 9.44055 USD = 28.32 USD, instead of 9.99 USD each (seller 1)."
+    )
 
 
 def test_maintenance_for_the_term_is_not_stretched_over_another_term():
@@ -225,18 +237,18 @@ def test_discounts_are_on_lines_categories_sellers_or_the_total_and_rounded_as_t
         line("two", "10.00", 1, "1", "A", part_number="P", kind="licence"),
         line("three", "20.00", 1, "2", "B", maintenance=Maintenance("term", Decimal(5))),
     )
-    found = total(sheet(*lines, discounts=(discount,)))
-    assert str(found.discounts) == off
-    assert found.listed == Decimal("35.45")
-    assert found.total == Decimal("35.45") - found.discounts + found.rounding
-    assert abs(found.rounding) <= Decimal("0.005")
+    sheet_total = total(sheet(*lines, discounts=(discount,)))
+    assert str(sheet_total.discounts) == off
+    assert sheet_total.listed == Decimal("35.45")
+    assert sheet_total.total == Decimal("35.45") - sheet_total.discounts + sheet_total.rounding
+    assert abs(sheet_total.rounding) <= Decimal("0.005")
 
 
 def test_a_discount_on_the_rest_counts_only_what_fell_on_its_own_lines():
     lines = (line("one", "100", seller="1"), line("two", "300", seller="2"))
     discounts = (percent("10"), percent("50", sellers=("1",), is_on_rest=True))
     # 10% of 400 = 40, of which 10 fall on the first line; 50% of 100 - 10 = 45
-    assert [taken.price for taken in total(sheet(*lines, discounts=discounts)).deductions] == [40, 45]
+    assert [deduction.price for deduction in total(sheet(*lines, discounts=discounts)).deductions] == [40, 45]
 
 
 def test_discounts_are_on_list_amounts_unless_on_the_rest():
@@ -259,9 +271,9 @@ def test_discounts_are_on_list_amounts_unless_on_the_rest():
 )
 def test_a_sheet_is_rounded_per_line_per_column_or_in_all(changes, whole):
     lines = (line("one", "0.335"), line("two", "0.335"), line("three", "0.333"))
-    found = total(sheet(*lines, **changes))
-    assert str(found.total) == whole
-    assert found.total == sum(row.price for row in found.rows) + found.rounding
+    sheet_total = total(sheet(*lines, **changes))
+    assert str(sheet_total.total) == whole
+    assert sheet_total.total == sum(row.price for row in sheet_total.rows) + sheet_total.rounding
 
 
 def test_thirds_of_a_year_do_not_carry_a_cent_up():
@@ -314,8 +326,8 @@ def test_the_sheet_is_available_when_its_last_line_is():
 
 def test_the_derivation_names_part_seller_date_and_every_discount():
     made = line("server", "1000", 2, part_number="A1", priced_on=date(2026, 1, 1), row=7)
-    found = total(sheet(made, discounts=(percent("10", sellers=("1",)),)))
-    assert [str(step) for step in found.steps] == [
+    sheet_total = total(sheet(made, discounts=(percent("10", sellers=("1",)),)))
+    assert [str(step) for step in sheet_total.steps] == [
         "Line: server, 2 x 1,000 USD = 2,000 USD (list price 7, part A1, 2026-01-01, seller 1).",
         "Discount: discount, 10% of 2,000 USD prices of seller 1 is 200 USD.",
         "Sheet: sheet comes to 1,800 USD.",
@@ -346,11 +358,11 @@ MAX5 = (line("MAX5 memory expansion", "7495"), line("MAX5 cable kit", "1299"), l
 )
 def test_the_totals_and_prices_of_report_d_come_out(lines, whole, tps, price):
     derived = Throughput(Decimal(tps), Decimal(tps), Decimal(tps), "TPS", "derived")
-    found = quote(Order(sheets=(sheet(*lines),)), derived)
-    assert found.total == Decimal(whole)
-    assert str(found.price()) == price
-    assert found.licences == 224000
-    assert found.hardware == Decimal(whole) - 224000
+    price_quote = quote(Order(sheets=(sheet(*lines),)), derived)
+    assert price_quote.total == Decimal(whole)
+    assert str(price_quote.price()) == price
+    assert price_quote.licences == 224000
+    assert price_quote.hardware == Decimal(whole) - 224000
 
 
 def test_a_sheet_follows_the_term_of_the_quote():

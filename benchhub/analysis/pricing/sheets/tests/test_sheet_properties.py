@@ -50,11 +50,11 @@ sheets = st.builds(
 
 @given(sheets)
 def test_subtotals_less_discounts_and_rounding_add_up_to_the_total(made):
-    found = total(made)
+    sheet_total = total(made)
     with localcontext(EXACT):
-        subtotals = sum((one.price + one.maintenance for one in found.subtotals), Decimal(0))
-        assert subtotals - found.discounts + found.rounding == found.total
-    assert sum(found.by_kind.values(), Decimal(0)) == found.total
+        subtotals = sum((subtotal.price + subtotal.maintenance for subtotal in sheet_total.subtotals), Decimal(0))
+        assert subtotals - sheet_total.discounts + sheet_total.rounding == sheet_total.total
+    assert sum(sheet_total.by_kind.values(), Decimal(0)) == sheet_total.total
 
 
 @given(sheets, st.randoms(use_true_random=False))
@@ -66,6 +66,6 @@ def test_the_order_of_lines_does_not_change_the_total(made, shuffled):
 
 @given(sheets)
 def test_rounding_a_sheet_up_never_lowers_its_total(made):
-    if all(one.unit_price >= 0 and (not one.maintenance or one.maintenance.price >= 0) for one in made.lines):
+    if all(line.unit_price >= 0 and (not line.maintenance or line.maintenance.price >= 0) for line in made.lines):
         bare = replace(made, discounts=())
         assert total(replace(bare, rounding="up")).total >= total(bare).total
