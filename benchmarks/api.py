@@ -1,4 +1,4 @@
-"""How many results a second come in over HTTP, beside another Django site that takes results in.
+"""Measure how many results a second come in over HTTP, beside another Django site that takes results in.
 
 A web process of its own (gunicorn, as in production) with a warehouse of its own takes bulk requests of 1,000 results
 each over the loopback: parsed numbers, and the output that pgbench printed. Limit: 1,000 results a second.
@@ -61,8 +61,8 @@ def main() -> int:
         peer = _peer(served.url)
     for kind, rate in rates.items():
         verdict = "ok" if rate >= LIMIT_PER_S else "TOO SLOW"
-        said = f"{CLIENTS} clients, {LINES:,} a request (limit {LIMIT_PER_S:,})"
-        print(f"{kind:>9}: {rate:7,.0f} results/s, {said}  {verdict}")
+        conditions = f"{CLIENTS} clients, {LINES:,} a request (limit {LIMIT_PER_S:,})"
+        print(f"{kind:>9}: {rate:7,.0f} results/s, {conditions}  {verdict}")
     if isinstance(peer, str):
         print(f"codespeed: not measured, {codespeed.VERSION} does not run here. {peer}")
     else:
@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def _peer(url: str) -> float | str:
-    """Results a second, or why there is no number."""
+    """Return results a second, or why there is no number."""
     with tempfile.TemporaryDirectory(prefix="benchhub-codespeed-") as folder:
         try:
             with codespeed.served(Path(folder), url) as door:
@@ -122,7 +122,7 @@ def _bodies(kind: str) -> list[bytes]:
 
 
 def _results(kind: str, request: int) -> list[dict[str, object]]:
-    """Of 50 levels, 20 repeats each, as a sweep would give them."""
+    """Return results of 50 levels, 20 repeats each, as a sweep gives them."""
     return [_line(kind, request, number) for number in range(LINES)]
 
 

@@ -1,4 +1,4 @@
-"""codespeed, another Django site that takes results in, out of the package index and in a venv of its own.
+"""Install and start codespeed, another Django site that takes results in, in a venv of its own.
 
 Its newest release wants a Django below 2.2, which no supported Python has in mind: where it cannot be installed or does
 not start, the reason is what is printed in the place of a rate.
@@ -52,7 +52,7 @@ class NotHereError(Exception):
 
 @contextmanager
 def served(folder: Path, warehouse_url: str) -> Iterator[Door]:
-    """With a database of its own beside BenchHub's, in the same PostgreSQL. Raises NotHereError."""
+    """Yield a codespeed with a database of its own in the same PostgreSQL as BenchHub's. Raises NotHereError."""
     python = _installed(folder)
     place = urlsplit(warehouse_url)
     with psycopg.connect(warehouse_url, autocommit=True) as connection:
@@ -69,7 +69,7 @@ def served(folder: Path, warehouse_url: str) -> Iterator[Door]:
 
 
 def _installed(folder: Path) -> Path:
-    """The Python of a new venv that has it. Raises NotHereError."""
+    """Return the Python of a new venv that has it. Raises NotHereError."""
     _run([sys.executable, "-m", "venv", str(folder / "venv")], folder)
     python = folder / "venv" / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation"]
@@ -81,9 +81,9 @@ def _installed(folder: Path) -> Path:
 
 
 def _stand_in_for_pypandoc(packages: Path) -> None:
-    """Its setup turns the README into another format by a function that pypandoc does not have any more.
+    """Write a pypandoc with the function by which codespeed's setup converts its README, and which newer ones lack.
 
-    With a record of being installed, or the newest would be fetched in its place.
+    It has a record of being installed, or the newest would be fetched in its place.
     """
     (packages / "pypandoc.py").write_text('def convert(*_, **__):\n    return ""\n')
     record = packages / "pypandoc-1.4.dist-info"
@@ -95,12 +95,12 @@ def _stand_in_for_pypandoc(packages: Path) -> None:
 def _run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        told = [line.strip() for line in done.stderr.splitlines() if "Error:" in line or "Invalid" in line]
-        raise NotHereError(told[-1] if told else f"{' '.join(command[:4])} ended with {done.returncode}.")
+        errors = [line.strip() for line in done.stderr.splitlines() if "Error:" in line or "Invalid" in line]
+        raise NotHereError(errors[-1] if errors else f"{' '.join(command[:4])} ended with {done.returncode}.")
 
 
 def body(lines: list[dict[str, object]], request: int) -> bytes:
-    """The same results as it takes them: each needs a benchmark of its own, or it takes the place of another."""
+    """Return the same results as it takes them: each with a benchmark of its own, or it takes another's place."""
     return urlencode({"json": json.dumps([_result(line, n, request) for n, line in enumerate(lines)])}).encode()
 
 

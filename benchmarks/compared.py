@@ -1,4 +1,4 @@
-"""CPU time and queries of a comparison of 12 curves under 8 licence models, the most that a page shows at once.
+"""Measure CPU time and queries of a comparison of 12 curves under 8 licence models, the most that a page shows at once.
 
 A warehouse of its own: 4 machines (one by a price sheet of 40 lines), 3 builds on each, 8 client levels of 5 repeats,
 and licences of every kind. The page is asked of Django itself, without a web server: the time is what one process
@@ -101,7 +101,7 @@ def _set_up(url: str) -> None:
 
 
 def _fill() -> str:
-    """The address of the comparison of all that was made."""
+    """Fill the warehouse and return the address of the comparison of all its curves."""
     from benchhub.bench import testing
 
     host = testing.make_host()
@@ -117,7 +117,7 @@ def _fill() -> str:
 
 
 def _system(host: Any, machine: Any, build: str) -> Any:
-    """testing.make_system knows one machine to a build: what differs is made here."""
+    """Return a system of this machine and build; testing.make_system knows one machine to a build."""
     from benchhub.bench import testing
     from benchhub.bench.models import System
 
@@ -181,27 +181,27 @@ def _client() -> Any:
 
 
 def _asked(address: str) -> tuple[int, int]:
-    """Queries of an answer that is not the first, and its bytes."""
+    """Return the number of queries of an answer that is not the first, and its bytes."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
     client = _client()
     if b"How was this computed?" not in client.get(address).content:
         raise SystemExit("The page has no prices.")
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         size = len(client.get(address).content)
-    return len(asked), size
+    return len(queries), size
 
 
 def _get(client: Any, address: str) -> None:
-    """Compressed, as a browser asks for it."""
+    """Ask for the page compressed, as a browser does."""
     answer = client.get(address, headers={"Accept-Encoding": "gzip"})
     if answer.status_code != 200:
         raise SystemExit(f"The page answered {answer.status_code}.")
 
 
 def _times_ms(address: str) -> tuple[float, float]:
-    """CPU time of this process: median and worst."""
+    """Return the CPU time of this process for an answer: median and worst."""
     client = _client()
     for _ in range(WARM_UPS):
         _get(client, address)

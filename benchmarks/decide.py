@@ -1,4 +1,4 @@
-"""How often a decision by interleaved pairs is wrong when it is looked at after every pair, and what it costs.
+"""Measure how often a decision by interleaved pairs is wrong when it is looked at after every pair, and its cost.
 
 Peers: an ordinary 95% t interval looked at after every pair, and one that is computed once, after the last. False
 differences: of two equal systems one is called faster or slower. Seed recorded; 4,000 series of 40 pairs each.
@@ -34,25 +34,25 @@ def independent(rng: Generator) -> Floats:
 
 
 def drifting(rng: Generator) -> Floats:
-    """10% from the first pair to the last, shared by both systems."""
+    """Return noise with a drift of 10% from the first pair to the last, shared by both systems."""
     return independent(rng) + np.linspace(0, 0.1, PAIRS)[:, None]
 
 
 def autocorrelated(rng: Generator) -> Floats:
-    """Each run keeps 0.3 of what the one before it on its system deviated by."""
-    shown = independent(rng)
+    """Return noise of which each run keeps 0.3 from the one before it on its system."""
+    noise = independent(rng)
     for pair in range(1, PAIRS):
-        shown[:, pair] = 0.3 * shown[:, pair - 1] + np.sqrt(1 - 0.09) * shown[:, pair]
-    return shown
+        noise[:, pair] = 0.3 * noise[:, pair - 1] + np.sqrt(1 - 0.09) * noise[:, pair]
+    return noise
 
 
 def with_outliers(rng: Generator) -> Floats:
-    """One run in twenty is 10% slow."""
+    """Return noise in which one run in twenty is 10% slow."""
     return independent(rng) - 0.1 * (rng.random((SERIES, PAIRS, 2)) < 0.05)
 
 
 def heavy_tailed(rng: Generator) -> Floats:
-    """Student's t with three degrees of freedom, of the same standard deviation."""
+    """Return noise by Student's t with three degrees of freedom, of the same standard deviation."""
     return NOISE / np.sqrt(3) * rng.standard_t(3, (SERIES, PAIRS, 2))
 
 
@@ -77,8 +77,8 @@ def main() -> int:
 
 
 def _false(name: str, scatter: Callable[[Generator], Floats]) -> float:
-    shown = scatter(np.random.default_rng([SEED, *name.encode()]))
-    middle, deviation = _running(shown[:, :, 1] - shown[:, :, 0])
+    noise = scatter(np.random.default_rng([SEED, *name.encode()]))
+    middle, deviation = _running(noise[:, :, 1] - noise[:, :, 0])
     sequence = _share(np.abs(middle) > deviation * SEQUENCE / UNIT)
     looks = np.abs(middle) > deviation * ORDINARY
     print(f"  {name:46} {sequence:8.1%} {_share(looks):14.1%} {np.mean(looks[:, -1]):19.1%}")
@@ -86,8 +86,8 @@ def _false(name: str, scatter: Callable[[Generator], Floats]) -> float:
 
 
 def _true(ratio: float) -> None:
-    shown = independent(np.random.default_rng([SEED, round(1000 * ratio)]))
-    middle, deviation = _running(np.log(ratio) + shown[:, :, 1] - shown[:, :, 0])
+    noise = independent(np.random.default_rng([SEED, round(1000 * ratio)]))
+    middle, deviation = _running(np.log(ratio) + noise[:, :, 1] - noise[:, :, 0])
     half = deviation * SEQUENCE / UNIT
     precise = np.expm1(half) <= PRECISION
     at = np.where(precise.any(axis=1), precise.argmax(axis=1), middle.shape[1] - 1)
@@ -103,7 +103,7 @@ def _true(ratio: float) -> None:
 
 
 def _running(values: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation after each pair from the third on (series x looks)."""
+    """Return mean and standard deviation after each pair from the third on (series x looks)."""
     n = np.arange(1, PAIRS + 1)
     sums, squares = np.cumsum(values, axis=1), np.cumsum(values**2, axis=1)
     variance = (squares - sums**2 / n)[:, 1:] / n[:-1]
@@ -111,8 +111,8 @@ def _running(values: Floats) -> tuple[Floats, Floats]:
     return (sums / n)[:, looks], np.sqrt(variance[:, FEWEST_PAIRS - 2 :])
 
 
-def _share(found: NDArray[np.bool_]) -> float:
-    return float(np.mean(found.any(axis=1)))
+def _share(is_different: NDArray[np.bool_]) -> float:
+    return float(np.mean(is_different.any(axis=1)))
 
 
 if __name__ == "__main__":

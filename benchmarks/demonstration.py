@@ -1,4 +1,4 @@
-"""The demonstration as a browser meets it: where it is served, logged in to, and which pages it has."""
+"""Open the demonstration as a browser meets it: start it, sign in, and find its pages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Demonstration:
 
 @contextmanager
 def demonstration() -> Iterator[Demonstration]:
-    """The demonstration of this clone: the one that runs, or one that is started for it and ended with it."""
+    """Yield the demonstration of this clone: the one that runs, or one that lives as long as the block."""
     url = _running_url()
     own = None if url else _start()
     try:
@@ -50,7 +50,7 @@ def demonstration() -> Iterator[Demonstration]:
 
 
 def _running_url() -> str:
-    """Empty when nothing runs; SystemExit when it has not come as far as to serve."""
+    """Return the address, empty when nothing runs. Raises SystemExit when the demonstration does not serve yet."""
     (CLONE / "var").mkdir(mode=0o700, exist_ok=True)
     try:
         with state.only_one(CLONE / "var"):
@@ -67,12 +67,12 @@ def _start() -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "benchhub.demo", "up"]
     demo = subprocess.Popen(command, cwd=CLONE, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert demo.stdout is not None
-    said = []
+    lines = []
     for line in demo.stdout:
-        said.append(line)
+        lines.append(line)
         if line.startswith("Ctrl-C"):
             return demo
-    sys.exit("The demonstration did not start:\n" + "".join(said[-5:]))
+    sys.exit("The demonstration did not start:\n" + "".join(lines[-5:]))
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def sign_in(context: BrowserContext, demo: Demonstration) -> Page:
-    """A tab that shows the home page of the demonstration."""
+    """Return a tab that shows the home page of the demonstration."""
     tab = context.new_page()
     tab.goto(demo.url + "/login/")
     tab.fill("[name=username]", demo.username)
@@ -98,41 +98,41 @@ def sign_in(context: BrowserContext, demo: Demonstration) -> Page:
 
 
 def pages(tab: Page, demo: Demonstration) -> dict[str, str]:
-    """Name in urls.py -> address of every page that links lead to from the home page; of many alike, the first.
+    """Return name in urls.py -> address of every page that links lead to from the home page; of many alike, the first.
 
     `comparison` is `compare` with the curves of the first experiment.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchhub.settings")
     setup()
-    found, seen = {"home": "/"}, {"home"}
+    addresses, names = {"home": "/"}, {"home"}
     for address in (waiting := ["/"]):
         tab.goto(demo.url + address)
         for link in _links(tab, demo):
             name = _name(link)
-            if name and name not in seen:
-                seen.add(name)
+            if name and name not in names:
+                names.add(name)
                 if _is_page(tab, demo.url + link):
-                    found[name] = link
+                    addresses[name] = link
                     waiting.append(link)
-    if "compare" in found and "experiment" in found:
-        found["comparison"] = _comparison(tab, demo, found["experiment"])
-    return found
+    if "compare" in addresses and "experiment" in addresses:
+        addresses["comparison"] = _comparison(tab, demo, addresses["experiment"])
+    return addresses
 
 
 def _comparison(tab: Page, demo: Demonstration, experiment: str) -> str:
-    """Where the curves of an experiment are compared: people come there by choosing them, not by one link."""
+    """Return the address of the comparison of an experiment's curves, to which no single link leads."""
     tab.goto(f"{demo.url}{reverse('compare')}?experiment={resolve(experiment).kwargs['pk']}")
     return tab.url.removeprefix(demo.url)
 
 
 def _links(tab: Page, demo: Demonstration) -> list[str]:
-    """Addresses on this site, in the order of the page, without what follows a #."""
+    """Return addresses on this site, in the order of the page, without what follows a #."""
     links: list[str] = tab.eval_on_selector_all("a[href]", "links => links.map(link => link.href.split('#')[0])")
     return [link.removeprefix(demo.url) for link in links if link.startswith(demo.url + "/")]
 
 
 def _name(address: str) -> str:
-    """Empty for what is no page of ours."""
+    """Return a page's name in urls.py; empty for what is no page of ours."""
     try:
         name = resolve(urlsplit(address).path).url_name or ""
     except Resolver404:
@@ -141,7 +141,7 @@ def _name(address: str) -> str:
 
 
 def _is_page(tab: Page, url: str) -> bool:
-    """Whether there is something to look at there, not a file to save, nor a way to another page."""
+    """Tell whether there is a page to look at, not a file to save, nor a way to another page."""
     answer = tab.context.request.get(url)
     is_file = "attachment" in answer.headers.get("content-disposition", "")
     is_html = answer.headers.get("content-type", "").startswith("text/html")

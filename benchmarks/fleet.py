@@ -1,4 +1,4 @@
-"""Many hosts driven at once by one worker: CPU, memory, age of the last contact, and how long hosts stand idle.
+"""Drive many hosts at once by one worker: CPU, memory, age of the last contact, and how long hosts stand idle.
 
 Each target is an address of its own (127.7.x.y; OpenSSH daemons that listen on 16 of them each, one account with sh)
 with a work directory of its own. On it lie a `pgbench` that sleeps as long as it is asked to measure, and then prints
@@ -72,8 +72,8 @@ class Daemon(Machine):
 
 
 @dataclass
-class Seen:
-    """What was sampled while the whole fleet was at work."""
+class Samples:
+    """Samples taken while the whole fleet was at work."""
 
     contact_ages_s: list[float] = field(default_factory=list)
     running: list[int] = field(default_factory=list)
@@ -95,8 +95,8 @@ def main() -> int:
         ramp(systems, options.seconds)
         until_settled(options.targets, options.seconds)
         begun = time.time()
-        seen = observed({**children, "warehouse": warehouse_child(rig)}, options.seconds * options.periods)
-        return report(seen, idle_s(work, begun), options)
+        samples = observed({**children, "warehouse": warehouse_child(rig)}, options.seconds * options.periods)
+        return report(samples, idle_s(work, begun), options)
 
 
 def arguments() -> argparse.Namespace:
@@ -111,7 +111,7 @@ def arguments() -> argparse.Namespace:
 
 
 def enrolled(rig: Rig, work: Path, count: int) -> list[System]:
-    """Daemons, work directories and rows of so many targets, each approved and probed."""
+    """Make daemons, work directories and rows of so many targets, each approved and probed; return their systems."""
     from runners.keys import make_key_pair
 
     programs = stand_ins(rig)
@@ -212,7 +212,7 @@ def ramp(systems: Sequence[System], seconds: int) -> None:
 
 
 def until_settled(targets: int, seconds: int) -> None:
-    """Until nearly all are at work; those between two runs are missing."""
+    """Wait until nearly all are at work; those between two runs are missing."""
     from benchhub.bench.models import Run
 
     deadline = time.monotonic() + seconds
@@ -222,25 +222,25 @@ def until_settled(targets: int, seconds: int) -> None:
         time.sleep(0.5)
 
 
-def observed(children: dict[str, Child], seconds: float) -> Seen:
-    """CPU over the whole time, memory at its end, ages of contact every second."""
+def observed(children: dict[str, Child], seconds: float) -> Samples:
+    """Return CPU over the whole time, memory at its end, and ages of contact every second."""
     from benchhub.bench.models import Run
     from benchhub.bench.operations import vitals
 
-    seen, begun = Seen(), time.monotonic()
+    samples, begun = Samples(), time.monotonic()
     before = {name: cpu_s(child) for name, child in children.items()}
-    while (seen_s := time.monotonic() - begun) < seconds:
-        seen.contact_ages_s += vitals.contact_ages_s()
-        seen.running.append(Run.objects.filter(state="running").count())
+    while (elapsed_s := time.monotonic() - begun) < seconds:
+        samples.contact_ages_s += vitals.contact_ages_s()
+        samples.running.append(Run.objects.filter(state="running").count())
         time.sleep(1)
-    seen.seconds = seen_s
-    seen.cpu_s = {name: cpu_s(child) - before[name] for name, child in children.items()}
-    seen.memory_mb = {name: sum(map(alive_mb, family(child.identity.pid))) for name, child in children.items()}
-    return seen
+    samples.seconds = elapsed_s
+    samples.cpu_s = {name: cpu_s(child) - before[name] for name, child in children.items()}
+    samples.memory_mb = {name: sum(map(alive_mb, family(child.identity.pid))) for name, child in children.items()}
+    return samples
 
 
 def cpu_s(child: Child) -> float:
-    """User and system time of a process and those below it, ended ones included where they were waited for."""
+    """Return user and system time of a process and those below it, ended ones included where they were waited for."""
     total = 0.0
     for pid in family(child.identity.pid):
         with suppress(FileNotFoundError, ProcessLookupError):  # it has ended: its parent has its time
@@ -261,7 +261,7 @@ def warehouse_child(rig: Rig) -> Child:
 
 
 def idle_s(work: Path, begun: float) -> list[tuple[float, str]]:
-    """Seconds between an attempt's exit code and the next attempt's start, on each target, since `begun`.
+    """Return the seconds between an attempt's exit code and the next attempt's start, on each target, since `begun`.
 
     Each with the UUID of the run that it came before.
     """
@@ -284,32 +284,36 @@ def quantile(values: Iterable[float], share: float) -> float:
 
 
 def story(run: str) -> Iterator[str]:
-    """What BenchHub wrote of a run until it was at work, a line each."""
+    """Yield the lines that BenchHub wrote of a run until it was at work."""
     from benchhub.bench.models import Event
 
     for event in Event.objects.filter(run__uuid=run).order_by("pk")[:5]:
         yield f"    {event.at:%H:%M:%S.%f}"[:-3] + f" {event} {event.reason}"
 
 
-def report(seen: Seen, gaps: list[tuple[float, str]], options: argparse.Namespace) -> int:
+def report(samples: Samples, gaps: list[tuple[float, str]], options: argparse.Namespace) -> int:
     own, gaps_s = ("worker", "ticker", "broker"), [gap_s for gap_s, _ in gaps]
-    cpu = {name: used / seen.seconds for name, used in seen.cpu_s.items()}
-    total_cpu, total_mb = sum(cpu[name] for name in own), sum(seen.memory_mb[name] for name in own)
-    contact_s, between_s = quantile(seen.contact_ages_s, 0.95), quantile(gaps_s, 0.95)
+    cpu = {name: used / samples.seconds for name, used in samples.cpu_s.items()}
+    total_cpu, total_mb = sum(cpu[name] for name in own), sum(samples.memory_mb[name] for name in own)
+    contact_s, between_s = quantile(samples.contact_ages_s, 0.95), quantile(gaps_s, 0.95)
     for name, share in cpu.items():
-        print(f"{name:10} {share:6.3f} of a core, {seen.memory_mb[name]:6.1f} MB")
-    print(f"at work: {min(seen.running)} to {max(seen.running)} of {options.targets}, over {seen.seconds:.0f} s")
+        print(f"{name:10} {share:6.3f} of a core, {samples.memory_mb[name]:6.1f} MB")
+    print(
+        f"at work: {min(samples.running)} to {max(samples.running)} of {options.targets}, over {samples.seconds:.0f} s"
+    )
     print(f"CPU of BenchHub       {total_cpu:8.3f} of a core (limit {LIMIT_CPU})")
     print(f"memory of BenchHub    {total_mb:8.1f} MB PSS (limit {LIMIT_MB:g})")
-    print(f"p95 age of contact    {contact_s:8.1f} s (limit {LIMIT_CONTACT_S:g}), {len(seen.contact_ages_s)} samples")
+    print(
+        f"p95 age of contact    {contact_s:8.1f} s (limit {LIMIT_CONTACT_S:g}), {len(samples.contact_ages_s)} samples"
+    )
     print(f"p95 idle between runs {between_s:8.2f} s (limit {LIMIT_IDLE_S:g}), {len(gaps_s)} gaps, median", end=" ")
     print(f"{quantile(gaps_s, 0.5):.2f} s, longest {max(gaps_s, default=float('nan')):.2f} s")
     if gaps and max(gaps_s) > LIMIT_IDLE_S:
         print("  the run after the longest:", *story(max(gaps)[1]), sep="\n")
     pairs = ((total_cpu, LIMIT_CPU), (total_mb, LIMIT_MB), (contact_s, LIMIT_CONTACT_S), (between_s, LIMIT_IDLE_S))
-    well = all(value <= limit for value, limit in pairs)
-    print("within the limits" if well else "NOT within the limits")
-    return 0 if well else 1
+    is_within = all(value <= limit for value, limit in pairs)
+    print("within the limits" if is_within else "NOT within the limits")
+    return 0 if is_within else 1
 
 
 if __name__ == "__main__":

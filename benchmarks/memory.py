@@ -1,4 +1,4 @@
-"""Memory (PSS) of everything BenchHub runs, while the demonstration serves: web, worker, ticker and broker.
+"""Measure the memory (PSS) of everything BenchHub runs, while the demonstration serves: web, worker, ticker and broker.
 
 PSS counts what processes share once. The databases and the target are not BenchHub's. Limit: 400 MB.
 Start `make demo` in another terminal first.
@@ -29,19 +29,19 @@ def main() -> int:
 
 
 def root_of(name: str) -> int | None:
-    """The process that the demonstration has noted for this part, if it is there."""
+    """Return the process that the demonstration has noted for this part, if it is there."""
     note = VAR / f"{name}.child.json"
     pid = int(json.loads(note.read_text())["identity"]["pid"]) if note.exists() else None
     return pid if pid and Path(f"/proc/{pid}").exists() else None
 
 
 def family(pid: int) -> list[int]:
-    """The process and all below it."""
+    """Return the process and all below it."""
     parents = {int(stat.parent.name): parent_of(stat) for stat in Path("/proc").glob("[0-9]*/stat")}
-    found = [pid]
-    for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
-    return found
+    pids = [pid]
+    for parent_pid in pids:
+        pids += [child for child, parent in parents.items() if parent == parent_pid]
+    return pids
 
 
 def parent_of(stat: Path) -> int:

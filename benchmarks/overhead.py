@@ -1,4 +1,4 @@
-"""What BenchHub adds to a matrix of runs, against a plain shell loop on the same target, in turn.
+"""Measure what BenchHub adds to a matrix of runs, against a plain shell loop on the same target, in turn.
 
 Prints the time added per run beyond the planned load, and ratios of throughputs, level by level and in all, with a 95%
 interval (bootstrap over rounds; the seed is printed). There are three sides: BenchHub; a loop that gives pgbench the
@@ -93,27 +93,27 @@ def arguments() -> argparse.Namespace:
 
 
 def in_turn(sides: Mapping[str, Side], levels: Sequence[int], number: int) -> dict[str, Round]:
-    """One round of all sides, level by level; who goes first moves on with the level, and from round to round."""
-    done: dict[str, list[Turn]] = {name: [] for name in sides}
+    """Run one round of all sides, level by level; who goes first moves on with the level, and from round to round."""
+    turns_by_side: dict[str, list[Turn]] = {name: [] for name in sides}
     for index, level in enumerate(levels):
         first = (number + index) % len(sides)
         order = [*sides][first:] + [*sides][:first]
         for name, turn in zip(order, turns([sides[name] for name in order], level), strict=True):
-            done[name].append(turn)
-    return {name: whole(taken) for name, taken in done.items()}
+            turns_by_side[name].append(turn)
+    return {name: mean_round(side_turns) for name, side_turns in turns_by_side.items()}
 
 
 def turns(sides: Sequence[Side], level: int) -> list[Turn]:
     return undisturbed(lambda: [side.run(level) for side in sides], f"{level} clients")
 
 
-def whole(turns: Sequence[Turn]) -> Round:
+def mean_round(turns: Sequence[Turn]) -> Round:
     return Round({turn.level: turn.tps for turn in turns}, statistics.mean(turn.added_s for turn in turns))
 
 
 @contextmanager
 def servers() -> Iterator[Demo]:
-    """The servers of a demonstration, in a place of their own, without its experiment."""
+    """Yield the servers of a demonstration, in a place of their own, without its experiment."""
     owner = accounts.for_clone(CLONE)
     home = owner.home / "overhead"
     shutil.rmtree(home, ignore_errors=True)
@@ -177,7 +177,7 @@ class BenchHub:
         return self.carried_out(experiment)
 
     def carried_out(self, experiment: Any, *, is_load_due: bool = False) -> Any:
-        """The run of the experiment's one level, when all its runs have ended well."""
+        """Queue the experiment and return the run of its one level, when all its runs have ended well."""
         from benchhub.bench.models import Run
         from benchhub.bench.plan import plan
         from benchhub.celery import wake
@@ -199,15 +199,15 @@ class PlainLoop:
     def __init__(self, described: dict[str, Any], private_key: str, duration_s: int, options: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="overhead-"))
         self.duration_s = duration_s
-        key, known = self.folder / "key", self.folder / "known_hosts"
+        key, known_hosts = self.folder / "key", self.folder / "known_hosts"
         key.touch(mode=0o600)
         key.write_text(private_key)
-        known.write_text(f"[{described['address']}]:{described['port']} {described['host_key']}\n")
+        known_hosts.write_text(f"[{described['address']}]:{described['port']} {described['host_key']}\n")
         instance = described["instances"][-1]
         self.password = instance["password"] or ""
         self.options = options
         self.words = [
-            *(str(self.folder), str(described["port"]), str(key), str(known)),
+            *(str(self.folder), str(described["port"]), str(key), str(known_hosts)),
             f"{described['username']}@{described['address']}",
             *(instance["bin_directory"], str(instance["port"]), instance["database"], instance["username"]),
             str(duration_s),
@@ -222,15 +222,16 @@ class PlainLoop:
 
     def _tps(self, level: int) -> float:
         text = (self.folder / f"{level}.out").read_text()
-        found = re.search(r"^tps = ([0-9.]+) \(without initial", text, re.MULTILINE)
-        if not found:
+        match = re.search(r"^tps = ([0-9.]+) \(without initial", text, re.MULTILINE)
+        if not match:
             sys.exit(f"The plain loop gave no TPS at {level} clients: {text}")
-        return float(found[1])
+        return float(match[1])
 
 
 def summary(sides: Mapping[str, Round]) -> str:
-    each = ", ".join(f"{level}: {sides[OURS].tps[level] / tps:.3f}" for level, tps in sides[SAME].tps.items())
-    return f"added {sides[SAME].added_s:.2f} s by the loop, {sides[OURS].added_s:.2f} s by BenchHub; TPS ratios {each}"
+    ratios_text = ", ".join(f"{level}: {sides[OURS].tps[level] / tps:.3f}" for level, tps in sides[SAME].tps.items())
+    added_text = f"added {sides[SAME].added_s:.2f} s by the loop, {sides[OURS].added_s:.2f} s by BenchHub"
+    return f"{added_text}; TPS ratios {ratios_text}"
 
 
 def report(rounds: Sequence[Mapping[str, Round]], options: argparse.Namespace) -> int:
@@ -241,9 +242,9 @@ def report(rounds: Sequence[Mapping[str, Round]], options: argparse.Namespace) -
     ratios(rounds, OURS, BARE, options)
     ratios(rounds, SAME, BARE, options)
     print(f"{len(rounds)} rounds, bootstrap seed {options.seed}")
-    within = ours_s <= LIMIT_ADDED_S and low >= 1 - LIMIT_RATIO and high <= 1 + LIMIT_RATIO
-    print("within the limits" if within else "NOT within the limits")
-    return 0 if within else 1
+    is_within = ours_s <= LIMIT_ADDED_S and low >= 1 - LIMIT_RATIO and high <= 1 + LIMIT_RATIO
+    print("within the limits" if is_within else "NOT within the limits")
+    return 0 if is_within else 1
 
 
 def ratios(
@@ -260,7 +261,7 @@ def ratios(
 
 
 def interval(values: Sequence[float], seed: int) -> tuple[str, float, float]:
-    """Geometric mean of ratios given as logarithms, with its 95% bootstrap interval."""
+    """Return in words the geometric mean of ratios given as logarithms, with its 95% bootstrap interval."""
     chance = random.Random(seed)
     means = sorted(statistics.mean(chance.choices(values, k=len(values))) for _ in range(RESAMPLES))
     low, high = exp(means[round(0.025 * RESAMPLES)]), exp(means[round(0.975 * RESAMPLES) - 1])

@@ -1,4 +1,4 @@
-"""How quick and how heavy each page of the demonstration is, as a browser meets it.
+"""Measure how quick and how heavy each page of the demonstration is, as a browser meets it.
 
 For every page that links lead to: the time of the answer (median and worst of 20 requests; limit 200 ms), and what goes
 over the wire, headers and static files included, for a browser that comes for the first time (limit 800 kB) and for
@@ -65,7 +65,7 @@ def _measure(tab: Page, demo: Demonstration, name: str, address: str) -> Measure
 
 
 def _times_ms(context: BrowserContext, demo: Demonstration, address: str) -> list[float]:
-    """From the request to the last byte, on one connection; the first answer, which warms up, is left out."""
+    """Return the times to the last byte, on one connection; the first answer, which warms up, is left out."""
     cookie = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in context.cookies())
     headers = {"Cookie": cookie, "Accept-Encoding": "gzip"}
     with closing(HTTPConnection(urlsplit(demo.url).netloc, timeout=30)) as connection:
@@ -84,7 +84,7 @@ def _time_ms(connection: HTTPConnection, address: str, headers: dict[str, str]) 
 
 @contextmanager
 def _wire(tab: Page) -> Iterator[list[int]]:
-    """Bytes of each answer as they came in, headers included, compressed as they were; the cache starts empty."""
+    """Yield the bytes of each answer as they come in, with headers and still compressed; the cache starts empty."""
     moved: list[int] = []
     session = tab.context.new_cdp_session(tab)
     session.send("Network.enable")
@@ -102,7 +102,7 @@ def _visit(tab: Page, url: str, moved: list[int]) -> float:
 
 
 def _static_faults(response: Response) -> dict[str, str]:
-    """Address -> what is wrong with how a static file is served."""
+    """Return address -> what is wrong with how a static file is served."""
     path = urlsplit(response.url).path
     if not path.startswith("/static/"):
         return {}

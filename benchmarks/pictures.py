@@ -49,8 +49,8 @@ def _take(browser: Browser, demo: Demonstration, scheme: Scheme, width: int) -> 
         reduced_motion="reduce",
     )
     tab = sign_in(context, demo)
-    found = pages(tab, demo)
-    taken = [_picture(tab, demo.url + found[name], name, scheme, width) for name in MAIN_PAGES if name in found]
+    addresses = pages(tab, demo)
+    taken = [_picture(tab, demo.url + addresses[name], name, scheme, width) for name in MAIN_PAGES if name in addresses]
     context.close()
     return taken
 
@@ -69,7 +69,7 @@ def _picture(tab: Page, url: str, name: str, scheme: Scheme, width: int) -> Path
 
 
 def _end_of_chart(tab: Page) -> int:
-    """How far down the first chart goes, and a margin, in px; 0 where there is none."""
+    """Return how far down the first chart goes, with a margin, in px; 0 where there is none."""
     charts = tab.locator(CHART)
     box = charts.first.bounding_box() if charts.count() else None
     return round(box["y"] + box["height"]) + BELOW_CHART if box else 0

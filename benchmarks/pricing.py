@@ -1,4 +1,4 @@
-"""Quotes with their full derivation per minute on one core, and what that costs beside a bare quotient in Decimal.
+"""Measure quotes with their full derivation per minute on one core, beside a bare quotient in Decimal.
 
 The order is a primary and an exempt standby, under a licence per core with factor, minimum, packs, tiers, discount and
 support with uplift, priced in another currency: every stage of the pipeline. Limit: at least 100,000 a minute. The

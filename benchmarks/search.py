@@ -1,4 +1,4 @@
-"""Adaptive search against full grids and a ladder, on simulated curves whose best level is known.
+"""Compare adaptive search with full grids and a ladder, on simulated curves whose best level is known.
 
 `python -m benchmarks.search [--curves N] [--seed N]`. Levels 2..160:2, so the grid is 80 runs. Every search has the
 budget of 12 runs (15% of the grid), 24 where it finds the noise to be high. A curve counts once per noise; the same
@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one search gave, and whether the peers' choices on the same curve were good."""
+    """The result of one search, and whether the peers' choices on the same curve were good."""
 
     case: Case
     good: bool
@@ -69,23 +69,23 @@ class Measured:
     def __init__(self, truth: Floats, noise: float, rng: Generator, has_ceiling: bool) -> None:
         self.truth = truth
         self.runs = truth * (1 + noise * rng.standard_normal((60, truth.size)))
-        self.asked = np.zeros(truth.size, int)
+        self.run_counts = np.zeros(truth.size, int)
         at = int(rng.integers(truth.size // 8, truth.size))
         self.ceiling_ms = 1000 * LEVELS[at] / float(truth[at]) if has_ceiling else None
 
     def __call__(self, clients: int) -> float:
         at = LEVELS.index(clients)
-        self.asked[at] += 1
-        return float(self.runs[self.asked[at] - 1, at])
+        self.run_counts[at] += 1
+        return float(self.runs[self.run_counts[at] - 1, at])
 
     def allowed(self, throughput: Floats, slack: float = 1e-9) -> NDArray[np.bool_]:
-        """Whether the latency at each level stays below the ceiling, by Little's law."""
+        """Tell at which levels the latency stays below the ceiling, by Little's law."""
         if self.ceiling_ms is None:
             return np.ones(throughput.size, bool)
         return np.asarray(1000 * np.array(LEVELS) / throughput <= self.ceiling_ms * (1 + slack))
 
     def best(self, throughput: Floats) -> int | None:
-        """What a reader of this grid would choose."""
+        """Return the level that a reader of this grid would choose."""
         allowed = self.allowed(throughput)
         return LEVELS[int(np.argmax(np.where(allowed, throughput, 0)))] if allowed.any() else None
 
@@ -98,15 +98,15 @@ class Measured:
 
 
 def main() -> int:
-    asked = _arguments()
-    print(f"Levels {LEVELS[0]}..{LEVELS[-1]}, {len(LEVELS)} runs in a grid; seed {asked.seed}.")
+    options = _arguments()
+    print(f"Levels {LEVELS[0]}..{LEVELS[-1]}, {len(LEVELS)} runs in a grid; seed {options.seed}.")
     print(
         f"Budget {GOAL.runs} runs, {GOAL.noisy_runs} where noise is high; {GOAL.confidence:.1%} belief ends a search."
     )
-    tuned = _report("Families looked at while the search was made", FAMILIES, asked)
-    others = _report("Other curves of the same kinds", OF_THE_KINDS, asked)
-    _report("Families of other forms than those that the library of shapes was made with", HELD_OUT, asked)
-    _report("Under a latency ceiling, all families", FAMILIES | HELD_OUT, asked, has_ceiling=True)
+    tuned = _report("Families looked at while the search was made", FAMILIES, options)
+    others = _report("Other curves of the same kinds", OF_THE_KINDS, options)
+    _report("Families of other forms than those that the library of shapes was made with", HELD_OUT, options)
+    _report("Under a latency ceiling, all families", FAMILIES | HELD_OUT, options, has_ceiling=True)
     return 0 if tuned and others else 1
 
 
@@ -117,11 +117,11 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _report(title: str, families: Mapping[str, object], asked: argparse.Namespace, has_ceiling: bool = False) -> bool:
-    each = -(-asked.curves // len(families) // len(NOISES))
-    cases = [Case(name, noise, k, has_ceiling) for noise in NOISES for name in families for k in range(each)]
+def _report(title: str, families: Mapping[str, object], options: argparse.Namespace, has_ceiling: bool = False) -> bool:
+    curve_count = -(-options.curves // len(families) // len(NOISES))
+    cases = [Case(name, noise, k, has_ceiling) for noise in NOISES for name in families for k in range(curve_count)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        outcomes = list(pool.map(_searched, cases, [asked.seed] * len(cases), chunksize=4))
+        outcomes = list(pool.map(_searched, cases, [options.seed] * len(cases), chunksize=4))
     print(f"\n{title}: {len(cases)} curves, {', '.join(families)}")
     print("  noise   good  runs  of grid  most  said   holds  known |   grid  3 grids  ladder (runs) | good within")
     reached = [_row(noise, list(rows)) for noise, rows in groupby(outcomes, key=lambda outcome: outcome.case.noise)]
@@ -132,7 +132,7 @@ def _report(title: str, families: Mapping[str, object], asked: argparse.Namespac
 
 
 def _row(noise: float, rows: Sequence[Outcome]) -> bool:
-    """Print what was reached at one noise; returns whether that is the aim: good, and within the share of the grid."""
+    """Print what was reached at one noise; return whether that is the aim: good, and within the share of the grid."""
 
     def mean(value: Callable[[Outcome], float]) -> float:
         return float(np.mean([value(row) for row in rows]))
@@ -159,12 +159,12 @@ def _by_family(outcomes: Sequence[Outcome], families: Mapping[str, object]) -> N
 
 
 def _calibration(outcomes: Sequence[Outcome]) -> None:
-    """Belief that a choice is good enough against how often it was."""
+    """Print the belief that a choice is good enough beside how often it was."""
     for low, high in ((0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.01)):
         rows = [outcome for outcome in outcomes if low <= outcome.probability < high]
         if rows:
-            said, true = np.mean([row.probability for row in rows]), np.mean([row.good for row in rows])
-            print(f"  said {said:5.1%} good enough: {true:6.1%} were, of {len(rows)}")
+            belief, good_share = np.mean([row.probability for row in rows]), np.mean([row.good for row in rows])
+            print(f"  said {belief:5.1%} good enough: {good_share:6.1%} were, of {len(rows)}")
 
 
 def _searched(case: Case, seed: int) -> Outcome:
@@ -204,14 +204,14 @@ def search(measured: Callable[[int], float], goal: Goal = GOAL) -> tuple[Advice,
 
 
 def _ladder(measured: Measured) -> tuple[int, int]:
-    """Clients doubled while that brings at least 5%; the best rung seen, and the number of runs."""
+    """Double the clients while that brings at least 5%; return the best rung, and the number of runs."""
     rungs = [clients for clients in LEVELS if clients & (clients - 1) == 0] + [LEVELS[-1]]
-    shown = [float(measured.runs[0, LEVELS.index(rungs[0])])]
+    throughputs = [float(measured.runs[0, LEVELS.index(rungs[0])])]
     for clients in rungs[1:]:
-        shown.append(float(measured.runs[0, LEVELS.index(clients)]))
-        if shown[-1] < GAIN * shown[-2]:
+        throughputs.append(float(measured.runs[0, LEVELS.index(clients)]))
+        if throughputs[-1] < GAIN * throughputs[-2]:
             break
-    return rungs[int(np.argmax(shown))], len(shown)
+    return rungs[int(np.argmax(throughputs))], len(throughputs)
 
 
 if __name__ == "__main__":

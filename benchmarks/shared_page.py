@@ -1,4 +1,4 @@
-"""How many shared pages a second the web process hands out from its cache, against a limit of 300 on two cores.
+"""Measure how many shared pages a second the web process hands out from its cache: limit 300 on two cores.
 
 A warehouse of its own, two gunicorn workers as docker-compose.yml starts them, and clients on the same machine that
 keep their connections. Each answer is asked of the database first, so that a link that was withdrawn shows nothing at
@@ -58,7 +58,7 @@ def main() -> int:
 
 @contextmanager
 def _served() -> Iterator[tuple[int, str]]:
-    """A server with one link: its port, and the link's token."""
+    """Yield the port of a server with one link, and the link's token."""
     account = accounts.for_clone(CLONE)
     folder = Path(tempfile.mkdtemp(prefix="benchhub-bench-"))
     account.own(folder)
@@ -80,8 +80,8 @@ def _served() -> Iterator[tuple[int, str]]:
 
 def _environment(url: str) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    told = {"DATABASE_URL": url, "SECRET_KEY": secrets.token_hex(), "LOG_LEVEL": "WARNING"}
-    return {**inherited, **told, "DJANGO_SETTINGS_MODULE": "benchhub.settings"}
+    settings = {"DATABASE_URL": url, "SECRET_KEY": secrets.token_hex(), "LOG_LEVEL": "WARNING"}
+    return {**inherited, **settings, "DJANGO_SETTINGS_MODULE": "benchhub.settings"}
 
 
 def _manage(environment: Mapping[str, str], *words: str) -> str:
@@ -123,15 +123,15 @@ def _first(port: int, path: str, headers: Mapping[str, str]) -> tuple[str, int]:
 
 
 def _rate(port: int, path: str, headers: Mapping[str, str], status: int) -> float:
-    """Answers a second over all clients, each on a connection of its own; every one must have this status."""
+    """Return answers a second over all clients, each on a connection of its own; every one must have this status."""
     _first(port, path, headers)
     with ProcessPoolExecutor(CLIENTS) as pool:
         counts = list(pool.map(_ask, [(port, path, dict(headers), status)] * CLIENTS))
     return sum(counts) / SECONDS
 
 
-def _ask(what: tuple[int, str, dict[str, str], int]) -> int:
-    port, path, headers, status = what
+def _ask(request: tuple[int, str, dict[str, str], int]) -> int:
+    port, path, headers, status = request
     count, until = 0, time.monotonic() + SECONDS
     with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
         while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Loads side by side, of which only one works at a time, for a fraction of a second each: their throughputs.
+"""Measure the throughputs of loads side by side, of which only one works at a time, for a fraction of a second.
 
 The speed of a shared machine changes by a third within a fraction of a second, so that loads one after the other differ
 by as much. Here each is stopped (SIGSTOP, its whole process group) while another works, in an order that is drawn anew
@@ -59,7 +59,7 @@ class Load:
     tasks: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        """It works since it was started."""
+        """Note since when the load works, which is since it was started."""
         process = proc.identify(self.pid)
         if process is None:
             sys.exit("pgbench ended as soon as it had begun.")
@@ -91,22 +91,22 @@ class Load:
         self.working_s = 0.0
 
     def tps(self) -> float:
-        """Transactions that ended, also those that failed, per second of its slices."""
+        """Return the transactions that ended, also those that failed, per second of its slices."""
         value = summed_up(self.summary())
         ended = value["transactions"] + value.get("failed_transactions", 0)
         return (ended - self.warmed_up) / self.working_s
 
 
 def summed_up(printed: str) -> dict[str, float]:
-    """The measures of pgbench's summary by name; ends the program where there is none."""
-    found = read_summary(printed, connect_each=False)
-    if found.missing:
-        sys.exit(f"{found.missing}\n{printed}")
-    return {name: measure.value for name, measure in found.measures.items()}
+    """Return the measures of pgbench's summary by name; end the program where there is none."""
+    summary = read_summary(printed, connect_each=False)
+    if summary.missing:
+        sys.exit(f"{summary.missing}\n{printed}")
+    return {name: measure.value for name, measure in summary.measures.items()}
 
 
 def running(word: str) -> int | None:
-    """The process of a pgbench that was given this word."""
+    """Return the process of a pgbench that was given this word; None where there is none."""
     for pid in proc.pids():
         words = proc.command_line(pid)
         if words and words[0].endswith("/pgbench") and word in words:
@@ -122,7 +122,7 @@ def _threads(pid: int) -> list[int]:
 
 
 def throughputs(starts: Mapping[str, Callable[[], Load]], duration_s: float, order: random.Random) -> dict[str, float]:
-    """TPS of loads that last `duration_s` together; they are started in the order given."""
+    """Return the TPS of loads that last `duration_s` together; they are started in the order given."""
     loads: dict[str, Load] = {}
     try:
         _share_out(loads, starts, duration_s, order)

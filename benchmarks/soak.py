@@ -1,4 +1,4 @@
-"""Random faults over short runs on several hosts: every run ends with a result, none is lost, none executed twice.
+"""Inject random faults over short runs on several hosts: each run ends with a result, none is lost or executed twice.
 
 Real workers, tickers, SSH daemons, PostgreSQL and pgbench on loopback, with a lease of a few seconds. The hosts share
 one account (and, as far as processes go, one machine); each has its own daemon, line and work directory. A job that is
@@ -47,7 +47,7 @@ def main() -> int:
         faults = Faults(rig, warehouse, sites, random.Random(seed), options.pause)
         faults.start()
         while not all_ended(runs) and time.monotonic() < deadline - SETTLE_S:
-            faults.one()
+            faults.inject()
         faults.mend()
         while not all_ended(runs) and time.monotonic() < deadline:
             time.sleep(1)
@@ -64,7 +64,7 @@ def arguments() -> argparse.Namespace:
 
 
 def queued(rig: Rig, sites: list[Site], count: int) -> list[tuple[Site, Run]]:
-    """So many runs of a second in all, spread over the sites."""
+    """Queue so many runs of a second in all, spread over the sites, and return each with its site."""
     from tests.faults import rows
 
     runs = []
@@ -78,7 +78,7 @@ def queued(rig: Rig, sites: list[Site], count: int) -> list[tuple[Site, Run]]:
 
 @dataclass
 class Faults:
-    """What can go wrong around the runs, one at a time and over one another."""
+    """The faults around the runs, injected one at a time, of which several may last at once."""
 
     rig: Rig
     warehouse: Cluster
@@ -96,7 +96,7 @@ class Faults:
             self.tickers[name] = self.rig.ticker(f"ticker-{name}")
             self.workers[name] = self.rig.worker(f"worker-{name}")
 
-    def one(self) -> None:
+    def inject(self) -> None:
         """Inject one fault, wait a while, and mend those whose time is over."""
         name = self.chance.choice([name for name in FAULTS if name not in self.broken])
         self.done[name] += 1
@@ -182,7 +182,7 @@ class Faults:
         self.lasting("kill_daemon", lambda: self.rig.start_daemon(site), 1)
 
     def kill_job(self) -> None:
-        """Wrapper and load of the newest attempt of a host, as by the kernel when memory is short."""
+        """Kill wrapper and load of a host's newest attempt, as the kernel does when memory is short."""
         site = self.chance.choice(self.sites)
         files = sorted(site.machine.work_directory.glob("runs/*/*/pid"), key=lambda path: path.stat().st_mtime)
         if files and not (files[-1].parent / "rc").exists():
@@ -214,7 +214,7 @@ FAULTS: dict[str, Callable[[Faults], None]] = {
 
 
 def all_ended(runs: list[tuple[Site, Run]]) -> bool:
-    """False as well while the warehouse does not answer."""
+    """Tell whether all runs have ended; False as well while the warehouse does not answer."""
     from django.db import OperationalError, connection
 
     from benchhub.bench.models import Run
@@ -236,17 +236,17 @@ def report(runs: list[tuple[Site, Run]], faults: Faults, seed: int, taken_s: flo
     results = Result.objects.filter(run__in=keys).count()
     executions = {run.pk: site.executions(run) for site, run in runs}
     doubled = [pk for pk, count in executions.items() if count > attempts[pk]]
-    never = [pk for pk, count in executions.items() if not count]
+    unexecuted = [pk for pk, count in executions.items() if not count]
     print(f"faults: {', '.join(f'{name} {count}' for name, count in sorted(faults.done.items()))}")
     print(f"states: {dict(states)}; {sum(executions.values())} executions counted by the hosts")
     print(f"attempts: {sum(attempts.values())}, {sum(attempts.values()) - len(attempts)} of them after a loss")
+    print(f"{results} results of {len(runs)}, {len(runs) - results} lost, {len(doubled)} doubled, ", end="")
+    print(f"{len(unexecuted)} never executed; {taken_s:.0f} s, seed {seed}")
+    is_within = results == len(runs) and not doubled and not unexecuted
     print(
-        f"{results} results of {len(runs)}, {len(runs) - results} lost, {len(doubled)} doubled, {len(never)} never "
-        f"executed; {taken_s:.0f} s, seed {seed}"
+        "within the limits" if is_within else f"NOT within the limits: doubled {doubled}, never executed {unexecuted}"
     )
-    well = results == len(runs) and not doubled and not never
-    print("within the limits" if well else f"NOT within the limits: doubled {doubled}, never executed {never}")
-    return 0 if well else 1
+    return 0 if is_within else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Servers of their own for the soak and the fleet: a warehouse, a broker and a PostgreSQL to be measured."""
+"""Start servers for the soak and the fleet: a warehouse, a broker and a PostgreSQL to be measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUILD = 16
 
 @contextmanager
 def standing(name: str, lease_s: float) -> Iterator[tuple[Rig, Cluster]]:
-    """A rig without hosts, and its warehouse; Django is set up on it. Everything is stopped and removed at the end."""
+    """Yield a rig without hosts, and its warehouse, on which Django is set up; stop and remove all at the end."""
     owner = accounts.for_clone(CLONE)
     builds = programs.builds(owner)[BUILD]
     home = owner.home / name
@@ -65,7 +65,7 @@ def _environment(warehouse: Cluster, broker: Broker, lease_s: float) -> dict[str
 
 
 def _set_up(rig: Rig) -> None:
-    """Tables, and Django in this process."""
+    """Make the tables, and set up Django in this process."""
     rig.processes.run(rig._python("migrate", "django", "migrate", "-v", "0"))
     os.environ.update(rig.environment)
     import django

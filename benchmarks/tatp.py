@@ -1,4 +1,4 @@
-"""TATP under BenchHub: what it adds to the load, whether success shares lie in their bands, how fast logs are read.
+"""Measure TATP under BenchHub: what it adds to the load, success shares and their bands, how fast logs are read.
 
     ratio      throughput at 1, 2, 4 and 8 clients of BenchHub's runs, with log and telemetry, beside two plain
                pgbenches with neither: one with the scripts of the same run, and one whose scripts send the same
@@ -62,20 +62,20 @@ def main() -> int:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000], help="subscribers of load")
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
     options = parser.parse_args()
-    named = options.parts or ["ratio", "shares", "parse", "variants"]
+    part_names = options.parts or ["ratio", "shares", "parse", "variants"]
     is_good = True
-    if "parse" in named:
+    if "parse" in part_names:
         is_good = parse(PARAMETERS.weighed, options.seed)
-    if rest := [name for name in named if name != "parse"]:
+    if bench_parts := [name for name in part_names if name != "parse"]:
         with servers() as demo:
             bench = Tatp(demo, options.duration)
-            for name in rest:
+            for name in bench_parts:
                 is_good = parts[name](bench, options) and is_good
     return 0 if is_good else 1
 
 
 def in_turn(bench: Tatp, sides: Mapping[str, Callable[[], float]], number: int, name: str) -> dict[str, float]:
-    """TPS of each side, which take turns in the order given, or back to front where the number is odd."""
+    """Return the TPS of each side, which take turns in the order given, or back to front where the number is odd."""
     order = list(reversed(sides)) if number % 2 else list(sides)
 
     def turns() -> dict[str, float]:
@@ -110,7 +110,7 @@ def costs(bench: Tatp, options: argparse.Namespace) -> bool:
 
 
 def _metered(side: Callable[[], float], duration_s: int, spent_us: list[float]) -> float:
-    """TPS of the side; the CPU time of the program that it ran, for each transaction, is added to the list."""
+    """Return the TPS of the side; append the CPU time of its program, for each transaction, to the list."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     tps = side()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -157,7 +157,7 @@ CALL = "SELECT {} (:s_id, :sf_type, :start_time, :end_time, lpad(:numberx::text,
 
 
 def variants(bench: Tatp, options: argparse.Namespace) -> bool:
-    """INSERT_CALL_FORWARDING and DELETE_CALL_FORWARDING in equal number; each variant in turn."""
+    """Run INSERT_CALL_FORWARDING and DELETE_CALL_FORWARDING in equal number; each variant in turn."""
     bench.load()
     bench.psql(CATCHES)
     ours, delete = (script.text for script in untold()[5:])
@@ -176,7 +176,7 @@ def variants(bench: Tatp, options: argparse.Namespace) -> bool:
 
 
 def load(bench: Tatp, options: argparse.Namespace) -> bool:
-    """Rows, keys, vacuum and check of each population; the smallest last is what other parts then find."""
+    """Time rows, keys, vacuum and check of each population; the smallest, the last, stays for other parts."""
     rates = []
     for subscribers in sorted(options.sizes, reverse=True):
         taken_s = bench.loaded_s(subscribers)

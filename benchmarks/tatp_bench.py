@@ -1,4 +1,4 @@
-"""TATP on a server of its own: BenchHub's runs of it, and a bare pgbench that sends the same statements."""
+"""Run TATP on a server of its own: by BenchHub, and by a bare pgbench that sends the same statements."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Tatp(BenchHub):
         self.psql("VACUUM " + ", ".join(TABLES), database)
 
     def measured(self, clients: int, duration_s: int, *, is_load_due: bool = False, **parameters: Any) -> Any:
-        """The run, ended well, of an experiment of its own; a population that is missing, or due, is loaded first."""
+        """Return the run, ended well, of an experiment of its own; load a population that is missing or due first."""
         from benchhub.bench.models import Experiment
         from benchhub.catalog.models import Workload
 
-        asked = {"subscribers": PARAMETERS.subscribers, **parameters}
+        full_parameters = {"subscribers": PARAMETERS.subscribers, **parameters}
         workload, _ = Workload.objects.get_or_create(
-            name=f"TATP {asked}", defaults={"tool": "tatp", "parameters": asked}
+            name=f"TATP {full_parameters}", defaults={"tool": "tatp", "parameters": full_parameters}
         )
         experiment = Experiment(
             name="TATP",
@@ -82,7 +82,7 @@ class Tatp(BenchHub):
 
     @contextmanager
     def without_waits(self) -> Iterator[None]:
-        """The server does not wait for its disk meanwhile."""
+        """Keep the server from waiting for its disk meanwhile."""
         self.psql("ALTER SYSTEM SET fsync = off")
         self.psql("SELECT pg_reload_conf()")
         try:
@@ -92,22 +92,22 @@ class Tatp(BenchHub):
             self.psql("SELECT pg_reload_conf()")
 
     def bare(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> float:
-        """TPS of a bare pgbench, with those that failed: no log, nothing told, unless by the options and scripts."""
+        """Return the TPS of a bare pgbench, failed ones included: no log, nothing told unless options or scripts do."""
         value = summed_up(self.output_of(clients, duration_s, sent, options))
         return value["tps"] * (1 + value.get("failed_transactions", 0) / value["transactions"])
 
     def output_of(self, clients: int, duration_s: int, sent: Sequence[Script], options: Sequence[str] = ()) -> str:
-        """What a bare pgbench printed: on a machine that stands still there may be no transaction in a second."""
+        """Return what a bare pgbench printed: on a machine that stands still perhaps no transaction in a second."""
         words = self.words(clients, duration_s, sent, self.folder)
         words += [option.format(folder=self.folder) for option in options]
-        with (self.folder / "said").open("wb") as said:
-            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=said, text=True, check=True)
+        with (self.folder / "said").open("wb") as stderr:
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=stderr, text=True, check=True)
         for path in self.folder.glob("log.*"):
             path.unlink()
         return done.stdout
 
     def words(self, clients: int, duration_s: int, sent: Sequence[Script], folder: Path) -> list[str]:
-        """The command of a pgbench that sends these scripts, which are written to the folder."""
+        """Write the scripts to the folder and return the command of a pgbench that sends them."""
         words = [f"{self.instance['bin_directory']}/pgbench", "-n", "-M", "prepared", "-T", str(duration_s)]
         words += ["-c", str(clients), "-j", str(max(1, clients // 2))]
         for number, script in enumerate(sent):
@@ -123,6 +123,6 @@ class Tatp(BenchHub):
 
 
 def untold() -> list[Script]:
-    """The scripts without what tells outcomes: they send the same statements, and count nothing."""
+    """Return the scripts without what tells outcomes: they send the same statements, and count nothing."""
     plain = zip(scripts(PARAMETERS, FAST_EVERY), PARAMETERS.weighed, strict=False)
     return [Script(TELLING.sub("", script.text), weight) for script, weight in plain]

@@ -1,4 +1,4 @@
-"""How fast logs of TATP are read: those that were kept, and all of them on the driver. Part of benchmarks/tatp.py."""
+"""Measure how fast logs of TATP are read: kept ones here, and all of them on the driver. Part of benchmarks/tatp.py."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Speed:
 
 
 def parse(weights: Sequence[int], seed: int) -> bool:
-    """Print how fast both ways to read a log of a mix with these weights are; whether numpy's is within its limits."""
+    """Print how fast both ways to read a log of a mix with these weights are; tell whether numpy's is within limits."""
     log_text, marks = made_log(weights, PARSED_LINES, seed)
     numpy_read(log_text[: log_text.index(b"\n") + 1], b"")  # numpy is imported before the clock starts
     once = max((numpy_read(log_text, marks) for _ in range(3)), key=lambda speed: speed.lines_per_s)
@@ -44,8 +44,8 @@ def parse(weights: Sequence[int], seed: int) -> bool:
 
 def made_log(weights: Sequence[int], lines: int, seed: int) -> tuple[bytes, bytes]:
     chance, log_lines, marks, told_until = random.Random(seed), [], [], dict[int, int]()
-    chosen = chance.choices(range(7), weights, k=lines)
-    for place, script in enumerate(chosen):
+    script_numbers = chance.choices(range(7), weights, k=lines)
+    for place, script in enumerate(script_numbers):
         client, number = place % 8, place // 8 + 1
         latency_us = int(chance.lognormvariate(5, 1))
         log_lines.append(f"{client} {number} {latency_us} {script} {1_700_000_000 + place // 30_000} {place % 10**6}\n")
@@ -57,14 +57,14 @@ def made_log(weights: Sequence[int], lines: int, seed: int) -> tuple[bytes, byte
 
 
 def numpy_read(log_text: bytes, marks: bytes, times: int = 1) -> Speed:
-    """What was read, and by how much the peak of this program's memory grew meanwhile."""
+    """Read the log; return the speed, and by how much the peak of this program's memory grew."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begun = time.process_time()
     streams = (chunk for _ in range(times) for chunk in read.chunks(BytesIO(log_text)))
-    found = read.reduce(streams, read.chunks(BytesIO(marks)), 1_700_000_001)
+    reduction = read.reduce(streams, read.chunks(BytesIO(marks)), 1_700_000_001)
     taken_s = time.process_time() - begun
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    return Speed(found.lines / taken_s, grown * 1024)
+    return Speed(reduction.lines / taken_s, grown * 1024)
 
 
 def awk_read(log_text: bytes, marks: bytes) -> float:

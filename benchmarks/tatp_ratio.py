@@ -1,4 +1,4 @@
-"""BenchHub's runs of TATP beside plain pgbench: the ratios of throughputs.
+"""Measure BenchHub's runs of TATP beside plain pgbench: the ratios of throughputs.
 
 One has the run's own scripts, which tell outcomes: beside it stands the log, the telemetry and what is around a run.
 One has scripts that send the same statements and tell nothing: beside it stands everything that BenchHub adds.
@@ -49,7 +49,7 @@ AS_IN_A_RUN = """\
 WARM_S = 1
 
 
-class Given(NamedTuple):
+class Arguments(NamedTuple):
     """The words of a run's pgbench, but for how long it works and what it logs, and its scripts by name."""
 
     words: list[str]
@@ -59,15 +59,15 @@ class Given(NamedTuple):
 def ratio(bench: Tatp, options: argparse.Namespace) -> bool:
     bench.load()
     with _databases(bench), bench.without_waits():
-        found = _rounds(Sides(bench, options.levels), options)
-    lows = [_compared(found, side, options) for side in COPIES]
+        rates = _rounds(Sides(bench, options.levels), options)
+    lows = [_compared(rates, side, options) for side in COPIES]
     print(f"{options.rounds} rounds (limit: from {LOWEST_RATIO}, over all levels, beside each)")
     return min(lows) >= LOWEST_RATIO
 
 
 @contextmanager
 def _databases(bench: Tatp) -> Iterator[None]:
-    """Others beside BenchHub's, the same to the byte."""
+    """Make other databases beside BenchHub's, the same to the byte; drop them at the end."""
     template = bench.instance["database"]
     for name in COPIES.values():
         bench.psql(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY', "postgres")
@@ -79,31 +79,33 @@ def _databases(bench: Tatp) -> Iterator[None]:
 
 
 def _rounds(sides: Sides, options: argparse.Namespace) -> dict[int, list[dict[str, float]]]:
-    """TPS of all sides, by level and round."""
+    """Return the TPS of all sides, by level and round."""
     order = random.Random(options.seed)
     starts = _orders(order)
-    found: dict[int, list[dict[str, float]]] = {level: [] for level in options.levels}
+    rates_by_level: dict[int, list[dict[str, float]]] = {level: [] for level in options.levels}
     for number in range(options.rounds):
         sides.swap()
-        for level, rates in found.items():
+        for level, rates in rates_by_level.items():
             sides.tidy(level)
             rates.append(throughputs(sides.started(level, next(starts)), SLICED_S, order))
         for side in COPIES:
-            told = ", ".join(f"{level}: {rates[-1][OURS] / rates[-1][side]:.3f}" for level, rates in found.items())
-            print(f"round {number + 1}/{options.rounds}, beside {side}: {told}", flush=True)
-    return found
+            ratios_text = ", ".join(
+                f"{level}: {rates[-1][OURS] / rates[-1][side]:.3f}" for level, rates in rates_by_level.items()
+            )
+            print(f"round {number + 1}/{options.rounds}, beside {side}: {ratios_text}", flush=True)
+    return rates_by_level
 
 
 def _orders(order: random.Random) -> Iterator[tuple[str, ...]]:
-    """In which the loads are started: each order as often as any other, as the first load was seen to be slower."""
+    """Yield orders to start the loads in, each as often as any other, as the first load was seen to be slower."""
     every = list(permutations(SIDES))
     while True:
         yield from order.sample(every, len(every))
 
 
-def _compared(found: Mapping[int, list[dict[str, float]]], side: str, options: argparse.Namespace) -> float:
-    """Print the ratio of throughputs to that side, by level and over all; the lower end of the latter's interval."""
-    logs = {level: [log(rates[OURS] / rates[side]) for rates in rows] for level, rows in found.items()}
+def _compared(rates_by_level: Mapping[int, list[dict[str, float]]], side: str, options: argparse.Namespace) -> float:
+    """Print the ratio of throughputs to that side, by level and over all; return the low end of that interval."""
+    logs = {level: [log(rates[OURS] / rates[side]) for rates in rows] for level, rows in rates_by_level.items()}
     print(f"throughput {OURS} / {side}:")
     for level, values in logs.items():
         print(f"  {level} clients: {interval(values, options.seed)[0]}")
@@ -113,7 +115,7 @@ def _compared(found: Mapping[int, list[dict[str, float]]], side: str, options: a
 
 
 def _begun(word: str, has_ended: Callable[[], bool]) -> int:
-    """The process of the pgbench that was given this word, as soon as there is one."""
+    """Return the process of the pgbench that was given this word, as soon as there is one."""
     while not (pid := running(word)):
         if has_ended():
             sys.exit(f"There was no pgbench with {word}: what should have started it has ended.")
@@ -121,36 +123,36 @@ def _begun(word: str, has_ended: Callable[[], bool]) -> int:
     return pid
 
 
-def _given(pid: int) -> Given:
-    given = "\0".join(proc.command_line(pid))
+def _arguments(pid: int) -> Arguments:
+    command_line = "\0".join(proc.command_line(pid))
     # pgbench has taken the values of variables apart from their names, within its own arguments.
-    given = re.sub(r"-D\0(\w+)\0", r"-D\0\1=", re.sub(r"-T\0\d+\0", "", given))
-    words = [word for word in given.split("\0") if word and not word.startswith(LOGGING)]
+    command_line = re.sub(r"-D\0(\w+)\0", r"-D\0\1=", re.sub(r"-T\0\d+\0", "", command_line))
+    words = [word for word in command_line.split("\0") if word and not word.startswith(LOGGING)]
     scripts = Path(f"/proc/{pid}/cwd").glob("script_*.sql")
-    return Given(words, {script.name: script.read_text() for script in scripts})
+    return Arguments(words, {script.name: script.read_text() for script in scripts})
 
 
 class Sides:
-    """What starts a run of BenchHub and plain pgbenches, each on a database of its own."""
+    """The sides to compare: start a run of BenchHub and plain pgbenches, each on a database of its own."""
 
     def __init__(self, bench: Tatp, levels: Sequence[int]) -> None:
         self.bench = bench
         self.databases = {OURS: bench.instance["database"], **COPIES}
         self.pool = ThreadPoolExecutor(1)
-        self.given: dict[int, Given] = {}
+        self.arguments: dict[int, Arguments] = {}
         self._learn(levels)
 
     def _learn(self, levels: Sequence[int]) -> None:
-        """What runs give pgbench, so that a plain one may start before its run.
+        """Learn what runs give pgbench, so that a plain one may start before its run.
 
         Again until it stays the same: how much is logged depends on the best that was seen before.
         """
-        before: dict[int, Given] | None = None
-        while before != self.given:
-            before = dict(self.given)
+        before: dict[int, Arguments] | None = None
+        while before != self.arguments:
+            before = dict(self.arguments)
             for level in levels:
                 run = self.pool.submit(self.bench.measured, level, self.bench.duration_s)
-                self.given[level] = _given(_begun(WORD_OF_A_RUN, run.done))
+                self.arguments[level] = _arguments(_begun(WORD_OF_A_RUN, run.done))
                 run.result()
 
     def swap(self) -> None:
@@ -178,18 +180,18 @@ class Sides:
             return str(Evidence.objects.get(attempt__run=run.result(), name="out.log").text)
 
         pid = _begun(WORD_OF_A_RUN, run.done)
-        if _given(pid) != self.given[clients]:
+        if _arguments(pid) != self.arguments[clients]:
             sys.exit("This run gave its pgbench other words or scripts than the first one of as many clients.")
         return Load(pid, summary, partial(self._backends, OURS), counted)
 
     def _same(self, clients: int) -> Load:
-        """What a run is given, and its scripts, but nothing to log."""
-        given = self.given[clients]
+        """Start a pgbench with what a run is given, and its scripts, but nothing to log."""
+        arguments = self.arguments[clients]
         folder = self.bench.folder / "same"
         folder.mkdir(exist_ok=True)
-        for name, text in given.scripts.items():
+        for name, text in arguments.scripts.items():
             (folder / name).write_text(text)
-        program, *words = (f"{folder}/{word}" if word.startswith("script_") else word for word in given.words)
+        program, *words = (f"{folder}/{word}" if word.startswith("script_") else word for word in arguments.words)
         return self._plain(SAME, [program, "-T", str(SLICED_S), *words])
 
     def _bare(self, clients: int) -> Load:
@@ -198,16 +200,18 @@ class Sides:
     def _plain(self, side: str, words: Sequence[str]) -> Load:
         to_file = (self.bench.folder / f"said.{COPIES[side]}").open("wb")
         # Linux shares CPU time out by session (autogroup), and a run has one of its own.
-        own: dict[str, Any] = {"start_new_session": True, "text": True}
+        options: dict[str, Any] = {"start_new_session": True, "text": True}
         counted = self._counter(side)
-        own["env"] = {**os.environ, "PGDATABASE": self.databases[side]}
-        with to_file as said:
-            plain = subprocess.Popen(["sh", "-c", AS_IN_A_RUN, *words], stdout=subprocess.PIPE, stderr=said, **own)
+        options["env"] = {**os.environ, "PGDATABASE": self.databases[side]}
+        with to_file as stderr:
+            plain = subprocess.Popen(
+                ["sh", "-c", AS_IN_A_RUN, *words], stdout=subprocess.PIPE, stderr=stderr, **options
+            )
         pid = _begun(words[-1], lambda: plain.poll() is not None)
         return Load(pid, lambda: plain.communicate()[0], partial(self._backends, side), counted)
 
     def _counter(self, side: str) -> Callable[[], int]:
-        """What counts the transactions in the side's database from now on."""
+        """Return a function that counts the transactions in the side's database from now on."""
         before = self._ended(side)
         return lambda: self._ended(side) - before
 
@@ -216,6 +220,6 @@ class Sides:
         return int(self.bench.psql(sql, "postgres"))
 
     def _backends(self, side: str) -> list[int]:
-        """The server's processes for the load of this side, which alone uses its database."""
+        """Return the server's processes for the load of this side, which alone uses its database."""
         sql = f"SELECT pid FROM pg_stat_activity WHERE datname = '{self.databases[side]}' AND pid <> pg_backend_pid()"
         return [int(line) for line in self.bench.psql(sql, "postgres").split()]

@@ -1,4 +1,4 @@
-"""A web process of its own for a benchmark, and clients that send it bodies over the loopback."""
+"""Start a web process for a benchmark, and send it bodies over the loopback."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Door:
 
 @contextmanager
 def served(python: Path, application: str, folder: Path, environment: Mapping[str, str]) -> Iterator[int]:
-    """The port of a gunicorn of this Python with this WSGI application. Raises NoAnswerError."""
+    """Yield the port of a gunicorn of this Python with this WSGI application. Raises NoAnswerError."""
     port = ports.free_port()
     words = ["gunicorn", application, "--bind", f"127.0.0.1:{port}", *ONE_PROCESS, "--log-level", "warning"]
     web = subprocess.Popen([str(python), "-m", *words], cwd=folder, env=dict(environment))
@@ -60,7 +60,7 @@ def _wait_for(port: int) -> None:
 
 
 def seconds(door: Door, bodies: Sequence[bytes], clients: int) -> float:
-    """Until all bodies but the first are taken; that one fills beforehand what the process remembers."""
+    """Return the seconds until all bodies but the first are taken; that one fills the caches beforehand."""
     _send(door, bodies[:1])
     begun = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:

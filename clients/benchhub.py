@@ -82,11 +82,11 @@ class Client:
             time.sleep(every_s)
 
     def curve(self, experiment):
-        """Its curves as CSV."""
+        """Return the curves of an experiment as CSV."""
         return self.call("GET", f"experiments/{int(experiment)}/curves/", accept="text/csv")
 
     def call(self, method, path, body=None, media_type="application/json", accept="application/json", key=None):
-        """One request to the API; what it answers, read. Raises Refused, or OSError where nobody answers."""
+        """Send one request to the API and return its answer, read. Raises Refused, or OSError where nobody answers."""
         headers = {"Authorization": f"Bearer {self.token}", "Accept": f"{accept}, application/problem+json;q=0.5"}
         if body is not None:
             headers["Content-Type"] = media_type

@@ -48,8 +48,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine test on a loop of its own, and close its connections on that loop."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
-    wanted = pyfuncitem._fixtureinfo.argnames
-    asyncio.run(_with_closing(pyfuncitem, {name: pyfuncitem.funcargs[name] for name in wanted}))
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(_with_closing(pyfuncitem, {name: pyfuncitem.funcargs[name] for name in names}))
     return True
 
 

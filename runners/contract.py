@@ -71,7 +71,7 @@ class RunSpec:
 
     @property
     def expected_s(self) -> int:
-        """Seconds that the run will take: load, warm-up and settling; other preparation comes on top."""
+        """Return the seconds that the run will take: load, warm-up and settling; other preparation comes on top."""
         return self.duration_s + self.warmup_s + self.settle_s
 
 
@@ -123,7 +123,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What an attempt left on the target, verbatim. `files` are named relative to the attempt's folder."""
+    """The outputs that an attempt left on the target, verbatim. `files` are named relative to the attempt's folder."""
 
     returncode: int
     stdout: bytes
@@ -133,7 +133,7 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What one attempt measured. A failed outcome carries its reason and no measures that could become a point."""
+    """The measurements of an attempt. A failed outcome has its reason and no measures that could become a point."""
 
     outcome: Outcome
     reason: str

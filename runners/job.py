@@ -96,7 +96,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """The wrapper was alive a moment ago, and its files that tell of progress had these sizes."""
+    """A sign that the wrapper was alive a moment ago, with the sizes in bytes of its files that tell of progress."""
 
     err_size: int
     out_size: int
@@ -105,7 +105,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What has become of an attempt. `reason` is a sentence where it is lost or absent, else empty.
+    """The state of an attempt. `reason` is a sentence where it is lost or absent, else empty.
 
     `suspected`: all looks dead; only a second look that sees the same makes it lost.
     """
@@ -117,7 +117,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What an attempt left, verified against its manifest.
+    """The outputs of an attempt, verified against its manifest.
 
     `remarks` say, by file, what was left out and why; one about the attempt as a whole is under manifest.json.
     """
@@ -156,7 +156,7 @@ async def start(
 async def look(
     connections: Connections, target: Target, attempt: Attempt, *, offset: int = 0, out_offset: int = 0
 ) -> Look:
-    """The attempt's state, and what err.log and out.log have from their offsets on (at most their last 256 KiB)."""
+    """Return the attempt's state, with err.log and out.log from their offsets on (at most their last 256 KiB)."""
     command = _script("look.sh", attempt, err_offset=offset, out_offset=out_offset, limit=CHUNK_BYTES)
     return _parse_look(await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S))
 
@@ -186,15 +186,17 @@ async def wait_for_end(
 
 
 def verdict(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Verdict:
-    """What has become of an attempt, by the last look and what the one before it said (`Verdict.suspected`).
+    """Return the state of an attempt, by the last look and whether the one before made it `suspected` of being lost.
 
     An exit code decides. Without one, another boot than at the start means lost; so does a free lock, but only if
     the look before saw it as well: the first may have fallen between two lines of the wrapper.
     """
     if look.returncode is not None:
         return Verdict("finished")
+    if not look.started and look.acknowledged:
+        return Verdict("lost", "The attempt was collected before and its evidence has been cleaned up.")
     if not look.started:
-        return _verdict_without_evidence(look)
+        return Verdict("absent", "The attempt has not been started on this target.")
     if look.boot_id != (boot_id_at_start or look.boot_id_at_start):
         return Verdict("lost", "The target was rebooted before the attempt ended.")
     if look.lock_held:
@@ -242,7 +244,7 @@ async def cancel(connections: Connections, target: Target, attempt: Attempt, *, 
 
 
 def spec_json(spec: RunSpec) -> str:
-    """The spec in canonical JSON: sorted keys, no spaces, one line, its version included."""
+    """Return the spec in canonical JSON: sorted keys, no spaces, one line, its version included."""
     plain = {item.name: getattr(spec, item.name) for item in fields(spec)}
     plain |= {"endpoint": asdict(spec.endpoint), "parameters": dict(spec.parameters)}
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
@@ -260,7 +262,7 @@ def _text(name: str) -> str:
 
 
 def _start_text(attempt: Attempt, files: Mapping[str, str]) -> str:
-    """start.sh with everything it writes as functions before it: it all travels on standard input."""
+    """Return start.sh with everything it writes as functions before it: it all travels on standard input."""
     wrapper = _text("job.sh")
     digest = hashlib.sha256(wrapper.encode()).hexdigest()[:16]
     writes = "\n".join(_here_document(f"cat > {name}", text) for name, text in files.items())
@@ -291,12 +293,13 @@ def _parse_look(answer: bytes) -> Look:
     facts = dict(line.split("=", 1) for line in lines)
     err_from, out_from = int(facts["err_from"]), int(facts["out_from"])
     err_bytes = int(facts["err_size"]) - err_from
+    returncode = facts.get("returncode", "").strip()
     return Look(
         boot_id=facts["boot_id"],
         uptime_s=float(facts["uptime"]),
         started=facts["started"] == "1",
         lock_held=facts.get("lock") == "held",
-        returncode=_whole(facts.get("returncode")),
+        returncode=int(returncode) if returncode.isdigit() else None,
         step=facts.get("step", "").partition(" ")[0],
         heartbeat_uptime_s=float(facts["heartbeat"]) if facts.get("heartbeat") else None,
         out_size=int(facts["out_size"]),
@@ -310,16 +313,6 @@ def _parse_look(answer: bytes) -> Look:
         out_chunk=logs[err_bytes:],
         out_from=out_from,
     )
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.strip().isdigit() else None
-
-
-def _verdict_without_evidence(look: Look) -> Verdict:
-    if look.acknowledged:
-        return Verdict("lost", "The attempt was collected before and its evidence has been cleaned up.")
-    return Verdict("absent", "The attempt has not been started on this target.")
 
 
 def _parse_collected(answer: bytes, cap_bytes: int) -> Collected:

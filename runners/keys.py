@@ -17,7 +17,10 @@ class KeyPair:
 
 
 def make_key_pair(comment: str) -> KeyPair:
-    """A fresh ed25519 pair; `comment` stands at the end of the public line, for whoever reads authorized_keys."""
+    """Return a fresh ed25519 pair. Raises ValueError for a comment that is not one printable line.
+
+    `comment` stands at the end of the public line, for whoever reads authorized_keys.
+    """
     if not comment.isprintable():
         raise ValueError("The comment of a key must be one printable line.")
     key = Ed25519PrivateKey.generate()

@@ -1,4 +1,4 @@
-"""Facts of a host and of the PostgreSQL builds on it, as found.
+"""Read the facts of a host and of the PostgreSQL builds on it.
 
 What cannot be read is absent and named in `missing`, never guessed.
 """
@@ -80,7 +80,7 @@ Facts = dict[str, Any]
 
 
 async def probe(connections: Connections, target: Target, *, prefixes: Sequence[str] = ()) -> Facts:
-    """Everything that is to be known about a host, as plain data; `missing` names what could not be read.
+    """Return the facts of a host as plain data; `missing` names what could not be read.
 
     Sizes are bytes; `time_skew_s` is the target's clock minus this machine's, give or take the round trip.
     `prefixes` are further places where PostgreSQL is installed. Raises as `Connections.run`.
@@ -89,15 +89,17 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
     answer = await connections.run(target, _script("probe.sh", values), timeout_s=PROBE_TIMEOUT_S)
     sections = dict(_sections(answer))
     facts = parse_probe(sections)
-    facts["time_skew_s"] = await _time_skew_s(connections, target)
+    sent_at = time.time()
+    target_time_s = float(await connections.run(target, "date +%s.%N", timeout_s=PROBE_TIMEOUT_S))
+    facts["time_skew_s"] = round(target_time_s - (sent_at + time.time()) / 2, 3)
     folders = sections.get("bin_directories", "").splitlines()
     facts["builds"] = await builds(connections, target, folders)
     return facts
 
 
 def parse_probe(sections: Mapping[str, str]) -> Facts:
-    """Facts from the sections that probe.sh prints, by name."""
-    tools = _pairs(sections.get("tools", ""))
+    """Return the facts from the sections that probe.sh prints, by name."""
+    tools, uptime = _pairs(sections.get("tools", "")), sections.get("uptime", "")
     facts: Facts = {
         "username": sections.get("username"),
         "os": _os(sections.get("os_release", "")),
@@ -113,20 +115,20 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "kernel_options": list(filter(KERNEL_OPTIONS.fullmatch, sections.get("kernel_command_line", "").split())),
         "sysctls": _pairs(sections.get("sysctls", "")),
         "boot_id": sections.get("boot_id"),
-        "uptime_s": _first_number(sections.get("uptime", "")),
+        "uptime_s": float(uptime.split()[0]) if uptime else None,
         "drop_caches": sections.get("drop_caches", "").strip(),
         "tools": tools,
         **_memory(sections.get("meminfo", "")),
     }
-    known = {name: value for name, value in facts.items() if value or value == 0}
-    missing = [name for name in facts if name not in known and name not in MAY_BE_ABSENT]
+    read_facts = {name: value for name, value in facts.items() if value or value == 0}
+    missing = [name for name in facts if name not in read_facts and name not in MAY_BE_ABSENT]
     missing += [name for name in REQUIRED_TOOLS if tools and name not in tools]
-    missing += [name for name in ("memory_bytes", "swap_bytes") if name not in known]
-    return {**known, "missing": missing}
+    missing += [name for name in ("memory_bytes", "swap_bytes") if name not in read_facts]
+    return {**read_facts, "missing": missing}
 
 
 def facts_digest_input(facts: Mapping[str, Any]) -> Facts:
-    """The subset of a host's facts that stays as it is from boot to boot unless someone changes the machine.
+    """Return those of a host's facts that stay as they are from boot to boot unless someone changes the machine.
 
     Without names of devices, which may swap at a boot, and with memory in whole 64 MiB, as kernels keep some back.
     """
@@ -145,14 +147,8 @@ def facts_digest_input(facts: Mapping[str, Any]) -> Facts:
     return stable
 
 
-async def _time_skew_s(connections: Connections, target: Target) -> float:
-    asked_at = time.time()
-    there = float(await connections.run(target, "date +%s.%N", timeout_s=PROBE_TIMEOUT_S))
-    return round(there - (asked_at + time.time()) / 2, 3)
-
-
 async def builds(connections: Connections, target: Target, folders: Sequence[str]) -> list[Facts]:
-    """Version, build options and SHA-256 of the programs in each of these directories that has any.
+    """Return version, build options and SHA-256 of the programs in each of these directories that has any.
 
     `missing` names what is not there of a build. Raises ValueError for a directory that the shell would take apart, and
     as `Connections.run`.
@@ -160,15 +156,15 @@ async def builds(connections: Connections, target: Target, folders: Sequence[str
     distinct = list(dict.fromkeys(folders))
     if not distinct:
         return []
-    if odd := [folder for folder in distinct if re.search(r"[\s*?\[]", folder)]:
-        raise ValueError(f"A directory of programs may hold no blanks or wildcards: {odd[0]!r}.")
+    if unsafe := [folder for folder in distinct if re.search(r"[\s*?\[]", folder)]:
+        raise ValueError(f"A directory of programs may hold no blanks or wildcards: {unsafe[0]!r}.")
     command = _script("build.sh", {"bin_directories": distinct})
     answer = await connections.run(target, command, timeout_s=PROBE_TIMEOUT_S)
     return list(_parse_builds(answer))
 
 
 def _parse_builds(answer: bytes) -> Iterator[Facts]:
-    """One build per bin_directory section, the sections after it being its own."""
+    """Yield one build per bin_directory section; the sections after it, up to the next, are its own."""
     build: dict[str, str] = {}
     for name, text in [*_sections(answer), ("bin_directory", "")]:
         if name == "bin_directory" and build:
@@ -216,7 +212,7 @@ def _by_file(text: str) -> dict[str, str]:
 
 
 def _choices(text: str) -> dict[str, str]:
-    """'always [madvise] never' is madvise."""
+    """Return, by file, the value that is in force: of 'always [madvise] never' it is madvise."""
     matches = {name: re.search(r"\[(\S+)\]", value) for name, value in _by_file(text).items()}
     return {name: match[1] for name, match in matches.items() if match}
 
@@ -246,7 +242,7 @@ def _memory(text: str) -> dict[str, int]:
 
 
 def _block_devices(text: str) -> list[Facts]:
-    """Whole disks from `lsblk -P`; loop devices are files, and of no account."""
+    """Return the whole disks of `lsblk -P`; loop devices are files, and of no account."""
     rows = [dict(re.findall(r'([A-Z]+)="([^"]*)"', line)) for line in text.splitlines()]
     return [
         {
@@ -262,30 +258,27 @@ def _block_devices(text: str) -> list[Facts]:
 
 
 def _filesystems(mounts: str, sizes: str) -> list[Facts]:
-    room = {words[5]: words for words in map(str.split, sizes.splitlines()[1:]) if len(words) == 6}
+    sizes_by_folder = {words[5]: words for words in map(str.split, sizes.splitlines()[1:]) if len(words) == 6}
     by_folder: dict[str, Facts] = {}
     for device, folder, kind, options, *_ in (line.split() for line in mounts.splitlines()):
         if PSEUDO_FILESYSTEMS.fullmatch(kind) or folder.startswith(("/proc/", "/sys/")):
             continue
         mount: Facts = {"device": device, "folder": folder, "type": kind, "options": options.split(",")}
-        if folder in room:
-            mount |= {"size_bytes": int(room[folder][1]) * 1024, "free_bytes": int(room[folder][3]) * 1024}
+        if folder in sizes_by_folder:
+            size_kib, _, free_kib = sizes_by_folder[folder][1:4]
+            mount |= {"size_bytes": int(size_kib) * 1024, "free_bytes": int(free_kib) * 1024}
         by_folder[folder] = mount  # what is mounted over another hides it
     return list(by_folder.values())
 
 
-def _first_number(text: str) -> float | None:
-    return float(text.split()[0]) if text else None
-
-
 def _version(text: str) -> str:
-    """'postgres (PostgreSQL) 16.14 (Debian ...)' is 16.14."""
+    """Return the version in text like 'postgres (PostgreSQL) 16.14 (Debian ...)', else ''."""
     match = re.search(r"\(PostgreSQL\) (\S+)", text)
     return match[1] if match else ""
 
 
 def _version_num(version: str) -> int | None:
-    """As PostgreSQL counts: 16.14 is 160014, 9.6.24 is 90624, 18beta1 is 180000."""
+    """Return the version as PostgreSQL counts: 16.14 is 160014, 9.6.24 is 90624, 18beta1 is 180000."""
     match = re.match(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?", version)
     if not match:
         return None

@@ -46,19 +46,19 @@ fi
 
 
 def command_script(spec: RunSpec, tool: Tool) -> str:
-    """POSIX sh text that runs the spec in the current folder; its exit code is the load generator's.
+    """Return POSIX sh text that runs the spec in the current folder; its exit code is the load generator's.
 
     97: the data set is not what was asked for; 96: a preparation (vacuum to warm-up) failed; 95: a loaded data set
     could not be summed up. The reason is then the end of standard error. The file `step` gets a line
     'name uptime' as each step begins.
     """
-    parts = [_head(spec), _snapshot_function(spec)]
+    parts = [_head(spec), f"snapshot() {{\n{snapshot_command(spec.bin_directory)}}}\n"]
     parts += _load_steps(spec, tool) if spec.kind == "load" else _measure_steps(spec, tool)
     return "\n".join([*parts, "exit $code", ""])
 
 
 def leftover_script(spec: RunSpec) -> str:
-    """POSIX sh text that ends the server processes which a killed load generator may have left working."""
+    """Return POSIX sh text that ends the server processes which a killed load generator may have left working."""
     name = "'" + spec.application_name.replace("'", "''") + "'"
     query = (
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
@@ -68,7 +68,10 @@ def leftover_script(spec: RunSpec) -> str:
 
 
 def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
-    """The snapshot before comes after all preparation, so that the differences are the measured part's own."""
+    """Return the steps of a measured run.
+
+    The snapshot before comes after all preparation, so that the differences are the measured part's own.
+    """
     parts = [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
     verify = tool.verify_command(spec).rstrip()
     parts.append(f"step verify\n(\n{verify}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n")
@@ -119,7 +122,10 @@ def _head(spec: RunSpec) -> str:
 
 
 def _connection(endpoint: Endpoint) -> dict[str, str]:
-    """No address means the socket in the folder that the client programs were built with."""
+    """Return the variables that name the server to libpq.
+
+    No address means the socket in the folder that the client programs were built with.
+    """
     host = {"PGHOST": endpoint.address} if endpoint.address else {}
     return {
         **host,
@@ -131,21 +137,17 @@ def _connection(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _pause() -> str:
-    """Meanwhile the start is written down: a target may share its CPUs with BenchHub, and a short load would notice."""
+    """Wait until the start is written down: BenchHub may share the target's CPUs, and a short load would notice."""
     return f"step pause\n{_quiet(QUIET_S)}"
 
 
 def _settle(seconds: int) -> str:
-    """What settles is at work; in the last second nothing should be."""
+    """Wait so many seconds, and count in the last of them, in which nothing should be at work any more."""
     return f"step settle\nsleep {seconds - 1}\n{_quiet(1)}"
 
 
 def _quiet(seconds: float) -> str:
     return f"{{\n{quiet_command(seconds)}}} > {BEFORE_FILE}\n"
-
-
-def _snapshot_function(spec: RunSpec) -> str:
-    return f"snapshot() {{\n{snapshot_command(spec.bin_directory)}}}\n"
 
 
 def _snapshot(name: str, file: str) -> str:
@@ -162,13 +164,13 @@ def _warmup(command: str) -> str:
 
 
 def _watch_idle(seconds: int) -> str:
-    """Two lines of CPU counters, so many seconds apart, before anything is done."""
+    """Write two lines of CPU counters, so many seconds apart, before anything is done."""
     read = f'read -r line < /proc/stat && echo "$line" >> {IDLE_FILE}'
     return f"step watch\n{read}\nsleep {seconds}\n{read}\n"
 
 
 def _restart(spec: RunSpec) -> str:
-    """In a session of its own and without the attempt's locks: the server outlives the attempt, and is none of it."""
+    """Restart the server in a session of its own and without the attempt's locks: it outlives the attempt."""
     folder, program = shlex.quote(spec.restart_directory), shlex.quote(f"{spec.restart_bin_directory}/pg_ctl")
     log = shlex.quote(f"{spec.restart_directory}/benchhub-restart.log")
     return (

@@ -82,12 +82,12 @@ class RemoteFailure(Exception):  # noqa: N818  # likewise
 
 
 def fingerprint(key_line: str) -> str:
-    """'SHA256:...' of a public key line, as ssh-keygen -l prints it. Raises ValueError if it is not a key."""
+    """Return 'SHA256:...' of a public key line, as ssh-keygen -l prints it. Raises ValueError if it is not a key."""
     return asyncssh.import_public_key(key_line).get_fingerprint()
 
 
 async def offered_host_key(address: str, port: int) -> str:
-    """The public key line that a host offers now, for a person to approve. Raises Unreachable. Logs in nowhere."""
+    """Return the public key line that a host offers, for a person to approve. Logs in nowhere. Raises Unreachable."""
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             key = await asyncssh.get_server_host_key(
@@ -101,7 +101,7 @@ async def offered_host_key(address: str, port: int) -> str:
 
 
 class _Client(asyncssh.SSHClient):
-    """Asked by asyncssh only about a key that is not the pinned one; remembers it and refuses."""
+    """A client that remembers and refuses each key that asyncssh asks about, which is never the pinned one."""
 
     def __init__(self) -> None:
         self.offered: str | None = None
@@ -138,11 +138,11 @@ class Connections:
         timeout_s: float,
         on_line: Callable[[bytes], None] | None = None,
     ) -> bytes:
-        """Standard output of `command`, POSIX sh text, exactly as written; noise of login shells is cut off.
+        """Run `command`, POSIX sh text, and return its standard output exactly as written.
 
-        `input` becomes its standard input. `on_line` is given each line as it comes, noise included. The time-out
-        covers connecting and waiting for a free session; the command itself may go on at the target after it.
-        Raises HostKeyChanged, Unreachable or RemoteFailure.
+        Noise of login shells is cut off. `input` becomes its standard input. `on_line` is given each line as it comes,
+        noise included. The time-out covers connecting and waiting for a free session; the command itself may go on at
+        the target after it. Raises HostKeyChanged, Unreachable or RemoteFailure.
         """
         self._check_loop()
         try:
@@ -167,11 +167,11 @@ class Connections:
 
     async def close(self) -> None:
         """Close every connection; jobs on the targets go on."""
-        open_now = [link.connection for link in self._links.values() if link.connection]
+        connections = [link.connection for link in self._links.values() if link.connection]
         self._links.clear()
-        for connection in open_now:
+        for connection in connections:
             connection.close()
-        await asyncio.gather(*(connection.wait_closed() for connection in open_now))
+        await asyncio.gather(*(connection.wait_closed() for connection in connections))
 
     def _check_loop(self) -> None:
         loop = asyncio.get_running_loop()
@@ -220,11 +220,11 @@ class Connections:
 
     async def _connect_patiently(self, target: Target) -> asyncssh.SSHClientConnection:
         """Try again where sshd hung up before the log-in, as MaxStartups makes it do; never after a refusal."""
-        for again in range(1, CONNECT_TRIES):
+        for attempt in range(1, CONNECT_TRIES):
             try:
                 return await self._connect(target)
             except (asyncssh.ConnectionLost, ConnectionResetError):
-                await asyncio.sleep(0.2 * again + secrets.randbelow(300) / 1000)
+                await asyncio.sleep(0.2 * attempt + secrets.randbelow(300) / 1000)
         return await self._connect(target)
 
     async def _connect(self, target: Target) -> asyncssh.SSHClientConnection:
@@ -240,7 +240,8 @@ class Connections:
 
 async def _log_in(target: Target, client: _Client) -> asyncssh.SSHClientConnection:
     try:
-        private, pinned = asyncssh.import_private_key(target.private_key), _pinned(target)
+        private = asyncssh.import_private_key(target.private_key)
+        pinned = asyncssh.import_public_key(target.host_key)
     except asyncssh.KeyImportError as error:
         raise Unreachable(f"A key stored for {target.place} cannot be read: {error}. Make a new pair.") from error
     try:
@@ -266,12 +267,8 @@ async def _log_in(target: Target, client: _Client) -> asyncssh.SSHClientConnecti
         raise Unreachable(_sentence(target.place, error)) from error
 
 
-def _pinned(target: Target) -> asyncssh.SSHKey:
-    return asyncssh.import_public_key(target.host_key)
-
-
 def _algorithms(pinned: asyncssh.SSHKey) -> list[str]:
-    """The pinned key's first; the others so that a host without it shows which key it has now."""
+    """Return the algorithms, the pinned key's first; the others make a host without it show which key it has now."""
     own = [algorithm.decode() for algorithm in pinned.sig_algorithms]
     own = [name for name in own if name in HOST_KEY_ALGORITHMS]
     return own + [name for name in HOST_KEY_ALGORITHMS if name not in own]
@@ -313,7 +310,7 @@ async def _read_lines(
 
 
 def _framed(command: str, nonce: str) -> str:
-    """`command` for /bin/sh whatever the login shell is, with a mark on either side of its output."""
+    """Return `command` for /bin/sh, whatever the login shell is, with a mark on either side of its output."""
     script = f"echo BEGIN-{nonce}\n(\n{command}\n)\nprintf 'END-{nonce} %d\\n' $?"
     return f"exec /bin/sh -c {shlex.quote(script)}"
 

@@ -1,4 +1,4 @@
-"""What a host and its PostgreSQL server counted before and after the measured part of a run, and the differences.
+"""Read the counters of a host and its PostgreSQL server before and after the measured part of a run, and subtract them.
 
 A snapshot is text, one 'name|value' per line, that needs only a POSIX shell and psql 9.3 or newer. The host's
 counters stand in it twice, first and last: the difference of a run leaves out the snapshots themselves.
@@ -89,7 +89,7 @@ SELECT 'pg_stat_database', row_to_json(d) FROM pg_stat_database AS d WHERE datna
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`host_first` and `host_last` as by `host_snapshot`; `settings` by name with setting, unit, source,
+    """A snapshot: `host_first` and `host_last` as by `host_snapshot`; `settings` by name with setting, unit, source,
     pending_restart; `statistics` are rows by view, as the server has them; what is not there is left out.
     """
 
@@ -104,7 +104,7 @@ class Snapshot:
 
 
 def snapshot_command(bin_directory: str) -> str:
-    """POSIX sh text that prints a snapshot. PG* name the server, and PGAPPNAME the load whose end is awaited.
+    """Return POSIX sh text that prints a snapshot. PG* name the server, and PGAPPNAME the load whose end is awaited.
 
     It waits up to 2 s until no backend of that name is left, for only then are its statistics complete. It
     always succeeds: errors of psql become lines of the snapshot.
@@ -120,7 +120,7 @@ rm -f snapshot.err
 
 
 def quiet_command(seconds: float = QUIET_S) -> str:
-    """POSIX sh text that prints a host's CPU counters twice, so many seconds apart, while BenchHub asks nothing of it.
+    """Return POSIX sh text that prints a host's CPU counters twice, so many seconds apart, while BenchHub is idle.
 
     They belong before a snapshot, which then says how busy the host was with other work. A load average cannot: it
     remembers the run before. POSIX sleeps whole seconds only.
@@ -129,7 +129,7 @@ def quiet_command(seconds: float = QUIET_S) -> str:
 
 
 def parse_snapshot(text: bytes) -> Snapshot:
-    """Read a snapshot; what cannot be read is left out and said in `remarks`."""
+    """Read a snapshot; what cannot be read is left out, with a sentence in `remarks`."""
     lines = [line for line in text.replace(b"\0", b"").decode(errors="replace").splitlines() if "|" in line]
     pairs = [(name, value) for name, _, value in (line.partition("|") for line in lines)]
     values, remarks = _json_values(pairs)
@@ -147,26 +147,29 @@ def parse_snapshot(text: bytes) -> Snapshot:
 
 
 def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
-    """What changed between two snapshots, as plain data; what cannot be told is absent and said in `remarks`.
+    """Return the changes between two snapshots as plain data; for what is unknown there is a sentence in `remarks`.
 
     Keys: those of `host_deltas`; `restarted` (of PostgreSQL, in between); `wal_bytes`; one mapping of counters per
     view of STATISTICS; `settings_changed`, names; `remarks`.
     """
-    between = host_deltas(before.host_last, after.host_first)
-    remarks = list(dict.fromkeys((*before.remarks, *after.remarks, *between.pop("remarks"))))
+    changes = host_deltas(before.host_last, after.host_first)
+    remarks = list(dict.fromkeys((*before.remarks, *after.remarks, *changes.pop("remarks"))))
     if before.server and after.server:
         started = [side.server["postmaster_start_epoch_s"] for side in (before, after)]
-        between["restarted"] = started[0] != started[1]
+        changes["restarted"] = started[0] != started[1]
     for name in STATISTICS:
         if name in before.statistics and name in after.statistics:
-            between |= _counted(name, before.statistics[name], after.statistics[name], remarks)
-    between |= _wal_delta(before, after, remarks)
-    between["settings_changed"] = _settings_changed(before, after)
-    return {**between, "remarks": remarks}
+            changes |= _counted(name, before.statistics[name], after.statistics[name], remarks)
+    changes |= _wal_delta(before, after, remarks)
+    names = before.settings.keys() & after.settings.keys()
+    changes["settings_changed"] = sorted(
+        name for name in names if before.settings[name]["setting"] != after.settings[name]["setting"]
+    )
+    return {**changes, "remarks": remarks}
 
 
 async def host_snapshot(connections: Connections, target: Target, *, is_before: bool = False) -> dict[str, Any]:
-    """A host's counters alone, as plain data for `host_deltas`: for a server that is not the driver's machine.
+    """Return a host's counters alone, as plain data for `host_deltas`: for a server that is not the driver's machine.
 
     `is_before`: it is the one before a run, and tells whether the host was busy.
     """
@@ -176,7 +179,7 @@ async def host_snapshot(connections: Connections, target: Target, *, is_before: 
 
 
 def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """CPU seconds and shares, elapsed seconds and load averages between two host snapshots.
+    """Return CPU seconds and shares, elapsed seconds and load averages between two host snapshots.
 
     `cpu` has `<group>_s` and `<group>_share` for user (with nice and guests), system (with interrupts), iowait,
     steal and idle; shares are of all CPUs together. `throttle_events` counts how often a hardware thread was slowed
@@ -205,8 +208,8 @@ def _sql() -> str:
     return WAIT_SQL + SERVER_SQL + views + _wal_sql() + _identifier_sql() + _settings_sql()
 
 
-def _chosen(choice: str) -> str:
-    """psql text that runs the query which `choice`, an SQL expression, gives. \\gset is in every psql since 9.3."""
+def _run_query(choice: str) -> str:
+    """Return psql text that runs the query which `choice`, an SQL expression, gives. psql has \\gset since 9.3."""
     return f"SELECT {choice} AS query \\gset\n:query;\n"
 
 
@@ -218,23 +221,23 @@ NOTHING = _literal("SELECT 1 WHERE false")
 
 
 def _if_there(view: str, query: str) -> str:
-    there = f"EXISTS (SELECT 1 FROM pg_views WHERE schemaname = 'pg_catalog' AND viewname = '{view}')"
-    return _chosen(f"CASE WHEN {there} THEN {_literal(query)} ELSE {NOTHING} END")
+    exists_sql = f"EXISTS (SELECT 1 FROM pg_views WHERE schemaname = 'pg_catalog' AND viewname = '{view}')"
+    return _run_query(f"CASE WHEN {exists_sql} THEN {_literal(query)} ELSE {NOTHING} END")
 
 
 def _wal_sql() -> str:
     new = _literal("SELECT 'wal_position', to_json(pg_current_wal_lsn()::text)")
     old = _literal("SELECT 'wal_position', to_json(pg_current_xlog_location()::text)")
     is_new = "current_setting('server_version_num')::int >= 100000"
-    return _chosen(f"CASE WHEN pg_is_in_recovery() THEN {NOTHING} WHEN {is_new} THEN {new} ELSE {old} END")
+    return _run_query(f"CASE WHEN pg_is_in_recovery() THEN {NOTHING} WHEN {is_new} THEN {new} ELSE {old} END")
 
 
 def _identifier_sql() -> str:
-    there = "EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'pg_control_system')"
-    allowed = "has_function_privilege('pg_control_system()', 'execute')"
+    exists_sql = "EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'pg_control_system')"
+    is_allowed_sql = "has_function_privilege('pg_control_system()', 'execute')"
     query = _literal("SELECT 'system_identifier', to_json(system_identifier::text) FROM pg_control_system()")
-    inner = f"CASE WHEN {allowed} THEN {query} ELSE {NOTHING} END"
-    return _chosen(f"CASE WHEN {there} THEN {inner} ELSE {NOTHING} END")
+    inner = f"CASE WHEN {is_allowed_sql} THEN {query} ELSE {NOTHING} END"
+    return _run_query(f"CASE WHEN {exists_sql} THEN {inner} ELSE {NOTHING} END")
 
 
 def _settings_sql() -> str:
@@ -246,7 +249,7 @@ def _settings_sql() -> str:
     )
     is_new = "current_setting('server_version_num')::int >= 90500"
     new, old = _literal(query.format(", pending_restart")), _literal(query.format(""))
-    return _chosen(f"CASE WHEN {is_new} THEN {new} ELSE {old} END")
+    return _run_query(f"CASE WHEN {is_new} THEN {new} ELSE {old} END")
 
 
 def _json_values(pairs: list[tuple[str, str]]) -> tuple[dict[str, Any], list[str]]:
@@ -268,7 +271,7 @@ def _settings(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, dict[str, Any
 
 
 def _missing(values: Mapping[str, Any]) -> Iterator[str]:
-    """What this version of the server has, but the snapshot has not."""
+    """Yield a sentence for each thing that this version of the server has, but the snapshot has not."""
     if "server" not in values:
         return
     version = values["server"]["server_version_num"]
@@ -296,33 +299,33 @@ def _host(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _cpu_s(values: Mapping[str, str], name: str) -> dict[str, float]:
-    """The kernel may have fewer columns than there are names (steal came with 2.6.11)."""
+    """Return CPU seconds by kind; the kernel may have fewer columns than there are names (steal came with 2.6.11)."""
     ticks_per_s = int(values["clock_ticks"])
     return {field: int(word) / ticks_per_s for field, word in zip(CPU_FIELDS, values[name].split()[1:], strict=False)}
 
 
 def _busy_before(values: Mapping[str, str]) -> dict[str, float]:
-    """Nothing where it was not counted, or a full disk has cut a line short."""
-    counted = [{"cpu_s": _cpu_s(values, name)} for name in ("quiet_from", "quiet_to") if name in values]
-    if len(counted) < 2 or any(len(sample["cpu_s"]) < len(CPU_FIELDS) for sample in counted):
+    """Return the busy share before the run; empty where it was not counted, or a full disk has cut a line short."""
+    samples = [{"cpu_s": _cpu_s(values, name)} for name in ("quiet_from", "quiet_to") if name in values]
+    if len(samples) < 2 or any(len(sample["cpu_s"]) < len(CPU_FIELDS) for sample in samples):
         return {}
-    passed = _cpu(*counted)
-    if "idle_share" not in passed:
+    cpu = _cpu(*samples)
+    if "idle_share" not in cpu:
         return {}
-    return {"busy_before_share": round(1 - passed["idle_share"] - passed["iowait_share"], 4)}
+    return {"busy_before_share": round(1 - cpu["idle_share"] - cpu["iowait_share"], 4)}
 
 
 def _cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
     seconds = {name: after["cpu_s"][name] - before["cpu_s"][name] for name in after["cpu_s"]}
     # iowait and idle may run backwards by a tick (proc(5)).
-    grouped = {group: max(0.0, sum(seconds[n] for n in names)) for group, names in CPU_GROUPS.items()}
-    total = sum(grouped.values())
-    shares = {f"{group}_share": round(value / total, 4) for group, value in grouped.items() if total}
-    return {**{f"{group}_s": round(value, 2) for group, value in grouped.items()}, **shares}
+    group_s = {group: max(0.0, sum(seconds[n] for n in names)) for group, names in CPU_GROUPS.items()}
+    total = sum(group_s.values())
+    shares = {f"{group}_share": round(value / total, 4) for group, value in group_s.items() if total}
+    return {**{f"{group}_s": round(value, 2) for group, value in group_s.items()}, **shares}
 
 
 def _children(line: str) -> dict[str, float]:
-    """CPU seconds, user and system together, of `times` (POSIX): 0m1.25s 1m0.50s. Nothing where it is no such line."""
+    """Return CPU seconds, user and system together, of `times` (POSIX): 0m1.25s 1m0.50s. Empty for any other line."""
     match = re.fullmatch(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s", line.strip())
     if not match:
         return {}
@@ -343,16 +346,13 @@ def _throttled(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 
 
 def _counted(name: str, before: Mapping[str, Any], after: Mapping[str, Any], remarks: list[str]) -> dict[str, Any]:
-    if before.get("stats_reset") != after.get("stats_reset") and not _first_use(before, after):
+    # A database that nobody has used yet gets its reset time with its first connection, as all counters are 0.
+    is_first_use = before.get("stats_reset") is None and "datid" in after
+    if before.get("stats_reset") != after.get("stats_reset") and not is_first_use:
         remarks.append(f"{name} was reset in between: its counters say nothing.")
         return {}
     counters = [key for key, value in after.items() if _is_counter(key, value) and _is_counter(key, before.get(key))]
     return {name: {key: after[key] - before[key] for key in counters}}
-
-
-def _first_use(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """A database that nobody has used yet gets its reset time with its first connection, as all counters are 0."""
-    return before.get("stats_reset") is None and "datid" in after
 
 
 def _is_counter(key: str, value: Any) -> bool:
@@ -361,7 +361,7 @@ def _is_counter(key: str, value: Any) -> bool:
 
 
 def _wal_bytes(position: str) -> int:
-    """'16/B374D848' as a number of bytes."""
+    """Return a position like '16/B374D848' as a number of bytes."""
     high, low = position.split("/")
     return (int(high, 16) << 32) + int(low, 16)
 
@@ -373,8 +373,3 @@ def _wal_delta(before: Snapshot, after: Snapshot, remarks: list[str]) -> dict[st
         remarks.append("No WAL bytes: another server answered after the run than before it.")
         return {}
     return {"wal_bytes": after.wal_position - before.wal_position}
-
-
-def _settings_changed(before: Snapshot, after: Snapshot) -> list[str]:
-    names = before.settings.keys() & after.settings.keys()
-    return sorted(name for name in names if before.settings[name]["setting"] != after.settings[name]["setting"])

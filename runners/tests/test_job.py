@@ -267,11 +267,11 @@ async def test_a_wrapper_of_an_older_release_stays_where_it_is(bench):
 async def test_a_home_relative_work_directory_is_found(bench):
     name = f"bhtest-{bench.work.name}"
     attempt = Attempt(bench.attempt.run, 1, f"$HOME/{name}")
-    found = replace(bench, attempt=attempt)
+    home_bench = replace(bench, attempt=attempt)
     try:
-        assert await found.start("pwd") is StartOutcome.STARTED
-        assert await found.ended()
-        assert f"/{name}/runs/".encode() in (await found.collect()).outputs.stdout
+        assert await home_bench.start("pwd") is StartOutcome.STARTED
+        assert await home_bench.ended()
+        assert f"/{name}/runs/".encode() in (await home_bench.collect()).outputs.stdout
     finally:
         await bench.connections.run(bench.target, f'rm -rf "$HOME/{name}"', timeout_s=10)
 

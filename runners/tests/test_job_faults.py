@@ -91,10 +91,10 @@ async def test_cancel_racing_the_end_leaves_exactly_one_exit_code_and_whole_evid
 
 async def test_cancel_and_start_at_once_end_in_one_of_two_ways(bench):
     for number in range(1, 6):
-        one = bench.of(number)
-        outcome, _ = await asyncio.gather(one.start("sleep 20"), one.cancel())
-        await one.cancel()
-        look = await one.look()
+        attempt = bench.of(number)
+        outcome, _ = await asyncio.gather(attempt.start("sleep 20"), attempt.cancel())
+        await attempt.cancel()
+        look = await attempt.look()
         assert look.started == (outcome is StartOutcome.STARTED)
         assert not look.lock_held
         assert outcome in (StartOutcome.STARTED, StartOutcome.TOMBSTONED)
@@ -208,14 +208,14 @@ async def test_nothing_of_a_job_is_left_after_it(bench):
     await bench.start("sleep 0.1")
     await bench.ended()
     await asyncio.sleep(0.2)
-    left = []
+    commands = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if (process / "cwd").readlink() == bench.folder:
-                left.append((process / "cmdline").read_bytes().split(b"\0")[:2])
+                commands.append((process / "cmdline").read_bytes().split(b"\0")[:2])
         except OSError:
             continue
-    assert [words for words in left if words[0] != b"sleep"] == []
+    assert [words for words in commands if words[0] != b"sleep"] == []
 
 
 async def test_a_full_disk_still_leaves_an_exit_code_and_says_so(bench, login):

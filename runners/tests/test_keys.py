@@ -11,15 +11,15 @@ def test_a_pair_is_ed25519_and_openssh_agrees_on_its_halves(tmp_path):
     private = tmp_path / "key"
     private.write_text(pair.private_key)
     private.chmod(0o600)
-    told = subprocess.run(["ssh-keygen", "-y", "-f", str(private)], capture_output=True, text=True, check=True)
-    assert told.stdout.split()[:2] == pair.public_key.split()[:2]
+    keygen = subprocess.run(["ssh-keygen", "-y", "-f", str(private)], capture_output=True, text=True, check=True)
+    assert keygen.stdout.split()[:2] == pair.public_key.split()[:2]
     assert pair.public_key.startswith("ssh-ed25519 ") and pair.public_key.endswith(" benchhub of db1")
 
 
 def test_two_pairs_differ_and_the_private_half_is_not_shown():
-    one, other = make_key_pair("a"), make_key_pair("a")
-    assert one.public_key != other.public_key
-    assert "PRIVATE" not in repr(one)
+    first, second = make_key_pair("a"), make_key_pair("a")
+    assert first.public_key != second.public_key
+    assert "PRIVATE" not in repr(first)
 
 
 def test_a_comment_of_two_lines_cannot_add_a_second_key():
@@ -31,5 +31,5 @@ def test_the_fingerprint_is_the_one_that_ssh_keygen_prints(tmp_path):
     pair = make_key_pair("x")
     (tmp_path / "key.pub").write_text(pair.public_key)
     command = ["ssh-keygen", "-l", "-f", str(tmp_path / "key.pub")]
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert fingerprint(pair.public_key) == told.stdout.split()[1]
+    keygen = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert fingerprint(pair.public_key) == keygen.stdout.split()[1]

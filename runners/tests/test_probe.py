@@ -139,7 +139,7 @@ async def test_a_real_host_is_probed(connections, target):
     assert len(folders) == len(set(folders))
     again = await probe(connections, target)
     # What other tests mount meanwhile comes and goes.
-    first, second = (facts_digest_input({**one, "filesystems": []}) for one in (facts, again))
+    first, second = (facts_digest_input({**probed_facts, "filesystems": []}) for probed_facts in (facts, again))
     assert first == second
 
 

@@ -95,19 +95,19 @@ async def test_a_run_of_pgbench_is_counted_by_the_server_as_it_was_counted_by_pg
     assert driver.cluster.password.encode() not in b"".join((outputs.stdout, outputs.stderr, *outputs.files.values()))
 
 
-def _assert_plausible(before, found, major, result):
+def _assert_plausible(before, changes, major, result):
     transactions = result.measures["transactions"].value
-    assert found["remarks"] == []
-    assert found["restarted"] is False and found["settings_changed"] == []
+    assert changes["remarks"] == []
+    assert changes["restarted"] is False and changes["settings_changed"] == []
     # Beside the load itself: what pgbench asks at its start and what the snapshots ask.
-    assert 0 <= found["pg_stat_database"]["xact_commit"] - transactions < 60
-    assert found["wal_bytes"] > 100 * transactions
-    assert found["pg_stat_wal"]["wal_bytes"] == pytest.approx(found["wal_bytes"], rel=0.05)
-    assert 2 <= found["elapsed_s"] < 30
-    assert sum(value for name, value in found["cpu"].items() if name.endswith("_share")) == pytest.approx(1, abs=0.01)
-    assert found["cpu"]["user_s"] > 0
-    assert 0.05 < found["load_cpu_s"] < 2 * found["elapsed_s"]  # of 2 clients on at most 2 threads
-    assert ("pg_stat_checkpointer" in found) == (major >= 17)
+    assert 0 <= changes["pg_stat_database"]["xact_commit"] - transactions < 60
+    assert changes["wal_bytes"] > 100 * transactions
+    assert changes["pg_stat_wal"]["wal_bytes"] == pytest.approx(changes["wal_bytes"], rel=0.05)
+    assert 2 <= changes["elapsed_s"] < 30
+    assert sum(value for name, value in changes["cpu"].items() if name.endswith("_share")) == pytest.approx(1, abs=0.01)
+    assert changes["cpu"]["user_s"] > 0
+    assert 0.05 < changes["load_cpu_s"] < 2 * changes["elapsed_s"]  # of 2 clients on at most 2 threads
+    assert ("pg_stat_checkpointer" in changes) == (major >= 17)
     assert before.server["server_version_num"] // 10000 == major
     assert before.settings["shared_buffers"]["unit"] == "8kB"
     assert before.settings["data_checksums"]["setting"] == "on"
@@ -192,11 +192,11 @@ async def test_cancelling_ends_the_backends_of_the_load(connections, target, dae
     assert look.cancelled and not look.lock_held
 
 
-async def _until_backends(cluster, wanted: int) -> None:
+async def _until_backends(cluster, expected_count: int) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'bh-cancelled' AND state = 'active'"
     with psycopg.connect(cluster.url, autocommit=True) as connection:
         for _ in range(100):
-            if connection.execute(query).fetchone() == (wanted,):
+            if connection.execute(query).fetchone() == (expected_count,):
                 return
             await asyncio.sleep(0.1)
-    raise AssertionError(f"there were never {wanted} backends of the load")
+    raise AssertionError(f"there were never {expected_count} backends of the load")

@@ -82,12 +82,12 @@ def test_a_data_set_that_is_not_the_one_asked_for_ends_the_run_with_97_and_the_r
 
 
 def test_a_check_that_finds_fault_with_a_script_only_says_so(folder):
-    said = "Script 1, line 2: error: none"
+    sentence = "Script 1, line 2: error: none"
     done = folder.run(
-        command_script(folder.spec(), FakeTool(verify=f"echo '{said}' >&2; (exit 3)", measure="echo never"))
+        command_script(folder.spec(), FakeTool(verify=f"echo '{sentence}' >&2; (exit 3)", measure="echo never"))
     )
     assert (done.returncode, done.stdout) == (97, "")
-    assert done.stderr == f"{said}\nThe check of the scripts failed.\n"
+    assert done.stderr == f"{sentence}\nThe check of the scripts failed.\n"
 
 
 @pytest.mark.parametrize("kind", ["vacuum", "checkpoint"])
@@ -133,7 +133,7 @@ def test_the_environment_is_the_specs_and_not_the_accounts(folder):
         command_script(folder.spec(endpoint=endpoint), FakeTool(measure="env")),
         {"PGOPTIONS": "-c fsync=off", "PGHOSTADDR": "10.0.0.1", "PGPASSWORD": "x", "LC_ALL": "de_DE.UTF-8"},
     )
-    seen = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    environment = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     expected = {
         "PGHOST": "db.example",
         "PGPORT": "5433",
@@ -143,9 +143,9 @@ def test_the_environment_is_the_specs_and_not_the_accounts(folder):
         "PGAPPNAME": "bh-1",
         "LC_ALL": "C",
     }
-    assert {name: seen[name] for name in expected} == expected
-    assert not seen.keys() & {"PGOPTIONS", "PGHOSTADDR", "PGPASSWORD", "PGPASSFILE"}
-    assert seen["PATH"].startswith(f"{folder.path}/bin dir:")
+    assert {name: environment[name] for name in expected} == expected
+    assert not environment.keys() & {"PGOPTIONS", "PGHOSTADDR", "PGPASSWORD", "PGPASSFILE"}
+    assert environment["PATH"].startswith(f"{folder.path}/bin dir:")
 
 
 def test_a_password_file_is_used_only_where_there_is_one(folder):

@@ -38,12 +38,12 @@ def snapshot(first="", last="", started=7, clean=10, commits=100, reset="a", wor
 def test_cpu_seconds_and_shares_are_those_between_the_snapshots_and_not_within_them():
     before = snapshot(first=host(user=0, idle=0, uptime=0), last=host())
     after = snapshot(first=host(user=1300, idle=2100, uptime=54), last=host(user=9000, idle=9000, uptime=99))
-    found = deltas(before, after)
-    assert found["elapsed_s"] == 4.0
-    assert (found["cpu"]["user_s"], found["cpu"]["idle_s"], found["cpu"]["steal_s"]) == (3.0, 1.0, 0.0)
-    assert (found["cpu"]["user_share"], found["cpu"]["idle_share"]) == (0.75, 0.25)
-    assert found["load_before"] == [0.5, 0.4, 0.3]
-    assert found["remarks"] == []
+    changes = deltas(before, after)
+    assert changes["elapsed_s"] == 4.0
+    assert (changes["cpu"]["user_s"], changes["cpu"]["idle_s"], changes["cpu"]["steal_s"]) == (3.0, 1.0, 0.0)
+    assert (changes["cpu"]["user_share"], changes["cpu"]["idle_share"]) == (0.75, 0.25)
+    assert changes["load_before"] == [0.5, 0.4, 0.3]
+    assert changes["remarks"] == []
 
 
 def test_nice_counts_as_user_and_interrupts_as_system():
@@ -58,37 +58,37 @@ def test_nice_counts_as_user_and_interrupts_as_system():
         "steal": 128.0,
     }
     before = {"boot_id": "b", "uptime_s": 0.0, "load": [], "cpu_s": dict.fromkeys(cpu, 0.0)}
-    found = host_deltas(before, {**before, "cpu_s": cpu})["cpu"]
-    seconds = {name: found[f"{name}_s"] for name in ("user", "system", "iowait", "steal", "idle")}
+    cpu_changes = host_deltas(before, {**before, "cpu_s": cpu})["cpu"]
+    seconds = {name: cpu_changes[f"{name}_s"] for name in ("user", "system", "iowait", "steal", "idle")}
     assert seconds == {"user": 3.0, "system": 100.0, "iowait": 16.0, "steal": 128.0, "idle": 8.0}
 
 
 def test_counters_are_subtracted_and_what_is_no_counter_is_left_out():
-    found = deltas(snapshot(first=host(), last=host()), snapshot(first=host(), last=host(), clean=17, commits=1100))
-    assert found["pg_stat_bgwriter"] == {"buffers_clean": 7}
-    assert found["pg_stat_checkpointer"] == {"num_timed": 0}
-    assert found["pg_stat_wal"] == {"wal_bytes": 7}
-    assert found["pg_stat_database"] == {"xact_commit": 1000, "blk_read_time": 0.0}
-    assert found["restarted"] is False
-    assert found["settings_changed"] == []
+    changes = deltas(snapshot(first=host(), last=host()), snapshot(first=host(), last=host(), clean=17, commits=1100))
+    assert changes["pg_stat_bgwriter"] == {"buffers_clean": 7}
+    assert changes["pg_stat_checkpointer"] == {"num_timed": 0}
+    assert changes["pg_stat_wal"] == {"wal_bytes": 7}
+    assert changes["pg_stat_database"] == {"xact_commit": 1000, "blk_read_time": 0.0}
+    assert changes["restarted"] is False
+    assert changes["settings_changed"] == []
 
 
 def test_a_reset_in_between_leaves_the_view_out_and_says_so():
-    found = deltas(snapshot(first=host(), last=host()), snapshot(first=host(), last=host(), reset="b"))
-    assert "pg_stat_bgwriter" not in found
-    assert found["remarks"] == ["pg_stat_bgwriter was reset in between: its counters say nothing."]
+    changes = deltas(snapshot(first=host(), last=host()), snapshot(first=host(), last=host(), reset="b"))
+    assert "pg_stat_bgwriter" not in changes
+    assert changes["remarks"] == ["pg_stat_bgwriter was reset in between: its counters say nothing."]
 
 
 def test_a_restart_and_a_changed_setting_show():
-    found = deltas(snapshot(), snapshot(started=8, work_mem="8192"))
-    assert found["restarted"] is True
-    assert found["settings_changed"] == ["work_mem"]
+    changes = deltas(snapshot(), snapshot(started=8, work_mem="8192"))
+    assert changes["restarted"] is True
+    assert changes["settings_changed"] == ["work_mem"]
 
 
 def test_a_rebooted_host_gives_no_cpu():
-    found = deltas(snapshot(last=host()), snapshot(first=host(boot="c")))
-    assert "cpu" not in found
-    assert "rebooted" in found["remarks"][0]
+    changes = deltas(snapshot(last=host()), snapshot(first=host(boot="c")))
+    assert "cpu" not in changes
+    assert "rebooted" in changes["remarks"][0]
 
 
 def quiet(busy, idle, iowait):
@@ -154,19 +154,19 @@ def test_a_view_that_this_version_should_have_is_missed_and_one_that_came_later_
 def test_a_snapshot_of_nothing_is_empty_and_makes_no_differences(text):
     empty = parse_snapshot(text)
     assert (empty.server, empty.settings, empty.statistics, empty.wal_position) == ({}, {}, {}, None)
-    found = deltas(empty, empty)
-    assert not found.keys() & {"cpu", "restarted", "wal_bytes"}
-    assert found["remarks"]
+    changes = deltas(empty, empty)
+    assert not changes.keys() & {"cpu", "restarted", "wal_bytes"}
+    assert changes["remarks"]
 
 
 def test_without_a_server_the_host_is_still_counted(tmp_path):
     done = subprocess.run(
         ["/bin/sh", "-c", snapshot_command("/nonexistent")], cwd=tmp_path, capture_output=True, check=True
     )
-    found = parse_snapshot(done.stdout)
-    assert found.host_first["cpu_s"]["idle"] > 0
-    assert found.host_last["uptime_s"] >= found.host_first["uptime_s"]
-    assert any("not found" in remark for remark in found.remarks)
+    host_only = parse_snapshot(done.stdout)
+    assert host_only.host_first["cpu_s"]["idle"] > 0
+    assert host_only.host_last["uptime_s"] >= host_only.host_first["uptime_s"]
+    assert any("not found" in remark for remark in host_only.remarks)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -174,10 +174,10 @@ def test_without_a_server_the_host_is_still_counted(tmp_path):
 async def test_a_host_alone_is_counted_over_ssh(connections, target):
     before = await host_snapshot(connections, target, is_before=True)
     after = await host_snapshot(connections, target)
-    found = host_deltas(before, after)
-    assert 0 <= found["busy_before_share"] <= 1
+    changes = host_deltas(before, after)
+    assert 0 <= changes["busy_before_share"] <= 1
     assert "busy_before_share" not in after
-    assert found["elapsed_s"] >= 0 and found["remarks"] == []
+    assert changes["elapsed_s"] >= 0 and changes["remarks"] == []
     assert len(before["boot_id"]) == 36
 
 

@@ -1,4 +1,4 @@
-"""What a load generator has to offer. One module per tool offers it; the registry is in the package.
+"""The interface of a load generator. One module per tool implements it; the registry is in the package.
 
 The commands are POSIX sh text. The caller runs them in the attempt's folder with LC_ALL=C and PGHOST, PGPORT,
 PGUSER, PGDATABASE, PGAPPNAME and PGPASSFILE set, and keeps their stdout and stderr; the exit code of the
@@ -60,7 +60,7 @@ class Tool(ABC):
 
     @property
     def live_unit(self) -> str:
-        """The unit of what a look at a run under way finds, where that is not yet the throughput."""
+        """Return the unit of the rate that a look at a run under way shows, where that is not yet the throughput."""
         return self.unit
 
     # --- a workload ---------------------------------------------------------------------------------------------

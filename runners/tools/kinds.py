@@ -1,4 +1,4 @@
-"""What a load generator asks of a person, and how it words a workload: plain descriptions, of which pages make forms.
+"""The questions that a load generator asks, and its words for a workload: plain data, from which pages make forms.
 
 A tool lists its kinds of workload; each kind has fields. A new type of field is one class here and one line in
 benchhub/catalog/workloads/fields.py, which says how a page asks for it.
@@ -79,7 +79,7 @@ def chosen_from(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """What a new workload of a kind can start from."""
+    """Parameters that a new workload of a kind can start from."""
 
     title: str
     name: str
@@ -89,7 +89,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedWorkload:
-    """What a published report ran, as it is planned today."""
+    """A workload of a published report, as it is planned today."""
 
     name: str
     parameters: Values
@@ -139,7 +139,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What the numbers of a run must agree with, by its parameters.
+    """Facts that the numbers of a run must agree with, by its parameters.
 
     `commits_per_transaction` is None where nobody can tell, `scale` where the output names none.
     """

@@ -1,4 +1,4 @@
-"""What PostgreSQL's programs and load generators print, as text, and the errors in it."""
+"""Read what PostgreSQL's programs and load generators print as text, and find the errors in it."""
 
 from __future__ import annotations
 

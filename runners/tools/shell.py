@@ -17,7 +17,7 @@ CHECK_FAILED = f'"The check of the $([ $? -eq {SCRIPT_REFUSED} ] && echo scripts
 
 
 def tells_of_no_data_set(reason: str) -> bool:
-    """Whether a reason is that of a check that found another data set, or none."""
+    """Tell whether this is the reason of a check that found another data set, or none."""
     return OTHER_DATA_SET in reason or re.search(NO_DATA_SET.format(r"\w+"), reason) is not None
 
 

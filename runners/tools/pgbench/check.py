@@ -47,7 +47,7 @@ END { if (message != "") tell() }
 
 
 def described(text: str, query_mode: str, variables: Variables, values: Mapping[str, object]) -> tuple[str, str]:
-    """The script as psql is to describe it, and the table from which LOCATED_AWK tells the lines.
+    """Return the script as psql is to describe it, and the table from which LOCATED_AWK tells the lines.
 
     A statement with a backslash is left out: psql has commands that run programs on the driver, and what pgbench sends
     as text (a variable's value, a comment in a comment) might become one of them here.
@@ -56,11 +56,11 @@ def described(text: str, query_mode: str, variables: Variables, values: Mapping[
     table: list[str] = []
     end = 0
     for statement in statements(text):
-        filled = _filled(statement.text, query_mode, variables, values)
-        if "\\" in filled:
+        sql = _filled(statement.text, query_mode, variables, values)
+        if "\\" in sql:
             continue
         # Without the blanks psql would leave out lines that are empty.
-        parts.append(filled.replace("\n", " \n") + " \\gdesc\n")
+        parts.append(sql.replace("\n", " \n") + " \\gdesc\n")
         end += parts[-1].count("\n")
         table.append(f"{end} {statement.line}\n")
     table += [f": {line} {name}\n" for line, name in variables.unset_in(statements(text))]
@@ -68,7 +68,7 @@ def described(text: str, query_mode: str, variables: Variables, values: Mapping[
 
 
 def _filled(text: str, query_mode: str, variables: Variables, values: Mapping[str, object]) -> str:
-    """With a value for each variable: what is known of it, or NULL, which fits any type; prepared ones stay open.
+    """Return the text with a value for each variable: the known one, or NULL, of any type; prepared ones stay open.
 
     One that nothing sets stays, as pgbench leaves it, but with a blank: psql has variables of its own.
     """
@@ -83,7 +83,7 @@ def _value(name: str, variables: Variables, values: Mapping[str, object]) -> str
 
 
 def check_command(spec: RunSpec, parameters: Parameters) -> str:
-    """sh text that says on stderr what is wrong with the first script that has an error, and then fails.
+    """Return sh text that says on stderr what is wrong with the first script that has an error, and then fails.
 
     The scripts lie in the current folder.
     """
@@ -101,7 +101,7 @@ def check_command(spec: RunSpec, parameters: Parameters) -> str:
 
 
 def _unset(parameters: Parameters, variables: Variables) -> Iterator[str]:
-    """A sentence for each variable that nothing sets where pgbench needs it.
+    """Yield a sentence for each variable that nothing sets where pgbench needs it.
 
     In a simple query such a name is only left as it is, which the server may take; in the other modes it becomes NULL.
     """
@@ -126,7 +126,7 @@ rm -f described_{number}.sql lines_{number}"""
 
 
 def _conditions(parameters: Parameters) -> Iterator[str]:
-    """sed expressions for what pgbench says of \\if and its like: it names the command by its number, and no line."""
+    """Yield sed expressions for what pgbench says of \\if and its like: it names a command by number, and no line."""
     for number, script in enumerate(parameters.scripts):
         line = unbalanced_line(script.text)
         where = f"line {line}" if line else r"command \1"
@@ -135,7 +135,7 @@ def _conditions(parameters: Parameters) -> Iterator[str]:
 
 
 def _sentence(parameters: Parameters) -> str:
-    """sed that makes 'Script 2, line 7: ...' of pgbench's message about a line; script_0 is the first one."""
+    """Return sed that makes 'Script 2, line 7: ...' of pgbench's message about a line; script_0 is the first one."""
     numbers = "".join(f"s/^Script {n},/Script {n + 1},/;" for n in reversed(range(len(parameters.scripts))))
     pattern = r"s/^.*script_\([0-9]*\)\.sql:\([0-9]*\): \(.*\)$/Script \1, line \2: error: \3/p"
     expressions = " ".join(f"-e {shlex.quote(expression)}" for expression in (pattern, *_conditions(parameters)))

@@ -90,13 +90,13 @@ def verify_command(spec: RunSpec) -> str:
     Custom scripts are checked too: 3 where one cannot be read.
     """
     parameters = check(spec)
-    checked = f"""\
+    script_check = f"""\
 if [ "$rc" -eq 0 ]; then
 {_write_scripts(parameters)}{{
 {check_command(spec, parameters)}}} || rc={SCRIPT_REFUSED}
 fi
 """
-    return verified(spec, "pgbench", FOUND_QUERY, _expected(parameters), checked if parameters.scripts else "")
+    return verified(spec, "pgbench", FOUND_QUERY, _expected(parameters), script_check if parameters.scripts else "")
 
 
 def _expected(parameters: Parameters) -> str:

@@ -1,4 +1,4 @@
-"""What a workload of pgbench asks of a person: one of its own scripts, or custom ones."""
+"""The form fields of a pgbench workload: one of its own scripts, or custom ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ def _builtin(values: Values, before: Values) -> dict[str, Any]:
 
 
 def _custom(values: Values, before: Values) -> dict[str, Any]:
-    optional = {"variables": _numbers(values["variables"]), "init": values["init"].replace("\r\n", "\n").strip()}
+    variables = {
+        name: int(text) if WHOLE_NUMBER.fullmatch(text) else text for name, text in values["variables"].items()
+    }
+    optional = {"variables": variables, "init": values["init"].replace("\r\n", "\n").strip()}
     return {
         **{name: value for name, value in before.items() if name not in optional},
         "script": CUSTOM,
@@ -54,10 +57,6 @@ def _custom(values: Values, before: Values) -> dict[str, Any]:
         **{name: value for name, value in optional.items() if value},
         **{name: values[name] for name in ("query_mode", "scale")},
     }
-
-
-def _numbers(variables: Values) -> dict[str, int | str]:
-    return {name: int(text) if WHOLE_NUMBER.fullmatch(text) else text for name, text in variables.items()}
 
 
 BUILTIN = Kind(

@@ -105,7 +105,7 @@ class Reduction:
 
     @property
     def transactions(self) -> int:
-        """Transactions that were logged with their latency."""
+        """Return the number of transactions that were logged with their latency."""
         return sum(self.bins.values())
 
 
@@ -122,13 +122,13 @@ def choose_sampling_rate(expected_tps: float, duration_s: float, cap_bytes: int 
     return 1 / max(fewest, math.ceil(log_bytes / cap_bytes))
 
 
-def _timed(columns: list[bytes]) -> bool:
+def _is_timed(columns: list[bytes]) -> bool:
     return len(columns) >= 6 and columns[4].isdigit() and len(columns[4]) <= LONGEST_TIME
 
 
 def _kind(columns: list[bytes]) -> str:
     """Return "processed" for a line with a latency, otherwise what stands in its place, or "unreadable"."""
-    if not _timed(columns):
+    if not _is_timed(columns):
         return UNREADABLE
     latency, script = columns[2:4]
     if latency.isdigit() and script.isdigit() and len(latency) <= LONGEST_TIME and len(script) <= LONGEST_SCRIPT:
@@ -148,7 +148,7 @@ def reduce_log(lines: Iterable[bytes]) -> Reduction:
     for line in lines:
         read += 1
         columns = line.split()
-        if _timed(columns):
+        if _is_timed(columns):
             epoch_s = int(columns[4])
             first_epoch_s = epoch_s if first_epoch_s is None else min(first_epoch_s, epoch_s)
             last_epoch_s = epoch_s if last_epoch_s is None else max(last_epoch_s, epoch_s)

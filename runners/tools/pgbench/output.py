@@ -1,4 +1,4 @@
-"""What pgbench 9.3 to 18 prints, read into measures and series.
+"""Read what pgbench 9.3 to 18 prints into measures and series.
 
 Text is read as the C locale prints it, from lines that are not indented: pgbench 18 repeats some of them,
 indented, for each script.
@@ -72,7 +72,7 @@ MOST_PROGRESS_STEPS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the summary says: measures by name, with the TPS that stands for the run as "tps"."""
+    """The measures of the summary by name, with the TPS that stands for the run as "tps"."""
 
     measures: Mapping[str, Measure]
     missing: str = ""

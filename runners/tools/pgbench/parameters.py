@@ -190,7 +190,7 @@ def check_length(subject: str, text: str) -> None:
 
 
 def _line_without_continuations(text: str, at: int) -> int:
-    """The line, from 1, of a place in the text that CONTINUED has been taken out of."""
+    """Return the line, from 1, of a place in the text that CONTINUED has been taken out of."""
     for gap in CONTINUED.finditer(text):
         if gap.start() > at:
             break
@@ -214,12 +214,12 @@ def check_init(init: Any) -> None:
 
 
 def init_digest(parameters: Parameters) -> str:
-    """SHA-256 of the init script, "none" without one: the data set's other half."""
+    """Return the SHA-256 of the init script, "none" without one: the data set's other half."""
     return hashlib.sha256(parameters.init.encode()).hexdigest() if parameters.init else "none"
 
 
 def scripts_digest(parameters: Mapping[str, Any]) -> str:
-    """SHA-256, in hex, of the custom scripts with their weights, variables and init script; "" without scripts.
+    """Return the SHA-256, in hex, of the custom scripts with weights, variables and init script; "" without scripts.
 
     Two workloads with the same digest send the same statements.
     """

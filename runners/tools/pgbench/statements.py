@@ -28,28 +28,28 @@ SET_BY_PGBENCH = ("scale", "client_id", "random_seed", "default_seed")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Its text begins on the line `line` of the script, counted from 1, and keeps the script's lines."""
+    """A statement. Its text begins on the line `line` of the script, counted from 1, and keeps the script's lines."""
 
     line: int
     text: str
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Those of a script; commands of pgbench and comments are left out."""
+    """Yield the statements of a script; commands of pgbench and comments are left out."""
     for at, end, is_meta in _parts(text):
         if not is_meta:
             yield Statement(_line(text, at), _without_comments(text, at, end))
 
 
 def meta_commands(text: str) -> Iterator[Statement]:
-    """The commands of pgbench that stand on lines of their own."""
+    """Yield the commands of pgbench that stand on lines of their own."""
     for at, end, is_meta in _parts(text):
         if is_meta:
             yield Statement(_line(text, at), text[at:end])
 
 
 def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
-    """(where it begins, where the next one may begin, whether it is a command of pgbench)"""
+    """Yield of each part: its beginning, where the next may begin, and whether it is a command of pgbench."""
     at = 0
     while at < len(text):
         if blank := BLANK.match(text, at):
@@ -57,17 +57,14 @@ def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
             continue
         is_meta = text[at] == "\\" and not text[:at].rpartition("\n")[2].strip()
         match = META_COMMAND.match(text, at) if is_meta else None
-        end = match.end() if match else _end(text, at)
+        ends = (piece.end() for piece in PIECE.finditer(text, at) if piece["end"])
+        end = match.end() if match else next(ends, len(text))
         yield at, end, is_meta
         at = end
 
 
-def _end(text: str, at: int) -> int:
-    return next((piece.end() for piece in PIECE.finditer(text, at) if piece["end"]), len(text))
-
-
 def _without_comments(text: str, at: int, end: int) -> str:
-    """A blank and the ends of lines stay of them; what ends a statement is no part of it."""
+    """Return a statement without what ends it; of its comments a blank and the ends of lines stay."""
     pieces = [piece for piece in PIECE.finditer(text, at, end) if not piece["end"]]
     return "".join(" " + "\n" * piece[0].count("\n") if piece["blank"] else piece[0] for piece in pieces).strip()
 
@@ -77,12 +74,12 @@ def _line(text: str, at: int) -> int:
 
 
 def has_commands(text: str) -> bool:
-    """Whether pgbench finds anything to do in it."""
+    """Tell whether pgbench finds anything to do in a script."""
     return NO_COMMAND.fullmatch(text) is None
 
 
 def unbalanced_line(text: str) -> int | None:
-    """The first line with an \\elif, \\else or \\endif that fits no \\if, or of the last \\if without its \\endif."""
+    """Return the first line whose \\elif, \\else or \\endif fits no \\if, or that of the last \\if without \\endif."""
     open_ifs: list[tuple[int, bool]] = []  # line, and whether its \\else has been
     for at, match in enumerate(map(CONDITION.match, text.split("\n")), start=1):
         word = match[1].lower() if match else ""
@@ -98,7 +95,7 @@ def unbalanced_line(text: str) -> int | None:
 
 
 class Variables:
-    """What scripts that run together may set; which of them does it first, nobody can tell beforehand."""
+    """The variables that scripts which run together may set; nobody can tell beforehand which script is the first."""
 
     def __init__(self, texts: Iterable[str], variables: Mapping[str, object]) -> None:
         scripts = [CONTINUED.sub(" ", text) for text in texts]
@@ -109,7 +106,7 @@ class Variables:
         return name in self.names or name.startswith(self.prefixes)
 
     def unset_in(self, parts: Iterable[Statement]) -> Iterator[tuple[int, str]]:
-        """(line, name) of the variables there that nothing sets."""
+        """Yield (line, name) of the variables there that nothing sets."""
         for part in parts:
             for match in VARIABLE.finditer(part.text):
                 if not self.may_be_set(match[1]):

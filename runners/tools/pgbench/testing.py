@@ -83,7 +83,7 @@ def numbers(result: RunResult) -> dict[str, float]:
 
 
 def series(result: RunResult) -> dict[str, tuple[float, ...]]:
-    return {one.metric: one.values for one in result.series}
+    return {line.metric: line.values for line in result.series}
 
 
 def assert_failed(result: RunResult, reason: str) -> None:

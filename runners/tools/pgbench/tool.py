@@ -34,7 +34,7 @@ LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """What the per-transaction log gave: its reduction, if there is one, and what to say of it."""
+    """The latencies of a per-transaction log: its reduction, if there is one, and remarks on it."""
 
     reduction: Reduction | None
     remarks: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Pgbench(Tool):
         pgbench_parameters.check(spec)
 
     def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Without custom scripts, which stand by themselves."""
+        """Return the parameters without custom scripts, which stand by themselves."""
         return {name: value for name, value in parameters.items() if name not in ("scripts", "init")}
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -213,7 +213,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
 
 
 def _warmup_series(outputs: Outputs, started_epoch_s: float) -> tuple[Series, ...]:
-    """The throughput of the warm-up in each run: a series of its own, in no measure; () where there was none."""
+    """Return the throughput of the warm-up: a series of its own, in no measure; () where there was none."""
     stderr = text_of(outputs.files.get("warmup.err", b""))
     series = [line for line in output.read_progress(stderr, started_epoch_s) if line.metric == "tps"]
     return tuple(
@@ -223,9 +223,9 @@ def _warmup_series(outputs: Outputs, started_epoch_s: float) -> tuple[Series, ..
 
 
 def _started_epoch_s(outputs: Outputs, reduction: Reduction | None) -> float | None:
-    written = outputs.files.get("started_epoch", b"").strip()
-    if written.isdigit():
-        return float(written)
+    epoch_text = outputs.files.get("started_epoch", b"").strip()
+    if epoch_text.isdigit():
+        return float(epoch_text)
     return None if reduction is None or reduction.first_epoch_s is None else float(reduction.first_epoch_s)
 
 
@@ -264,15 +264,15 @@ def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
     return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"
 
 
-def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], why: str) -> Latencies:
+def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str) -> Latencies:
     """Reduce the log here where the driver could not but kept it."""
     if "log.gz" not in outputs.files:
-        return Latencies(None, (*remarks, f"No percentiles: {why}."))
+        return Latencies(None, (*remarks, f"No percentiles: {reason}."))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(outputs.files["log.gz"])) as log:
-            return Latencies(pgbench_log.reduce_log(log), (*remarks, f"Percentiles from the kept log: {why}."))
+            return Latencies(pgbench_log.reduce_log(log), (*remarks, f"Percentiles from the kept log: {reason}."))
     except (OSError, EOFError, zlib.error) as error:
-        return Latencies(None, (*remarks, f"No percentiles: {why}, and the kept log is damaged ({error})."))
+        return Latencies(None, (*remarks, f"No percentiles: {reason}, and the kept log is damaged ({error})."))
 
 
 def _logged_measures(reduction: Reduction | None, histograms: tuple[Histogram, ...]) -> dict[str, Measure]:

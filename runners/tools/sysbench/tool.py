@@ -140,7 +140,7 @@ class Sysbench(Tool):
         )
 
     def client(self, tool_version: str) -> str:
-        """The driver's own sysbench, whose version each result says: a plan cannot know it."""
+        """Return the name of the driver's own sysbench, whose version each result says: a plan cannot know it."""
         del tool_version
         return self.program
 
@@ -183,8 +183,8 @@ class Sysbench(Tool):
         return f"{_run(spec, spec.warmup_s)}\n"
 
     def measure_command(self, spec: RunSpec) -> str:
-        further = "--report-interval=1 --percentile=95 --histogram=on"
-        return f"date +%s > started_epoch\n{_run(spec, spec.duration_s)} {further}\n"
+        options = "--report-interval=1 --percentile=95 --histogram=on"
+        return f"date +%s > started_epoch\n{_run(spec, spec.duration_s)} {options}\n"
 
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return _parse_load(outputs) if spec.kind == "load" else _parse_run(outputs)
@@ -261,7 +261,7 @@ def _measures(text: str) -> dict[str, Measure]:
 
 
 def _percentiles(text: str, histogram: Histogram | None) -> dict[str, Measure]:
-    """Read from the buckets, which are 1.8% wide; where there are none, the one that is printed, to 10 us."""
+    """Return the percentiles of the buckets, which are 1.8% wide; without them the printed one, to 10 us."""
     measures: dict[str, Measure] = {}
     for name, share in PERCENTILES.items():
         if histogram and (latency_us := percentile_us(histogram, share)) is not None:
@@ -272,7 +272,7 @@ def _percentiles(text: str, histogram: Histogram | None) -> dict[str, Measure]:
 
 
 def _histogram(text: str, measures: Mapping[str, Measure]) -> Histogram | None:
-    """sysbench prints the middle of each bucket that is not empty; buckets are equally wide by logarithm."""
+    """Return the histogram of the printed buckets: the middle of each that is not empty, equally wide by logarithm."""
     buckets = [(float(value) * 1000, int(count)) for value, count in BUCKET.findall(text)]
     if len(buckets) < 2 or not {"latency_sum_ms", "latency_min_ms", "latency_max_ms"} <= measures.keys():
         return None
@@ -284,9 +284,9 @@ def _histogram(text: str, measures: Mapping[str, Measure]) -> Histogram | None:
 
 
 def _series(text: str, outputs: Outputs) -> tuple[Series, ...]:
-    """One value per second; a line that came late covers all seconds since the one before."""
-    written = outputs.files.get("started_epoch", b"").strip()
-    started_epoch_s = float(written) if written.isdigit() else 0.0
+    """Return series of one value per second; a line that came late covers all seconds since the one before."""
+    epoch_text = outputs.files.get("started_epoch", b"").strip()
+    started_epoch_s = float(epoch_text) if epoch_text.isdigit() else 0.0
     columns: dict[str, list[float]] = {"tps": [], "queries_per_s": [], "errors_per_s": []}
     for at, *values in INTERVAL.findall(text):
         seconds = int(at) - len(columns["tps"])

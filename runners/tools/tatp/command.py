@@ -45,7 +45,8 @@ MARKS_FILE = "marks"
 def load_command(spec: RunSpec) -> str:
     """Return the command that makes the population in several sessions, then its keys, and checks what it made."""
     parameters = check(spec)
-    steps = (_tables(spec), _rows(spec, parameters), _keys(spec), _vacuumed(spec), _marked(spec, parameters))
+    vacuum = _side_by_side(spec, [f"VACUUM ANALYZE {table}" for table in population.TABLES])
+    steps = (_tables(spec), _rows(spec, parameters), _keys(spec), vacuum, _marked(spec, parameters))
     return f"""\
 (
 begun=$(date +%s)
@@ -73,7 +74,7 @@ def _tables(spec: RunSpec) -> str:
 
 
 def _rows(spec: RunSpec, parameters: Parameters) -> str:
-    """Parts of the population, each in a transaction of its own. They are dealt out to sessions, one for each core."""
+    """Load the population in parts, each in a transaction of its own, dealt out to sessions, one for each core."""
     parts = -(-parameters.subscribers // PART_SUBSCRIBERS)
     return f"""\
 cat > populate.sql <<'END_OF_SQL' || exit
@@ -101,7 +102,7 @@ all_ended || exit
 
 
 def _keys(spec: RunSpec) -> str:
-    """Primary keys side by side, then the foreign keys that rest on them, each of which locks two tables."""
+    """Make the primary keys side by side, then the foreign keys that rest on them, each of which locks two tables."""
     foreign_keys = "".join(f"{psql(spec, sql)} || exit\n" for sql in population.FOREIGN_KEYS_SQL)
     return "".join(
         (
@@ -113,17 +114,13 @@ def _keys(spec: RunSpec) -> str:
     )
 
 
-def _vacuumed(spec: RunSpec) -> str:
-    return _side_by_side(spec, [f"VACUUM ANALYZE {table}" for table in population.TABLES])
-
-
 def _marked(spec: RunSpec, parameters: Parameters) -> str:
     """Count what the parser holds against the definition, and only then mark the population as complete."""
-    marked = f"COMMENT ON TABLE subscriber IS '{population.mark(parameters)}'"
+    comment_sql = f"COMMENT ON TABLE subscriber IS '{population.mark(parameters)}'"
     return f"""\
 {_progress("the population is checked")}\
 {psql(spec, population.distributions_sql())} > {DISTRIBUTIONS_FILE} || exit
-{psql(spec, marked)} || exit
+{psql(spec, comment_sql)} || exit
 """
 
 
@@ -142,7 +139,7 @@ def verify_command(spec: RunSpec) -> str:
     """
     parameters = check(spec)
     before = f'[ "$rc" -ne 0 ] || {_state(spec, parameters)} > {BEFORE_FILE} || rc=$?\n'
-    return verified(spec, "TATP", population.FOUND_SQL, population.found(parameters), before)
+    return verified(spec, "TATP", population.FOUND_SQL, population.expected_line(parameters), before)
 
 
 def measure_command(spec: RunSpec) -> str:
@@ -218,22 +215,22 @@ def _sent(spec: RunSpec, parameters: Parameters) -> tuple[Script, ...]:
 
 
 def reads_every(spec: RunSpec) -> int:
-    """Of how many reads one looks whether there was a row."""
+    """Return k where one in k of the reads looks whether there was a row."""
     if spec.log_sampling_rate >= 1:
         return 1
     return min(MOST_READS_TO_A_LOOK, round(LOOK_EVERY_LINES / spec.log_sampling_rate))
 
 
 def told_at_once(spec: RunSpec, parameters: Parameters) -> int:
-    """How many successes of writes a client tells together: in a fast load, where it has many to tell."""
+    """Return how many successes of writes a client tells together: several in a fast load, which has many to tell."""
     if spec.log_sampling_rate >= 1:
         return 1
     weights = parameters.weighed
     share = sum(weights[number] for number in ACCEPTING) / sum(weights)
     if share < LEAST_SHARE_TOLD_TOGETHER:
         return 1
-    ended = FAST_LOAD_LINES_PER_S / spec.log_sampling_rate * (spec.warmup_s + spec.duration_s)
-    return MOST_TOLD_AT_ONCE if share * ended >= WRITES_TO_TELL_TOGETHER * spec.clients else 1
+    transactions = FAST_LOAD_LINES_PER_S / spec.log_sampling_rate * (spec.warmup_s + spec.duration_s)
+    return MOST_TOLD_AT_ONCE if share * transactions >= WRITES_TO_TELL_TOGETHER * spec.clients else 1
 
 
 def reduce_command(spec: RunSpec) -> str:
@@ -243,9 +240,9 @@ def reduce_command(spec: RunSpec) -> str:
     are none), tatp.after, and log.gz (or log.dropped, the bytes that were too many to keep).
     """
     parameters = check(spec)
-    both = f"awk -v marks={MARKS_FILE} -v clients={spec.clients} -v at_once={told_at_once(spec, parameters)}"
-    split = f"{both} -v reads=reads {shlex.quote(SPLIT_AWK)}"
-    reduce = f"{both} -v threads={spec.threads} -v warmup={spec.warmup_s}"
+    awk = f"awk -v marks={MARKS_FILE} -v clients={spec.clients} -v at_once={told_at_once(spec, parameters)}"
+    split = f"{awk} -v reads=reads {shlex.quote(SPLIT_AWK)}"
+    reduce = f"{awk} -v threads={spec.threads} -v warmup={spec.warmup_s}"
     reduce += f" -v every={reads_every(spec)} -v progress=progress.part -v told=told.part"
     return f"""\
 {_state(spec, parameters)} > {AFTER_FILE}

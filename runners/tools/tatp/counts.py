@@ -1,4 +1,4 @@
-"""What ran in a load of TATP, and what of it succeeded: by second, and by type of transaction."""
+"""Count what ran in a load of TATP and what of it succeeded: by second, and by type of transaction."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Second:
     took_s: float
     transactions: float
     latency_ms: float
-    told: Told
+    outcomes: Told
 
     @property
     def refused(self) -> int:
-        return sum(self.told.refused)
+        return sum(self.outcomes.refused)
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
     """One type of transaction in the measured part: executions, how many succeeded; None where nothing tells.
 
-    `seen`: on how many executions the share rests.
+    `looked_at`: on how many executions the share rests.
     """
 
     executions: float
     succeeded: float | None
-    seen: float
+    looked_at: float
 
     @property
     def share(self) -> float | None:
@@ -51,7 +51,7 @@ class Count:
 
 
 def failed_transactions(progress: str, summary: str) -> int:
-    """Those after which pgbench went on: from 15 on it survives some errors, and counts them."""
+    """Return how many transactions failed: from 15 on pgbench goes on after some errors, and counts them."""
     match = FAILED.search(summary)
     return int(match[1]) if match else sum(int(line["failed"] or 0) for line in _progress(progress))
 
@@ -76,7 +76,7 @@ def read_seconds(progress: str, outcomes: str) -> list[Second]:
 
 
 def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, Measure]:
-    """MQTh by the tool's rule and by the strict one, and what it is made of."""
+    """Return MQTh by the tool's rule and by the strict one, and the counts that it is made of."""
     taken_s = sum(second.took_s for second in measured)
     ended = sum(second.transactions for second in measured)
     refused = sum(second.refused for second in measured)
@@ -90,7 +90,7 @@ def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, 
 
 
 def _strict(counted: float, taken_s: float, counts: Mapping[str, Count]) -> dict[str, Measure]:
-    """Nothing where a kind of read ran of which none was looked at, in a run of few transactions."""
+    """Return the strict rate; empty where none of a kind of read was looked at, in a run of few transactions."""
     reads = [counts[name] for name in ("GET_NEW_DESTINATION", "GET_ACCESS_DATA") if name in counts]
     empty = [read_count.executions - read_count.succeeded for read_count in reads if read_count.succeeded is not None]
     if len(empty) < len(reads):
@@ -99,12 +99,12 @@ def _strict(counted: float, taken_s: float, counts: Mapping[str, Count]) -> dict
     return {
         "strict_mqth": strict,
         "empty_reads": Measure(float(round(sum(empty))), "transactions"),
-        "reads_looked_at": Measure(sum(read_count.seen for read_count in reads), "transactions"),
+        "reads_looked_at": Measure(sum(read_count.looked_at for read_count in reads), "transactions"),
     }
 
 
 def count(seconds: Sequence[Second], measured: Sequence[Second], reduction: Reduction | None) -> dict[str, Count]:
-    """Executions and successes of the measured part by type: writes as told, reads by their share of the log's lines.
+    """Return the measured part's executions and successes by type: writes as told, reads by their share of the log.
 
     Where not each transaction was logged, the share of writes that succeeded is that of all `seconds`: only over these
     is it known how often they ran. GET_SUBSCRIBER_DATA and UPDATE_LOCATION succeed wherever there is the subscriber,
@@ -125,22 +125,24 @@ def count(seconds: Sequence[Second], measured: Sequence[Second], reduction: Redu
 
 
 def _told_write(seconds: Sequence[Second], measured: Sequence[Second], at: int) -> Count:
-    usable = seconds if measured[0].told.every > 1 else measured
-    executions = sum(second.told.refused[at] + second.told.done[at] for second in measured)
-    looked_at = sum(second.told.refused[at] + second.told.done[at] for second in usable)
-    done = sum(second.told.done[at] for second in usable)
+    usable = seconds if measured[0].outcomes.every > 1 else measured
+    executions = sum(second.outcomes.refused[at] + second.outcomes.done[at] for second in measured)
+    looked_at = sum(second.outcomes.refused[at] + second.outcomes.done[at] for second in usable)
+    done = sum(second.outcomes.done[at] for second in usable)
     return Count(executions, executions * done / looked_at if looked_at else None, looked_at)
 
 
 def _told_reads(measured: Sequence[Second], kind: str, executions: float | None) -> Count:
-    """Without a log, as many executions as there were for those that were looked at, warm-up and all."""
-    looked_up, hits = (sum(getattr(second.told, f"{kind}_{end}") for second in measured) for end in ("asked", "found"))
-    executions = looked_up * measured[0].told.every if executions is None else executions
-    return Count(executions, executions * hits / looked_up if looked_up else None, looked_up)
+    """Count reads as told; without a log, as many executions as there were for those looked at, warm-up and all."""
+    looked_at, hits = (
+        sum(getattr(second.outcomes, f"{kind}_{end}") for second in measured) for end in ("asked", "found")
+    )
+    executions = looked_at * measured[0].outcomes.every if executions is None else executions
+    return Count(executions, executions * hits / looked_at if looked_at else None, looked_at)
 
 
 def type_measures(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> dict[str, Measure]:
-    """By type: executions, and the share that succeeded with the lowest and highest that it may be, in percent."""
+    """Return by type the executions, and the share that succeeded with its lowest and highest bound, in percent."""
     measures = {}
     for name, type_count in counts.items():
         key = name.lower()

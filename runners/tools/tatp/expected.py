@@ -1,4 +1,4 @@
-"""Which success shares TATP's transactions must have: a function of the population's rule and of its churn.
+"""Compute the success shares that TATP's transactions must have, from the population's rule and its churn.
 
 The definition fixes all probabilities. A subscriber has each type of access data or special facility with 5/8, for
 one to four of four are equally likely; 85% of the facilities are active; each start time is taken with 1/2, for none
@@ -70,13 +70,13 @@ class Keys:
 
     @property
     def concentration(self) -> float:
-        """Probability that two draws hit the same subscriber: 1 / so many subscribers decide what is seen."""
+        """Return the probability that two draws hit one subscriber: 1 / so many subscribers decide what is seen."""
         return float((self.share**2 * self.number).sum())
 
 
 @lru_cache(maxsize=8)
 def keys(subscribers: int, or_mask: int) -> Keys:
-    """The exact distribution of ((random(0, A) | random(1, N)) % N) + 1, of uniform keys where `or_mask` is 0.
+    """Return the distribution of ((random(0, A) | random(1, N)) % N) + 1, of uniform keys where `or_mask` is 0.
 
     A is all ones, so a draw y becomes the low bits v with 2 ** (ones in y) / 2 ** (bits of A), where v has all ones
     of y: a sum over subsets, bit by bit.
@@ -106,14 +106,14 @@ def keys_of(parameters: Parameters) -> Keys:
 
 
 def rarest_share(parameters: Parameters) -> float:
-    """About how rare, of all transactions, those of the rarest type are whose response times count."""
+    """Return about what share of transactions is of the rarest type, counting those whose response times count."""
     nominal = {"UPDATE_SUBSCRIBER_DATA": HAS_TYPE, **dict.fromkeys(TRANSACTIONS[-2:], HAS_TYPE / 2)}
     weights = zip(TRANSACTIONS, parameters.weighed, strict=True)
     return min(weight * nominal.get(name, 1.0) for name, weight in weights if weight) / sum(parameters.weighed)
 
 
 def destination_share(survival: Floats, longest: int) -> Floats:
-    """Share of GET_NEW_DESTINATION that finds something, by the probability e^-x that nothing was deleted or put.
+    """Return the share of GET_NEW_DESTINATION that finds a row, by the probability e^-x of no delete or insert.
 
     1.0 gives the fresh population: 14.8% where it ends 1 to 8 after its start. 0.0 gives 20.4% for any population.
     """
@@ -125,27 +125,23 @@ def destination_share(survival: Floats, longest: int) -> Floats:
     surviving, put_back = survival[:, None], (1 - survival[:, None] ** 2) / 2
     replaced = (1 - surviving) ** 2 / 2
     shares: Floats = np.zeros(len(survival))
-    for taken_start, share in _taken_starts().items():
+    for taken_starts, share in expected_shares(Parameters())["start_time set"].items():
         missed = np.ones((len(survival), len(ends)))
         for place in range(len(STARTS)):
             old = surviving * lasts_beyond[place] + replaced * new_beyond
-            missed = missed * (1 - (old if taken_start >> place & 1 else put_back * new_beyond))
+            missed = missed * (1 - (old if taken_starts >> place & 1 else put_back * new_beyond))
             shares += share * (1 - missed).mean(axis=1) / len(STARTS)
     return HAS_TYPE * IS_ACTIVE * shares
 
 
-def _taken_starts() -> Mapping[int, float]:
-    return expected_shares(Parameters())["start_time set"]
-
-
 def replaced_share(state: State, longest: int) -> float:
-    """Share of the forwardings that transactions have put there, by those that end where the population ends none."""
+    """Return the share of forwardings that transactions have put, by those that end where the population ends none."""
     within = sum(1 <= end - start <= longest for start in STARTS for end in ENDS) / (len(STARTS) * LATEST_END)
     return min(1.0, state.outside / max(1, state.rows) / (1 - within))
 
 
 def survival_of(keys: Keys, replaced: float) -> Floats:
-    """By the kinds of subscribers in `keys`: e^-x, with x such that this share of all forwardings is replaced."""
+    """Return e^-x by the kinds of subscribers in `keys`, with x such that this share of all forwardings is replaced."""
     import numpy as np
 
     if replaced <= 0:
@@ -164,58 +160,57 @@ def survival_of(keys: Keys, replaced: float) -> Floats:
 
 
 def expected_destination_share(parameters: Parameters, replaced: float) -> float:
-    """Share of GET_NEW_DESTINATION that finds something where this share of all forwardings is replaced."""
+    """Return the share of GET_NEW_DESTINATION that finds a row where this share of all forwardings is replaced."""
     keys_drawn = keys_of(parameters)
     shares = destination_share(survival_of(keys_drawn, replaced), LONGEST_FORWARDING[parameters.population])
     return float((shares * keys_drawn.share * keys_drawn.number).sum())
 
 
 def bands(parameters: Parameters, before: State, after: State, executions: Mapping[str, float]) -> Mapping[str, Band]:
-    """By transaction: the share of its executions that must succeed, from the state before and after the run.
+    """Return by transaction which share of its executions must succeed, from the state before and after the run.
 
     A band is as wide as chance makes it: of these executions, and of which rows the most drawn subscribers were
     populated with. Unless inserts and deletes come in equal number, what depends on them may be anything.
     """
     concentration = keys_of(parameters).concentration
-    is_balanced = _is_balanced(parameters, before, after)
-    middles: dict[str, tuple[float, float, float]] = {
+    is_balanced = keeps_its_number(parameters) and has_its_number(before) and has_its_number(after)
+    ranges: dict[str, tuple[float, float, float]] = {
         "GET_ACCESS_DATA": (HAS_TYPE, HAS_TYPE, TYPES_VARIANCE),
         "UPDATE_SUBSCRIBER_DATA": (HAS_TYPE, HAS_TYPE, TYPES_VARIANCE),
-        "INSERT_CALL_FORWARDING": _of_places(is_balanced),
-        "DELETE_CALL_FORWARDING": _of_places(is_balanced),
-        "GET_NEW_DESTINATION": _of_destinations(parameters, (before, after), is_balanced),
+        "INSERT_CALL_FORWARDING": _place_range(is_balanced),
+        "DELETE_CALL_FORWARDING": _place_range(is_balanced),
+        "GET_NEW_DESTINATION": _destination_range(parameters, (before, after), is_balanced),
     }
     certain = Band(1.0, 1.0)
     return {
-        name: _band(*middles[name], executions.get(name, 0), concentration) if name in middles else certain
+        name: _band(*ranges[name], executions.get(name, 0), concentration) if name in ranges else certain
         for name in TRANSACTIONS
     }
 
 
-def _is_balanced(parameters: Parameters, *states: State) -> bool:
-    return keeps_its_number(parameters) and all(map(has_its_number, states))
-
-
 def keeps_its_number(parameters: Parameters) -> bool:
-    """Whether a load inserts as many forwardings as it deletes."""
+    """Tell whether a load inserts as many forwardings as it deletes."""
     weights = dict(zip(TRANSACTIONS, parameters.weighed, strict=True))
     return weights["INSERT_CALL_FORWARDING"] == weights["DELETE_CALL_FORWARDING"]
 
 
 def has_its_number(state: State) -> bool:
-    """Whether there are as many forwardings as the population has: 1.5 per facility, with variance 1.25."""
+    """Tell whether there are as many forwardings as the population has: 1.5 per facility, with variance 1.25."""
     return abs(state.rows - FORWARDINGS * state.facilities) <= 6 * math.sqrt(1.25 * state.facilities)
 
 
-def _of_places(is_balanced: bool) -> tuple[float, float, float]:
+def _place_range(is_balanced: bool) -> tuple[float, float, float]:
     return (HAS_TYPE / 2, HAS_TYPE / 2, PLACES_VARIANCE) if is_balanced else (0.0, HAS_TYPE, PLACES_VARIANCE)
 
 
-def _of_destinations(
+def _destination_range(
     parameters: Parameters, states: tuple[State, State], is_balanced: bool
 ) -> tuple[float, float, float]:
-    """Lowest and highest share, and their variance over subscribers, at most (Bhatia and Davis), from that of one
-    facility, whose share lies between 0 and that of three forwardings until the last hour."""
+    """Return the lowest and highest share, and at most their variance over subscribers (Bhatia and Davis).
+
+    The variance is from that of one facility, whose share lies between 0 and that of three forwardings until the last
+    hour.
+    """
     longest = LONGEST_FORWARDING[parameters.population]
     shares = [expected_destination_share(parameters, replaced_share(state, longest)) for state in states]
     low, high = (min(shares), max(shares)) if is_balanced else (0.0, HAS_TYPE * IS_ACTIVE)

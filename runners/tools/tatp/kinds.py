@@ -1,4 +1,4 @@
-"""What a workload of TATP asks of a person."""
+"""The form fields of a TATP workload."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def _parameters(values: Values, before: Values) -> dict[str, Any]:
             f"A custom mix needs its weights. Write {len(TRANSACTIONS)} whole numbers, one for each transaction."
         )
     defaults = {name: field.default for name, field in FIELDS.items()}
-    chosen_values = {name: values.get(name, defaults[name]) for name in FIELDS if name != "weights"}
+    full_values = {name: values.get(name, defaults[name]) for name in FIELDS if name != "weights"}
     parameters = {
-        name: value for name, value in chosen_values.items() if name in ALWAYS_WRITTEN or value != defaults[name]
+        name: value for name, value in full_values.items() if name in ALWAYS_WRITTEN or value != defaults[name]
     }
     return parameters | ({"weights": values["weights"]} if values["weights"] else {})
 

@@ -1,4 +1,4 @@
-"""Response times of TATP: its log as reduced on the driver, or as kept, without warm-up, refusals and the untold."""
+"""Read the response times of TATP from its log, reduced or kept, without warm-up, refusals and untold writes."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 
 
 def read_log(spec: RunSpec, outputs: Outputs) -> tuple[Reduction | None, list[str]]:
-    """What awk made of the log on the driver, or else what can be read from the log that was kept."""
+    """Return the log's reduction by awk on the driver, or else by reading the log that was kept; and remarks."""
     try:
-        return pgbench_log.read_reduction(_text(outputs)), []
+        return pgbench_log.read_reduction(file_text(outputs, command.LATENCY_FILE)), []
     except (LookupError, ValueError) as error:
         errors = text_of(outputs.files.get("tatp.error", b"")).strip().splitlines()
-        why = f"the log could not be reduced on the driver ({errors[-1][:200] if errors else error})"
+        reason = f"the log could not be reduced on the driver ({errors[-1][:200] if errors else error})"
     try:
         names = ("log.gz", f"{command.MARKS_FILE}.gz")
         log, marks = (read.chunks(gzip.GzipFile(fileobj=io.BytesIO(outputs.files[name]))) for name in names)
         measured_from = int(outputs.files["started_epoch"]) + spec.warmup_s
-        return read.reduce(log, marks, measured_from), [f"Response times are from the kept log: {why}."]
+        return read.reduce(log, marks, measured_from), [f"Response times are from the kept log: {reason}."]
     except (KeyError, ValueError, OSError, EOFError, zlib.error):
-        return None, [f"No response times: {why}."]
+        return None, [f"No response times: {reason}."]
 
 
-def _text(outputs: Outputs) -> str:
-    if command.LATENCY_FILE not in outputs.files:
-        raise LookupError(f"there is no {command.LATENCY_FILE}")
-    return text_of(outputs.files[command.LATENCY_FILE])
+def file_text(outputs: Outputs, name: str) -> str:
+    """Return the text of a file that the run left. Raises LookupError with a sentence where it is missing."""
+    if name not in outputs.files:
+        raise LookupError(f"there is no {name}")
+    return text_of(outputs.files[name])
 
 
 def histograms_of(reduction: Reduction | None, sampling_rate: float) -> tuple[Histogram, ...]:
-    """ "latency" of all that count, then one by the name of each transaction."""
+    """Return "latency" of all transactions that count, then one by the name of each type."""
     if reduction is None or not reduction.scripts:
         return ()
     by_type = [
@@ -71,7 +72,7 @@ def measures_of(histograms: Sequence[Histogram]) -> dict[str, Measure]:
 
 
 def logged_shares(reduction: Reduction | None) -> dict[int, float]:
-    """Share of the log's lines by script, with those that were refused or untold; empty without a log."""
+    """Return the share of the log's lines by script, with those that were refused or untold; empty without a log."""
     if reduction is None or not reduction.transactions:
         return {}
     lines = logged_lines(reduction)
@@ -88,14 +89,14 @@ def logged_lines(reduction: Reduction) -> Counter[int]:
 
 
 def untold(reduction: Reduction | None) -> list[str]:
-    """A remark where writes of the log ended after the last success that their client told."""
+    """Return a remark where writes of the log ended after the last success that their client told."""
     number = sum(reduction.kinds.get(f"{UNTOLD}{script}", 0) for script in ACCEPTING) if reduction else 0
     reason = "of the log ended after the last success that their client told, so they are in no response time."
     return [f"{number:,} writes {reason}"] * bool(number)
 
 
 def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None]) -> list[Doubt]:
-    """What speaks against a log: its lines, or outcomes in it other than the shares of success that were told."""
+    """Return the doubts about a log: lines, or outcomes in it that contradict the shares of success that were told."""
     if reduction is None:
         return []
     unreadable = reduction.kinds.get(pgbench_log.UNREADABLE, 0)
@@ -104,7 +105,7 @@ def doubts_of(reduction: Reduction | None, shares: Mapping[str, float | None]) -
 
 
 def _unfound(reduction: Reduction, shares: Mapping[str, float | None]) -> list[Doubt]:
-    """Outcomes that are found at the wrong transactions of the log, as where a pgbench numbered them otherwise."""
+    """Return doubts about outcomes at the wrong transactions of the log, as where a pgbench numbers them otherwise."""
     doubts, lines = [], logged_lines(reduction)
     for number in ACCEPTING:
         share, logged = shares.get(name := TRANSACTIONS[number]), lines[number]

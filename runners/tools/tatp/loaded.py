@@ -1,4 +1,4 @@
-"""What the load of a population left: whether it was made, and whether it is distributed as it is defined."""
+"""Read what the load of a population left: whether it was made, and whether it is distributed as it is defined."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ def parse_load(spec: RunSpec, outputs: Outputs) -> RunResult:
 
 
 def checked_remark(parameters: Parameters, counted: Mapping[str, Mapping[int, int]]) -> str:
-    """What was counted, and how the distributions fared that were held against the definition."""
+    """Return a remark on what was counted, and on how the distributions agree with the definition."""
     rows = {table: sum(counted.get(column, {}).values()) for table, column in COUNTED_BY.items()}
-    share = f"Checked on {rows.pop('subscriber'):,} of {parameters.subscribers:,} subscribers"
-    listed = ", ".join(f"{number:,} rows of {table}" for table, number in rows.items())
+    share_text = f"Checked on {rows.pop('subscriber'):,} of {parameters.subscribers:,} subscribers"
+    rows_text = ", ".join(f"{number:,} rows of {table}" for table, number in rows.items())
     by_name = {
         name: probability(shares, counted.get(name, {}))
         for name, shares in population.expected_shares(parameters).items()
     }
     worst = min(by_name, key=lambda name: by_name[name])
-    tested = (
+    test_text = (
         f"all {len(by_name)} distributions are as defined, the least likely of them {worst} (p = {by_name[worst]:.2g})"
     )
-    return f"{share} with {listed}: {tested}."
+    return f"{share_text} with {rows_text}: {test_text}."
 
 
 def read_distributions(text: str) -> dict[str, dict[int, int]]:
-    """Counts by distribution and value. Raises ValueError for a line that is none."""
+    """Return the counts by distribution and value. Raises ValueError for a line that is none."""
     counted: dict[str, dict[int, int]] = {}
     for line in text.splitlines():
         name, value, count = line.split("|")
@@ -65,13 +65,13 @@ def read_distributions(text: str) -> dict[str, dict[int, int]]:
 
 
 def unlikely_distributions(parameters: Parameters, counted: Mapping[str, Mapping[int, int]]) -> list[str]:
-    """Names of the distributions that chance would make like this less than once in a million populations."""
+    """Return the names of the distributions that chance makes like this less than once in a million populations."""
     expected = population.expected_shares(parameters)
     return [name for name, shares in expected.items() if probability(shares, counted.get(name, {})) < LIKELY_BY_CHANCE]
 
 
 def probability(shares: Mapping[int, float], counts: Mapping[int, int]) -> float:
-    """Probability of counts at least as far from the shares (Pearson's chi-squared); 0 for a value that cannot be.
+    """Return the probability of counts as far from the shares, or farther (Pearson's chi-squared); 0 if impossible.
 
     The cube root of chi-squared is nearly normal (Wilson and Hilferty), which is close enough to tell one in a million.
     """

@@ -1,4 +1,4 @@
-"""What a run of TATP leaves on the driver, reduced there by awk: outcomes as they were told, seconds, and latencies.
+"""Reduce what a run of TATP leaves on the driver, there, by awk: outcomes as they were told, seconds and latencies.
 
 pgbench's threads write to stderr at the same time, each piece in one go: what was told can stand within another
 line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and writes
@@ -7,7 +7,7 @@ line. `SPLIT_AWK` takes it out, which makes the other lines whole again, and wri
                  successes are told together, at the end also client, transaction, 0, 0: what came later was not told
     reads        of the reads that may find nothing how many were looked at and found: access data, then destinations
 
-`REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench_log`) without the warm-up and without the
+`REDUCE_AWK` is pgbench's reduction of the log (`runners.tools.pgbench.log`) without the warm-up and without the
 writes that were refused, which stand there as kinds: "kind refused-5 117". It reads both files side by side and
 keeps of the marks only those that the log has not reached. A write of the log was refused if no success has its number;
 of those after the last that its client told nobody knows ("kind untold-5 2").
@@ -251,7 +251,7 @@ END {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What was told until the line of progress at `at_s`, since the one before: counts by script.
+    """The outcomes told until the line of progress at `at_s`, since the one before: counts by script.
 
     `refused` and `done` are of the writes of ACCEPTING, in that order. One in `every` reads was looked at, and only
     these are counted here.
@@ -268,7 +268,7 @@ class Told:
 
 
 def read_told(text: str) -> Iterator[Told]:
-    """Yield what REDUCE_AWK wrote. ValueError if cut off."""
+    """Yield what REDUCE_AWK wrote, by line of progress. Raises ValueError if it is cut off."""
     lines = text.splitlines()
     if not lines or not lines[-1].startswith("end "):
         raise ValueError("What was told of the outcomes is cut off.")
@@ -281,5 +281,5 @@ def read_told(text: str) -> Iterator[Told]:
 
 
 def is_sample(count: int, total: int, share: float) -> bool:
-    """Whether this number may be a random sample's: within 5 deviations, and 1% for seconds that are cut otherwise."""
+    """Tell whether a random sample may give this count: within 5 deviations, and 1% for seconds cut otherwise."""
     return abs(count - share * total) <= 5 * math.sqrt(total * share * (1 - share)) + 0.01 * total + 1

@@ -63,7 +63,7 @@ class Parameters:
 
     @property
     def weighed(self) -> Weights:
-        """The weights of the seven transactions, in their order."""
+        """Return the weights of the seven transactions, in their order."""
         if self.weights is None:
             return MIXES[self.mix]
         get, new, access, update, location, insert, delete = (self.weights.get(name, 0) for name in TRANSACTIONS)
@@ -71,7 +71,7 @@ class Parameters:
 
     @property
     def or_mask(self) -> int:
-        """A of the non-uniform random numbers, by the number of subscribers."""
+        """Return A of the non-uniform random numbers, by the number of subscribers."""
         if self.subscribers <= 1_000_000:
             return 65_535
         return 1_048_575 if self.subscribers <= 10_000_000 else 2_097_151

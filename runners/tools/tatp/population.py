@@ -98,7 +98,7 @@ FOREIGN_KEYS_SQL = (
 
 
 def _digits(text: str, first: int, count: int) -> str:
-    """SQL of the number in so many hexadecimal digits, from the first-th (counted from 1) on."""
+    """Return SQL of the number in so many hexadecimal digits, from the first-th (counted from 1) on."""
     return f"('x' || substr({text}, {first}, {count}))::bit({4 * count})::bigint"
 
 
@@ -107,23 +107,23 @@ def _byte(text: str, first: int) -> str:
 
 
 def _letters(number: str, count: int) -> str:
-    """SQL of a number below 26 ** count in letters."""
+    """Return SQL of a number below 26 ** count in letters."""
     return " || ".join(f"chr(65 + ({number} / {LETTERS**i} % {LETTERS})::int)" for i in range(count))
 
 
 def _orders(items: tuple[int, ...]) -> str:
-    """All permutations of the items, by their places in the tuple, one after the other."""
+    """Return all permutations of the items, by their places in the tuple, one after the other."""
     return "".join("".join(map(str, order)) for order in permutations(range(len(items))))
 
 
 def _hash(seed: int, salt: str, *keys: str) -> str:
-    """SQL of the MD5 sum, 32 digits, of the seed, the name and the keys."""
+    """Return SQL of the MD5 sum, 32 digits, of the seed, the name and the keys."""
     joined = " || '/' || ".join(keys)
     return f"md5('{seed}/{salt}/' || {joined})"
 
 
 def _types(seed: int, table: str, column: str) -> str:
-    """Rows (s_id, <column>, h): of each subscriber in the range 1 to 4 types, h to take the other values from."""
+    """Return SQL of rows (s_id, <column>, h): for each subscriber 1 to 4 types, h to take the other values from."""
     return f"""\
 SELECT s.s_id, t.{column}, {_hash(seed, table, "s.s_id", f"t.{column}")} AS h
 FROM (SELECT i AS s_id, {_digits(_hash(seed, table, "i"), 1, 7)} AS n
@@ -135,7 +135,7 @@ CROSS JOIN LATERAL (
 
 
 def populate_sql(parameters: Parameters) -> str:
-    """SQL that makes the rows of the subscribers from :first to :last, as one transaction."""
+    """Return SQL that makes the rows of the subscribers from :first to :last, as one transaction."""
     seed, longest = parameters.seed, LONGEST_FORWARDING[parameters.population]
     facilities = f"WITH facility AS (\n{_special_facilities(seed)}\nRETURNING s_id, sf_type\n)"
     statements = (_subscribers(seed), _access_infos(seed), f"{facilities}\n{_call_forwardings(seed, longest)}")
@@ -192,7 +192,7 @@ def _column(table: str, column: str, value: str, limit: str) -> str:
 
 
 def _set_of(table: str, column: str, limit: str) -> str:
-    """Which types a subscriber has, as a sum of powers of two."""
+    """Return SQL that counts which types a subscriber has, as a sum of powers of two."""
     inner = f"SELECT sum(1 << ({column} - 1)) AS types FROM {table}{limit} GROUP BY s_id"
     return f"SELECT '{column} set', types::int, count(*) FROM ({inner}) AS sets GROUP BY 2"
 
@@ -203,7 +203,7 @@ def _letter_columns(table: str, column: str, count: int, limit: str) -> Iterator
 
 
 def distributions_sql(subscribers: int = CHECKED_SUBSCRIBERS) -> str:
-    """SQL that gives rows (distribution, value, count) of the first so many subscribers; see `expected_shares`."""
+    """Return SQL that gives rows (distribution, value, count) of so many first subscribers; see `expected_shares`."""
     limit = f" WHERE s_id <= {subscribers}"
     parts = [
         *(_column("subscriber", name, name, limit) for name in SUBSCRIBER_COLUMNS[2:-2]),
@@ -223,7 +223,7 @@ def distributions_sql(subscribers: int = CHECKED_SUBSCRIBERS) -> str:
 
 
 def _starts(limit: str) -> str:
-    """Which start times a special facility has, as a sum of powers of two; 0 for none."""
+    """Return SQL that counts which start times a special facility has, as a sum of powers of two; 0 for none."""
     return f"""\
 SELECT 'start_time set', starts::int, count(*) FROM (
     SELECT coalesce(sum(1 << (start_time / 8)), 0) AS starts FROM special_facility AS f
@@ -231,7 +231,7 @@ SELECT 'start_time set', starts::int, count(*) FROM (
 
 
 def expected_shares(parameters: Parameters) -> Mapping[str, Mapping[int, float]]:
-    """By distribution of `distributions_sql`: the share of each value by the definition."""
+    """Return the share of each value by the definition, by distribution of `distributions_sql`."""
     longest = LONGEST_FORWARDING[parameters.population]
     letters = [f"{name} letter {i}" for name, n in (("data3", 3), ("data4", 5), ("data_b", 5)) for i in range(1, n + 1)]
     return {
@@ -254,7 +254,7 @@ def _even(values: range) -> dict[int, float]:
 
 
 def _sets(size: int, fewest: int) -> dict[int, float]:
-    """Sets of `fewest` to all of `size` items, as sums of powers of two: each number of items equally likely."""
+    """Return sets of `fewest` to all of `size` items, as sums of powers of two: each number of items equally likely."""
     numbers = range(fewest, size + 1)
     subsets = {number: list(combinations(range(size), number)) for number in numbers}
     return {
@@ -275,8 +275,8 @@ SELECT concat_ws(', ', coalesce(obj_description('subscriber'::regclass, 'pg_clas
 )
 
 
-def found(parameters: Parameters) -> str:
-    """What FOUND_SQL says of these parameters' data set."""
+def expected_line(parameters: Parameters) -> str:
+    """Return what FOUND_SQL says of these parameters' data set."""
     rows = f"{parameters.subscribers} rows up to {parameters.subscribers}"
     return f"{mark(parameters)}, {rows}, 4 primary keys, 1 unique, 3 foreign keys"
 

@@ -1,4 +1,4 @@
-"""The reduction of `REDUCE_AWK` in numpy, for logs that are at hand: millions of lines a second on one core.
+"""Reduce a log as `REDUCE_AWK` does, in numpy, for logs that are at hand: millions of lines a second on one core.
 
 A log is read in chunks of whole lines. Numbers are put together column by column: the last digits of all lines, then
 those before them. Memory holds one chunk, 8 bytes for each write that succeeded, and the counts.
@@ -74,14 +74,14 @@ def reduce(log: Iterable[bytes], marks: Iterable[bytes], from_epoch_s: int = 0) 
 
 
 def _tabled(chunk: bytes, columns: int) -> _Table | None:
-    """The lines of so many numbers; the others are left out, and looked for only where there are some."""
+    """Return the lines of so many numbers; others are left out, and looked for only where there are some."""
     if table := _Table.of(chunk, columns):
         return table
     return _Table.of(b"".join(line + b"\n" for line in chunk.splitlines() if LINES[columns].fullmatch(line)), columns)
 
 
 class _Outcomes:
-    """What lines "client transaction script outcome" tell of writes: keys of successes, and where a client's end."""
+    """Outcomes of writes by lines "client transaction script outcome": keys of successes, and where a client's end."""
 
     def __init__(self, marks: Iterable[bytes]) -> None:
         import numpy as np
@@ -100,7 +100,7 @@ class _Outcomes:
         self.told_until[list(told_until)] = list(told_until.values())
 
     def without_success(self, table: _Table, rows: Integers) -> tuple[Integers, Integers]:
-        """Of these rows of a log those that were refused, and those after the last that their client told."""
+        """Return those of these rows of a log that were refused, and those after the last that their client told."""
         import numpy as np
 
         client, number = table.column(CLIENT, rows), table.column(NUMBER, rows)
@@ -150,7 +150,7 @@ class _Counts:
         self.slow.update(zip(script[~is_dense].tolist(), latency[~is_dense].tolist(), strict=True))
 
     def _leave_out_writes(self, table: _Table, script: Integers, is_counted: NDArray[np.bool_]) -> None:
-        """Of which it was not told that they succeeded."""
+        """Take out of `is_counted` the writes of which it was not told that they succeeded."""
         import numpy as np
 
         rows = np.flatnonzero(((script == 3) | (script == 5) | (script == 6)) & is_counted)
@@ -168,13 +168,13 @@ class _Counts:
         for (script, latency_us), number in self.slow.items():
             bins[script, *histogram.bin_of(latency_us)] += number
             totals[script].append(ScriptTotals(latency_us * number, latency_us, latency_us))
-        scripts = {script: _joined(parts) for script, parts in totals.items() if parts}
+        scripts = {script: _sum_totals(parts) for script, parts in totals.items() if parts}
         kinds = {kind: number for kind, number in self.kinds.items() if number}
         return Reduction(self.lines, dict(bins), scripts, kinds, None, None)
 
 
 def _binned(row: Integers) -> Iterator[tuple[histogram.Bin, int]]:
-    """The bins of latencies that are counted by their value: those of one shift lie in a row and are of one size."""
+    """Yield the bins of latencies counted by their value: those of one shift lie in a row and are of one size."""
     import numpy as np
 
     for shift in range(histogram.bin_of(DENSE_US - 1)[0] + 1):
@@ -186,12 +186,12 @@ def _binned(row: Integers) -> Iterator[tuple[histogram.Bin, int]]:
 
 
 def _dense_totals(row: Integers) -> list[ScriptTotals]:
-    """Of latencies that are counted by their value; none where there are none."""
+    """Return the totals of latencies that are counted by their value; none where there are none."""
     places = row.nonzero()[0]
     return [ScriptTotals(int(places @ row[places]), int(places[0]), int(places[-1]))] if len(places) else []
 
 
-def _joined(totals: list[ScriptTotals]) -> ScriptTotals:
+def _sum_totals(totals: list[ScriptTotals]) -> ScriptTotals:
     sums, lows, highs = zip(*((total.sum_us, total.min_us, total.max_us) for total in totals), strict=True)
     return ScriptTotals(sum(sums), min(lows), max(highs))
 
@@ -211,7 +211,7 @@ class _Table:
 
     @classmethod
     def of(cls, chunk: bytes, columns: int = COLUMNS) -> _Table | None:
-        """None where a line is another."""
+        """Return the table of a chunk; None where a line is another."""
         import numpy as np
 
         data = np.frombuffer(chunk, np.uint8)
@@ -225,7 +225,7 @@ class _Table:
         return cls(chunk, ends, columns) if is_whole and is_short and ends[0] and steps.min(initial=2) > 1 else None
 
     def column(self, place: int, rows: Integers | None = None) -> Integers:
-        """The numbers of one column, of these rows or of all."""
+        """Return the numbers of one column, of these rows or of all."""
         import numpy as np
 
         ends, sizes = self._numbers(place, rows)
@@ -237,12 +237,12 @@ class _Table:
         return values
 
     def is_from(self, epoch_s: int) -> NDArray[np.bool_]:
-        """Which lines are of this second or later. The last eight digits tell, which come again after three years."""
+        """Tell which lines are of this second or later, by its last eight digits, which recur after three years."""
         is_late: NDArray[np.bool_] = (self._digits(*self._numbers(EPOCH)) - epoch_s) % 10**8 < 10**8 // 2
         return is_late
 
     def _numbers(self, place: int, rows: Integers | None = None) -> tuple[Integers, Integers]:
-        """Where the numbers of a column end, and how many digits they have."""
+        """Return where the numbers of a column end, and how many digits they have."""
         import numpy as np
 
         ends, last = self.ends[place :: self.columns], self.columns - 1
@@ -252,7 +252,7 @@ class _Table:
         return ends, ends - before - 1
 
     def _digits(self, ends: Integers, sizes: Integers) -> Integers:
-        """The last eight digits at most before these places, put together by twos, fours and eights."""
+        """Return the last eight digits at most before these places, put together by twos, fours and eights."""
         import numpy as np
 
         masks = np.array([0x0F0F0F0F0F0F0F0F << 8 * (8 - size) & 2**64 - 1 for size in range(9)], np.uint64)

@@ -5,7 +5,7 @@ prints as little as it can, for that takes from the throughput. Of the three tra
 success is told, by how many transactions its client has ended since the success before, which each script counts for
 that; in a fast load several are told at once. A failure is not told: a write that does not tell its success has failed.
 Of the two reads that may find nothing only counts are told, every 16th; in a fast load most of them do not look whether
-a row came, and those that do are scripts of their own. `tatp_log` reads what is told.
+a row came, and those that do are scripts of their own. `log` reads what is told.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Script(NamedTuple):
 def scripts(parameters: Parameters, reads_every: int = 1, told_at_once: int = 1) -> tuple[Script, ...]:
     """Return the scripts in the order of TRANSACTIONS.
 
-    Where only one in `reads_every` of the reads that may find nothing is looked at, these follow: `tatp_log.LOOKED_AT`.
+    Where only one in `reads_every` of the reads that may find nothing is looked at, these follow: `log.LOOKED_AT`.
     A client tells `told_at_once` successes of its writes together, 1 to MOST_TOLD_AT_ONCE.
     """
     script = partial(_script, parameters, told_at_once)
@@ -124,7 +124,7 @@ def scripts(parameters: Parameters, reads_every: int = 1, told_at_once: int = 1)
 
 
 def _script(parameters: Parameters, told_at_once: int, number: int, *, looks: bool) -> str:
-    """`looks`: whether a read that may find nothing looks if it has."""
+    """Return the text of a script. `looks`: whether a read that may find nothing looks if it has."""
     name = TRANSACTIONS[number]
     sets = [f"\\set {variable} {_expression(parameters, variable)}" for variable in VARIABLES[name]]
     if name in READS and looks:
@@ -146,7 +146,7 @@ def _expression(parameters: Parameters, variable: str) -> str:
 
 
 def _read(statement: str, absent: str, seen_mark: int, found_mark: int) -> list[str]:
-    """A read that may find nothing: `absent` is a column, which is -1 only then."""
+    """Return the lines of a read that may find nothing: `absent` is a column, which is -1 only then."""
     counter = f":{READS_SEEN} + case when :{absent} < 0 then {seen_mark} else {seen_mark + found_mark} end"
     has_room = f":{READS_SEEN} % {seen_mark * MOST_COUNTED} < {seen_mark * (TOLD_EVERY - 1)}"
     report = f"0 * debug(({counter}) * 10 + {COUNTS})"
@@ -158,7 +158,7 @@ def _read(statement: str, absent: str, seen_mark: int, found_mark: int) -> list[
 
 
 def _accepting(number: int, told_at_once: int, statements: tuple[str, ...]) -> list[str]:
-    """A write whose last statement may do nothing, which rolls it back. A first one that is a SELECT gives :s_id."""
+    """Return the lines of a write, rolled back if its last statement does nothing; a SELECT first gives :s_id."""
     first, *between, last = statements
     return [
         "\\set ok 0",

@@ -18,11 +18,11 @@ from .log import REDUCE_AWK
 
 
 def awk(folder: Path, program: Sequence[str] = ("awk",), **values: object) -> str:
-    """What REDUCE_AWK prints of the logs in `folder`; it leaves `progress` and `told` there."""
-    given = {"marks": "marks", "clients": 1, "threads": 1, "start": 0, "warmup": 0, "rows": 1, "seconds": 1}
-    given |= {"transactions": 0, "reads": "0 0 0 0", "every": 1, "at_once": 1, "ran": "0,0,0"}
-    given |= {"progress": "progress", "told": "told", **values}
-    options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
+    """Return what REDUCE_AWK prints of the logs in `folder`; it leaves `progress` and `told` there."""
+    variables = {"marks": "marks", "clients": 1, "threads": 1, "start": 0, "warmup": 0, "rows": 1, "seconds": 1}
+    variables |= {"transactions": 0, "reads": "0 0 0 0", "every": 1, "at_once": 1, "ran": "0,0,0"}
+    variables |= {"progress": "progress", "told": "told", **values}
+    options = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
     logs = sorted(str(path.relative_to(folder)) for path in (folder / "log").iterdir())
     done = subprocess.run(
         [*program, *options, REDUCE_AWK, *logs], cwd=folder, capture_output=True, text=True, check=True
@@ -32,7 +32,7 @@ def awk(folder: Path, program: Sequence[str] = ("awk",), **values: object) -> st
 
 
 def random_log(folder: Path, lines: int) -> tuple[bytes, bytes]:
-    """A log of one thread with its marks, in which latencies reach from 0 to 10 s."""
+    """Return a log of one thread with its marks, in which latencies reach from 0 to 10 s."""
     chance, number, time_us, log, marks = random.Random(5), [0] * 4, [1_000_000_000] * 4, [], []
     for _ in range(lines):
         client = chance.randrange(4)

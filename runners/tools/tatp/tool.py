@@ -149,20 +149,16 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     if errors := failed_transactions(progress, text_of(outputs.stdout)):
         return failed(f"{errors:,} transactions {UNACCEPTED}")
     try:
-        seconds = read_seconds(progress, _text(outputs, command.TOLD_FILE))
-        before, after = (_state(_text(outputs, name)) for name in (command.BEFORE_FILE, command.AFTER_FILE))
+        seconds = read_seconds(progress, latencies.file_text(outputs, command.TOLD_FILE))
+        before, after = (
+            _state(latencies.file_text(outputs, name)) for name in (command.BEFORE_FILE, command.AFTER_FILE)
+        )
     except (LookupError, ValueError) as error:
         return failed(f"What the run of TATP left behind cannot be read: {error}.")
     measured = [second for second in seconds if second.at_s - second.took_s > spec.warmup_s - 0.5]
     if not sum(second.transactions for second in measured):
         return failed("Nothing tells how many transactions ended in the measured part.")
     return _succeeded(spec, outputs, seconds, measured, (before, after))
-
-
-def _text(outputs: Outputs, name: str) -> str:
-    if name not in outputs.files:
-        raise LookupError(f"there is no {name}")
-    return text_of(outputs.files[name])
 
 
 def _state(text: str) -> State:
@@ -177,7 +173,7 @@ def _succeeded(
     histograms = latencies.histograms_of(reduction, spec.log_sampling_rate)
     counts = count(seconds, measured, reduction)
     looked_at, shares = (
-        {name: getattr(type_count, part) for name, type_count in counts.items()} for part in ("seen", "share")
+        {name: getattr(type_count, part) for name, type_count in counts.items()} for part in ("looked_at", "share")
     )
     bands = tatp_expected.bands(read(spec.parameters), *states, looked_at)
     return RunResult(
@@ -206,8 +202,8 @@ def _succeeded(
 def _series(
     spec: RunSpec, outputs: Outputs, seconds: Sequence[Second], measured: Sequence[Second]
 ) -> tuple[Series, ...]:
-    written = outputs.files.get("started_epoch", b"").strip()
-    started_epoch_s = float(written) if written.isdigit() else 0.0
+    epoch_text = outputs.files.get("started_epoch", b"").strip()
+    started_epoch_s = float(epoch_text) if epoch_text.isdigit() else 0.0
     warmup = [second for second in seconds if second not in measured]
     begun_epoch_s = started_epoch_s + spec.warmup_s
     series = [
@@ -226,7 +222,10 @@ def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float])
 
 
 def _share_doubts(parameters: Parameters, counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:
-    """Nobody knows which keys an earlier load had: uniform ones replace forwardings that are seldom asked for."""
+    """Return a doubt for each share outside its band.
+
+    Nobody knows which keys an earlier load had: uniform ones replace forwardings that are seldom asked for.
+    """
     doubts = []
     for name, type_count in counts.items():
         if type_count.share is not None and not bands[name].holds(type_count.share):
@@ -251,7 +250,7 @@ def _state_doubts(spec: RunSpec, states: tuple[State, State]) -> list[Doubt]:
 
 
 def _forwarding_doubts(parameters: Parameters, states: tuple[State, State]) -> list[Doubt]:
-    """Of a load that would have kept their number: then others have changed it, and no band tells what they did."""
+    """Return a doubt where others than this load have changed how many forwardings there are: no band tells it."""
     if not tatp_expected.keeps_its_number(parameters) or all(map(tatp_expected.has_its_number, states)):
         return []
     before, after = states
@@ -265,7 +264,7 @@ def _forwarding_doubts(parameters: Parameters, states: tuple[State, State]) -> l
 
 
 def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
-    rate, every = spec.log_sampling_rate, measured[0].told.every
+    rate, every = spec.log_sampling_rate, measured[0].outcomes.every
     logged = "Response times, and how often reads and updates of locations ran, are from 1 of"
     looked_at = (
         f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."

@@ -56,10 +56,10 @@ def test_percentiles_of_one_to_a_thousand_are_those_counted_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("samples", "p", "known"), [(999, 0.99, False), (1_000, 0.99, True), (99, 0.9, False), (100, 0.9, True)]
+    ("samples", "p", "is_known"), [(999, 0.99, False), (1_000, 0.99, True), (99, 0.9, False), (100, 0.9, True)]
 )
-def test_a_percentile_needs_ten_transactions_above_it(samples: int, p: float, known: bool) -> None:
-    assert (percentile_us(histogram_of([5] * samples), p) is not None) == known
+def test_a_percentile_needs_ten_transactions_above_it(samples: int, p: float, is_known: bool) -> None:
+    assert (percentile_us(histogram_of([5] * samples), p) is not None) == is_known
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, 99.0, -0.5])
@@ -96,8 +96,8 @@ def test_merging_is_the_same_as_counting_together(first: list[int], second: list
 
 
 def test_unlike_sampling_rates_are_not_merged() -> None:
-    whole = histogram_of([1, 2, 3])
+    unsampled = histogram_of([1, 2, 3])
     with pytest.raises(ValueError, match="one and the same sampling rate"):
-        merge("latency", [whole, replace(whole, sampling_rate=0.5)])
+        merge("latency", [unsampled, replace(unsampled, sampling_rate=0.5)])
     with pytest.raises(ValueError, match="one and the same sampling rate"):
         merge("latency", [])

@@ -34,14 +34,14 @@ def test_statements_are_found_with_the_lines_on_which_they_begin() -> None:
         "\\if :aid\n"
         "SELECT 3"
     )
-    assert [(one.line, one.text) for one in statements(text)] == [
+    assert [(statement.line, statement.text) for statement in statements(text)] == [
         (5, "SELECT ';', \"a;b\", $x$;\n$x$  \n  FROM t"),
         (7, "UPDATE t SET a = E'\\';'"),
         (8, "SELECT 1"),
         (8, "SELECT 2"),
         (10, "SELECT 3"),
     ]
-    assert [(one.line, one.text) for one in meta_commands(text)] == [
+    assert [(command.line, command.text) for command in meta_commands(text)] == [
         (2, "\\set aid random(1, \\\n  10)"),
         (9, "\\if :aid"),
     ]
@@ -49,8 +49,8 @@ def test_statements_are_found_with_the_lines_on_which_they_begin() -> None:
 
 def test_a_statement_is_described_with_a_value_for_each_variable_and_a_table_of_the_lines() -> None:
     text = "\\set a 1\nSELECT :a::int,\n\n :b;\nSELECT 2; SELECT :a,\n ':c';\n"
-    given = {"b": 7}
-    file, table = described(text, "simple", Variables([text], given), given)
+    values = {"b": 7}
+    file, table = described(text, "simple", Variables([text], values), values)
     assert file == "SELECT NULL::int, \n \n 7 \\gdesc\nSELECT 2 \\gdesc\nSELECT NULL, \n ': c' \\gdesc\n"
     assert table == "3 2\n4 5\n6 5\n: 6 c\n"
     assert described(text, "prepared", Variables([text], {}), {})[0].splitlines()[2] == " $2 \\gdesc"
@@ -62,8 +62,8 @@ def test_what_may_set_a_variable_is_a_script_an_option_pgbench_itself_or_a_colum
     assert [name for name in ("a", "b", "of_c", "d", "client_id", "scale") if not variables.may_be_set(name)] == []
     assert [name for name in ("c", "A", "e") if variables.may_be_set(name)] == []
     assert Variables([*texts, "SELECT 1 AS c \\gset\n"], {}).may_be_set("e")
-    asked = "SELECT 1,\n :e, '10:30', x::e, :d;"
-    assert list(variables.unset_in(statements(asked))) == [(2, "e")]
+    script = "SELECT 1,\n :e, '10:30', x::e, :d;"
+    assert list(variables.unset_in(statements(script))) == [(2, "e")]
 
 
 @pytest.mark.parametrize("text", ["-- nothing", " \n\n", "-- a\n  -- b\n"])
@@ -162,22 +162,24 @@ def test_an_error_of_syntax_is_told_with_its_own_line_not_that_of_the_statement(
     load(cluster, tmp_path, spec)
     text = "-- reads\nSELECT abalance /* of\n\nthe account */\n\nFROM pgbench_accounts\nWHER aid = 1;\nSELECT 1;\n"
     for mode in ("simple", "prepared"):
-        found = verified(cluster, tmp_path, spec, GOOD, text, mode=mode)
-        assert (found.returncode, found.stderr.startswith(b"Script 2, line 7: error: ")) == (3, True), found.stderr
-    shared = verified(cluster, tmp_path, spec, "SELECT\n1; SELECT '\n\n',\n 2 FRO t;\n")
-    assert shared.stderr == b'Script 1, line 5: error: syntax error at or near "t"\n'
+        outputs = verified(cluster, tmp_path, spec, GOOD, text, mode=mode)
+        assert (outputs.returncode, outputs.stderr.startswith(b"Script 2, line 7: error: ")) == (3, True), (
+            outputs.stderr
+        )
+    shared_line = verified(cluster, tmp_path, spec, "SELECT\n1; SELECT '\n\n',\n 2 FRO t;\n")
+    assert shared_line.stderr == b'Script 1, line 5: error: syntax error at or near "t"\n'
 
 
 @pytest.mark.target
 def test_a_variable_that_nothing_sets_is_found_before_the_run(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     load(cluster, tmp_path, spec)
     statement, expression = "SELECT 1;\nSELECT 1,\n :undefined_one;\n", "\\set a 1\n\\set b :undefined_one + 1\n"
-    said = b'error: nothing sets the variable "undefined_one"\n'
+    sentence = b'error: nothing sets the variable "undefined_one"\n'
     for mode in ("simple", "prepared"):
-        found = verified(cluster, tmp_path, spec, GOOD, statement, mode=mode)
-        assert (found.returncode, found.stderr) == (3, b"Script 2, line 3: " + said)
-        found = verified(cluster, tmp_path, spec, expression, mode=mode)
-        assert (found.returncode, found.stderr) == (3, b"Script 1, line 2: " + said)
+        outputs = verified(cluster, tmp_path, spec, GOOD, statement, mode=mode)
+        assert (outputs.returncode, outputs.stderr) == (3, b"Script 2, line 3: " + sentence)
+        outputs = verified(cluster, tmp_path, spec, expression, mode=mode)
+        assert (outputs.returncode, outputs.stderr) == (3, b"Script 1, line 2: " + sentence)
     left_as_they_are = "SELECT '12:undefined_one', (ARRAY[1, 2])[1:n] FROM (SELECT 2 AS n) AS t;\n"
     assert verified(cluster, tmp_path, spec, left_as_they_are).returncode == 0
     assert verified(cluster, tmp_path, spec, "SELECT :PORT;").stderr.endswith(b'sets the variable "PORT"\n')
@@ -188,14 +190,14 @@ def test_a_variable_that_nothing_sets_is_found_before_the_run(cluster: Cluster, 
 def test_an_error_in_the_init_script_is_told_with_its_line(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     def reason(init: str) -> str:
         parameters = {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT 1;"}], "init": init}
-        own = replace(spec, parameters=parameters, kind="load")
-        outputs = run(cluster, tmp_path, PGBENCH.load_command(own))
+        load_spec = replace(spec, parameters=parameters, kind="load")
+        outputs = run(cluster, tmp_path, PGBENCH.load_command(load_spec))
         assert outputs.returncode == 1
-        return PGBENCH.parse(own, outputs).reason
+        return PGBENCH.parse(load_spec, outputs).reason
 
-    said = "The load of the data set ended with code 1: Init script"
-    assert reason("SELECT 1;\n\nSELECT a\nFRO b") == f'{said}, line 4: error: syntax error at or near "b".'
-    assert reason("SELECT 1;\nSELECT 1 / 0") == f"{said}: error: division by zero."
+    beginning = "The load of the data set ended with code 1: Init script"
+    assert reason("SELECT 1;\n\nSELECT a\nFRO b") == f'{beginning}, line 4: error: syntax error at or near "b".'
+    assert reason("SELECT 1;\nSELECT 1 / 0") == f"{beginning}: error: division by zero."
 
 
 @pytest.mark.target

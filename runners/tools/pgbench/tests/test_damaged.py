@@ -24,19 +24,19 @@ from runners.tools.pgbench.testing import (
 
 
 def with_files(**files: bytes) -> Outputs:
-    named = {name.replace("_", "."): content for name, content in files.items()}
-    return replace(hand_made("14"), files=named)
+    files_by_name = {name.replace("_", "."): content for name, content in files.items()}
+    return replace(hand_made("14"), files=files_by_name)
 
 
 def test_an_aborted_run_is_failed_whatever_its_exit_code() -> None:
     text = hand_made("14").stdout.decode()
-    said = "pgbench: error: Run was aborted; the above results are incomplete.\n"
-    assert_failed(PGBENCH.parse(UNLOGGED, printing(text, said)), "pgbench was aborted and said nothing about it.")
+    stderr = "pgbench: error: Run was aborted; the above results are incomplete.\n"
+    assert_failed(PGBENCH.parse(UNLOGGED, printing(text, stderr)), "pgbench was aborted and said nothing about it.")
 
 
 def test_errors_of_threads_that_wrote_at_once_are_each_said_once_and_without_prefixes() -> None:
     """As pgbench 18 wrote it with two threads."""
-    said = """\
+    stderr = """\
 pgbench: error: undefined variable "nosuch"
 pgbench: pgbench: error: undefined variable "nosuch"
 pgbench: error: client 1 aborted in command 0 (set) of script 0; evaluation of meta-command failed
@@ -45,7 +45,7 @@ pgbench: error: Run was aborted; the above results are incomplete.
 """
     clients = "client {} aborted in command 0 (set) of script 0; evaluation of meta-command failed"
     expected = f'pgbench was aborted: undefined variable "nosuch"; {clients.format(1)}; {clients.format(0)}.'
-    assert_failed(PGBENCH.parse(UNLOGGED, replace(printing("", said), returncode=2)), expected)
+    assert_failed(PGBENCH.parse(UNLOGGED, replace(printing("", stderr), returncode=2)), expected)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_run_without_percentiles_is_a_result_and_says_why(files: dict[str, byt
     result = PGBENCH.parse(SPEC, with_files(**files))
     assert numbers(result)["tps"] == 2004.75
     assert "latency_p50_ms" not in result.measures
-    assert any(remark in said for said in result.remarks)
+    assert any(remark in full_remark for full_remark in result.remarks)
 
 
 def test_what_was_dropped_is_said() -> None:
@@ -169,16 +169,16 @@ def test_unreadable_lines_of_a_log_are_a_doubt() -> None:
 
 def test_a_load_says_how_long_it_took() -> None:
     load = replace(SPEC, kind="load")
-    said = "creating primary keys...\ndone in 0.21 s (drop tables 0.01 s, create tables 0.00 s).\n"
-    assert numbers(PGBENCH.parse(load, printing("", said))) == {"load_s": 0.21}
+    stderr = "creating primary keys...\ndone in 0.21 s (drop tables 0.01 s, create tables 0.00 s).\n"
+    assert numbers(PGBENCH.parse(load, printing("", stderr))) == {"load_s": 0.21}
     assert numbers(PGBENCH.parse(load, printing("", "set primary keys...\ndone.\n"))) == {}
 
 
 def test_a_failed_load_says_why() -> None:
     load = replace(SPEC, kind="load")
-    said = "creating tables...\npgbench: error: query failed: ERROR:  permission denied for schema public\n"
+    stderr = "creating tables...\npgbench: error: query failed: ERROR:  permission denied for schema public\n"
     assert_failed(
-        PGBENCH.parse(load, printing("", said, 1)),
+        PGBENCH.parse(load, printing("", stderr, 1)),
         "ended with code 1: query failed: ERROR:  permission denied",
     )
 
@@ -187,13 +187,13 @@ def test_a_failed_load_says_why() -> None:
 def test_no_output_breaks_the_parser(stdout: bytes, stderr: bytes, returncode: int, file: bytes) -> None:
     files = {"latency.hist": file, "log.gz": file, "started_epoch": file, "log.dropped": file}
     assert PGBENCH.parse(SPEC, Outputs(returncode, stdout, stderr, files)).outcome == "failed"
-    whole = hand_made("14").stdout
-    assert PGBENCH.parse(SPEC, Outputs(0, whole, stderr, files)).parser == "pgbench/1"
+    summary = hand_made("14").stdout
+    assert PGBENCH.parse(SPEC, Outputs(0, summary, stderr, files)).parser == "pgbench/1"
 
 
 @given(st.integers(0, 700))
 def test_every_cut_through_an_output_either_fails_or_changes_nothing(length: int) -> None:
-    whole = recorded("18", "plain").stdout
-    result = PGBENCH.parse(UNLOGGED, Outputs(0, whole[:length], b""))
+    summary = recorded("18", "plain").stdout
+    result = PGBENCH.parse(UNLOGGED, Outputs(0, summary[:length], b""))
     if result.outcome == "succeeded":
-        assert numbers(result) == numbers(PGBENCH.parse(UNLOGGED, Outputs(0, whole, b"")))
+        assert numbers(result) == numbers(PGBENCH.parse(UNLOGGED, Outputs(0, summary, b"")))

@@ -101,15 +101,15 @@ def test_awk_and_python_agree_on_any_log(log_lines: list[str]) -> None:
 
 
 def test_a_log_is_read_line_by_line_and_never_whole() -> None:
-    seen = 0
+    lines_read = 0
 
     def endless_looking() -> object:
-        nonlocal seen
-        for seen in range(1, 50_001):
-            yield b"0 1 %d 0 1700000000 1" % (seen % 3_000)
+        nonlocal lines_read
+        for lines_read in range(1, 50_001):
+            yield b"0 1 %d 0 1700000000 1" % (lines_read % 3_000)
 
     reduction = reduce_log(endless_looking())
-    assert reduction.lines == seen == 50_000
+    assert reduction.lines == lines_read == 50_000
     assert len(reduction.bins) < 2_048
 
 

@@ -108,7 +108,7 @@ def test_recorded_runs_obey_the_arithmetic(version: str, case: str) -> None:
 def test_recorded_progress_is_a_series_that_agrees_with_the_summary(version: str) -> None:
     outputs = replace(recorded(version, "progress"), files={"started_epoch": b"1700000000\n"})
     result = PGBENCH.parse(UNLOGGED, outputs)
-    assert {(one.start_epoch_s, one.step_s) for one in result.series} == {(1_700_000_000, 1.0)}
+    assert {(line.start_epoch_s, line.step_s) for line in result.series} == {(1_700_000_000, 1.0)}
     tps = series(result)["tps"]
     assert sum(tps) / len(tps) == pytest.approx(numbers(result)["tps"], rel=0.1)
     assert series(result).get("failed") == ((0,) * len(tps) if version in RETRYING else None)
@@ -142,7 +142,7 @@ def test_recorded_failures_are_counted_and_left_out_of_percentiles(version: str)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_recorded_scripts_have_a_histogram_each(version: str) -> None:
     result = PGBENCH.parse(SPEC, recorded(version, "several_scripts"))
-    assert [one.name for one in result.histograms] == [
+    assert [histogram.name for histogram in result.histograms] == [
         "latency",
         "latency of script 0",
         "latency of script 1",
@@ -217,12 +217,17 @@ def test_a_warning_of_pgbench_is_remarked(version: str) -> None:
 
 
 def test_a_warm_up_is_kept_as_a_series_of_its_own_before_the_measured_part_and_is_in_no_measure():
-    done = recorded("18", "progress")
-    said = b"".join(b"progress: %d.0 s, %d.0 tps, lat 1.0 ms stddev 0.1\n" % second for second in ((1, 50), (2, 70)))
-    files = {**done.files, "started_epoch": b"1000\n", "warmup.err": said}
-    without, having = PGBENCH.parse(UNLOGGED, done), PGBENCH.parse(UNLOGGED, replace(done, files=files))
-    [warmup] = [one for one in having.series if one.metric == "warmup_tps"]
+    outputs = recorded("18", "progress")
+    warmup_stderr = b"".join(
+        b"progress: %d.0 s, %d.0 tps, lat 1.0 ms stddev 0.1\n" % second for second in ((1, 50), (2, 70))
+    )
+    files = {**outputs.files, "started_epoch": b"1000\n", "warmup.err": warmup_stderr}
+    without_warmup, with_warmup = (
+        PGBENCH.parse(UNLOGGED, outputs),
+        PGBENCH.parse(UNLOGGED, replace(outputs, files=files)),
+    )
+    [warmup] = [line for line in with_warmup.series if line.metric == "warmup_tps"]
     assert (warmup.values, warmup.start_epoch_s, warmup.unit) == ((50.0, 70.0), 998.0, "TPS")
-    assert series(having)["tps"] == series(without)["tps"]
-    assert having.measures == without.measures
-    assert "warmup_tps" not in series(without)
+    assert series(with_warmup)["tps"] == series(without_warmup)["tps"]
+    assert with_warmup.measures == without_warmup.measures
+    assert "warmup_tps" not in series(without_warmup)

@@ -170,5 +170,5 @@ def test_the_recipe_of_a_data_set_is_canonical(parameters: dict[str, Any], recip
 
 
 def test_the_load_does_not_change_the_recipe() -> None:
-    one = PGBENCH.data_set({"script": "select-only", "scale": 10, "query_mode": "prepared", "rate_tps": 50})
-    assert one == PGBENCH.data_set({"script": "tpcb-like", "scale": 10})
+    recipe = PGBENCH.data_set({"script": "select-only", "scale": 10, "query_mode": "prepared", "rate_tps": 50})
+    assert recipe == PGBENCH.data_set({"script": "tpcb-like", "scale": 10})

@@ -61,7 +61,7 @@ def test_without_a_histogram_the_percentile_is_the_printed_one() -> None:
 
 
 def test_a_line_of_five_seconds_gives_each_second_its_rate() -> None:
-    series = {one.metric: one for one in parsed(RECORDED.read_bytes()).series}
+    series = {line.metric: line for line in parsed(RECORDED.read_bytes()).series}
     assert series["tps"].values == (1784.31,) * 5 + (1008.64,) * 5 + (1127.41,) * 5
     assert series["errors_per_s"].values[4:6] == (0.6, 0.0)
     assert series["tps"].start_epoch_s == 100

@@ -47,16 +47,16 @@ def test_keys_are_distributed_as_they_are_drawn() -> None:
     """With A = 3 and N = 5: all 4 x 5 pairs of (random(0, 3) | random(1, 5)) % 5, one by one."""
     drawn = [(a | y) % 5 for a in range(4) for y in range(1, 6)]
     by_hand = sorted(drawn.count(key) / 20 for key in range(5))
-    found = keys(5, 3)
-    assert np.repeat(found.share, found.number.astype(int)).tolist() == pytest.approx(by_hand)
+    distribution = keys(5, 3)
+    assert np.repeat(distribution.share, distribution.number.astype(int)).tolist() == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize("subscribers", [70_000, 100_000, 300_001])
 def test_the_distribution_of_keys_is_one_and_favours_few(subscribers: int) -> None:
-    found = keys(subscribers, 65_535)
-    assert (found.share * found.number).sum() == pytest.approx(1)
-    assert found.number.sum() == subscribers
-    assert 1 / found.concentration < subscribers / 20
+    distribution = keys(subscribers, 65_535)
+    assert (distribution.share * distribution.number).sum() == pytest.approx(1)
+    assert distribution.number.sum() == subscribers
+    assert 1 / distribution.concentration < subscribers / 20
     assert 1 / keys(subscribers, 0).concentration == pytest.approx(subscribers)
 
 
@@ -97,5 +97,5 @@ def test_what_must_succeed_has_no_band_around_it() -> None:
 
 def test_inserts_without_deletes_may_succeed_as_they_like() -> None:
     weights = {"INSERT_CALL_FORWARDING": 1}
-    found = bands(read({"mix": "custom", "weights": weights}), FRESH, FRESH, MANY)
-    assert found["INSERT_CALL_FORWARDING"].holds(0.01) and not found["INSERT_CALL_FORWARDING"].holds(0.8)
+    band_by_name = bands(read({"mix": "custom", "weights": weights}), FRESH, FRESH, MANY)
+    assert band_by_name["INSERT_CALL_FORWARDING"].holds(0.01) and not band_by_name["INSERT_CALL_FORWARDING"].holds(0.8)

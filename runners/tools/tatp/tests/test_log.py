@@ -20,10 +20,10 @@ RECORDED = Path(__file__).resolve().parents[2] / "recorded"
 
 
 def split(folder: Path, text: str, program: Sequence[str] = ("awk",), **values: object) -> tuple[str, str, str]:
-    """(messages, marks, reads)"""
+    """Return messages, marks and reads."""
     (folder / "said").write_text(text)
-    given = {"marks": "marks", "reads": "reads", "clients": 4, "at_once": 1, **values}
-    options = [word for name, value in given.items() for word in ("-v", f"{name}={value}")]
+    variables = {"marks": "marks", "reads": "reads", "clients": 4, "at_once": 1, **values}
+    options = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
     command = [*program, *options, SPLIT_AWK, "said"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -66,8 +66,8 @@ def test_every_awk_here_reads_the_largest_marks(tmp_path: Path, program: list[st
         f"debug(script=3,command=9): int {mark}\n" for mark in ("999998997999999991", "9000000000999993", "80012")
     )
     _, marks, reads = split(tmp_path, text, program)
-    done = ("249 6", "498 5", "747 3", "996 6", "9000000996 3")
-    assert marks == "".join(f"99999 {one} 1\n" for one in done)
+    writes = ("249 6", "498 5", "747 3", "996 6", "9000000996 3")
+    assert marks == "".join(f"99999 {write} 1\n" for write in writes)
     assert reads == "0 0 0 8001\n"
 
 
@@ -98,14 +98,14 @@ SCRIPT = "SQL script 1: script_0.sql\n - 2000 transactions (33.3% of total, tps 
 
 
 def spanned(summary: str, *last_lines: str) -> str:
-    given = summary + "".join(f"{line}\n" for line in last_lines)
-    return subprocess.run(["awk", SPAN_AWK], input=given, capture_output=True, text=True, check=True).stdout
+    text = summary + "".join(f"{line}\n" for line in last_lines)
+    return subprocess.run(["awk", SPAN_AWK], input=text, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_run_began_as_long_before_its_last_line_as_pgbench_says_it_took() -> None:
     summary = "number of transactions actually processed: 6000\ntps = 2000.000000 (without initial connection time)\n"
-    found = spanned(summary + SCRIPT, "0 3000 100 0 1003 100000", "1 2990 100 0 1003 250000")
-    assert found == "-v transactions=6000 -v seconds=3.000000 -v rows=3 -v start=1000.250000 -v ran=0,0,0\n"
+    span = spanned(summary + SCRIPT, "0 3000 100 0 1003 100000", "1 2990 100 0 1003 250000")
+    assert span == "-v transactions=6000 -v seconds=3.000000 -v rows=3 -v start=1000.250000 -v ran=0,0,0\n"
 
 
 def test_how_often_each_write_ran_is_from_the_summary() -> None:
@@ -160,12 +160,12 @@ def test_a_second_has_the_transactions_that_its_clients_had_ended_by_then(tmp_pa
     lines = ("0 10 100 0 1000 500000", "0 30 300 0 1001 500000", "0 50 200 0 1002 500000")
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
     (tmp_path / "marks").write_text("0 20 6 1\n0 30 6 1\n0 55 3 1\n")
-    given = {"start": 1000, "rows": 3, "seconds": 3.5, "transactions": 60, "reads": "9 5 4 1", "every": 19}
-    rates, told = seconds(
-        tmp_path, **given, ran="3,3,2"
+    variables = {"start": 1000, "rows": 3, "seconds": 3.5, "transactions": 60, "reads": "9 5 4 1", "every": 19}
+    rates, outcomes = seconds(
+        tmp_path, **variables, ran="3,3,2"
     )  # a third each of 20, so that of script 5 one each was refused
     assert rates == [(1.0, 20.0), (2.0, 20.0), (3.5, 13.333)]  # 20 that remain, over the last 1.5 s
-    assert told == [
+    assert outcomes == [
         Told(1.0, (1, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19),
         Told(2.0, (1, 1, 0), (0, 0, 1), 0, 0, 0, 0, 19),
         Told(3.5, (0, 1, 0), (1, 0, 0), 9, 5, 4, 1, 19),
@@ -177,9 +177,9 @@ def test_what_a_thread_told_counts_though_none_of_its_transactions_was_logged(tm
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 900000\n")
     (tmp_path / "log" / "pgbench_log.77.1").write_text("")
     (tmp_path / "marks").write_text("0 4 5 1\n1 5 6 1\n")
-    rates, told = seconds(tmp_path, clients=2, threads=2, start=1000, transactions=20, every=40, ran="0,3,1")
+    rates, outcomes = seconds(tmp_path, clients=2, threads=2, start=1000, transactions=20, every=40, ran="0,3,1")
     assert rates == [(1.0, 20.0)]
-    assert (told[0].refused, told[0].done) == ((0, 2, 0), (0, 1, 1))
+    assert (outcomes[0].refused, outcomes[0].done) == ((0, 2, 0), (0, 1, 1))
 
 
 def test_a_damaged_line_moves_no_second(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_a_read_that_was_looked_at_is_the_transaction_that_it_is(tmp_path: Path)
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 1 10 7 1 0\n0 2 20 1 1 0\n0 3 40 8 1 0\n0 4 80 2 1 0\n")
     (tmp_path / "marks").write_text("")
-    found = reduce(tmp_path, clients=1, threads=1, warmup_until=0)
-    assert found == {"transactions": 4, "kinds": {}, "scripts": {1: 30, 2: 120}}
+    reduction = reduce(tmp_path, clients=1, threads=1, warmup_until=0)
+    assert reduction == {"transactions": 4, "kinds": {}, "scripts": {1: 30, 2: 120}}
 
 
 def test_where_every_transaction_was_logged_the_log_tells_when_writes_were_refused(tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_where_every_transaction_was_logged_the_log_tells_when_writes_were_refus
     lines = ("0 1 900 5 1000 300000", "0 2 700 3 1000 500000", "0 3 800 5 1001 600000", "0 4 900 6 1001 900000")
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line}\n" for line in lines))
     (tmp_path / "marks").write_text("0 2 3 1\n")
-    _, told = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=4)
-    assert [(one.refused, one.done) for one in told] == [((0, 1, 0), (1, 0, 0)), ((0, 1, 1), (0, 0, 0))]
+    _, outcomes = seconds(tmp_path, start=1000, rows=2, seconds=2, transactions=4)
+    assert [(outcome.refused, outcome.done) for outcome in outcomes] == [((0, 1, 0), (1, 0, 0)), ((0, 1, 1), (0, 0, 0))]
 
 
 def test_the_warm_up_and_what_was_refused_are_in_no_response_time(tmp_path: Path) -> None:
@@ -219,8 +219,12 @@ def test_the_warm_up_and_what_was_refused_are_in_no_response_time(tmp_path: Path
     )
     (tmp_path / "log" / "pgbench_log.77.1").write_text("1 3 300 6 1001 1\n1 5 50 6 1002 1\n")
     (tmp_path / "marks").write_text("0 1 5 1\n0 3 5 1\n1 5 6 1\n")
-    found = reduce(tmp_path, clients=2, threads=2, warmup_until=1001)
-    assert found == {"transactions": 3, "kinds": {"refused-5": 1, "refused-6": 1}, "scripts": {0: 100, 5: 200, 6: 50}}
+    reduction = reduce(tmp_path, clients=2, threads=2, warmup_until=1001)
+    assert reduction == {
+        "transactions": 3,
+        "kinds": {"refused-5": 1, "refused-6": 1},
+        "scripts": {0: 100, 5: 200, 6: 50},
+    }
 
 
 @pytest.mark.parametrize(("clients", "threads"), [(1, 1), (7, 3), (8, 2)])
@@ -228,13 +232,13 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
     """Clients dealt out as pgbench does, logs sampled, marks in the order of time over all clients."""
     chance = random.Random(clients)
     (tmp_path / "log").mkdir()
-    dealt, first = {}, 0
+    thread_of_client, first = {}, 0
     for thread in range(threads):
-        own = (clients - first + threads - thread - 1) // (threads - thread)
-        dealt |= dict.fromkeys(range(first, first + own), thread)
-        first += own
+        client_count = (clients - first + threads - thread - 1) // (threads - thread)
+        thread_of_client |= dict.fromkeys(range(first, first + client_count), thread)
+        first += client_count
     logs: list[list[str]] = [[] for _ in range(threads)]
-    marks, number, refused, kept = [], [0] * clients, 0, 0
+    marks, number, refused, counted = [], [0] * clients, 0, 0
     for _ in range(5_000):
         client = chance.randrange(clients)
         number[client] += 1
@@ -242,16 +246,16 @@ def test_every_refused_write_is_found_among_many(tmp_path: Path, clients: int, t
         if script in (3, 5, 6) and outcome:
             marks.append(f"{client} {number[client]} {script} 1")
         if chance.random() < 0.3:
-            logs[dealt[client]].append(f"{client} {number[client]} 10 {script} 1001 0")
+            logs[thread_of_client[client]].append(f"{client} {number[client]} 10 {script} 1001 0")
             is_refused = script in (3, 5, 6) and not outcome
-            refused, kept = refused + is_refused, kept + (not is_refused)
+            refused, counted = refused + is_refused, counted + (not is_refused)
     for thread, lines in enumerate(logs):
         name = "pgbench_log.77" + (f".{thread}" if thread else "")
         (tmp_path / "log" / name).write_text("".join(f"{line}\n" for line in lines))
     (tmp_path / "marks").write_text("".join(f"{mark}\n" for mark in marks))
-    found = reduce(tmp_path, clients, threads, 0)
-    assert found["transactions"] == kept
-    assert sum(found["kinds"].values()) == refused > 100
+    reduction = reduce(tmp_path, clients, threads, 0)
+    assert reduction["transactions"] == counted
+    assert sum(reduction["kinds"].values()) == refused > 100
 
 
 def test_a_success_is_of_the_second_that_its_number_falls_in(tmp_path: Path) -> None:
@@ -259,8 +263,8 @@ def test_a_success_is_of_the_second_that_its_number_falls_in(tmp_path: Path) -> 
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 10 100 0 1000 500000\n0 30 100 0 1002 500000\n")
     (tmp_path / "marks").write_text("0 14 5 1\n0 15 3 1\n0 16 5 1\n0 31 3 1\n")
-    _, told = seconds(tmp_path, start=1000, rows=3, seconds=3, transactions=40, every=40, ran="2,2,0")
-    assert [(one.refused, one.done) for one in told] == [
+    _, outcomes = seconds(tmp_path, start=1000, rows=3, seconds=3, transactions=40, every=40, ran="2,2,0")
+    assert [(outcome.refused, outcome.done) for outcome in outcomes] == [
         ((0, 0, 0), (1, 1, 0)),
         ((0, 0, 0), (0, 1, 0)),
         ((0, 0, 0), (1, 0, 0)),
@@ -273,9 +277,9 @@ def test_refusals_are_what_ran_less_what_succeeded_and_never_below_none(tmp_path
     lines = (f"0 {1000 * n} 100 0 {1000 + n} 0\n" for n in range(1, 5))
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(lines))
     (tmp_path / "marks").write_text("".join(f"0 {number} 6 1\n" for number in range(1, 31)))
-    _, told = seconds(tmp_path, start=1000, rows=4, seconds=4, transactions=4_000, every=40, ran="0,0,80")
-    assert [one.refused for one in told] == [(0, 0, 0), (0, 0, 10), (0, 0, 20), (0, 0, 20)]
-    assert [one.done for one in told] == [(0, 0, 30), (0, 0, 0), (0, 0, 0), (0, 0, 0)]
+    _, outcomes = seconds(tmp_path, start=1000, rows=4, seconds=4, transactions=4_000, every=40, ran="0,0,80")
+    assert [outcome.refused for outcome in outcomes] == [(0, 0, 0), (0, 0, 10), (0, 0, 20), (0, 0, 20)]
+    assert [outcome.done for outcome in outcomes] == [(0, 0, 30), (0, 0, 0), (0, 0, 0), (0, 0, 0)]
 
 
 def test_what_clients_hold_back_at_the_end_is_as_much_as_they_hold_on_average(tmp_path: Path) -> None:
@@ -284,10 +288,10 @@ def test_what_clients_hold_back_at_the_end_is_as_much_as_they_hold_on_average(tm
     (tmp_path / "log" / "pgbench_log.77").write_text("0 900 100 0 1000 500000\n")
     marks = "".join(f"{number % 2} {number} {6 if number % 3 else 5} 1\n" for number in range(1, 31))
     (tmp_path / "marks").write_text(f"{marks}0 30 0 0\n1 29 0 0\n")
-    given = {"clients": 2, "start": 1000, "transactions": 2_000, "every": 40, "at_once": 4}
-    _, [told] = seconds(tmp_path, **given, ran="0,20,40")
-    assert told.done == (0, 10 + 1, 20 + 2)
-    assert told.refused == (0, 20 - 11, 40 - 22)
+    variables = {"clients": 2, "start": 1000, "transactions": 2_000, "every": 40, "at_once": 4}
+    _, [outcome] = seconds(tmp_path, **variables, ran="0,20,40")
+    assert outcome.done == (0, 10 + 1, 20 + 2)
+    assert outcome.refused == (0, 20 - 11, 40 - 22)
 
 
 def test_of_clients_that_had_few_successes_most_were_held_back(tmp_path: Path) -> None:
@@ -295,9 +299,9 @@ def test_of_clients_that_had_few_successes_most_were_held_back(tmp_path: Path) -
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "pgbench_log.77").write_text("0 900 100 0 1000 500000\n")
     (tmp_path / "marks").write_text("".join(f"{n // 4} {n} 6 1\n" for n in range(576)))
-    given = {"clients": 1_000, "start": 1000, "transactions": 90_000, "every": 40, "at_once": 4}
-    _, [told] = seconds(tmp_path, **given, ran="0,0,6000")
-    assert told.done == (0, 0, pytest.approx(2_000, abs=3))
+    variables = {"clients": 1_000, "start": 1000, "transactions": 90_000, "every": 40, "at_once": 4}
+    _, [outcome] = seconds(tmp_path, **variables, ran="0,0,6000")
+    assert outcome.done == (0, 0, pytest.approx(2_000, abs=3))
 
 
 def test_a_write_after_the_last_that_its_client_told_is_neither_done_nor_refused(tmp_path: Path) -> None:
@@ -306,9 +310,9 @@ def test_a_write_after_the_last_that_its_client_told_is_neither_done_nor_refused
     (tmp_path / "log" / "pgbench_log.77").write_text("".join(f"{line} 1000 1\n" for line in lines))
     marks = "0 8 5 1\n0 8 0 0\n1 0 0 0\n"
     (tmp_path / "marks").write_text(marks)
-    found = reduce(tmp_path, clients=2, threads=1, warmup_until=1000)
+    reduction = reduce(tmp_path, clients=2, threads=1, warmup_until=1000)
     kinds = {"refused-5": 1, "untold-6": 1, "untold-3": 1}
-    assert found == {"transactions": 2, "kinds": kinds, "scripts": {0: 80, 5: 20}}
+    assert reduction == {"transactions": 2, "kinds": kinds, "scripts": {0: 80, 5: 20}}
     read = tatp_read.reduce([(tmp_path / "log" / "pgbench_log.77").read_bytes()], [marks.encode()])
     assert (read.transactions, read.kinds) == (2, kinds)
 
@@ -323,10 +327,10 @@ def test_a_share_of_the_log_is_held_against_what_was_told() -> None:
 @pytest.mark.parametrize("program", AWKS, ids=" ".join)
 def test_every_awk_here_reads_the_same(tmp_path: Path, program: list[str]) -> None:
     random_log(tmp_path, 1_000)
-    given = {"clients": 4, "start": 1000, "rows": 30, "seconds": 30.4, "transactions": 1_000, "every": 40}
-    given |= {"at_once": 4, "ran": "80,90,100"}
+    variables = {"clients": 4, "start": 1000, "rows": 30, "seconds": 30.4, "transactions": 1_000, "every": 40}
+    variables |= {"at_once": 4, "ran": "80,90,100"}
     first, *others = (
-        (sorted(awk(tmp_path, one, **given).splitlines()), (tmp_path / "told").read_text())
-        for one in (("awk",), program)
+        (sorted(awk(tmp_path, awk_program, **variables).splitlines()), (tmp_path / "told").read_text())
+        for awk_program in (("awk",), program)
     )
     assert others == [first]

@@ -90,20 +90,20 @@ def drawn(chance: random.Random, parameters: Parameters, name: str) -> dict[str,
         "numberx": lambda: chance.randint(0, 10**15 - 1),
     }
     code = getattr(Model, name.lower()).__code__
-    wanted = code.co_varnames[1 : code.co_argcount]
-    return {variable: key if variable == "s_id" else values[variable]() for variable in wanted}
+    variable_names = code.co_varnames[1 : code.co_argcount]
+    return {variable: key if variable == "s_id" else values[variable]() for variable in variable_names}
 
 
 def executed(connection: psycopg.Connection[Row], name: str, values: dict[str, int]) -> list[Row] | bool:
-    """What a script does: a write that tells no success is rolled back."""
-    known: dict[str, Any] = dict(values)
+    """Do what a script does: a write that tells no success is rolled back."""
+    parameters: dict[str, Any] = dict(values)
     answer: list[Row] = []
     with connection.transaction() as transaction:
         for statement in SQL[name]:
-            cursor = connection.execute(re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement), known)
+            cursor = connection.execute(re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement), parameters)
             answer = cursor.fetchall() if cursor.description else []
             if statement.startswith("SELECT s_id FROM subscriber"):
-                known["s_id"] = answer[0][0]
+                parameters["s_id"] = answer[0][0]
         if "RETURNING" in statement and not answer:
             raise psycopg.Rollback(transaction)
     return answer if name.startswith("GET") else bool(answer) or name == "UPDATE_LOCATION"
@@ -120,11 +120,11 @@ def test_the_database_and_the_model_agree_after_20_000_transactions(cluster16: C
         for name in chance.choices(TRANSACTIONS, parameters.weighed, k=NUMBER):
             values = drawn(chance, parameters, name)
             expected = getattr(model, name.lower())(**values)
-            found = executed(connection, name, values)
-            assert (sorted(found) if isinstance(found, list) else found) == (
+            answer = executed(connection, name, values)
+            assert (sorted(answer) if isinstance(answer, list) else answer) == (
                 sorted(expected) if isinstance(expected, list) else expected
             ), (name, values)
-            succeeded[name] += bool(found)
+            succeeded[name] += bool(answer)
         after = Model(connection)
     assert (after.subscriber, after.access) == (model.subscriber, model.access)
     assert (after.facility, after.forwarding) == (model.facility, model.forwarding)

@@ -27,15 +27,15 @@ def test_a_custom_mix_weighs_what_it_names_and_nothing_else() -> None:
 
 
 def test_however_few_reads_are_looked_at_each_type_has_its_weight_and_sends_the_same() -> None:
-    whole, few = (scripts(read({}), every) for every in (1, 40))
-    assert [script.weight for script in whole] == [*MIXES["80/20"]]
-    weights = [script.weight for script in few[: len(TRANSACTIONS)]]
+    every_read, few_reads = (scripts(read({}), every) for every in (1, 40))
+    assert [script.weight for script in every_read] == [*MIXES["80/20"]]
+    weights = [script.weight for script in few_reads[: len(TRANSACTIONS)]]
     for looked, transaction in LOOKED_AT.items():
-        assert few[looked].weight * 39 == weights[transaction]
-        assert sent(few[looked].text) == sent(whole[transaction].text)
-        weights[transaction] += few[looked].weight
+        assert few_reads[looked].weight * 39 == weights[transaction]
+        assert sent(few_reads[looked].text) == sent(every_read[transaction].text)
+        weights[transaction] += few_reads[looked].weight
     assert weights == [40 * weight for weight in MIXES["80/20"]]
-    assert all(sent(one.text) == sent(other.text) for one, other in zip(whole, few, strict=False))
+    assert all(sent(script.text) == sent(other.text) for script, other in zip(every_read, few_reads, strict=False))
 
 
 @pytest.mark.parametrize(("rate", "every"), [(1.0, 1), (0.5, 16), (1 / 4, 32), (1 / 10, 64)])

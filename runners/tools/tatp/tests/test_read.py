@@ -16,11 +16,11 @@ from runners.tools.tatp.testing import awk, random_log
 def test_numpy_reads_what_awk_reads(tmp_path: Path, from_epoch_s: int, chunk_bytes: int) -> None:
     log, marks = random_log(tmp_path, 4_000)
     by_awk = read_reduction(awk(tmp_path, clients=4, start=from_epoch_s))
-    found = read.reduce(
+    reduction = read.reduce(
         read.chunks(io.BytesIO(log), chunk_bytes), read.chunks(io.BytesIO(marks), chunk_bytes), from_epoch_s
     )
-    assert (found.bins, found.scripts, found.kinds) == (by_awk.bins, by_awk.scripts, by_awk.kinds)
-    assert found.lines == by_awk.lines == 4_000
+    assert (reduction.bins, reduction.scripts, reduction.kinds) == (by_awk.bins, by_awk.scripts, by_awk.kinds)
+    assert reduction.lines == by_awk.lines == 4_000
     assert sum(by_awk.kinds.values()) > 100
 
 
@@ -44,13 +44,13 @@ def test_numpy_reads_numbers_of_one_to_fifteen_digits() -> None:
 
 
 def test_a_line_with_a_number_that_is_too_long_to_be_one_is_left_out_alone() -> None:
-    found = read.reduce([b"0 1 120 0 1700000001 5\n0 2 1234567890123456 0 1700000001 6\n"], [])
-    assert (found.lines, found.transactions, found.kinds) == (2, 1, {"unreadable": 1})
+    reduction = read.reduce([b"0 1 120 0 1700000001 5\n0 2 1234567890123456 0 1700000001 6\n"], [])
+    assert (reduction.lines, reduction.transactions, reduction.kinds) == (2, 1, {"unreadable": 1})
 
 
 def test_numpy_leaves_out_lines_that_are_none() -> None:
     log = b"0 1 100 0 1 1\n0 2 100 0 1\nx\n0 3 200 4 1 1\n0 4 1 9 1 1\n\n0 5 300 0 1 1 7\n0  6 3 0 1\n"
-    found = read.reduce([log], [])
-    assert {script: totals.sum_us for script, totals in found.scripts.items()} == {0: 100, 4: 200}
-    assert found.kinds == {"unreadable": 6}
-    assert found.lines == 8
+    reduction = read.reduce([log], [])
+    assert {script: totals.sum_us for script, totals in reduction.scripts.items()} == {0: 100, 4: 200}
+    assert reduction.kinds == {"unreadable": 6}
+    assert reduction.lines == 8

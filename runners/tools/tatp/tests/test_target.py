@@ -72,12 +72,12 @@ def test_a_run_counts_what_succeeds_and_stays_within_the_bands(loaded: Cluster, 
     assert value["executions_get_subscriber_data"] / value["ended_transactions"] == pytest.approx(0.35, abs=0.01)
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
     _assert_refused_are_not_in_response_times(value, result)
-    series = {one.metric: one for one in result.series}
+    series = {line.metric: line for line in result.series}
     assert len(series["mqth"].values) in (5, 6) and len(series["warmup_mqth"].values) == 2
     assert not (tmp_path / "log").exists() and b"debug" not in outputs.stderr + outputs.files["tatp.messages"]
     grown = int(ask(loaded, tmp_path, "SELECT count(*) FROM call_forwarding")) - rows
-    told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()]
-    assert grown == sum(int(line[4]) - int(line[6]) for line in told)
+    rows_told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()]
+    assert grown == sum(int(row[4]) - int(row[6]) for row in rows_told)
 
 
 def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Cluster, tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Clust
     done = run(loaded, tmp_path, TATP.measure_command(spec))
     refused = rolled_back(loaded, tmp_path) - before
     outputs = reduced(loaded, tmp_path, spec, done)
-    told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()[:-1]]
-    found = sum(int(line[1]) + int(line[3]) + int(line[5]) for line in told)
-    assert found == pytest.approx(
+    rows_told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()[:-1]]
+    refused_told = sum(int(row[1]) + int(row[3]) + int(row[5]) for row in rows_told)
+    assert refused_told == pytest.approx(
         refused, abs=5 * spec.clients + 30
     )  # those held back are estimated, and what threads count at once is lost
     assert "marks" not in outputs.files
@@ -98,11 +98,11 @@ def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Clust
     value = {name: measure.value for name, measure in result.measures.items()}
     assert value["strict_mqth"] / value["mqth"] == pytest.approx(0.749 / 0.965, abs=0.03)
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
-    logged = {one.name: one.total for one in result.histograms}
+    logged = {histogram.name: histogram.total for histogram in result.histograms}
     for name, share in {"get_access_data": 0.35, "get_new_destination": 0.1}.items():
         deviation = math.sqrt(share * (1 - share) / logged["latency"])  # of a share of the sampled log's lines
-        found = value[f"executions_{name}"] / value["ended_transactions"]
-        assert found == pytest.approx(share, abs=5 * deviation)
+        share_measured = value[f"executions_{name}"] / value["ended_transactions"]
+        assert share_measured == pytest.approx(share, abs=5 * deviation)
     reads = logged["GET_ACCESS_DATA"], logged["GET_SUBSCRIBER_DATA"]  # 35 and 35 of 100
     assert reads[0] == pytest.approx(reads[1], abs=5 * math.sqrt(sum(reads)))
 

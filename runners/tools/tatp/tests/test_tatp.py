@@ -46,52 +46,54 @@ def test_a_load_says_what_was_counted_and_which_distribution_was_the_least_likel
         name: {value: round(share * 1_000_000) for value, share in shares.items()} for name, shares in exact.items()
     }
     counted["bit_7"] = {0: 501_000, 1: 499_000}
-    text = "\n".join(f"{name}|{value}|{count}" for name, of in counted.items() for value, count in of.items())
+    text = "\n".join(f"{name}|{value}|{count}" for name, counts in counted.items() for value, count in counts.items())
     load = replace(SPEC, kind="load", parameters={"subscribers": 2_000_000})
     result = TATP.parse(load, Outputs(0, b"", b"", {"tatp.distributions": text.encode()}))
     assert result.outcome == "succeeded"
-    [said] = result.remarks
-    assert said.startswith("Checked on 1,000,000 of 2,000,000 subscribers with ")
-    assert f"all {len(exact)} distributions are as defined, the least likely of them bit_7 (p = 0.043)." in said
+    [remark] = result.remarks
+    assert remark.startswith("Checked on 1,000,000 of 2,000,000 subscribers with ")
+    assert f"all {len(exact)} distributions are as defined, the least likely of them bit_7 (p = 0.043)." in remark
 
 
 def test_mqth_is_of_the_measured_part_without_what_was_refused() -> None:
     """Seconds 3 to 8 of tatp.messages, less the refused writes that tatp.told has for them."""
     ended = 18474.5 + 16685.6 + 23570.8 + 21309.4 + 25891.4 + 17606.9
     refused = 130 + 113 + 163 + 160 + 200 + 122 + 261 + 257 + 330 + 269 + 352 + 221 + 251 + 235 + 333 + 298 + 364 + 244
-    found = values(parsed())
-    assert found["mqth"] == pytest.approx((ended - refused) / 6)
-    assert found["refused_transactions"] == refused
-    assert found["measured_s"] == 6
+    rates = values(parsed())
+    assert rates["mqth"] == pytest.approx((ended - refused) / 6)
+    assert rates["refused_transactions"] == refused
+    assert rates["measured_s"] == 6
 
 
 def test_whoever_has_no_benchhub_gets_the_same_mqth_by_awk(tmp_path: Path) -> None:
     for name, content in recorded().files.items():
         (tmp_path / name.replace("messages", "progress")).write_bytes(content)
     command = ["sh", "-c", TATP.throughput_command(SPEC)]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert said.startswith(f"MQTh = {values(parsed())['mqth']:.1f} (in 6.0 s 123539 transactions ended, of which 4303 ")
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert printed.startswith(
+        f"MQTh = {values(parsed())['mqth']:.1f} (in 6.0 s 123539 transactions ended, of which 4303 "
+    )
 
 
 def test_the_strict_rate_leaves_out_reads_that_found_nothing() -> None:
     """How many there were is their share of the log's lines, which is within 2% of those that were told, all here."""
-    asked = 6225 + 5997 + 8075 + 7357 + 9134 + 6156 + 1796 + 1679 + 2452 + 2077 + 2613 + 1813
-    there = 3971 + 3764 + 5074 + 4721 + 5776 + 3857 + 275 + 256 + 411 + 349 + 390 + 296
-    found = values(parsed())
-    assert found["empty_reads"] == pytest.approx(asked - there, rel=0.02)
-    assert found["mqth"] - found["strict_mqth"] == pytest.approx(found["empty_reads"] / 6, abs=0.1)
+    reads = 6225 + 5997 + 8075 + 7357 + 9134 + 6156 + 1796 + 1679 + 2452 + 2077 + 2613 + 1813
+    hits = 3971 + 3764 + 5074 + 4721 + 5776 + 3857 + 275 + 256 + 411 + 349 + 390 + 296
+    rates = values(parsed())
+    assert rates["empty_reads"] == pytest.approx(reads - hits, rel=0.02)
+    assert rates["mqth"] - rates["strict_mqth"] == pytest.approx(rates["empty_reads"] / 6, abs=0.1)
 
 
 def test_reads_that_were_not_all_looked_at_have_the_share_of_those_that_were() -> None:
     """The recorded lines, as if they had been told by one read in ten."""
-    told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
-    sampled, whole = parsed(tatp_told=told.encode()), parsed()
-    by_log, by_all = values(sampled), values(whole)
+    outcomes = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
+    sampled, unsampled = parsed(tatp_told=outcomes.encode()), parsed()
+    by_log, by_all = values(sampled), values(unsampled)
     differing = {name for name in by_all if by_log[name] != by_all[name]}
     assert {name.rpartition("_")[0].partition("_")[0] for name in differing} == {"success"}
     assert {name for name in differing if "get" in name or "location" in name} == set()  # only writes have the warm-up
-    said = "Whether a read found a row was looked at in 1 of 10, warm-up and all; the strict rate rests on that."
-    assert said in sampled.remarks and said not in whole.remarks
+    remark = "Whether a read found a row was looked at in 1 of 10, warm-up and all; the strict rate rests on that."
+    assert remark in sampled.remarks and remark not in unsampled.remarks
 
 
 def test_a_sampled_run_says_how_its_refused_writes_are_known_and_what_is_in_no_response_time() -> None:
@@ -105,17 +107,17 @@ def test_a_sampled_run_says_how_its_refused_writes_are_known_and_what_is_in_no_r
 
 
 def test_without_a_log_each_read_that_was_looked_at_stands_for_as_many_as_were_not() -> None:
-    told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
-    found = values(parsed(tatp_told=told.encode(), tatp_latency=b""))
-    assert found["executions_get_access_data"] == 10 * (6225 + 5997 + 8075 + 7357 + 9134 + 6156)
+    outcomes = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n")
+    counts = values(parsed(tatp_told=outcomes.encode(), tatp_latency=b""))
+    assert counts["executions_get_access_data"] == 10 * (6225 + 5997 + 8075 + 7357 + 9134 + 6156)
 
 
 def test_there_is_no_strict_rate_where_no_read_was_looked_at() -> None:
     rows = [line.split() for line in (RECORDED / "tatp-16" / "tatp.told").read_text().splitlines()]
     unseen = "".join(" ".join([*row[:7], "0", "0", *row[9:]]) + "\n" for row in rows)  # no access data asked for
-    found = values(parsed(tatp_told=unseen.encode()))
-    assert found["mqth"] == values(parsed())["mqth"]
-    assert found.keys().isdisjoint({"strict_mqth", "empty_reads", "success_get_access_data"})
+    rates = values(parsed(tatp_told=unseen.encode()))
+    assert rates["mqth"] == values(parsed())["mqth"]
+    assert rates.keys().isdisjoint({"strict_mqth", "empty_reads", "success_get_access_data"})
 
 
 def test_progress_stands_in_a_file_of_its_own_where_pgbench_was_not_asked_for_it() -> None:
@@ -132,25 +134,25 @@ def test_transactions_that_failed_are_those_of_the_summary_where_there_is_one() 
 @pytest.mark.parametrize("version", ["13", "14"])
 def test_older_pgbench_leaves_the_same_to_read(version: str) -> None:
     result = TATP.parse(replace(SPEC, tool_version=version), recorded(version))
-    found = values(result)
+    rates = values(result)
     assert result.doubts == ()
-    counted = found["mqth"] * found["measured_s"]
-    assert counted == pytest.approx(found["ended_transactions"] - found["refused_transactions"], rel=1e-5)
-    assert 0.96 < counted / found["ended_transactions"] < 0.97
+    counted = rates["mqth"] * rates["measured_s"]
+    assert counted == pytest.approx(rates["ended_transactions"] - rates["refused_transactions"], rel=1e-5)
+    assert 0.96 < counted / rates["ended_transactions"] < 0.97
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
     # From 14 on pgbench may end before it tells its last second.
-    [throughput] = [one for one in result.series if one.metric == "mqth"]
-    assert len(throughput.values) == found["measured_s"] == (6 if version == "13" else 5)
+    [throughput] = [line for line in result.series if line.metric == "mqth"]
+    assert len(throughput.values) == rates["measured_s"] == (6 if version == "13" else 5)
 
 
 def test_each_type_has_its_share_of_success_with_what_it_must_be() -> None:
-    found = values(parsed())
+    shares = values(parsed())
     done, refused = 250 + 210 + 276 + 254 + 299 + 223, 130 + 113 + 163 + 160 + 200 + 122
-    assert found["executions_update_subscriber_data"] == done + refused
-    assert found["success_update_subscriber_data"] == pytest.approx(100 * done / (done + refused))
-    assert found["success_low_update_subscriber_data"] < 62.5 < found["success_high_update_subscriber_data"]
-    assert found["success_update_location"] == found["success_low_update_location"] == 100
-    assert {name for name in found if name.startswith("executions_")} == {
+    assert shares["executions_update_subscriber_data"] == done + refused
+    assert shares["success_update_subscriber_data"] == pytest.approx(100 * done / (done + refused))
+    assert shares["success_low_update_subscriber_data"] < 62.5 < shares["success_high_update_subscriber_data"]
+    assert shares["success_update_location"] == shares["success_low_update_location"] == 100
+    assert {name for name in shares if name.startswith("executions_")} == {
         f"executions_{n.lower()}" for n in TRANSACTIONS
     }
 
@@ -159,12 +161,12 @@ def test_response_times_are_kept_by_type_and_as_a_whole() -> None:
     result = parsed()
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
     assert result.histograms[0].total == sum(histogram.total for histogram in result.histograms[1:])
-    whole = percentile_us(result.histograms[0], 0.9)
-    assert whole is not None and values(result)["latency_p90_ms"] == whole / 1000
+    p90_us = percentile_us(result.histograms[0], 0.9)
+    assert p90_us is not None and values(result)["latency_p90_ms"] == p90_us / 1000
 
 
 def test_the_warm_up_has_a_series_of_its_own() -> None:
-    series = {one.metric: one for one in parsed().series}
+    series = {line.metric: line for line in parsed().series}
     assert series["warmup_mqth"].values == pytest.approx((38300.7 - 282 - 510 - 519, 20872.1 - 179 - 326 - 299))
     assert series["mqth"].values[0] == pytest.approx(18474.5 - 130 - 261 - 251)
     assert series["mqth"].start_epoch_s == series["warmup_mqth"].start_epoch_s + 2
@@ -180,9 +182,9 @@ def test_a_sound_run_says_its_rule_and_leaves_no_doubt() -> None:
 
 def test_a_share_outside_its_band_is_a_doubt_with_the_reason() -> None:
     """Twice as many deletes refused: the forwardings are not there."""
-    told = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("251 125", "2510 12")
-    [doubt, of_the_log] = parsed(tatp_told=told.encode()).doubts
-    assert (doubt.code, of_the_log.code) == ("success-share", "log-outcomes")
+    outcomes = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("251 125", "2510 12")
+    [doubt, log_doubt] = parsed(tatp_told=outcomes.encode()).doubts
+    assert (doubt.code, log_doubt.code) == ("success-share", "log-outcomes")
     assert "DELETE_CALL_FORWARDING succeeded" in doubt.text and "must" in doubt.text
 
 
@@ -243,9 +245,9 @@ def test_without_its_log_a_run_keeps_its_throughput_and_says_what_is_missing() -
 
 def test_a_missing_last_second_is_not_counted_as_measured() -> None:
     messages = (RECORDED / "tatp-16" / "tatp.messages").read_text().splitlines(keepends=True)[:-1]
-    told = (RECORDED / "tatp-16" / "tatp.told").read_text().splitlines(keepends=True)
-    found = values(parsed(tatp_messages="".join(messages).encode(), tatp_told="".join(told[:7] + told[8:]).encode()))
-    assert found["measured_s"] == 5
+    lines = (RECORDED / "tatp-16" / "tatp.told").read_text().splitlines(keepends=True)
+    rates = values(parsed(tatp_messages="".join(messages).encode(), tatp_told="".join(lines[:7] + lines[8:]).encode()))
+    assert rates["measured_s"] == 5
 
 
 def test_chi_squared_is_that_of_the_tables() -> None:
@@ -265,9 +267,9 @@ def test_a_population_with_another_share_of_active_facilities_is_not_tatp_s() ->
 def test_a_log_that_was_kept_is_read_where_awk_could_not() -> None:
     outputs = recorded(tatp_latency=b"", tatp_error=b"awk: no memory\n")
     log = b"0 1 900 0 1795278654 1\n0 2 100 0 1795278655 1\n0 3 200 5 1795278655 1\n0 4 800 5 1795278655 1\n"
-    kept = {"log.gz": gzip.compress(log), "marks.gz": gzip.compress(b"0 3 5 1\n0 4 5 0\n")}
-    result = TATP.parse(SPEC, replace(outputs, files={**outputs.files, **kept}))
-    assert [(one.name, one.sum_us) for one in result.histograms] == [
+    log_files = {"log.gz": gzip.compress(log), "marks.gz": gzip.compress(b"0 3 5 1\n0 4 5 0\n")}
+    result = TATP.parse(SPEC, replace(outputs, files={**outputs.files, **log_files}))
+    assert [(histogram.name, histogram.sum_us) for histogram in result.histograms] == [
         ("latency", 300),
         ("GET_SUBSCRIBER_DATA", 100),
         ("INSERT_CALL_FORWARDING", 200),
