@@ -48,7 +48,7 @@ class Worker:
 
 @pytest.fixture
 def planner(client: Client) -> Client:
-    """The browser of somebody who may do everything."""
+    """Return the browser of somebody who may do everything."""
     client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
@@ -112,7 +112,7 @@ def experiment(workload: Workload) -> Callable[..., Experiment]:
 
     def make(*systems: System, **fields: object) -> Experiment:
         client = systems[0].instance
-        made = Experiment(
+        experiment = Experiment(
             **{
                 "name": "an experiment",
                 "workload": workload,
@@ -123,7 +123,7 @@ def experiment(workload: Workload) -> Callable[..., Experiment]:
                 **fields,
             }
         )
-        plan.queue(made, list(systems))
-        return made
+        plan.queue(experiment, list(systems))
+        return experiment
 
     return make

@@ -39,14 +39,14 @@ def make_host(name: str = "box", address: str = "192.0.2.1") -> Host:
 
 
 def build(version: str, folder: str = "", **fields: Any) -> dict[str, Any]:
-    """A PostgreSQL as a probe finds it."""
+    """Return a PostgreSQL as a probe finds it."""
     number = int(version.split(".")[0])
     facts = {"bin_directory": folder or f"/opt/pg{number}/bin", "version": version, "version_num": number * 10_000}
     return {**facts, "pgbench_version": version, "postgres_sha256": sha256(version), **fields}
 
 
 def probed_host(*versions: str) -> Host:
-    """A host of 8 cores on which a probe has found these builds."""
+    """Make a host of 8 cores on which a probe has found these builds."""
     host = make_host()
     host.facts, host.facts_at = {"builds": [build(version) for version in versions]}, timezone.now()
     host.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
@@ -57,14 +57,14 @@ def probed_host(*versions: str) -> Host:
 def make_instance(host: Host, version: str, **fields: Any) -> Instance:
     configuration, _ = Configuration.objects.get_or_create(name="defaults", defaults={"settings": {"fsync": "on"}})
     defaults = {"address": "127.0.0.1", "database": "bench", "username": "bench", "name": f"pg {version}"}
-    found = PgBuild.from_facts(build(version))
-    return Instance.objects.create(host=host, build=found, configuration=configuration, **{**defaults, **fields})
+    pg_build = PgBuild.from_facts(build(version))
+    return Instance.objects.create(host=host, build=pg_build, configuration=configuration, **{**defaults, **fields})
 
 
 def make_system(version: str, host: Host, hardware: Hardware, *, path: str = "socket") -> System:
     build = PgBuild.objects.create(version=version, version_num=int(version) * 10_000, binary_digest=sha256(version))
-    asked = {"shared_buffers": "256MB", "fsync": "on"}
-    configuration, _ = Configuration.objects.get_or_create(name="defaults", defaults={"settings": asked})
+    settings = {"shared_buffers": "256MB", "fsync": "on"}
+    configuration, _ = Configuration.objects.get_or_create(name="defaults", defaults={"settings": settings})
     instance = Instance.objects.create(
         name=f"pg{version}",
         host=host,
@@ -107,7 +107,7 @@ def make_experiment(systems: list[System], **fields: Any) -> Experiment:
 
 
 def whole_spec(**changes: Any) -> dict[str, Any]:
-    """A spec as planning writes it, whose every name of a place holds the word secret."""
+    """Return a spec as planning writes it, whose every name of a place holds the word secret."""
     endpoint = {"path": "loopback", "address": "secret", "port": 5433, "database": "secret_db", "user": "secret_user"}
     spec = {
         "tool": "pgbench",
@@ -164,16 +164,16 @@ def succeeded(run: Run, tps: float, **fields: Any) -> Result:
 
 
 def make_two_curves(systems: list[System]) -> Experiment:
-    """16 has a peak of 1,000 TPS (980 and 1,020) at 8 clients; 18 has one of 1,120 (1,100 and 1,140) there."""
-    made = make_experiment(systems)
+    """Make two curves with their peak at 8 clients: 1,000 TPS (980, 1,020) for 16, and 1,120 (1,100, 1,140) for 18."""
+    experiment = make_experiment(systems)
     for system, at_8 in zip(systems, ((980.0, 1020.0), (1100.0, 1140.0)), strict=True):
         for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
-            succeeded(make_run(made, system, clients, repeat), tps)
-    return made
+            succeeded(make_run(experiment, system, clients, repeat), tps)
+    return experiment
 
 
 def with_everything(run: Run) -> None:
-    """Series, histogram, facts and evidence of a run that has a result."""
+    """Add series, histogram, facts and evidence to a run that has a result."""
     for metric, unit, values in (("tps", "TPS", [900.0, 1100.0]), ("latency_average", "ms", [1.5, None])):
         Series.objects.create(run=run, metric=metric, unit=unit, start_epoch_s=1.0, step_s=1.0, values=values)
     LatencyHistogram.objects.create(

@@ -1,4 +1,4 @@
-"""What happens, as tables: systems, experiments, their runs, and the attempts at each."""
+"""Tables of what happens: systems, experiments, their runs, and the attempts at each."""
 
 from .attempts import Attempt, Event
 from .comparable import Comparability

@@ -16,7 +16,7 @@ class ComparabilityQuerySet(models.QuerySet["Comparability"]):
         return self.filter(withdrawn_at=None)
 
     def among(self, digests: Collection[str]) -> Self:
-        """Those that stand between any two of these protocols, the oldest first."""
+        """Return the standing declarations between any two of these protocols, the oldest first."""
         return (
             self.standing().filter(first__in=digests, second__in=digests).select_related("declared_by").order_by("pk")
         )

@@ -1,4 +1,4 @@
-"""How an experiment was designed: its place in a matrix, the order of its runs, and what is done before each."""
+"""The design of an experiment: its place in a matrix, the order of its runs, and what is done before each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Design(models.Model):
 
 
 class Designed(models.Model):
-    """What an experiment's design adds to it. Defaults are what experiments did before they had one."""
+    """The fields that its design adds to an experiment. Defaults are what experiments did before they had one."""
 
     class Order(models.TextChoices):
         BLOCKED = design.BLOCKED, "repeat by repeat, levels as listed"
@@ -63,7 +63,7 @@ class Designed(models.Model):
 
     @property
     def levels(self) -> list[int]:
-        """What its runs are planned over: offered rates in TPS of an open loop, else numbers of clients."""
+        """Return the levels of its runs: offered rates in TPS of an open loop, else numbers of clients."""
         return self.rates_tps or self.client_levels  # type: ignore[attr-defined]  # the experiment has them
 
     @property

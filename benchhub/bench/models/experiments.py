@@ -24,19 +24,19 @@ from .systems import Protocol, System
 
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
     def with_host_keys(self) -> Self:
-        """Each with the `host_keys` of all drivers and servers that its runs need."""
+        """Add to each experiment the `host_keys` of all drivers and servers that its runs need."""
         on_host = Q(system__experiments=OuterRef("pk")) | Q(instances__system__experiments=OuterRef("pk"))
         return self.annotate(
             host_keys=ArraySubquery(Host.objects.filter(on_host).order_by("pk").values("pk").distinct())
         )
 
     def waiting(self) -> Self:
-        """Those with runs in the queue, next one first, each with their number and the seconds they ask for.
+        """Return the experiments with runs in the queue, the next one first, with counts and seconds of these runs.
 
         One that grows and was paused between two steps waits as well, though it has no run just then.
         """
         queued = Q(runs__state=State.QUEUED)
-        counted = self.with_host_keys().annotate(
+        experiments = self.with_host_keys().annotate(
             queued_count=Count("runs", filter=queued),
             queued_loads=Count("runs", filter=queued & Q(runs__kind=Run.Kind.LOAD)),
             queued_runs=F("queued_count") - F("queued_loads"),
@@ -44,18 +44,18 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
         is_growing = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
-        held = Q(paused_at__isnull=False) & is_growing
-        return counted.filter(Q(queued_count__gt=0) | held).order_by("-priority", age, "pk")
+        is_held = Q(paused_at__isnull=False) & is_growing
+        return experiments.filter(Q(queued_count__gt=0) | is_held).order_by("-priority", age, "pk")
 
     def tripped(self) -> Self:
-        """Those whose runs failed more often, since they were last resumed, than their policy lets them go on with."""
-        bad = Q(runs__state__in=[State.FAILED, State.LOST])
-        recent = Q(resumed_at=None) | Q(runs__ended_at__gt=F("resumed_at"))
+        """Return the experiments with so many failures, since they were last resumed, that their policy stops them."""
+        has_failed = Q(runs__state__in=[State.FAILED, State.LOST])
+        is_recent = Q(resumed_at=None) | Q(runs__ended_at__gt=F("resumed_at"))
         waits = Exists(Run.objects.filter(experiment=OuterRef("pk"), state=State.QUEUED))
         return (
             self.exclude(failure_policy=Experiment.FailurePolicy.CONTINUE)
             .filter(waits, paused_at=None)
-            .annotate(failures=Count("runs", filter=bad & recent))
+            .annotate(failures=Count("runs", filter=has_failed & is_recent))
             .filter(failures__gte=F("failure_limit"))
         )
 
@@ -114,7 +114,7 @@ class Experiment(Designed, Grown):
 
     @property
     def client(self) -> str:
-        """The load generator's program with its version: the same words as in the protocol."""
+        """Return the load generator's program with its version, in the words of the protocol."""
         return tools.get(self.workload.tool).client(self.client_build.version)
 
 
@@ -152,23 +152,23 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.exclude(state__in=FINAL)
 
     def by_kind(self) -> dict[str, int]:
-        """How many there are of each kind."""
+        """Return the number of runs of each kind."""
         return dict(self.order_by().values_list("kind").annotate(count=Count("pk")))
 
     def counted(self) -> Self:
-        """Runs that may become points: measured, ended well, and not set aside."""
+        """Return the runs that may become points: measured, ended well, and not set aside."""
         return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False, set_aside_at=None)
 
     def measured(self) -> Self:
-        """Those of a curve against clients. Runs of an open loop never share that axis."""
+        """Return the counted runs of a curve against clients. Runs of an open loop never share that axis."""
         return self.counted().filter(rate_tps=0)
 
     def next_first(self) -> Self:
-        """In the order of the queue: by priority, then age, then the order of the plan."""
+        """Sort the runs as the queue does: by priority, then age, then the order of the plan."""
         return self.order_by(*QUEUE_ORDER)
 
     def for_table(self) -> Self:
-        """What an experiment's page shows of its runs, in two queries with those of its systems."""
+        """Return the runs in the order of the plan, with what an experiment's page shows of each, in one query."""
         return self.select_related("system__hardware", "system__build", "result", "watch").order_by("position")
 
 
@@ -227,8 +227,8 @@ class Run(SetAside):
         if self.kind == self.Kind.WARMUP:
             return f"Warm-up of {self.system}"
         clients = "1 client" if self.clients == 1 else f"{self.clients} clients"
-        offered = f", {self.rate_tps:,} TPS offered" if self.rate_tps else ""
-        return f"{self.system}, {clients}{offered}, repeat {self.repeat}"
+        rate = f", {self.rate_tps:,} TPS offered" if self.rate_tps else ""
+        return f"{self.system}, {clients}{rate}, repeat {self.repeat}"
 
     @property
     def is_final(self) -> bool:

@@ -1,4 +1,4 @@
-"""A plan that grows: what it is to find out, how far it may go, and what each of its steps was based on."""
+"""A plan that grows: its aim, its budget, and what each of its steps was based on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 
 class Grown(models.Model):
-    """What an experiment grows towards. One that does not runs every level as often as it has repeats."""
+    """The aim of an experiment that grows. One that does not grow runs every level as often as it has repeats."""
 
     class Grows(models.TextChoices):
         NOT = "", "every level as listed"
@@ -26,13 +26,14 @@ class Grown(models.Model):
 
     @property
     def noisy_runs(self) -> int:
-        """The budget of a search where runs turn out to scatter widely; of a decision it is the same."""
+        """Return the budget of a search whose runs scatter widely: twice the usual one. A decision's stays the same."""
         return self.most_runs if self.grows == self.Grows.DECIDE else 2 * self.most_runs
 
 
 class Growth(models.Model):
-    """How far an experiment has grown. `steps` has what was believed when each step was planned, the latest last;
-    `found` what is believed now.
+    """The growth of an experiment so far.
+
+    `steps` has the findings by which each step was planned, the latest last; `found` has those of now.
     """
 
     class Stopped(models.TextChoices):

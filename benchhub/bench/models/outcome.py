@@ -1,4 +1,4 @@
-"""What an attempt at a run leaves: its files as they were, and what was read out of them."""
+"""The outcome of an attempt at a run: its files as they were, and what was read out of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Evidence(models.Model):
 
 
 class Result(models.Model):
-    """What a run that ended well measured. A run without this row is not a point on any curve."""
+    """The measurements of a run that ended well. A run without this row is not a point on any curve."""
 
     run = models.OneToOneField("Run", models.PROTECT, related_name="result")
     attempt = models.ForeignKey("Attempt", models.PROTECT)

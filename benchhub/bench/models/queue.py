@@ -1,4 +1,4 @@
-"""What the queue keeps beside the runs: what is held, what is watched, and when a host or an experiment may not run."""
+"""Tables of the queue beside the runs: holds, watches, live logs, windows and reservations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Hold(models.Model):
 
 
 class Watch(models.Model):
-    """What changes at every look at an active run; narrow, so that the run's own row stays still."""
+    """The facts that change at every look at an active run; apart, so that the run's own row stays still."""
 
     run = models.OneToOneField("Run", models.CASCADE, primary_key=True)
     next_look_at = models.DateTimeField(db_default=Now(), db_index=True)
@@ -92,7 +92,7 @@ class Window(models.Model):
 
 
 def _no_overlap(owner: str) -> ExclusionConstraint:
-    """No two periods of one owner overlap. A range of one key stands for the key: so no extension is needed."""
+    """Forbid two periods of one owner to overlap. A range of one key stands for the key: so no extension is needed."""
     key = Func(F(f"{owner}_id"), F(f"{owner}_id"), Value("[]"), function="int8range")
     return ExclusionConstraint(
         name=f"reservation_of_{owner}_once",

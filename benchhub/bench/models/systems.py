@@ -47,12 +47,12 @@ class System(models.Model):
 
     @property
     def host_keys(self) -> set[int | None]:
-        """Of the driver and of the server; None for a managed one."""
+        """Return the keys of the driver and of the server; None for a managed server."""
         return {self.driver_id, self.instance.host_id}
 
 
 class Protocol(models.Model):
-    """What two curves must agree on to be compared, in its canonical form; the key is the form's digest."""
+    """The conditions that two curves must share to be compared, in canonical form; the key is the form's digest."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     form = models.JSONField()

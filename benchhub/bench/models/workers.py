@@ -1,4 +1,4 @@
-"""What worker processes say of themselves, for operators."""
+"""The reports of worker processes about themselves, for operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan costs: runs, hours and disk, each kind of work counted apart."""
+"""The costs of a plan: runs, hours and disk, each kind of work counted apart."""
 
 from __future__ import annotations
 
@@ -52,27 +52,28 @@ class Costs:
 
 
 def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequence[Sequence[plan.Step]]) -> Costs:
-    """`steps` are those of each part."""
+    """Return what all parts cost together; `steps` has the steps of each part, in the order of the parts."""
     counts = [Counter(step.kind for step in part_steps) for part_steps in steps]
-    measuring = [count[Run.Kind.MEASURE] for count in counts]
-    warming = [count[Run.Kind.WARMUP] for count in counts]
-    loading = [count[Run.Kind.LOAD] for count in counts]
-    each_s, load_s = _extra_s(systems), _load_s(parts, systems)
-    restarts = sum(number for part, number in zip(parts, measuring, strict=True) if part.restart)
+    run_counts = [count[Run.Kind.MEASURE] for count in counts]
+    warmup_counts = [count[Run.Kind.WARMUP] for count in counts]
+    load_counts = [count[Run.Kind.LOAD] for count in counts]
+    extra_s, load_s = _extra_s(systems), _load_s(parts, systems)
+    restarts = sum(number for part, number in zip(parts, run_counts, strict=True) if part.restart)
+    largest = max(data_set_bytes(part.workload) for part in parts)
     return Costs(
-        runs=sum(measuring),
-        load_s=_sum(measuring, [part.duration_s for part in parts]),
-        warmup_s=_sum(measuring, [part.warmup_s for part in parts]),
-        loads=sum(loading),
-        loads_s=_sum(loading, load_s),
-        warmup_runs=sum(warming),
-        warmup_runs_s=_sum(warming, [part.warmup_run_s + part.rest_s + each_s for part in parts]),
+        runs=sum(run_counts),
+        load_s=_sum(run_counts, [part.duration_s for part in parts]),
+        warmup_s=_sum(run_counts, [part.warmup_s for part in parts]),
+        loads=sum(load_counts),
+        loads_s=_sum(load_counts, load_s),
+        warmup_runs=sum(warmup_counts),
+        warmup_runs_s=_sum(warmup_counts, [part.warmup_run_s + part.rest_s + extra_s for part in parts]),
         restarts=restarts,
         restarts_s=restarts * RESTART_GUESS_S,
-        settle_s=_sum(measuring, [part.settle_s for part in parts]),
-        rest_s=_sum(measuring, [part.rest_s for part in parts]),
-        steps_s=sum(measuring) * each_s,
-        disks=_disks(parts, systems),
+        settle_s=_sum(run_counts, [part.settle_s for part in parts]),
+        rest_s=_sum(run_counts, [part.rest_s for part in parts]),
+        steps_s=sum(run_counts) * extra_s,
+        disks={str(system.instance): largest for system in systems},
     )
 
 
@@ -81,35 +82,33 @@ def _sum(counts: Sequence[int], costs: Sequence[Any]) -> Any:
 
 
 def _extra_s(systems: Sequence[System]) -> float:
-    """What a run takes beside its load: vacuum, checkpoint, counters, collecting; by runs on these drivers before."""
-    ended = _ended(Run.Kind.MEASURE).filter(system__driver__in={system.driver_id for system in systems})
-    times = ended.values_list("started_at", "ended_at", "expected_s")[:RECENT]
+    """Estimate the seconds that a run takes beside its load (vacuum, checkpoint, counters, collecting).
+
+    It is the mean of the latest runs on these drivers.
+    """
+    runs = _ended(Run.Kind.MEASURE).filter(system__driver__in={system.driver_id for system in systems})
+    times = runs.values_list("started_at", "ended_at", "expected_s")[:RECENT]
     if not times:
         return STEPS_GUESS_S
     return max(0.0, fmean((end - start).total_seconds() - expected_s for start, end, expected_s in times))
 
 
 def _load_s(parts: Sequence[Experiment], systems: Sequence[System]) -> list[float]:
-    """Seconds that each part's data set takes to load, in proportion to those that its tool loaded before."""
-    ended = _ended(Run.Kind.LOAD).filter(system__instance__in={system.instance_id for system in systems})
-    return [_one_load_s(part.workload, ended) for part in parts]
+    """Estimate the seconds that each part's data set takes to load, by those that its load generator loaded before."""
+    runs = _ended(Run.Kind.LOAD).filter(system__instance__in={system.instance_id for system in systems})
+    return [_one_load_s(part.workload, runs) for part in parts]
 
 
-def _one_load_s(workload: Workload, ended: Any) -> float:
+def _one_load_s(workload: Workload, runs: Any) -> float:
     tool = tools.get(workload.tool)
-    times = ended.filter(spec__tool=tool.name).values_list("started_at", "ended_at", "spec__parameters")[:RECENT]
-    slower = [(end - start).total_seconds() / tool.load_guess_s(parameters) for start, end, parameters in times]
-    return tool.load_guess_s(workload.parameters) * fmean(slower) if slower else plan.load_guess_s(workload)
+    times = runs.filter(spec__tool=tool.name).values_list("started_at", "ended_at", "spec__parameters")[:RECENT]
+    ratios = [(end - start).total_seconds() / tool.load_guess_s(parameters) for start, end, parameters in times]
+    return tool.load_guess_s(workload.parameters) * fmean(ratios) if ratios else plan.load_guess_s(workload)
 
 
 def _ended(kind: str) -> Any:
     runs = Run.objects.filter(kind=kind, state=State.SUCCEEDED, started_at__isnull=False, ended_at__isnull=False)
     return runs.order_by("-pk")
-
-
-def _disks(parts: Sequence[Experiment], systems: Sequence[System]) -> dict[str, int]:
-    largest = max(data_set_bytes(part.workload) for part in parts)
-    return {str(system.instance): largest for system in systems}
 
 
 def data_set_bytes(workload: Workload) -> int:

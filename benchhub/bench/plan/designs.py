@@ -9,7 +9,7 @@ from benchhub.bench.models.states import FINAL
 
 
 def parts(design: Design) -> QuerySet[Experiment, Experiment]:
-    """The experiments of a design in their order, each with the numbers of its runs, in one query."""
+    """Return the experiments of a design in their order, each with the numbers of its runs, in one query."""
     measuring = Q(runs__kind=Run.Kind.MEASURE)
     return (
         Experiment.objects.with_host_keys()

@@ -30,14 +30,14 @@ class Matrix:
                 yield from ((number, scale, rule) for rule in self.rules)
 
     def named(self, place: Place) -> str:
-        """The conditions that tell this part from the others."""
+        """Return the conditions that tell this part from the others."""
         many = (len(self.workloads) > 1, len(self.scales) > 1, len(self.rules) > 1)
         words = zip(("workload", "scale", "threads"), place, many, strict=True)
-        return "; ".join(f"{field}={value}" for field, value, is_asked in words if is_asked)
+        return "; ".join(f"{field}={value}" for field, value, has_many in words if has_many)
 
 
 def like(design: Design) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The form's values, and its systems', of a plan with all parts of this design."""
+    """Return the form's values, and those of its systems, for a plan with all parts of this design."""
     parts = list(design.experiments.select_related("workload").order_by("pk"))
     values, systems = preview.like(parts[0])
     grid = matrix(parts)
@@ -53,13 +53,13 @@ def like(design: Design) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def matrix(parts: Sequence[Experiment]) -> Matrix:
-    """Workloads that differ in their scale only are one; of these the first that was made stands for all."""
+    """Put the parts together. Workloads that differ only in scale are one; the oldest of them stands for all."""
     kinds: dict[str, list[Experiment]] = {}
     for part in parts:
         kinds.setdefault(_kind(part), []).append(part)
-    number = {kind: place for place, kind in enumerate(kinds, start=1)}
+    numbers = {kind: number for number, kind in enumerate(kinds, start=1)}
     return Matrix(
-        parts={(number[_kind(part)], _scale(part), part.thread_rule): part for part in parts},
+        parts={(numbers[_kind(part)], _scale(part), part.thread_rule): part for part in parts},
         workloads=tuple(min(part.workload_id for part in kind_parts) for kind_parts in kinds.values()),
         scales=tuple(dict.fromkeys(map(_scale, parts))),
         rules=tuple(dict.fromkeys(part.thread_rule for part in parts)),
@@ -76,19 +76,22 @@ def _scale(part: Experiment) -> int:
 
 
 def conditions(grid: Matrix) -> dict[str, str]:
-    """Which runs are kept and left out, each by a line: what all parts have in common is said once."""
-    without = [grid.named(place) for place in grid.places() if place not in grid.parts]
+    """Return which runs are kept and left out, one condition per line; what all parts share comes once."""
+    missing = [grid.named(place) for place in grid.places() if place not in grid.parts]
     return {
         "kept_only": "\n".join(_lines(grid, "kept_only", needs_all=True)),
-        "left_out": "\n".join([*without, *_lines(grid, "left_out", needs_all=False)]),
+        "left_out": "\n".join([*missing, *_lines(grid, "left_out", needs_all=False)]),
     }
 
 
 def _lines(grid: Matrix, name: str, *, needs_all: bool) -> list[str]:
-    """`needs_all`: as soon as one part is asked for by rules, each must be, also one that has none of its own."""
+    """Return the rules of all parts as lines.
+
+    `needs_all`: as soon as one part has rules, each needs a line, also one that has no rule of its own.
+    """
     rules = {place: list(getattr(part, name)) for place, part in grid.parts.items()}
-    own = list(rules.values())
-    if all(other == own[0] for other in own):
-        return own[0]
-    listed = [(grid.named(place), rule) for place, lines in rules.items() for rule in lines or [""] * needs_all]
-    return [f"{part}; {rule}" if rule else part for part, rule in listed]
+    first, *others = rules.values()
+    if all(other == first for other in others):
+        return first
+    pairs = [(grid.named(place), rule) for place, lines in rules.items() for rule in lines or [""] * needs_all]
+    return [f"{part}; {rule}" if rule else part for part, rule in pairs]

@@ -49,12 +49,12 @@ class PlanRequest:
         return self.parts[0]
 
     def single_parts(self) -> Iterator[PlanRequest]:
-        """Its parts as plans of their own."""
+        """Yield each part as a plan of its own."""
         yield from (replace(self, parts=(part,)) for part in self.parts)
 
 
 class Catalogue:
-    """What can be chosen, by its key as text; each list in one query, however many forms show it."""
+    """The rows that a plan can choose from, by key as text; each list is one query, however many forms show it."""
 
     @cached_property
     def workloads(self) -> dict[str, Workload]:
@@ -74,7 +74,7 @@ class Catalogue:
         return _by_key(Host.objects.exclude(trust=Host.Trust.ELSEWHERE).order_by("name"))
 
     def clients(self) -> list[tuple[str, str]]:
-        """(folder, label) of each pgbench that a probe found."""
+        """Return (folder, label) of each pgbench that a probe found."""
         versions_by_folder: dict[str, list[str]] = {}
         for host in self.hosts.values():
             for folder, build in client_builds(host).items():
@@ -103,13 +103,13 @@ def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **opt
 
 class _Several(forms.TypedMultipleChoiceField):
     def to_python(self, value: Any) -> list[str]:
-        """An empty choice is none."""
-        names: list[str] = super().to_python([name for name in value or [] if name])
-        return names
+        """Return the chosen keys without empty ones."""
+        keys: list[str] = super().to_python([key for key in value or [] if key])
+        return keys
 
 
 def _row(rows: Mapping[str, Any], key: str) -> Any:
-    """ValueError where it has gone since the form was shown: that is said beside the field."""
+    """Return the row of this key. ValueError, which the field reports, if it has gone since the form was shown."""
     if key not in rows:
         raise ValueError(key)
     return rows[key]
@@ -156,8 +156,8 @@ def guessed_path(instance: Instance, driver: Host | None) -> str:
     if instance.address.startswith("/"):
         return System.Path.SOCKET
     is_own = driver is not None and instance.host_id == driver.pk
-    at_home = {"localhost", driver.address} if driver else {"localhost"}
-    if is_own and (instance.address.startswith(LOOPBACK) or instance.address in at_home):
+    own_addresses = {"localhost", driver.address} if driver else {"localhost"}
+    if is_own and (instance.address.startswith(LOOPBACK) or instance.address in own_addresses):
         return System.Path.LOOPBACK
     return System.Path.NETWORK
 
@@ -241,8 +241,8 @@ class Draft:
         self.catalogue, self.user, self.needs_name = catalogue, user, needs_name
         self.plan = PlanForm(data, initial=initial, catalogue=catalogue)
         self.plan.fields["name"].required = needs_name
-        own = {"catalogue": catalogue, "empty_permitted": False}
-        self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs=own)
+        options = {"catalogue": catalogue, "empty_permitted": False}
+        self.systems = SystemFormSet(data, initial=list(systems), prefix="systems", form_kwargs=options)
         self.plan_request = self._checked() if data is not None else None
 
     @property
@@ -263,13 +263,13 @@ class Draft:
         return self._has("grows", "most_runs", "precision_percent", "ceiling_ms")
 
     def _has(self, *names: str) -> bool:
-        """Whether any of these fields holds more than its default, or is wrong: then it is not folded away."""
-        usual = {None, "", "0", "False", "[]", *map(str, form_design.DEFAULTS.values())} - {"1"}
-        return any(str(self.plan[name].value() or "") not in usual or self.plan[name].errors for name in names)
+        """Tell whether any of these fields is wrong or has another value than its default, and must be unfolded."""
+        defaults = {None, "", "0", "False", "[]", *map(str, form_design.DEFAULTS.values())} - {"1"}
+        return any(str(self.plan[name].value() or "") not in defaults or self.plan[name].errors for name in names)
 
     @property
     def problems(self) -> list[str]:
-        """All errors as sentences that name their field, for where the fields are not beside them."""
+        """Return all errors as sentences that name their field, for pages that do not show the fields."""
         problems = [*_sentences(self.plan), *map(str, self.systems.non_form_errors())]
         for number, form in enumerate(self.systems, start=1):
             problems += [f"System {number}, {sentence}" for sentence in _sentences(form)]
@@ -277,28 +277,29 @@ class Draft:
 
     @property
     def is_only_unfinished(self) -> bool:
-        """Whether all that is wrong is that something is still empty."""
-        forms_of = [self.plan, *self.systems]
-        errors = [error for form in forms_of for form_errors in form.errors.as_data().values() for error in form_errors]
-        return all(error.code == "required" for error in errors) and not self.systems.non_form_errors()
+        """Tell whether empty fields are all that is wrong."""
+        field_errors = [errors for form in (self.plan, *self.systems) for errors in form.errors.as_data().values()]
+        has_other = any(error.code != "required" for errors in field_errors for error in errors)
+        return not has_other and not self.systems.non_form_errors()
 
     @property
     def missing(self) -> list[str]:
-        """The labels of the fields that are still empty."""
+        """Return the labels of the fields that are still empty."""
         labels = [str(self.plan[name].label) for name in self.plan.errors]
         for number, form in enumerate(self.systems, start=1):
             labels += [f"{form[name].label} of system {number}" for name in form.errors]
         return labels
 
     def _checked(self) -> PlanRequest | None:
-        """All that can be looked at is, whatever else is wrong: it is said at once, and not round by round."""
+        """Return the plan, or None with errors beside the fields: all at once, however many there are."""
         is_readable = not (self.plan.errors.keys() - BESIDE_THE_RUNS) and self.systems.is_valid()
-        sound = [(form, self._system(form.cleaned_data)) for form in self.systems if not form.errors]
-        self._refuse_doubles(sound)
-        self._refuse_without_permit(sound)
-        client = self._client([system.driver for _, system in sound])
-        plan_request = self._plan_request([system for _, system in sound], client) if is_readable and client else None
-        self._refuse_what_systems_cannot([system for _, system in sound])
+        rows = [(form, self._system(form.cleaned_data)) for form in self.systems if not form.errors]
+        systems = [system for _, system in rows]
+        self._refuse_doubles(rows)
+        self._refuse_without_permit(rows)
+        client = self._client([system.driver for system in systems])
+        plan_request = self._plan_request(systems, client) if is_readable and client else None
+        self._refuse_what_systems_cannot(systems)
         if plan_request:
             self._refuse_runs(plan_request)
         return plan_request if self.plan.is_valid() and self.systems.is_valid() else None
@@ -313,15 +314,15 @@ class Draft:
         names = ("driver", "hardware", "path", "label")
         return plan.asked_system(values["instance"], **{name: values[name] for name in names})
 
-    def _refuse_doubles(self, sound: Sequence[tuple[SystemForm, System]]) -> None:
-        names: set[str] = set()
-        for form, system in sound:
-            if system.digest in names:
+    def _refuse_doubles(self, rows: Sequence[tuple[SystemForm, System]]) -> None:
+        digests: set[str] = set()
+        for form, system in rows:
+            if system.digest in digests:
                 form.add_error("instance", "This system is in the plan already: change it or remove it.")
-            names.add(system.digest)
+            digests.add(system.digest)
 
-    def _refuse_without_permit(self, sound: Sequence[tuple[SystemForm, System]]) -> None:
-        for form, system in sound:
+    def _refuse_without_permit(self, rows: Sequence[tuple[SystemForm, System]]) -> None:
+        for form, system in rows:
             hosts = (system.driver_id, system.instance.host_id)
             if self.user and (sentence := permits.refusal(self.user, hosts)):
                 form.add_error("instance", sentence)
@@ -336,10 +337,10 @@ class Draft:
             return None
 
     def _experiment(self, values: Mapping[str, Any], client: Mapping[str, Any]) -> Experiment:
-        same = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum")
+        names = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum")
         policy = {name: values[name] for name in POLICY if values[name] not in (None, "")}
         return Experiment(
-            **({name: values[name] for name in same} | form_growth.values(values)),
+            **({name: values[name] for name in names} | form_growth.values(values)),
             **policy,
             **form_design.values(values),
             **(PAUSED if values["is_paused"] else {}),
@@ -351,12 +352,12 @@ class Draft:
 
     def _refuse_what_systems_cannot(self, systems: Sequence[System]) -> None:
         values = self.plan.cleaned_data
-        refused = form_growth.refusals(values, len(self.systems.forms))
-        for field, sentence in (form_design.refusals(values, systems) | refused).items():
+        growth_refusals = form_growth.refusals(values, len(self.systems.forms))
+        for field, sentence in (form_design.refusals(values, systems) | growth_refusals).items():
             self.plan.add_error(field, sentence)
 
     def _refuse_runs(self, plan_request: PlanRequest) -> None:
-        """Conditions may leave nothing, a form may ask for too much, and the load generator may refuse it."""
+        """Refuse too many parts, a plan without a run, and what the load generator refuses."""
         if len(plan_request.parts) > form_design.MOST_PARTS:
             self.plan.add_error(
                 "scales", f"These are {len(plan_request.parts)} parts: more than {form_design.MOST_PARTS}."
@@ -365,13 +366,13 @@ class Draft:
             self.plan.add_error("left_out", "The conditions leave no run in the plan.")
         else:
             for sentence in dict.fromkeys(
-                filter(None, (_refused(part, plan_request.systems[0]) for part in plan_request.parts))
+                filter(None, (_refusal(part, plan_request.systems[0]) for part in plan_request.parts))
             ):
                 self.plan.add_error("workload", sentence)
 
 
-def _refused(part: Experiment, system: System) -> str:
-    """What the load generator says against it: its own version, or the workload's parameters."""
+def _refusal(part: Experiment, system: System) -> str:
+    """Say why the load generator refuses the part (its version, the workload's parameters); empty if it does not."""
     try:
         plan.spec_for(part, plan.step_at(part, system, max(part.levels), 1))
     except ValueError as error:

@@ -106,10 +106,7 @@ class DesignFields(forms.Form):
         return tried(lambda: parse_levels(text, RATES)) if text.strip() else []
 
     def clean(self) -> dict[str, Any]:
-        """A sweep of rates has its own number of clients, and a limit that says when a rate is not held.
-
-        One of scales has a workload with a scale.
-        """
+        """Refuse a sweep of rates without one number of clients and a latency limit, and scales no workload has."""
         values: dict[str, Any] = super().clean() or self.cleaned_data
         if values.get("rates") and len(values.get("levels") or [0]) > 1:
             self.add_error("levels", "A sweep of rates has one number of clients: enough to carry the highest rate.")
@@ -130,7 +127,7 @@ class DesignFields(forms.Form):
         return _rules(self.cleaned_data["left_out"])
 
     def clean_order_seed(self) -> int:
-        """None is drawn here: what is queued must be what the plan showed."""
+        """Return 0 where none was typed. No seed is drawn here: what is queued must be what the plan showed."""
         return self.cleaned_data["order_seed"] or 0
 
 
@@ -148,7 +145,7 @@ def tried(parse: Callable[[], Any]) -> Any:
 
 
 def thread_rules(text: str) -> list[str]:
-    """The rules in a list such as `clients, clients/2`, each once. Raises ValueError."""
+    """Return the rules in a list such as `clients, clients/2`, each once. Raises ValueError."""
     rules = list(dict.fromkeys(rule.strip() for rule in text.split(",") if rule.strip()))
     for rule in rules or [""]:
         plan.resolve_threads(rule[:LONGEST_RULE], 1)
@@ -156,7 +153,7 @@ def thread_rules(text: str) -> list[str]:
 
 
 def values(cleaned: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an experiment that the form has values for; what was left empty keeps its default."""
+    """Return the fields of an experiment that the form has values for; an empty field keeps its default."""
     conditions = {name: cleaned[name] for name in SAME if cleaned[name] not in (None, "")}
     if cleaned["rates"]:
         conditions |= {"rates_tps": cleaned["rates"], "latency_limit_us": int(1000 * cleaned["latency_limit_ms"])}
@@ -164,8 +161,9 @@ def values(cleaned: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parts(experiment: Experiment, cleaned: Mapping[str, Any], systems: int) -> list[Experiment]:
-    """The matrix as experiments, none saved: workloads x scales x thread rules, without those that have no run left."""
-    workloads = [cleaned["workload"], *(other for other in cleaned["more_workloads"] if other != cleaned["workload"])]
+    """Return workloads x scales x thread rules as unsaved experiments, without those that have no run left."""
+    first = cleaned["workload"]
+    workloads = [first, *(workload for workload in cleaned["more_workloads"] if workload != first)]
     experiments = []
     for number, workload in enumerate(workloads, start=1):
         for scale in _scales(workload, cleaned["scales"]):
@@ -174,13 +172,13 @@ def parts(experiment: Experiment, cleaned: Mapping[str, Any], systems: int) -> l
                 place = {"workload": number, "scale": scale, "threads": rule}
                 rules = design.narrowed(cleaned["kept_only"], cleaned["left_out"], place)
                 if rules is not None:
-                    own = {"workload": scaled, "thread_rule": rule, "kept_only": rules[0], "left_out": rules[1]}
-                    experiments.append(_part(experiment, **own))
+                    fields = {"workload": scaled, "thread_rule": rule, "kept_only": rules[0], "left_out": rules[1]}
+                    experiments.append(_part(experiment, **fields))
     return _named([part for part in experiments if plan.slots(part, systems)], experiment.name)
 
 
 def has_several(cleaned: Mapping[str, Any]) -> bool:
-    """Whether more than one part is asked for, as far as the form could be read."""
+    """Tell whether the form asks for more than one part, as far as it could be read."""
     workloads = _workloads(cleaned)
     has_scales = len(cleaned.get("scales", ())) > 1 and any(workload.scale for workload in workloads)
     return len(workloads) > 1 or len(cleaned.get("thread_rule", ())) > 1 or has_scales
@@ -190,18 +188,18 @@ def _workloads(cleaned: Mapping[str, Any]) -> set[Workload]:
     return {cleaned.get("workload"), *cleaned.get("more_workloads", ())} - {None}
 
 
-def _part(experiment: Experiment, **own: Any) -> Experiment:
+def _part(experiment: Experiment, **changes: Any) -> Experiment:
     fields = {
         field.name: getattr(experiment, field.name)
         for field in Experiment._meta.concrete_fields
         if not field.is_relation
     }
     del fields["id"]
-    return Experiment(**{**fields, "client_build": experiment.client_build, **own})
+    return Experiment(**{**fields, "client_build": experiment.client_build, **changes})
 
 
 def _named(parts: Sequence[Experiment], name: str) -> list[Experiment]:
-    """Parts of a design are told apart by what differs between them."""
+    """Return the parts, named by workload and thread rule if there are several."""
     if len(parts) > 1:
         for part in parts:
             part.name = f"{name[:100]}: {part.workload.name}, threads {part.thread_rule}"[:160]
@@ -209,13 +207,12 @@ def _named(parts: Sequence[Experiment], name: str) -> list[Experiment]:
 
 
 def _scales(workload: Workload, scales: Sequence[int]) -> Sequence[int]:
-    """Those asked for, or the workload's own; 1 for a load generator that has none, so that it comes once."""
-    own = workload.scale
-    return [1] if own is None else scales or [own]
+    """Return the scales asked for, or the workload's own; 1 for a workload without a scale, so that it comes once."""
+    return [1] if workload.scale is None else scales or [workload.scale]
 
 
 def at_scale(workload: Workload, scale: int) -> Workload:
-    """The workload itself where that is its scale, or it has none; else another that is the same, saved or not."""
+    """Return the workload if this is its scale, or it has none; else the same one at this scale, saved or not."""
     parameters = tools.get(workload.tool).at_scale(workload.parameters, scale)
     if parameters == workload.parameters:
         return workload
@@ -225,7 +222,7 @@ def at_scale(workload: Workload, scale: int) -> Workload:
 
 
 def saved_workload(workload: Workload) -> Workload:
-    """The workload of a part, saved: it may have been saved with another part, or its name be taken by another."""
+    """Save a part's workload, or return the same one that another part saved. A name that is taken gets a number."""
     if workload.pk:
         return workload
     existing: Workload | None = (
@@ -243,14 +240,14 @@ def saved_workload(workload: Workload) -> Workload:
 
 
 def refusals(cleaned: Mapping[str, Any], systems: Sequence[System]) -> dict[str, str]:
-    """What cannot be done on these systems, by field."""
+    """Return by field why these systems cannot carry out the plan."""
     problems = {}
-    if cleaned.get("restart") and (why := _first(_not_restarted(system) for system in systems)):
-        problems["restart"] = why
-    if cleaned.get("drop_caches") and (why := _first(_not_dropped(system) for system in systems)):
-        problems["drop_caches"] = why
-    if why := _first(_not_installed(workload, system) for workload in _workloads(cleaned) for system in systems):
-        problems["workload"] = why
+    if cleaned.get("restart") and (sentence := _first(_not_restarted(system) for system in systems)):
+        problems["restart"] = sentence
+    if cleaned.get("drop_caches") and (sentence := _first(_not_dropped(system) for system in systems)):
+        problems["drop_caches"] = sentence
+    if sentence := _first(_not_installed(workload, system) for workload in _workloads(cleaned) for system in systems):
+        problems["workload"] = sentence
     return problems
 
 
@@ -278,9 +275,9 @@ def _not_dropped(system: System) -> str:
 
 
 def _not_installed(workload: Workload, system: System) -> str:
-    """Only where a probe looked: what a driver has that nobody probed is not known."""
-    there = system.driver.facts.get("tools")
-    missing = [program for program in tools.get(workload.tool).on_path if there and program not in there]
+    """Say that the driver lacks the load generator's program; empty if it has it, or was never probed."""
+    installed = system.driver.facts.get("tools")
+    missing = [program for program in tools.get(workload.tool).on_path if installed and program not in installed]
     if not missing:
         return ""
     return (

@@ -44,26 +44,24 @@ class GrowthFields(forms.Form):
 
 
 def values(cleaned: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an experiment that grows; none of one that does not."""
+    """Return the fields of an experiment that grows; empty if it does not."""
     grows = cleaned["grows"]
     if not grows:
         return {}
     percent = cleaned["precision_percent"] or PERCENT[grows]
+    is_decision = grows == Experiment.Grows.DECIDE
+    budget = DECIDING if is_decision else max(ENOUGH, int(SHARE * len(cleaned["levels"])))
     return {
         "grows": grows,
-        "most_runs": cleaned["most_runs"] or _budget(grows, len(cleaned["levels"])),
+        "most_runs": cleaned["most_runs"] or budget,
         "precision": percent / 100,
         "ceiling_ms": cleaned["ceiling_ms"] if grows == Experiment.Grows.CEILING else None,
         "repeats": 1,
     }
 
 
-def _budget(grows: str, levels: int) -> int:
-    return DECIDING if grows == Experiment.Grows.DECIDE else max(ENOUGH, int(SHARE * levels))
-
-
 def initial(experiment: Experiment) -> dict[str, Any]:
-    """The form's values of a plan that is like this one."""
+    """Return the form's values for a plan that grows like this experiment."""
     if not experiment.grows:
         return {}
     same = {name: getattr(experiment, name) for name in ("grows", "most_runs", "ceiling_ms")}
@@ -71,10 +69,10 @@ def initial(experiment: Experiment) -> dict[str, Any]:
 
 
 def refusals(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
-    """What cannot grow so, by field; of what could not be read nothing is said."""
+    """Return by field why a plan cannot grow so. Fields that could not be read are not judged."""
     if not cleaned.get("grows"):
         return {}
-    problems = _of_searches(cleaned, systems) if cleaned["grows"] in SEARCHES else _of_decisions(cleaned, systems)
+    problems = (_search_refusals if cleaned["grows"] in SEARCHES else _decision_refusals)(cleaned, systems)
     if form_design.has_several(cleaned):
         problems["grows"] = "A plan that grows has one workload, one scale and one thread rule."
     elif cleaned.get("kept_only") or cleaned.get("left_out"):
@@ -84,7 +82,7 @@ def refusals(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     return problems
 
 
-def _of_searches(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
+def _search_refusals(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     problems = {}
     workload = cleaned.get("workload")
     if systems != 1:
@@ -98,7 +96,7 @@ def _of_searches(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     return problems
 
 
-def _of_decisions(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
+def _decision_refusals(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     problems = {}
     if systems != 2:
         problems["grows"] = "A decision is between two systems: the first is the baseline."

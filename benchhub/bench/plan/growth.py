@@ -6,6 +6,7 @@ that nothing is due any more. What a step needs is computed anew each time, so n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -26,7 +27,7 @@ REFUSED_AFTER = 2
 UNFINISHED = Run.objects.filter(experiment=OuterRef("pk")).unfinished()
 PREPARATION = Run.objects.filter(experiment=OuterRef("pk")).exclude(kind=Run.Kind.MEASURE)
 
-Found = dict[str, Any]
+Findings = dict[str, Any]
 
 
 def reserve() -> list[int]:
@@ -42,14 +43,14 @@ def grow() -> int:
 
 
 def due() -> QuerySet[Experiment]:
-    """Experiments that grow, have not stopped, and of which no run is left.
+    """Return the experiments that grow, have not stopped, and have no run left.
 
-    One that stopped as its data set was not loaded goes on when that run was run again and ended well.
+    One that stopped because its data set was not loaded goes on when that run was run again and ended well.
     """
-    bad = PREPARATION.exclude(state=State.SUCCEEDED)
-    open_ = Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT)
-    mended = Q(growth__stopped=Growth.Stopped.UNPREPARED) & ~Exists(bad)
-    return Experiment.objects.filter(open_ | mended, ~Exists(UNFINISHED)).exclude(grows=Experiment.Grows.NOT)
+    failed = PREPARATION.exclude(state=State.SUCCEEDED)
+    goes_on = Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT)
+    mended = Q(growth__stopped=Growth.Stopped.UNPREPARED) & ~Exists(failed)
+    return Experiment.objects.filter(goes_on | mended, ~Exists(UNFINISHED)).exclude(grows=Experiment.Grows.NOT)
 
 
 def stop(experiment: Experiment) -> None:
@@ -61,13 +62,13 @@ def stop(experiment: Experiment) -> None:
 
 @transaction.atomic
 def _grow(experiment: Experiment) -> int:
-    """Nothing where another worker has the row, or was here first."""
+    """Plan the next step, unless another worker has the row or was first; returns how many runs it planned."""
     locked = Experiment.objects.select_for_update(skip_locked=True).filter(pk=experiment.pk).first()
     if locked is None or not due().filter(pk=experiment.pk).exists():
         return 0
     growth, _ = Growth.objects.get_or_create(experiment=locked)
     runs = list(locked.runs.select_related("result").order_by("position"))
-    if reason := _broken_off(runs):
+    if reason := _early_stop(runs):
         _stop(locked, reason)
         return 0
     step, reason, findings = STEPPERS[locked.grows](locked, runs)
@@ -79,7 +80,7 @@ def _grow(experiment: Experiment) -> int:
     return len(_plan(locked, step))
 
 
-def _broken_off(runs: Sequence[Run]) -> str:
+def _early_stop(runs: Sequence[Run]) -> str:
     if any(run.state == State.CANCELLED for run in runs):
         return Growth.Stopped.CANCELLED
     if any(run.kind != Run.Kind.MEASURE and run.state != State.SUCCEEDED for run in runs):
@@ -88,8 +89,8 @@ def _broken_off(runs: Sequence[Run]) -> str:
 
 
 def _stop(experiment: Experiment, reason: str) -> None:
-    mine = Growth.objects.filter(experiment=experiment, stopped=Growth.Stopped.NOT)
-    mine.update(stopped=reason, stopped_at=Now())
+    ongoing = Growth.objects.filter(experiment=experiment, stopped=Growth.Stopped.NOT)
+    ongoing.update(stopped=reason, stopped_at=Now())
 
 
 # --- what comes next -------------------------------------------------------------------------------------------
@@ -97,8 +98,8 @@ def _stop(experiment: Experiment, reason: str) -> None:
 Step = list[tuple[System, int]]
 
 
-def _search(experiment: Experiment, runs: Sequence[Run]) -> tuple[Step, str, Found]:
-    """One run at the level that tells most."""
+def _search(experiment: Experiment, runs: Sequence[Run]) -> tuple[Step, str, Findings]:
+    """Choose one run at the level that tells most; returns it, why the search stops (empty if not), and findings."""
     # numpy takes 70 MB and 0.1 s: only what searches needs it.
     from benchhub.analysis.search.advice import Goal, advise
     from benchhub.analysis.search.belief import Trial
@@ -107,21 +108,25 @@ def _search(experiment: Experiment, runs: Sequence[Run]) -> tuple[Step, str, Fou
     measuring = [run for run in runs if run.kind == Run.Kind.MEASURE]
     counted = set(experiment.runs.measured().values_list("pk", flat=True))
     trials = [Trial(run.clients, run.result.throughput) for run in measuring if run.pk in counted]
-    spoilt = len(measuring) - len(trials)
-    advice = advise(sorted(experiment.client_levels), trials, goal, spoilt=spoilt, refused=_refused(measuring, counted))
+    spoilt, refused = len(measuring) - len(trials), _failed_levels(measuring, counted)
+    advice = advise(sorted(experiment.client_levels), trials, goal, spoilt=spoilt, refused=refused)
     step = [(system, advice.clients) for system in _systems(experiment) if advice.clients]
     return step, advice.stopped, asdict(advice) | {"n": len(trials), "spoilt": spoilt}
 
 
-def _refused(measuring: Sequence[Run], counted: set[int]) -> list[int]:
-    """Levels without a result although they were tried so often."""
-    tried = [run.clients for run in measuring]
-    with_result = {run.clients for run in measuring if run.pk in counted}
-    return [n for n in dict.fromkeys(tried) if n not in with_result and tried.count(n) >= REFUSED_AFTER]
+def _failed_levels(measuring: Sequence[Run], counted: set[int]) -> list[int]:
+    """Return the levels that have no result after REFUSED_AFTER runs."""
+    levels = [run.clients for run in measuring]
+    levels_with_result = {run.clients for run in measuring if run.pk in counted}
+    counts = Counter(level for level in levels if level not in levels_with_result)
+    return [level for level, count in counts.items() if count >= REFUSED_AFTER]
 
 
-def _decide(experiment: Experiment, _runs: Sequence[Run]) -> tuple[Step, str, Found]:
-    """A pair of runs, in an order of their own. A pair of which a run has no result counts for nothing but its cost."""
+def _decide(experiment: Experiment, _runs: Sequence[Run]) -> tuple[Step, str, Findings]:
+    """Choose a pair of runs and their order; returns them, why the decision stops (empty if not), and findings.
+
+    A pair of which a run has no result counts towards the budget only.
+    """
     baseline, other = _systems(experiment)
     question = decide.Question(experiment.most_runs // 2, experiment.precision)
     pairs, spoilt = _pairs(experiment, baseline, other)
@@ -136,12 +141,12 @@ def _decide(experiment: Experiment, _runs: Sequence[Run]) -> tuple[Step, str, Fo
 
 
 def _pairs(experiment: Experiment, baseline: System, other: System) -> tuple[list[tuple[float, float]], int]:
-    """Throughput of the baseline and of the other, pair by pair; and how many pairs lack one of them."""
+    """Return the throughputs of baseline and other system, pair by pair, and how many pairs lack one of them."""
     rows = experiment.runs.measured().values_list("repeat", "system", "result__throughput")
     tps = {(repeat, system): throughput for repeat, system, throughput in rows}
     repeats = experiment.runs.filter(kind=Run.Kind.MEASURE).order_by("repeat").values_list("repeat", flat=True)
-    pairs = [(tps.get((r, baseline.pk)), tps.get((r, other.pk))) for r in repeats.distinct()]
-    complete = [(a, b) for a, b in pairs if a is not None and b is not None]
+    pairs = [(tps.get((repeat, baseline.pk)), tps.get((repeat, other.pk))) for repeat in repeats.distinct()]
+    complete = [(first, second) for first, second in pairs if first is not None and second is not None]
     return complete, len(pairs) - len(complete)
 
 
@@ -150,7 +155,7 @@ def _systems(experiment: Experiment) -> list[System]:
     return [row.system for row in rows]
 
 
-STEPPERS: dict[str, Callable[[Experiment, Sequence[Run]], tuple[Step, str, Found]]] = {
+STEPPERS: dict[str, Callable[[Experiment, Sequence[Run]], tuple[Step, str, Findings]]] = {
     Experiment.Grows.PEAK: _search,
     Experiment.Grows.CEILING: _search,
     Experiment.Grows.DECIDE: _decide,
@@ -170,19 +175,18 @@ def _plan(experiment: Experiment, step: Step) -> list[Run]:
 
 
 def _steps(experiment: Experiment, system: System, clients: int) -> list[plan.Step]:
-    had = experiment.runs.filter(kind=Run.Kind.MEASURE, system=system, clients=clients)
-    step = plan.Step(system, clients, (had.aggregate(last=Max("repeat"))["last"] or 0) + 1)
+    earlier_runs = experiment.runs.filter(kind=Run.Kind.MEASURE, system=system, clients=clients)
+    step = plan.Step(system, clients, (earlier_runs.aggregate(last=Max("repeat"))["last"] or 0) + 1)
     is_each = experiment.loading == Experiment.Loading.EACH
     return [step._replace(kind=Run.Kind.LOAD), step] if is_each else [step]
 
 
 def most(experiment: Experiment, systems: Sequence[System]) -> list[plan.Step]:
-    """What its steps come to at most, for what a plan takes; the levels are not known yet."""
+    """Return the most steps that it can grow by, to estimate what the plan takes; their levels are not known yet."""
     if not experiment.grows:
         return []
-    runs = [systems[number % len(systems)] for number in range(experiment.noisy_runs)]
     clients = max(experiment.client_levels)
-    steps = [plan.Step(system, clients, number) for number, system in enumerate(runs, start=1)]
+    steps = [plan.Step(systems[i % len(systems)], clients, repeat=i + 1) for i in range(experiment.noisy_runs)]
     is_each = experiment.loading == Experiment.Loading.EACH
     loads = [step._replace(kind=Run.Kind.LOAD) for step in steps] if is_each else []
     return [*steps, *loads]

@@ -9,7 +9,6 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from benchhub.analysis.planning import design
@@ -30,7 +29,11 @@ QUIET_S = 3  # how long a canary watches the driver's CPU before anything is don
 
 
 def resolve_threads(rule: str, clients: int) -> int:
-    """`clients`: one thread per client; `clients/N`: one per N clients; `N`: that many, but never more than clients."""
+    """Return the number of threads.
+
+    `clients`: one per client; `clients/N`: one per N clients; `N`: that many, but never more than clients.
+    Raises ValueError for another rule.
+    """
     match = THREAD_RULE.fullmatch(rule)
     if not match:
         raise ValueError(f"'{rule}' is not a thread rule: write clients, clients/2 or a number from 1 to 9999.")
@@ -39,7 +42,7 @@ def resolve_threads(rule: str, clients: int) -> int:
 
 
 def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
-    """The one row for this combination; the same combination asked for again is the same system."""
+    """Return the one row for this combination, saved; the same combination is always the same system."""
     candidate = asked_system(instance, driver=driver, hardware=hardware, path=path, label=label)
     if candidate._state.adding:
         fields = {field.attname: getattr(candidate, field.attname) for field in System._meta.concrete_fields}
@@ -49,9 +52,9 @@ def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, p
 
 
 def asked_system(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
-    """As system_under_test, but a combination that is new is not saved: to look at a plan leaves nothing behind."""
+    """Return the system as system_under_test does, but leave a new one unsaved: looking at a plan saves nothing."""
     form = digest.system_form(_system_fields(instance, driver, hardware, path))
-    new = System(
+    candidate = System(
         label=label,
         instance=instance,
         driver=driver,
@@ -63,7 +66,7 @@ def asked_system(instance: Instance, *, driver: Host, hardware: Hardware, path: 
         digest=digest.digest(form),
     )
     systems = System.objects.select_related("instance__host", "driver", "hardware", "build", "configuration")
-    return systems.filter(digest=new.digest).first() or new
+    return systems.filter(digest=candidate.digest).first() or candidate
 
 
 def _system_fields(instance: Instance, driver: Host, hardware: Hardware, path: str) -> dict[str, Any]:
@@ -113,14 +116,14 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
 
 
 def warmup_form(experiment: Experiment) -> dict[str, int]:
-    """The warm-up that is a run of its own; empty for none."""
+    """Return duration and clients of the warm-up that is a run of its own; empty for none."""
     if not experiment.warmup_run_s:
         return {}
     return {"duration_s": experiment.warmup_run_s, "clients": experiment.warmup_run_clients}
 
 
 def open_loop_form(experiment: Experiment) -> dict[str, int]:
-    """What all runs of a sweep of rates have in common; empty for a closed loop."""
+    """Return the clients and the latency limit that all runs of a sweep of rates share; empty for a closed loop."""
     if not experiment.rates_tps:
         return {}
     return {"clients": experiment.client_levels[0], "latency_limit_us": experiment.latency_limit_us}
@@ -163,20 +166,18 @@ def _sampling_rate(experiment: Experiment, system: System, clients: int) -> floa
 
 
 def expected_tps(system: System, workload: Workload, clients: int) -> float:
-    """Twice the best that this system has shown with this workload and at least half as many clients, for the size of
-    logs; a high guess of its load generator where it has not.
+    """Return a throughput that bounds the size of logs.
 
-    The guess grows with what can work at the same time: clients, and hardware threads to serve them.
+    It is twice the best result of this system with this workload and at least half as many clients. Without one it is
+    a high guess of the load generator, which grows with what works at the same time: clients, up to hardware threads.
     """
-    best = _shown(system, workload, clients).order_by("-throughput").values_list("throughput", flat=True).first()
+    best = None
+    if not system._state.adding and not workload._state.adding:
+        results = Result.objects.filter(run__system=system, run__experiment__workload=workload)
+        results = results.filter(run__clients__gte=clients / 2).order_by("-throughput")
+        best = results.values_list("throughput", flat=True).first()
     busy = min(clients, system.hardware.threads)
     return 2 * best if best else min(UNKNOWN_TPS, busy * tools.get(workload.tool).tps_guess(workload.parameters))
-
-
-def _shown(system: System, workload: Workload, clients: int) -> QuerySet[Result]:
-    if system._state.adding or workload._state.adding:
-        return Result.objects.none()
-    return Result.objects.filter(run__system=system, run__experiment__workload=workload, run__clients__gte=clients / 2)
 
 
 class Step(NamedTuple):
@@ -191,42 +192,45 @@ class Step(NamedTuple):
 
 
 def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[System]) -> Iterator[Step]:
-    """The order of the runs: missing data sets first, then warm-ups, then the canary, then the order asked for.
+    """Yield the steps in their order: missing data sets, warm-ups, the canary, then the other runs as ordered.
 
     A plan that grows (bench/growth.py) has no more than its preparation at first.
     """
-    planned = [] if experiment.grows else slots(experiment, len(systems))
-    first = design.canary(planned) if experiment.canary else []
-    used = in_use(experiment, systems)
-    yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(first)) for system in used if system in to_load)
+    run_slots = [] if experiment.grows else slots(experiment, len(systems))
+    canary = design.canary(run_slots) if experiment.canary else []
+    used_systems = in_use(experiment, systems)
+    yield from (
+        Step(system, kind=Run.Kind.LOAD, is_canary=bool(canary)) for system in used_systems if system in to_load
+    )
     if experiment.warmup_run_s:
-        warmup = Step(used[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(first))
-        yield from (warmup._replace(system=system) for system in used)
-    later = set(first)
-    for slot in (*first, *(slot for slot in planned if slot not in later)):
-        step = step_at(experiment, systems[slot.system - 1], slot.level, slot.repeat)._replace(is_canary=slot in later)
+        warmup = Step(used_systems[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(canary))
+        yield from (warmup._replace(system=system) for system in used_systems)
+    in_canary = set(canary)
+    for slot in (*canary, *(slot for slot in run_slots if slot not in in_canary)):
+        step = step_at(experiment, systems[slot.system - 1], slot.level, slot.repeat)
+        step = step._replace(is_canary=slot in in_canary)
         if experiment.loading == Experiment.Loading.EACH:
             yield step._replace(kind=Run.Kind.LOAD)
         yield step
 
 
 def in_use(experiment: Experiment, systems: Sequence[System]) -> list[System]:
-    """Those that conditions leave a run of. A plan that grows uses all of its systems."""
+    """Return the systems that have a run left under the conditions. A plan that grows uses all of its systems."""
     if experiment.grows:
         return list(systems)
-    used = {slot.system for slot in slots(experiment, len(systems))}
-    return [system for number, system in enumerate(systems, start=1) if number in used]
+    numbers = {slot.system for slot in slots(experiment, len(systems))}
+    return [system for number, system in enumerate(systems, start=1) if number in numbers]
 
 
 def step_at(experiment: Experiment, system: System, level: int, repeat: int) -> Step:
-    """A measuring run at one of the experiment's levels: so many clients, or its own number of them at that rate."""
+    """Return a measuring run at one of the experiment's levels: a number of clients or, in an open loop, a rate."""
     if experiment.rates_tps:
         return Step(system, experiment.client_levels[0], repeat, rate_tps=level)
     return Step(system, level, repeat)
 
 
 def slots(experiment: Experiment, systems: int) -> list[design.Slot]:
-    """The measuring runs in the order asked for."""
+    """Return the measuring runs in the experiment's order."""
     return design.slots(
         systems,
         experiment.levels,
@@ -240,7 +244,10 @@ def slots(experiment: Experiment, systems: int) -> list[design.Slot]:
 
 
 def expand(experiment: Experiment, to_load: Sequence[System] | None = None) -> Iterator[Run]:
-    """The experiment's runs, unsaved, in order. `to_load`: whose data set comes first; None for what is missing now."""
+    """Yield the experiment's runs, unsaved, in order.
+
+    `to_load`: the systems whose data set is loaded first; None for those that lack it now.
+    """
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
     protocols = {system.pk: Protocol.stored(protocol_form(experiment, system)) for system in systems}
     missing = without_data_set(experiment, systems) if to_load is None else to_load
@@ -249,43 +256,41 @@ def expand(experiment: Experiment, to_load: Sequence[System] | None = None) -> I
 
 
 def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[System]:
-    """The systems whose data set has to be loaded first."""
+    """Return the systems whose data set has to be loaded first."""
     [missing] = loads([experiment], systems)
     return missing
 
 
 def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[System]]:
-    """For each of these experiments, run one after the other, the systems whose data set it has to load first."""
-    there = _there_by_then([system.instance_id for system in systems])
+    """Return for each part the systems whose data set it has to load first; the parts run one after the other."""
+    recipes = _coming_recipes([system.instance_id for system in systems])
     missing = []
     for part in parts:
         recipe = recipe_digest(part.workload)
-        is_each, used = part.loading == Experiment.Loading.EACH, in_use(part, systems)
-        missing.append(
-            [used_system for used_system in used if there.get(used_system.instance_id) != recipe and not is_each]
-        )
-        there |= dict.fromkeys((system.instance_id for system in used), recipe)
+        is_each, used_systems = part.loading == Experiment.Loading.EACH, in_use(part, systems)
+        missing.append([system for system in used_systems if recipes.get(system.instance_id) != recipe and not is_each])
+        recipes |= dict.fromkeys((system.instance_id for system in used_systems), recipe)
     return missing
 
 
 def recipe_digest(workload: Workload) -> str:
-    """Names the data set that a workload runs on."""
+    """Return the digest that names the data set of a workload."""
     return digest.digest(tools.get(workload.tool).data_set(workload.parameters))
 
 
-def _there_by_then(instances: Sequence[int]) -> dict[int, str]:
-    """The data set of each instance that no load under way or in the queue replaces by another one."""
+def _coming_recipes(instances: Sequence[int]) -> dict[int, str]:
+    """Return by instance the recipe of its data set, unless a load under way or in the queue replaces it."""
     current = DataSet.objects.filter(instance__in=instances, replaced_at=None)
-    there = dict(current.values_list("instance", "recipe_digest"))
-    waiting = Run.objects.unfinished().filter(kind=Run.Kind.LOAD, system__instance__in=instances)
-    for load in waiting.select_related("system", "experiment__workload"):
-        if there.get(load.system.instance_id) != recipe_digest(load.experiment.workload):
-            there.pop(load.system.instance_id, None)
-    return there
+    recipes = dict(current.values_list("instance", "recipe_digest"))
+    loads = Run.objects.unfinished().filter(kind=Run.Kind.LOAD, system__instance__in=instances)
+    for load in loads.select_related("system", "experiment__workload"):
+        if recipes.get(load.system.instance_id) != recipe_digest(load.experiment.workload):
+            recipes.pop(load.system.instance_id, None)
+    return recipes
 
 
 def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int) -> Run:
-    """One run of the plan, unsaved, with its frozen RunSpec."""
+    """Return one run of the plan, unsaved, with its frozen RunSpec."""
     spec = spec_for(experiment, step)
     is_load = step.kind == Run.Kind.LOAD
     return Run(
@@ -315,21 +320,21 @@ def spec_for(experiment: Experiment, step: Step) -> RunSpec:
 
 
 def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
-    """The run as an open loop: logs are sampled by the rate that is offered. ValueError where the tool has none."""
+    """Return the spec as an open loop, its logs sampled by the rate. Raises ValueError if the tool takes no rate."""
     if not tools.get(spec.tool).takes_rate:
-        able = " or ".join(name for name, tool in tools.TOOLS.items() if tool.takes_rate)
-        raise ValueError(f"{spec.tool} takes no rate: an open loop needs a workload of {able}.")
-    offered = replace(
+        tool_names = " or ".join(name for name, tool in tools.TOOLS.items() if tool.takes_rate)
+        raise ValueError(f"{spec.tool} takes no rate: an open loop needs a workload of {tool_names}.")
+    open_loop = replace(
         spec,
         parameters=tools.get(spec.tool).at_rate(spec.parameters, rate_tps, experiment.latency_limit_ms),
         log_sampling_rate=choose_sampling_rate(rate_tps, spec.duration_s),
     )
-    tools.get(spec.tool).check(offered)
-    return offered
+    tools.get(spec.tool).check(open_loop)
+    return open_loop
 
 
 def load_guess_s(workload: Workload) -> int:
-    """Seconds that a data set of this size takes to load, where nothing better is known."""
+    """Return the seconds that this data set takes to load, as a guess where nothing better is known."""
     return ceil(max(LOAD_GUESS_S, tools.get(workload.tool).load_guess_s(workload.parameters)))
 
 
@@ -369,12 +374,12 @@ def again(
 ) -> Experiment:
     """Queue the same experiment once more, beside the first, on the same systems as they are now.
 
-    `design`: whose part it is to be. `to_load`: as for expand().
+    `design`: the design that it becomes a part of. `to_load`: as for expand().
     """
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system")]
     fields = {field.attname: getattr(experiment, field.attname) for field in Experiment._meta.concrete_fields}
-    for own in ("id", "created_at", "created_by_id", "design_id", "place", "paused_at", "pause_reason", "resumed_at"):
-        del fields[own]
+    for name in ("id", "created_at", "created_by_id", "design_id", "place", "paused_at", "pause_reason", "resumed_at"):
+        del fields[name]
     copy = Experiment(**fields, created_by=user, design=design)
     copy.canary = Experiment.Canary.WAITS if copy.canary else Experiment.Canary.NONE
     if experiment.reservations.filter(window=None).exists():
@@ -385,5 +390,5 @@ def again(
 
 
 def spec_of(run: Run) -> RunSpec:
-    """The frozen RunSpec as it was planned."""
+    """Return the frozen RunSpec as it was planned."""
     return RunSpec(**{**run.spec, "endpoint": Endpoint(**run.spec["endpoint"])})

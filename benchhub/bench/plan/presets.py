@@ -16,7 +16,7 @@ from . import form_design
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """What the report did, and what is done here in its place."""
+    """A step of the report's method, and the step that replaces it here."""
 
     published: str
     here: str
@@ -37,7 +37,7 @@ class Preset:
 
     @property
     def workloads(self) -> list[Workload]:
-        """What the plan chooses, the first one first: of the catalogue where it has them, else new and not saved."""
+        """Return the plan's workloads in their order: from the catalogue if it has them, else new and not saved."""
         return [
             catalogued(tool, workload)
             or Workload(name=workload.name, tool=tool, parameters=dict(workload.parameters), remark="Of a preset.")
@@ -52,8 +52,7 @@ class Preset:
 
 def catalogued(tool: str, workload: PublishedWorkload) -> Workload | None:
     """Return the catalogue's workload that does the same, if there is one."""
-    same = Workload.objects.current().filter(tool=tool, parameters=dict(workload.parameters))
-    return same.first()
+    return Workload.objects.current().filter(tool=tool, parameters=dict(workload.parameters)).first()
 
 
 REPORT_A = Preset(

@@ -1,4 +1,4 @@
-"""A plan before it is queued: what will be run, how long it will take, and what is odd about it."""
+"""A plan before it is queued: its runs, the time it takes, and its warnings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .warnings import doubts
 
 SPELLED_OUT = 12
 AT_RANDOM = (Experiment.Order.SHUFFLED, Experiment.Order.RANDOM)
-HOW: dict[str, str] = {
+ORDER_WORDS: dict[str, str] = {
     Experiment.Order.BLOCKED: "at each level",
     Experiment.Order.LISTED: "first all of",
 }
@@ -95,16 +95,20 @@ class Part:
 
 
 def look(plan_request: PlanRequest) -> Preview:
-    """`blocks` are those of the first part: the others differ in what is run, not in its order."""
+    """Return what the plan would queue; nothing is saved.
+
+    `blocks` come from the first part: the others differ in what is run, not in its order.
+    """
     to_load = plan.loads(plan_request.parts, plan_request.systems)
     certain = [
-        list(plan.steps(part, plan_request.systems, first))
-        for part, first in zip(plan_request.parts, to_load, strict=True)
+        list(plan.steps(part, plan_request.systems, missing))
+        for part, missing in zip(plan_request.parts, to_load, strict=True)
     ]
     steps = [
         [*part_steps, *growth.most(part, plan_request.systems)]
         for part, part_steps in zip(plan_request.parts, certain, strict=True)
     ]
+    is_drawn = plan_request.experiment.order in AT_RANDOM
     ahead, wait_s = _ahead(plan_request.systems)
     costs = plan_costs.costs(plan_request.parts, plan_request.systems, steps)
     return Preview(
@@ -113,7 +117,7 @@ def look(plan_request: PlanRequest) -> Preview:
         load_count=costs.loads,
         total_s=costs.total_s,
         blocks=_blocks(certain[0], plan_request.experiment),
-        steps_in_order=_drawn(certain[0], plan_request.experiment),
+        steps_in_order=tuple(step for step in certain[0] if is_drawn and step.kind == Run.Kind.MEASURE),
         ahead=sum(ahead.values()),
         ahead_words=counted(ahead),
         wait_s=wait_s,
@@ -128,16 +132,11 @@ def _part(experiment: Experiment, steps: Sequence[plan.Step]) -> Part:
     return Part(experiment, counts[Run.Kind.MEASURE], counts[Run.Kind.LOAD])
 
 
-def _drawn(steps: Sequence[plan.Step], experiment: Experiment) -> tuple[plan.Step, ...]:
-    is_drawn = experiment.order in AT_RANDOM
-    return tuple(step for step in steps if is_drawn and step.kind == Run.Kind.MEASURE)
-
-
 def _blocks(steps: Sequence[plan.Step], experiment: Experiment) -> tuple[Block, ...]:
-    """Loads before each run are no blocks of their own: they are counted with what the plan takes."""
-    rows = [step for step in steps if step.kind != Run.Kind.LOAD or step.repeat == 0]
-    grouped = groupby(rows, key=lambda step: _block_key(step, experiment.order))
-    return tuple(_block(list(group), experiment) for _, group in grouped)
+    """Group the steps into blocks. Loads before each run are no blocks: they only count among the plan's costs."""
+    block_steps = [step for step in steps if step.kind != Run.Kind.LOAD or step.repeat == 0]
+    groups = groupby(block_steps, key=lambda step: _block_key(step, experiment.order))
+    return tuple(_block(list(group), experiment) for _, group in groups)
 
 
 def _block_key(step: plan.Step, order: str) -> tuple[Any, ...]:
@@ -146,36 +145,39 @@ def _block_key(step: plan.Step, order: str) -> tuple[Any, ...]:
     return step.kind, step.is_canary, step.repeat if in_repeats and is_measuring and not step.is_canary else 0
 
 
-def _block(rows: Sequence[plan.Step], experiment: Experiment) -> Block:
-    systems = tuple({row.system.digest: row.system for row in rows}.values())
-    kind, is_canary, repeat = _block_key(rows[0], experiment.order)
+def _block(steps: Sequence[plan.Step], experiment: Experiment) -> Block:
+    systems = tuple({step.system.digest: step.system for step in steps}.values())
+    kind, is_canary, repeat = _block_key(steps[0], experiment.order)
     return Block(
         repeat,
         systems,
-        tuple(dict.fromkeys(row.rate_tps or row.clients for row in rows)),
+        tuple(dict.fromkeys(step.rate_tps or step.clients for step in steps)),
         kind,
         is_canary,
-        HOW.get(experiment.order, ""),
+        ORDER_WORDS.get(experiment.order, ""),
         is_at_random=experiment.order in AT_RANDOM,
         in_a_row=experiment.repeats if experiment.order == Experiment.Order.LISTED else 1,
     )
 
 
 def _ahead(systems: Sequence[System]) -> tuple[Mapping[str, int], float]:
-    """What comes first, by kind, and the seconds of load that it asks for."""
+    """Return the unfinished runs on the same hosts, counted by kind, and the seconds of load that they ask for."""
     hosts = {key for system in systems for key in (system.driver_id, system.instance.host_id) if key}
-    same = Q(system__driver__in=hosts) | Q(system__instance__host__in=hosts)
-    waiting = Run.objects.unfinished().filter(same)
-    rows = list(waiting.order_by().values_list("kind").annotate(count=Count("pk"), wait_s=Sum("expected_s")))
+    on_hosts = Q(system__driver__in=hosts) | Q(system__instance__host__in=hosts)
+    runs = Run.objects.unfinished().filter(on_hosts)
+    rows = list(runs.order_by().values_list("kind").annotate(count=Count("pk"), wait_s=Sum("expected_s")))
     return {kind: count for kind, count, _ in rows}, float(sum(wait_s for _, _, wait_s in rows))
 
 
 @transaction.atomic
 def queue(plan_request: PlanRequest, user: Any) -> Experiment:
-    """Save what was asked for and put its runs into the queue; returns its (first) experiment."""
-    systems = [_saved(system) for system in plan_request.systems]
-    client = PgBuild.from_facts(plan_request.client)
-    design = _saved_design(plan_request, user) if len(plan_request.parts) > 1 else None
+    """Save the plan and put its runs into the queue; returns its (first) experiment."""
+    systems = [_save_system(system) for system in plan_request.systems]
+    client, remark, design = PgBuild.from_facts(plan_request.client), plan_request.experiment.remark, None
+    if len(plan_request.parts) > 1:
+        design = Design.objects.create(
+            name=plan_request.name, remark=remark, created_by=user, preset=plan_request.preset
+        )
     for part, to_load in zip(plan_request.parts, plan.loads(plan_request.parts, systems), strict=True):
         part.client_build, part.created_by, part.design = client, user, design
         part.workload = form_design.saved_workload(part.workload)
@@ -183,12 +185,7 @@ def queue(plan_request: PlanRequest, user: Any) -> Experiment:
     return plan_request.experiment
 
 
-def _saved_design(plan_request: PlanRequest, user: Any) -> Design:
-    remark = plan_request.experiment.remark
-    return Design.objects.create(name=plan_request.name, remark=remark, created_by=user, preset=plan_request.preset)
-
-
-def _saved(system: System) -> System:
+def _save_system(system: System) -> System:
     return plan.system_under_test(
         system.instance, driver=system.driver, hardware=system.hardware, path=system.path, label=system.label
     )
@@ -198,9 +195,9 @@ def _saved(system: System) -> System:
 
 
 def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The form's values, and its systems', of a plan that is like an experiment's."""
-    same = ("name", "remark", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum", "checkpoint")
-    values = {name: getattr(experiment, name) for name in (*same, *POLICY, *form_design.SAME)}
+    """Return the form's values, and those of its systems, for a plan like the experiment's."""
+    names = ("name", "remark", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum", "checkpoint")
+    values = {name: getattr(experiment, name) for name in (*names, *POLICY, *form_design.SAME)}
     values |= {
         "workload": experiment.workload_id,
         "client": experiment.client_bin_directory,
@@ -217,7 +214,7 @@ def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def retired_instances(experiment: Experiment) -> list[str]:
-    """Names of the instances of its systems that no plan offers any more."""
+    """Return the names of the experiment's instances that no plan offers any more."""
     retired = experiment.systems.filter(instance__retired_at__isnull=False)
     return list(retired.order_by("instance__name").values_list("instance__name", flat=True).distinct())
 
@@ -233,7 +230,7 @@ def _system_values(system: System) -> dict[str, Any]:
 
 
 def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The form's values, and its systems', as they were typed: whatever they are, nothing is checked."""
+    """Return the form's values, and those of its systems, as they were typed. Nothing is checked."""
     values: dict[str, Any] = {name: data.get(name, "") for name in (*PlanForm.base_fields, "workload", "client")}
     values["more_workloads"] = data.getlist("more_workloads")
     names = (*SystemForm.base_fields, "instance", "hardware", "driver")
@@ -243,7 +240,7 @@ def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def resized(systems: Sequence[Mapping[str, Any]], data: QueryDict) -> list[Mapping[str, Any]]:
-    """One system more at the end, or without the one whose number is in `remove`."""
+    """Return the systems without the one whose number is in `remove`, or with one more at the end."""
     removed = data.get("remove", "")
     if removed.isdecimal():
         return [row for number, row in enumerate(systems) if str(number) != removed] or [{}]

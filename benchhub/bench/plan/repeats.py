@@ -30,16 +30,16 @@ class RepeatsForm(forms.Form):
     def __init__(self, *args: Any, experiment: Experiment, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.known = experiment.levels
+        self.experiment_levels = experiment.levels
         self.kind = RATES if experiment.rates_tps else CLIENTS
         if experiment.rates_tps:
             self.fields["levels"].label = "Offered rates, TPS"
-        self.fields["levels"].initial = spell(self.known)
+        self.fields["levels"].initial = spell(self.experiment_levels)
 
     def clean_levels(self) -> list[int]:
         levels: list[int] = tried(lambda: parse_levels(self.cleaned_data["levels"], self.kind))
-        if others := [clients for clients in levels if clients not in self.known]:
-            raise forms.ValidationError(f"{spell(others)} is no level of it: it has {spell(self.known)}.")
+        if others := [level for level in levels if level not in self.experiment_levels]:
+            raise forms.ValidationError(f"{spell(others)} is no level of it: it has {spell(self.experiment_levels)}.")
         return levels
 
 
@@ -55,29 +55,26 @@ def add(experiment: Experiment, levels: Sequence[int], repeats: int) -> list[Run
     missing = plan.without_data_set(locked, list(dict.fromkeys(step.system for step in steps)))
     last = locked.runs.aggregate(last=Max("position"))["last"] or 0
     protocols = {key: Protocol.stored(plan.protocol_form(locked, system)) for key, system in systems.items()}
-    planned = [*(_load(locked, system) for system in missing), *steps]
-    runs = [plan.run_of(locked, step, protocols[step.system.pk], last + i) for i, step in enumerate(planned, start=1)]
-    return plan.save_runs(runs)
+    # Loads that belong to no level are counted by their repeat.
+    loads = locked.runs.filter(kind=Run.Kind.LOAD, clients=0)
+    counts = {system: loads.filter(system=system).count() for system in missing}
+    load_steps = [plan.Step(system, repeat=count, kind=Run.Kind.LOAD) for system, count in counts.items()]
+    rows = enumerate([*load_steps, *steps], start=last + 1)
+    return plan.save_runs([plan.run_of(locked, step, protocols[step.system.pk], position) for position, step in rows])
 
 
 def _steps(experiment: Experiment, systems: dict[int, System], levels: Sequence[int], repeats: int) -> list[plan.Step]:
-    """Repeat by repeat, in each the levels as asked, at each level all systems that were planned there."""
+    """Return the steps repeat by repeat: in each repeat all levels, at each level all systems that have runs there."""
     level = "rate_tps" if experiment.rates_tps else "clients"
     measuring = experiment.runs.filter(**{"kind": Run.Kind.MEASURE, f"{level}__in": levels}).order_by()
-    had = {(system, clients): last for system, clients, last in
-           measuring.values_list("system", level).annotate(last=Max("repeat"))}  # fmt: skip
-    pairs = [(system, value) for value in levels for system in systems if (system, value) in had]
-    repeats_of_pairs = [(key, number) for number in range(1, repeats + 1) for key in pairs]
+    rows = measuring.values_list("system", level).annotate(last=Max("repeat"))
+    last_repeats = {(system, value): last for system, value, last in rows}
+    pairs = [(system, value) for value in levels for system in systems if (system, value) in last_repeats]
+    numbered_pairs = [(pair, number) for number in range(1, repeats + 1) for pair in pairs]
     steps = []
-    for key, number in repeats_of_pairs:
-        step = plan.step_at(experiment, systems[key[0]], key[1], had[key] + number)
+    for pair, number in numbered_pairs:
+        step = plan.step_at(experiment, systems[pair[0]], pair[1], last_repeats[pair] + number)
         if experiment.loading == Experiment.Loading.EACH:
             steps.append(step._replace(kind=Run.Kind.LOAD))
         steps.append(step)
     return steps
-
-
-def _load(experiment: Experiment, system: System) -> plan.Step:
-    """The loads that belong to no level are counted up."""
-    before = experiment.runs.filter(kind=Run.Kind.LOAD, system=system, clients=0).count()
-    return plan.Step(system, repeat=before, kind=Run.Kind.LOAD)

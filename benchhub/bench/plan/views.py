@@ -24,7 +24,7 @@ from .repeats import INTRO, RepeatsForm, add
 def experiment_new(request: HttpRequest) -> HttpResponse:
     """Plan an experiment. Only the button 'Queue' queues it; what was typed is kept whatever was pressed."""
     if request.method != "POST":
-        return _plan_page(request, _started(request))
+        return _plan_page(request, _initial_draft(request))
     if "add" in request.POST or "remove" in request.POST:
         values, systems = preview.typed(request.POST)
         return _plan_page(request, Draft(initial=values, systems=preview.resized(systems, request.POST)))
@@ -41,15 +41,13 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def experiment_plan(request: HttpRequest) -> HttpResponse:
-    """What the form would queue as it stands, as a part of its page; nothing is saved."""
+    """Return the part of the page that shows what the form would queue; nothing is saved."""
     draft = Draft(request.POST, needs_name=False, user=request.user)
     return render(request, "bench/plan_preview.html", {"draft": draft, "preview": _preview(draft)})
 
 
-def _started(request: HttpRequest) -> Draft:
-    """An empty form, or one like an experiment's (?like=) or a whole design's (?design=), of a preset, or with an
-    instance chosen (?instance=).
-    """
+def _initial_draft(request: HttpRequest) -> Draft:
+    """Return the form to start from: empty, or filled from ?preset=, ?design=, ?like= (an experiment) or ?instance=."""
     if preset := presets.PRESETS.get(request.GET.get("preset", "")):
         values, systems = presets.initial(preset)
         return Draft(initial={**preview.DEFAULTS, **values}, systems=systems)
@@ -141,7 +139,7 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def _ask_to_cancel(
     request: HttpRequest, runs: RunQuerySet, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
 ) -> HttpResponse:
-    """GET asks, POST does; where nothing is left to cancel, neither."""
+    """Ask on GET, cancel on POST; go back to the page if nothing is left to cancel."""
     if not is_growing and not runs.unfinished().exists():
         messages.info(request, "Nothing was left to cancel: it has ended already.")
         return redirect(crumb["address"])
@@ -179,7 +177,7 @@ def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def presets_shown(request: HttpRequest) -> HttpResponse:
-    """GET shows the published methods and their translation; POST starts a plan from one of them."""
+    """Show the published methods and their translation; POST starts a plan from one of them."""
     if preset := presets.PRESETS.get(request.POST.get("preset", "")):
         permits.require_runner(request.user)
         presets.prepared(preset)

@@ -1,4 +1,4 @@
-"""What is odd about a plan, in sentences. None of it stops anybody: it is said before the time is spent."""
+"""Warnings about a plan, as sentences. They stop nobody: they come before the time is spent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def doubts(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> It
         yield from oddities(planned_part)
     yield from filter(None, _together(plan_request, to_load))
     yield from described_twice(plan_request.systems)
-    yield from _labels(plan_request)
+    for system, label in zip(plan_request.systems, plan_request.labels, strict=True):
+        if system.label != label:
+            yield f"'{label}' is known already, and will be shown as '{system.label}'."
 
 
 def _hosts(systems: Sequence[System]) -> Iterator[str]:
@@ -54,11 +56,12 @@ def _protocols(plan_request: PlanRequest) -> Iterator[str]:
 
 
 def _order(plan_request: PlanRequest) -> Iterator[str]:
-    """What is listed runs in a row, so that no interval of it can be right (analysis/turns.py)."""
+    """Warn of an order as listed: it runs in a row, so that no interval can be right (analysis/turns.py)."""
     experiment = plan_request.experiment
     if experiment.order != Experiment.Order.LISTED or experiment.grows:
         return
-    if _share_a_host(plan_request.systems):
+    hosts = [system.instance.host_id or f"instance {system.instance_id}" for system in plan_request.systems]
+    if len(set(hosts)) < len(hosts):
         yield (
             "As listed, one system runs after the other on the same host, so that a drift of the host looks like a "
             "difference: what they differ by will have neither interval nor verdict. Choose repeat by repeat, or at "
@@ -68,19 +71,14 @@ def _order(plan_request: PlanRequest) -> Iterator[str]:
         yield "As listed, the repeats of a level run in a row: they will have no interval."
 
 
-def _share_a_host(systems: Sequence[System]) -> bool:
-    hosts = [system.instance.host_id or f"instance {system.instance_id}" for system in systems]
-    return len(set(hosts)) < len(hosts)
-
-
 def planned(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[Planned]:
-    """What each part asks of each system, as plain values."""
+    """Yield what each part asks of each system, as plain values."""
     for part, missing in zip(plan_request.parts, to_load, strict=True):
-        runs = plan.slots(part, len(plan_request.systems))
+        slots = plan.slots(part, len(plan_request.systems))
         for number, system in enumerate(plan_request.systems, start=1):
             if levels := tuple(
                 dict.fromkeys(
-                    plan.step_at(part, system, slot.level, 1).clients for slot in runs if slot.system == number
+                    plan.step_at(part, system, slot.level, 1).clients for slot in slots if slot.system == number
                 )
             ):
                 yield _planned(part, system, levels, is_to_load=system in missing)
@@ -121,32 +119,31 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
 
 
 def _together(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
-    """Instances that share a file system: the data sets of one after the other fit in where those of all may not."""
-    needed: dict[tuple[str, str], dict[str, int]] = {}
-    free: dict[tuple[str, str], int] = {}
+    """Warn of instances that share a file system, where each data set fits but all together may not."""
+    sizes_by_disk: dict[tuple[str, str], dict[str, int]] = {}
+    free_bytes: dict[tuple[str, str], int] = {}
     for part, missing in zip(plan_request.parts, to_load, strict=True):
         for system in missing:
             disk = disk_of(system)
             if "free_bytes" in disk:
                 key = (str(system.instance.host), disk["folder"])
-                free[key], sizes_here = disk["free_bytes"], needed.setdefault(key, {})
-                sizes_here[str(system.instance)] = max(
-                    sizes_here.get(str(system.instance), 0), data_set_bytes(part.workload)
-                )
-    for (server, folder), sizes in needed.items():
-        yield beyond_disk_together(sizes, free[server, folder], folder, server)
+                free_bytes[key], sizes = disk["free_bytes"], sizes_by_disk.setdefault(key, {})
+                instance = str(system.instance)
+                sizes[instance] = max(sizes.get(instance, 0), data_set_bytes(part.workload))
+    for (server, folder), sizes in sizes_by_disk.items():
+        yield beyond_disk_together(sizes, free_bytes[server, folder], folder, server)
 
 
 def disk_of(system: System) -> Mapping[str, Any]:
-    """The file system that the data directory lies on, as the last probe of its host found it; empty if not known."""
+    """Return the file system of the data directory, as the last probe of its host found it; empty if not known."""
     folder, host = system.instance.data_directory, system.instance.host
     mounts = host.facts.get("filesystems", []) if host and folder else []
-    under = [mount for mount in mounts if f"{folder}/".startswith(f"{mount['folder'].rstrip('/')}/")]
-    return max(under, key=lambda mount: len(mount["folder"]), default={})
+    parents = [mount for mount in mounts if f"{folder}/".startswith(f"{mount['folder'].rstrip('/')}/")]
+    return max(parents, key=lambda mount: len(mount["folder"]), default={})
 
 
 def described_twice(systems: Sequence[System]) -> Iterator[str]:
-    """A sentence for each host whose systems are described by more than one hardware profile."""
+    """Yield a sentence for each host whose systems are described by more than one hardware profile."""
     for host in {system.instance.host: None for system in systems if system.instance.host}:
         profiles = {system.hardware: None for system in systems if system.instance.host == host}
         if len(profiles) > 1:
@@ -154,9 +151,3 @@ def described_twice(systems: Sequence[System]) -> Iterator[str]:
                 f"One host, {host}, is described by different hardware ({', '.join(map(str, profiles))}): "
                 "prices then compare machines that were never both measured."
             )
-
-
-def _labels(plan_request: PlanRequest) -> Iterator[str]:
-    for system, label in zip(plan_request.systems, plan_request.labels, strict=True):
-        if system.label != label:
-            yield f"'{label}' is known already, and will be shown as '{system.label}'."

@@ -14,7 +14,7 @@ HOSTS = ("system__driver", "system__instance__host")
 
 
 def ended() -> QuerySet[Experiment]:
-    """Experiments that wait for the verdict on their canary, which has ended."""
+    """Return the experiments whose canary has ended and waits for its verdict."""
     canaries = Run.objects.filter(experiment=OuterRef("pk"), is_canary=True)
     return Experiment.objects.filter(~Exists(canaries.unfinished()), canary=Experiment.Canary.WAITS, paused_at=None)
 
@@ -31,20 +31,20 @@ def judge(experiment: Experiment) -> None:
 
 
 def verdict(runs: list[Run]) -> list[str]:
-    """Why the rest should not be run, in sentences; empty where all is well."""
-    bad = [run for run in runs if run.state != State.SUCCEEDED]
-    return [f"Run {run.pk} ({run}) {run.get_state_display()}: {run.reason}".strip() for run in bad] + _busy(runs)
+    """Say why the rest should not be run, as sentences; empty where all is well."""
+    failures = [run for run in runs if run.state != State.SUCCEEDED]
+    return [f"Run {run.pk} ({run}) {run.get_state_display()}: {run.reason}".strip() for run in failures] + _busy(runs)
 
 
 def _busy(runs: list[Run]) -> list[str]:
-    """Hosts that were at work before a load started there."""
+    """Say which hosts were busy before a load started there, as sentences."""
     newest = Attempt.objects.filter(run__in=runs).order_by("run", "-number").distinct("run")
     attempts = {attempt.run_id: attempt for attempt in newest}
     files = Evidence.objects.filter(attempt__in=attempts.values(), name=IDLE_FILE)
-    counted = {file.attempt_id: file.text.splitlines() for file in files}
-    had = [(run, attempts[run.pk]) for run in runs if run.pk in attempts]
-    shares = [(_driver_busy(run, counted.get(attempt.pk, [])), _server_busy(run, attempt)) for run, attempt in had]
-    return [sentence for both in shares for sentence in both if sentence]
+    lines = {file.attempt_id: file.text.splitlines() for file in files}
+    pairs = [(run, attempts[run.pk]) for run in runs if run.pk in attempts]
+    sentences = [(_driver_busy(run, lines.get(attempt.pk, [])), _server_busy(run, attempt)) for run, attempt in pairs]
+    return [sentence for pair in sentences for sentence in pair if sentence]
 
 
 def _driver_busy(run: Run, lines: list[str]) -> str:
@@ -55,7 +55,10 @@ def _driver_busy(run: Run, lines: list[str]) -> str:
 
 
 def _server_busy(run: Run, attempt: Attempt) -> str:
-    """A server on a host of its own is only glanced at before the start. Its load average is no sign: it remembers."""
+    """Say that the server's own host was busy at the glance before the start; empty if not.
+
+    Its load average is no sign: it remembers what ran before.
+    """
     share = (attempt.host_before or {}).get("busy_before_share")
     if run.system.driven_locally or share is None or 100 * share <= BUSY_AT_A_GLANCE_PERCENT:
         return ""

@@ -1,4 +1,4 @@
-"""What an experiment does when runs fail, and which goes first: in its plan, and later."""
+"""Fields for what an experiment does when runs fail, and for which goes first: in its plan, and later."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PolicyFields(forms.Form):
 
 
 class PolicyForm(PolicyFields, CatalogForm):
-    """What can be changed of an experiment at any time: it says how to go on, and nothing of what is measured."""
+    """Change an experiment at any time: how it goes on, and nothing of what is measured."""
 
     class Meta:
         model = Experiment

@@ -23,7 +23,7 @@ MEANWHILE = "Somebody gave a period that overlaps at this moment: look at the li
 
 @cache
 def zones() -> list[tuple[str, str]]:
-    """Once for each process: every look walks the whole folder of zones."""
+    """Return (name, name) of each time zone; cached, as every look walks the whole folder of zones."""
     return [(name, name) for name in sorted(available_timezones())]
 
 
@@ -47,8 +47,8 @@ class Moment(forms.DateTimeField):
     default_error_messages = {"invalid": "Write a date and a time: 2026-12-24 18:00."}
 
     def to_python(self, value: Any) -> Any:
-        read = super().to_python(value)
-        return read.astimezone(UTC).replace(tzinfo=None) if read else read
+        instant = super().to_python(value)
+        return instant.astimezone(UTC).replace(tzinfo=None) if instant else instant
 
 
 class OnceForm(forms.Form):
@@ -76,7 +76,7 @@ class OnceForm(forms.Form):
             self.add_error("end", "It has passed already: write a later time.")
         elif end - start > LONGEST:
             self.add_error("end", "That is more than a year: write a shorter period, or one of every week.")
-        elif other := _overlapping(self.owner, start, end):
+        elif other := self.owner.reservations.filter(period__overlap=(start, end)).order_by("period").first():
             self.add_error("start", f"It overlaps with {other}: write what is left, or remove that one first.")
 
     def saved(self) -> Reservation | None:
@@ -88,10 +88,6 @@ class OnceForm(forms.Form):
         except IntegrityError:
             self.add_error(None, MEANWHILE)
             return None
-
-
-def _overlapping(owner: Host | Experiment, start: datetime, end: datetime) -> Reservation | None:
-    return owner.reservations.filter(period__overlap=(start, end)).order_by("period").first()
 
 
 class WeeklyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable when it runs

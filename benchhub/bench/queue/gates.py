@@ -1,4 +1,4 @@
-"""Why a queued run may not start now. The database answers, so that the queue and the pages mean the same."""
+"""Conditions that keep a queued run waiting. The database computes them, so that queue and pages mean the same."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Gate:
 
 
 def needed(run: Run) -> timedelta:
-    """How long the run is expected to take of its host."""
+    """Return how long the run is expected to occupy its host."""
     return timedelta(seconds=run.expected_s + MARGIN_S)
 
 
@@ -48,7 +48,7 @@ def _held(kind: str, key: str) -> Exists:
 
 
 def _is_busy() -> Q:
-    """As queue.resources() names what a run needs."""
+    """Tell whether something that the run needs is held, by the names of queue.resources()."""
     group = "interference_group"
     return Q(
         _held("host", DRIVER)
@@ -60,12 +60,12 @@ def _is_busy() -> Q:
 
 
 def _is_blocked() -> Exists:
-    of_hosts = Q(host=OuterRef(DRIVER)) | Q(host=OuterRef(SERVER))
-    return Exists(Reservation.objects.filter(of_hosts, period__overlap=_needed_period(OuterRef("expected_s"))))
+    on_hosts = Q(host=OuterRef(DRIVER)) | Q(host=OuterRef(SERVER))
+    return Exists(Reservation.objects.filter(on_hosts, period__overlap=_needed_period(OuterRef("expected_s"))))
 
 
 def _is_outside() -> Q:
-    """Confined, and what it needs from now on is not in its periods (those that touch are one)."""
+    """Tell whether the experiment is confined and the run would leave its periods (those that touch are one)."""
     periods = Func(
         F("experiment_id"),
         template="(SELECT range_agg(period) FROM bench_reservation WHERE upper(period) > now() AND "
@@ -75,22 +75,23 @@ def _is_outside() -> Q:
         periods, _needed_period(F("expected_s")), template="(%(expressions)s)", arg_joiner=" @> ",
         output_field=BooleanField(),
     )  # fmt: skip
-    of_experiment = {"experiment": OuterRef("experiment")}
-    is_confined = Exists(Reservation.objects.filter(**of_experiment)) | Exists(Window.objects.filter(**of_experiment))
+    reservations = Reservation.objects.filter(experiment=OuterRef("experiment"))
+    windows = Window.objects.filter(experiment=OuterRef("experiment"))
+    is_confined = Exists(reservations) | Exists(windows)
     return Q(is_confined) & ~Q(Coalesce(inside, Value(False)))
 
 
 def _waits_for_preparation() -> Q:
-    """For loads and warm-ups planned before it; and a load for all that was planned on what it replaces."""
-    own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).unfinished()
-    before = own.filter(position__lt=OuterRef("position"))
+    """Tell whether the run waits for loads and warm-ups before it or, as a load, for runs on the data it replaces."""
+    siblings = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).unfinished()
+    earlier, measuring = siblings.filter(position__lt=OuterRef("position")), Q(kind=Run.Kind.MEASURE)
     # The first is asked once for all runs, and mostly false: only then the database need not look run by run.
-    is_unprepared = Q(Exists(own.exclude(kind=Run.Kind.MEASURE))) & Q(Exists(before.exclude(kind=Run.Kind.MEASURE)))
-    return is_unprepared | Q(kind=Run.Kind.LOAD) & Q(Exists(before))
+    is_unprepared = Q(Exists(siblings.exclude(measuring))) & Q(Exists(earlier.exclude(measuring)))
+    return is_unprepared | Q(kind=Run.Kind.LOAD) & Q(Exists(earlier))
 
 
 def _waits_for_part() -> Q:
-    """An earlier part of its design has runs left on the same server: they may need different data sets."""
+    """Tell whether an earlier part of the design has runs left on the server, as parts may need different data sets."""
     unfinished = ", ".join(f"'{state}'" for state in (State.QUEUED, *ACTIVE))
     is_later = Func(
         F("experiment_id"),
@@ -110,11 +111,6 @@ def hosts(run: Run) -> list[Host]:
     return [system.driver, *([system.instance.host] if system.instance.host and not system.driven_locally else [])]
 
 
-def _paused_hosts(run: Run) -> str:
-    names = [host.name for host in hosts(run) if host.paused_at]
-    return f"The host {' and '.join(names)} is paused."
-
-
 def _untrusted_hosts(run: Run) -> str:
     [first, *_] = [host for host in hosts(run) if host.trust != Host.Trust.PINNED]
     if first.trust == Host.Trust.QUARANTINED:
@@ -127,7 +123,7 @@ GATES = (
     Gate(
         "host_paused",
         Q(**{f"{DRIVER}__paused_at__isnull": False}) | Q(**{f"{SERVER}__paused_at__isnull": False}),
-        _paused_hosts,
+        lambda run: f"The host {' and '.join(host.name for host in hosts(run) if host.paused_at)} is paused.",
     ),
     Gate(
         "untrusted",
@@ -153,28 +149,25 @@ GATES = (
 
 
 def with_gates(runs: Runs) -> Runs:
-    """Each run with a column of truth for each gate (`gate_...`)."""
-    return runs.annotate(**{f"gate_{gate.name}": _column(gate.is_shut) for gate in GATES})
-
-
-def _column(condition: Q) -> Func:
-    return Coalesce(Func(condition, template="(%(expressions)s)", output_field=BooleanField()), Value(False))
+    """Add to each run a boolean column for each gate, `gate_...`: true where it is shut."""
+    truths = {gate: Func(gate.is_shut, template="(%(expressions)s)", output_field=BooleanField()) for gate in GATES}
+    return runs.annotate(**{f"gate_{gate.name}": Coalesce(truth, Value(False)) for gate, truth in truths.items()})
 
 
 def ready(runs: Runs) -> Runs:
-    """Those queued runs that nothing keeps from starting now."""
+    """Return the queued runs that nothing keeps from starting now."""
     shut = {f"gate_{gate.name}": False for gate in GATES}
     return with_gates(runs.filter(state=State.QUEUED)).filter(**shut)
 
 
 def keys_of_next() -> list[int]:
-    """Of each driver the first run in the order of the queue that nothing keeps from starting now."""
+    """Return the key of each driver's first run, by the order of the queue, that nothing keeps from starting now."""
     statement, values = _statement_of_next()
     return [key for (key,) in _rows(statement, values)]
 
 
 def is_open(run: Run) -> bool:
-    """Whether nothing keeps the run from starting, apart from its hosts being held: by itself, it may be."""
+    """Tell whether no gate keeps the run from starting. Held hosts do not count: the run itself may hold them."""
     statement, values = _statement_of_open()
     return bool(_rows(f"SELECT 1 FROM ({statement}) AS open_run(id) WHERE id = %s", (*values, run.pk)))
 
@@ -202,6 +195,6 @@ def _rows(statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 
 def sentences(run: Run, without: str = "") -> list[str]:
-    """Why a run that came with its gates may not start; empty where it may."""
+    """Say why a run that came with its gates may not start; empty where it may. `without` names a gate to leave out."""
     shut = (gate for gate in GATES if gate.name != without and getattr(run, f"gate_{gate.name}"))
     return [gate.sentence(run) for gate in shut]

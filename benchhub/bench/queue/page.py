@@ -1,4 +1,4 @@
-"""What the page of the queue shows: what comes next on each host, why it waits, and when it is expected to start."""
+"""The page of the queue: the next runs of each host, why they wait, and when they are expected to start."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def context(page: str | None) -> dict[str, Any]:
 
 
 def queue_at(now: datetime) -> dict[str, Any]:
-    """All hosts at once, in `lanes`."""
+    """Return the context of the page with all hosts, unpaged, in `lanes`."""
     active = list(
         _with_hosts(Run.objects.active()).select_related("experiment__workload", "watch").order_by("started_at", "pk")
     )
@@ -88,9 +88,9 @@ def _with_hosts(runs: Any) -> Any:
 
 
 def _free_at(active: Iterable[Run], now: datetime) -> dict[str, datetime]:
-    """When what is held is expected to be free again, rests included."""
+    """Return by resource when it is expected to be free again, after the rest."""
     rests = Hold.objects.filter(run=None).values_list("resource", "free_at")
-    free = {resource: at for resource, at in rests if at}
+    free = {resource: free_at for resource, free_at in rests if free_at}
     for run in active:
         time_left = timedelta(seconds=run_seconds_left(run, now) + run.experiment.rest_s)
         free |= dict.fromkeys(queue.resources(run), now + time_left)
@@ -114,16 +114,16 @@ def times(runs: Sequence[Run], now: datetime) -> Times:
 
 
 def forecast(queued: Sequence[Run], free: dict[str, datetime], times: Times, now: datetime) -> list[Waiting]:
-    """Each run at the first moment at which its hosts are free and it may run, in the order of the queue."""
-    rows, started = [], set()
+    """Place each run, in the order of the queue, at the first moment when its hosts are free and it may run."""
+    rows, drivers = [], set()
     for run in queued:
-        at = None if _stands_still(run) else _start(run, free, times, now)
-        if at is not None:
-            after = at + gates.needed(run) + timedelta(seconds=run.experiment.rest_s)
-            free |= dict.fromkeys(queue.resources(run), after)
-        is_first = run.system.driver_id not in started
-        started.add(run.system.driver_id)
-        rows.append(_waiting(run, at, now, is_first))
+        start = None if _stands_still(run) else _start(run, free, times, now)
+        if start is not None:
+            end = start + gates.needed(run) + timedelta(seconds=run.experiment.rest_s)
+            free |= dict.fromkeys(queue.resources(run), end)
+        is_first = run.system.driver_id not in drivers
+        drivers.add(run.system.driver_id)
+        rows.append(_waiting(run, start, now, is_first))
     return rows
 
 
@@ -132,27 +132,27 @@ def _stands_still(run: Run) -> bool:
 
 
 def _start(run: Run, free: Mapping[str, datetime], times: Times, now: datetime) -> datetime | None:
-    at = max([now, *(free[key] for key in queue.resources(run) if key in free)])
+    free_at = max([now, *(free[key] for key in queue.resources(run) if key in free)])
     blocked = [period for host in gates.hosts(run) for period in times.blocked.get(host.pk, ())]
-    return earliest(at, gates.needed(run), times.allowed.get(run.experiment_id), blocked)
+    return earliest(free_at, gates.needed(run), times.allowed.get(run.experiment_id), blocked)
 
 
-def _waiting(run: Run, at: datetime | None, now: datetime, is_first: bool) -> Waiting:
+def _waiting(run: Run, start: datetime | None, now: datetime, is_first: bool) -> Waiting:
     reasons = gates.sentences(run, without="" if is_first else "busy")
-    if at is None and not _stands_still(run):
+    if start is None and not _stands_still(run):
         reasons.append("Within the next 60 days no period is long enough for it.")
-    return Waiting(run, tuple(reasons), at, is_due=at is not None and at <= now)
+    return Waiting(run, tuple(reasons), start, is_due=start is not None and start <= now)
 
 
 def _lanes(active: Iterable[Run], waiting: Iterable[Waiting]) -> list[Lane]:
-    """A lane per host that something runs on or waits for, in the order of the queue, and per host in trouble."""
+    """Return a lane per host with runs under way or waiting, in the order of the queue, and per host in trouble."""
     lanes: dict[int, Lane] = {}
     for run in active:
         lanes.setdefault(run.system.driver_id, Lane(run.system.driver)).active.append(run)
     for row in waiting:
         lanes.setdefault(row.run.system.driver_id, Lane(row.run.system.driver)).waiting.append(row)
-    away = Q(paused_at__isnull=False) | Q(unreachable_since__isnull=False) | Q(trust=Host.Trust.QUARANTINED)
-    for host in Host.objects.filter(away).defer("facts", "private_key").order_by("name"):
+    in_trouble = Q(paused_at__isnull=False) | Q(unreachable_since__isnull=False) | Q(trust=Host.Trust.QUARANTINED)
+    for host in Host.objects.filter(in_trouble).defer("facts", "private_key").order_by("name"):
         lanes.setdefault(host.pk, Lane(host))
     _count(lanes)
     return list(lanes.values())

@@ -1,4 +1,4 @@
-"""Whether a user may run on the hosts of experiments, runs and plans."""
+"""The check that a user may run on the hosts of experiments, runs and plans."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def require_run(user: Any, run: Run) -> None:
 
 
 def require_runner(user: Any) -> None:
-    """For what no host is needed for yet."""
+    """Raise PermissionDenied unless the user is a runner, for actions that need no host yet."""
     _require(user, [])
 
 
@@ -34,7 +34,7 @@ def _require(user: Any, hosts: Iterable[tuple[int | None, ...]]) -> None:
 
 
 def refusal(user: Any, hosts: Iterable[int | None]) -> str:
-    """Why the user may not run on these hosts; empty where nothing speaks against it."""
+    """Say why the user may not run on these hosts (keys; None is no host); empty if the user may."""
     if not is_at_least(user, Role.RUNNER):
         return "This takes the role of a runner, which your account does not have: ask an administrator."
     denied = denied_hosts(user, hosts)

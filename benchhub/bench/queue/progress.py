@@ -1,4 +1,4 @@
-"""How far an experiment is, and how long it will still take."""
+"""The progress of an experiment, and an estimate of how long it will still take."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ((Run.Kind.MEASURE, "run"), (Run.Kind.WARMUP, "warm-up"), (Run.Kind.LOAD
 
 
 def counted(kinds: Mapping[str, int], done: Mapping[str, int] | None = None) -> str:
-    """{'measure': 16, 'load': 2} -> '16 runs and 2 loads': what measures nothing is counted apart.
+    """Word the counts: {'measure': 16, 'load': 2} -> '16 runs and 2 loads'. Loads and warm-ups are counted apart.
 
     With `done`: '3 of 16 runs and 2 of 2 loads'.
     """
@@ -30,19 +30,19 @@ def counted(kinds: Mapping[str, int], done: Mapping[str, int] | None = None) -> 
 
 
 def seconds_left(runs: Sequence[Run]) -> float:
-    """Estimate from what ended runs took beyond their load; loads of data sets count as the last one did."""
+    """Estimate the seconds left by what ended runs took beyond their load; a data set takes as long as the last one."""
     ended = [run for run in runs if run.is_final and run.started_at and run.ended_at]
-    beyond = [_taken_s(run) - run.expected_s for run in ended if run.kind == Run.Kind.MEASURE]
-    loads = [_taken_s(run) for run in ended if run.kind == Run.Kind.LOAD]
-    extra_s = sum(beyond) / len(beyond) if beyond else STEPS_GUESS_S
-    load_s = loads[-1] if loads else LOAD_GUESS_S
+    extras_s = [_taken_s(run) - run.expected_s for run in ended if run.kind == Run.Kind.MEASURE]
+    loads_s = [_taken_s(run) for run in ended if run.kind == Run.Kind.LOAD]
+    extra_s = sum(extras_s) / len(extras_s) if extras_s else STEPS_GUESS_S
+    load_s = loads_s[-1] if loads_s else LOAD_GUESS_S
     rest_s = runs[0].experiment.rest_s if runs else 0
     waiting = [run for run in runs if not run.is_final]
     return sum(load_s if run.kind == Run.Kind.LOAD else run.expected_s + max(0.0, extra_s) + rest_s for run in waiting)
 
 
 def run_seconds_left(run: Run, at: datetime) -> float:
-    """Estimate for one run that is under way or waits: what it will take, less what it has taken until `at`."""
+    """Estimate the seconds that a run under way or in the queue still takes, seen from `at`."""
     seconds = (run.expected_s or LOAD_GUESS_S) + STEPS_GUESS_S
     return max(0.0, seconds - (at - run.started_at).total_seconds()) if run.started_at else seconds
 
@@ -53,10 +53,10 @@ def _taken_s(run: Run) -> float:
 
 
 def clock(seconds: float) -> str:
-    """95 -> '1:35'; 3700 -> '1:01:40'."""
-    minutes, rest = divmod(round(seconds), 60)
+    """Write seconds as on a clock: 95 -> '1:35'; 3700 -> '1:01:40'."""
+    minutes, rest_s = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{rest_s:02}" if hours else f"{minutes}:{rest_s:02}"
 
 
 class Progress:
@@ -69,54 +69,54 @@ class Progress:
         self.out = out
         self.since = since
         self.is_terminal = out.isatty()
-        self.begun = time.monotonic()
-        self.shown: set[int] = set()
+        self.begun_s = time.monotonic()
+        self.printed_keys: set[int] = set()
 
     def show(self, runs: Sequence[Run]) -> None:
-        ended = [run for run in runs if run.is_final and run.pk not in self.shown]
+        ended = [run for run in runs if run.is_final and run.pk not in self.printed_keys]
         if earlier := self._earlier(ended):
             self._line(f"  There before, of an earlier start: {_kinds(earlier)}")
             self._ended(earlier, len(runs))
-            if unshown := [run for run in runs if run not in earlier]:
-                self._line(f"  Of this start: {_kinds(unshown)}")
+            if own := [run for run in runs if run not in earlier]:
+                self._line(f"  Of this start: {_kinds(own)}")
         self._ended([run for run in ended if run not in earlier], len(runs))
         if self.is_terminal:
             self.out.write(f"\r\033[K{self._bar(runs)}")
         self.out.flush()
 
     def end(self, runs: Sequence[Run]) -> bool:
-        bad = [run for run in runs if run.state != State.SUCCEEDED]
-        verdict = "all succeeded" if not bad else f"{len(bad)} did not succeed"
+        unsuccessful = [run for run in runs if run.state != State.SUCCEEDED]
+        verdict = f"{len(unsuccessful)} did not succeed" if unsuccessful else "all succeeded"
         self._line(f"  {self._done(runs)}: {verdict}")
         self.out.flush()
-        return not bad
+        return not unsuccessful
 
     def _done(self, runs: Sequence[Run]) -> str:
         earlier = self._earlier(runs)
         own = [run for run in runs if run not in earlier]
         if earlier and not own:
             return "Nothing was left to run at this start"
-        beside = f", beside {_kinds(earlier)} from before" if earlier else ""
-        return f"{_kinds(own)} in {clock(time.monotonic() - self.begun)}{beside}"
+        earlier_text = f", beside {_kinds(earlier)} from before" if earlier else ""
+        return f"{_kinds(own)} in {clock(time.monotonic() - self.begun_s)}{earlier_text}"
 
     def _earlier(self, runs: Sequence[Run]) -> list[Run]:
         return [run for run in runs if self.since and run.is_final and run.ended_at and run.ended_at < self.since]
 
     def _ended(self, runs: Sequence[Run], total: int) -> None:
         for run in runs:
-            self.shown.add(run.pk)
-            self._line(f"  {len(self.shown):>3}/{total}  {_summary(run)}")
+            self.printed_keys.add(run.pk)
+            self._line(f"  {len(self.printed_keys):>3}/{total}  {_summary(run)}")
 
     def _line(self, text: str) -> None:
         start = "\r\033[K" if self.is_terminal else ""
         self.out.write(f"{start}{text}\n")
 
     def _bar(self, runs: Sequence[Run]) -> str:
-        done = len(self.shown) / len(runs) if runs else 1
+        done = len(self.printed_keys) / len(runs) if runs else 1
         full = round(done * BAR_WIDTH)
         now = next((f" {run}" for run in runs if not run.is_final and run.state != State.QUEUED), "")
         bar = "#" * full + "." * (BAR_WIDTH - full)
-        return f"  [{bar}] {len(self.shown)}/{len(runs)}  about {clock(seconds_left(runs))} left {now}"[:110]
+        return f"  [{bar}] {len(self.printed_keys)}/{len(runs)}  about {clock(seconds_left(runs))} left {now}"[:110]
 
 
 def _kinds(runs: Sequence[Run]) -> str:

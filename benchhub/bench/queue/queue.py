@@ -74,7 +74,7 @@ def move(run: Run, state: State, reason: str = "", fence: int = 0) -> None:
 
 
 def resources(run: Run) -> list[str]:
-    """What must be free: driver and server host, the groups they share hardware in, and the instance itself."""
+    """Return what must be free: driver and server host, their interference groups, and the instance itself."""
     system = run.system
     hosts = [host for host in (system.driver, system.instance.host) if host]
     keys = {f"host:{host.pk}" for host in hosts} | {f"instance:{system.instance_id}"}
@@ -91,7 +91,7 @@ def reserve() -> list[int]:
 
 
 def _next_of_each_driver() -> list[Run]:
-    """Two drivers may want the same server: the one whose run comes first in the queue gets it."""
+    """Return each driver's next run in the order of the queue: of two that want one server the first gets it."""
     keys = gates.keys_of_next()
     return list(
         Run.objects.filter(pk__in=keys)
@@ -126,17 +126,17 @@ def _refuse_where_shut(run: Run) -> None:
 
 
 def slept_over(run: Run) -> str:
-    """What keeps a run from starting that was reserved some time ago; its gates were open a moment before that."""
+    """Say what keeps a run from starting if it was reserved some time ago; its gates were open just before that."""
     is_old = Watch.objects.filter(run=run, next_look_at__lt=Now() - RESERVED_JUST_NOW).exists()
     return why_not_now(run) if is_old else ""
 
 
 def why_not_now(run: Run) -> str:
-    """What keeps a run from starting, apart from its hosts being held (by itself, it may be); empty for nothing."""
+    """Say what keeps a run from starting; empty for nothing. Held hosts do not count: the run itself may hold them."""
     if gates.is_open(run):
         return ""
-    again = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
-    return " ".join(gates.sentences(again, without="busy"))
+    gated_run = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
+    return " ".join(gates.sentences(gated_run, without="busy"))
 
 
 def _end_in_queue(run: Run, state: State, reason: str) -> bool:
@@ -148,26 +148,27 @@ def _end_in_queue(run: Run, state: State, reason: str) -> bool:
 
 
 def _fail_unprepared(run: Run, reason: str) -> bool:
-    """With all that waits behind it for the same: one by one, each would keep its host idle until the next tick.
+    """Fail the run, and at once the later ones that lack the same; returns whether the run was still in the queue.
 
-    Not where a policy may stop the experiment after any of them.
+    One by one, each would keep its host idle until the next tick. Later runs stay where a policy may stop the
+    experiment after any of them.
     """
     has_ended = _end_in_queue(run, State.FAILED, reason)
     if run.experiment.failure_policy == Experiment.FailurePolicy.CONTINUE:
-        same = Run.objects.queued().filter(experiment=run.experiment_id, system=run.system_id)
-        for other in same.filter(position__gt=run.position).order_by("position"):
-            if reason := _missing_data_set(other):
-                _end_in_queue(other, State.FAILED, reason)
+        queued = Run.objects.queued().filter(experiment=run.experiment_id, system=run.system_id)
+        for later_run in queued.filter(position__gt=run.position).order_by("position"):
+            if reason := _missing_data_set(later_run):
+                _end_in_queue(later_run, State.FAILED, reason)
     return has_ended
 
 
 def _missing_data_set(run: Run) -> str:
-    """Why a run cannot go: the load of its data set, or the warm-up planned after that, did not end well."""
+    """Say that the load of the run's data set, or the warm-up after it, did not end well; empty where it may go."""
     if run.kind == Run.Kind.LOAD:
         return ""
-    needed = [Run.Kind.LOAD, *([Run.Kind.WARMUP] if run.kind == Run.Kind.MEASURE else [])]
-    before = Run.objects.filter(experiment=run.experiment_id, system=run.system_id, position__lt=run.position)
-    newest = before.filter(kind__in=needed).order_by("kind", "-position").distinct("kind")
+    kinds = [Run.Kind.LOAD, *([Run.Kind.WARMUP] if run.kind == Run.Kind.MEASURE else [])]
+    earlier = Run.objects.filter(experiment=run.experiment_id, system=run.system_id, position__lt=run.position)
+    newest = earlier.filter(kind__in=kinds).order_by("kind", "-position").distinct("kind")
     for preparation in newest:
         if preparation.state in FINAL and preparation.state != State.SUCCEEDED:
             event = "data set was not loaded" if preparation.kind == Run.Kind.LOAD else "system was not warmed up"
@@ -196,7 +197,7 @@ def claim(limit: int, run_ids: Collection[int] = ()) -> list[Claim]:
 
 @contextmanager
 def fenced(claim: Claim) -> Iterator[Run]:
-    """A transaction that holds the run, or StaleFenceError when this claim is no longer the newest."""
+    """Open a transaction that holds the run; raises StaleFenceError if this claim is no longer the newest."""
     with transaction.atomic():
         if not Watch.objects.select_for_update().filter(pk=claim.run_id, fence=claim.fence).exists():
             raise StaleFenceError(f"Run {claim.run_id}: fence {claim.fence} is old.")
@@ -214,14 +215,14 @@ def renew(claims: Iterable[Claim]) -> None:
 
 def keep(claim: Claim, **observed: object) -> bool:
     """Go on with the run under the same claim; False, and nothing done, when it is stale."""
-    mine = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
-    return bool(mine.update(lease_until=Now() + LEASE, **observed))
+    watch = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
+    return bool(watch.update(lease_until=Now() + LEASE, **observed))
 
 
 def look_again(claim: Claim, after: timedelta, **observed: object) -> bool:
     """Give the run back until its next look, with what was seen; False, and nothing done, when the claim is stale."""
-    mine = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
-    return bool(mine.update(next_look_at=Now() + after, lease_until=None, **observed))
+    watch = Watch.objects.filter(pk=claim.run_id, fence=claim.fence)
+    return bool(watch.update(next_look_at=Now() + after, lease_until=None, **observed))
 
 
 def finish(run: Run, claim: Claim, state: State, reason: str = "") -> None:
@@ -234,9 +235,9 @@ def finish(run: Run, claim: Claim, state: State, reason: str = "") -> None:
     _let_go(run)
     release(run)
     if state == State.LOST and not run.cancel_asked_at:
-        allowed = run.experiment.attempts_if_lost
-        if (had := run.attempts.count()) < allowed:
-            _queue_again(run, f"Attempt {had} of at most {allowed} was lost: it is run again.", claim.fence)
+        most = run.experiment.attempts_if_lost
+        if (count := run.attempts.count()) < most:
+            _queue_again(run, f"Attempt {count} of at most {most} was lost: it is run again.", claim.fence)
 
 
 def give_back(run: Run, claim: Claim, reason: str) -> None:
@@ -248,7 +249,7 @@ def give_back(run: Run, claim: Claim, reason: str) -> None:
 
 
 def _let_go(run: Run) -> None:
-    """Nobody's claim is good any more: what a worker still knows of the run is old from here on."""
+    """Make every claim on the run stale: what a worker still knows of it is old from here on."""
     Watch.objects.filter(pk=run.pk).update(
         lease_until=None, fence=F("fence") + 1, live_tps=None, step="", contact_error="", unreachable_since=None
     )
@@ -266,13 +267,16 @@ def release(run: Run) -> None:
 
 
 def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it started.") -> int:
-    """Ask that runs end: those in the queue at once, those under way when a worker has stopped them on the host."""
+    """Ask that runs end: those in the queue at once, those under way when a worker has stopped them on the host.
+
+    Returns how many were asked anew.
+    """
     unfinished = runs.exclude(state__in=FINAL)
-    cancelled = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
+    count = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
     for run in unfinished.filter(state=State.QUEUED):
         _end_in_queue(run, State.CANCELLED, reason)
     Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).update(next_look_at=Now())
-    return cancelled
+    return count
 
 
 def stop_failing() -> None:
@@ -298,7 +302,7 @@ def judge_canaries() -> None:
 
 
 def or_pause(experiment: Experiment, step: Callable[[Experiment], int | None], action: str) -> int:
-    """What fails for one experiment must not keep the queue from all others: it is paused, and says why."""
+    """Do the step and return its count, or 0. If it fails, pause the experiment with the reason: others must go on."""
     try:
         return step(experiment) or 0
     except AWAY:
@@ -311,30 +315,30 @@ def or_pause(experiment: Experiment, step: Callable[[Experiment], int | None], a
 
 def pause(experiment: Experiment, reason: str) -> bool:
     """Let no further run of it start; what is under way goes on. False where it was paused, or resumed since."""
-    mine = Experiment.objects.filter(pk=experiment.pk, paused_at=None, resumed_at=experiment.resumed_at)
-    return bool(mine.update(paused_at=Now(), pause_reason=reason))
+    unpaused = Experiment.objects.filter(pk=experiment.pk, paused_at=None, resumed_at=experiment.resumed_at)
+    return bool(unpaused.update(paused_at=Now(), pause_reason=reason))
 
 
 def resume(experiment: Experiment) -> bool:
     """Let its runs start again; failures until now no longer count for its policy."""
-    mine = Experiment.objects.filter(pk=experiment.pk, paused_at__isnull=False)
-    mine.filter(canary=Experiment.Canary.FAILED).update(canary=Experiment.Canary.WAIVED)
-    return bool(mine.update(paused_at=None, pause_reason="", resumed_at=Now()))
+    paused = Experiment.objects.filter(pk=experiment.pk, paused_at__isnull=False)
+    paused.filter(canary=Experiment.Canary.FAILED).update(canary=Experiment.Canary.WAIVED)
+    return bool(paused.update(paused_at=None, pause_reason="", resumed_at=Now()))
 
 
 @transaction.atomic
 def run_again(runs: models.QuerySet[Run], reason: str = "To be run again, as a person asked.") -> int:
-    """Queue those that were lost or failed once more, as new attempts; what they left is kept. Returns how many."""
-    again = list(runs.select_for_update(of=("self",)).filter(state__in=[State.LOST, State.FAILED]).order_by("pk"))
-    for run in again:
+    """Queue the lost and failed runs once more, as new attempts; what they left is kept. Returns how many."""
+    ended = list(runs.select_for_update(of=("self",)).filter(state__in=[State.LOST, State.FAILED]).order_by("pk"))
+    for run in ended:
         _queue_again(run, reason)
-    return len(again)
+    return len(ended)
 
 
 def run_lost_again(experiment: Experiment, attempts: int) -> int:
     """Queue the experiment's lost runs once more, as new attempts, as long as they had fewer than `attempts`."""
-    had = models.Count("attempts")
-    lost = Run.objects.filter(experiment=experiment, state=State.LOST).annotate(had=had).filter(had__lt=attempts)
+    lost = Run.objects.filter(experiment=experiment, state=State.LOST)
+    lost = lost.annotate(attempt_count=models.Count("attempts")).filter(attempt_count__lt=attempts)
     reason = "To be run again: the attempt before was lost."
     return run_again(Run.objects.filter(pk__in=list(lost.values_list("pk", flat=True))), reason)
 
@@ -345,18 +349,18 @@ def _queue_again(run: Run, reason: str, fence: int = 0) -> None:
 
 
 @transaction.atomic
-def shift(experiment: Experiment, by: int) -> bool:
+def shift(experiment: Experiment, offset: int) -> bool:
     """Move a waiting experiment up (-1) or down (+1) by one; it takes the priority of the one that it passes."""
     list(Experiment.objects.select_for_update().order_by("pk"))
     waiting = list(Experiment.objects.waiting())
-    order = [row.pk for row in waiting]
-    here = order.index(experiment.pk) if experiment.pk in order else -1
-    if here < 0 or not 0 <= here + by < len(order):
+    keys = [row.pk for row in waiting]
+    place = keys.index(experiment.pk) if experiment.pk in keys else -1
+    if place < 0 or not 0 <= place + offset < len(keys):
         return False
-    passed = waiting[here + by]
-    waiting[here].priority = passed.priority
-    waiting.insert(here + by, waiting.pop(here))
-    _keep_order([row for row in waiting if row.priority == passed.priority])
+    neighbour = waiting[place + offset]
+    waiting[place].priority = neighbour.priority
+    waiting.insert(place + offset, waiting.pop(place))
+    _keep_order([row for row in waiting if row.priority == neighbour.priority])
     return True
 
 

@@ -1,15 +1,15 @@
-"""What the pages of periods say: when a host is blocked, and when an experiment may run."""
+"""Words of the pages of periods, in which a host is blocked or an experiment may run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-SHOWN = 50
+MOST_PERIODS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How the pages of one kind of owner say it."""
+    """The words of the pages for one kind of owner; `{}` stands for its name."""
 
     title: str
     intro: str

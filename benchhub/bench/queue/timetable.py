@@ -25,16 +25,16 @@ LOCK = 4_846_214_911  # one worker at a time; any number that nothing else locks
 
 def expand() -> int:
     """Write the periods of windows that are due as rows; returns how many. Any worker may do it again."""
-    due = Window.objects.filter(Q(expanded_until=None) | Q(expanded_until__lt=Now() + EXPANDED_ENOUGH))
-    if not due.exists():
+    windows = Window.objects.filter(Q(expanded_until=None) | Q(expanded_until__lt=Now() + EXPANDED_ENOUGH))
+    if not windows.exists():
         return 0
     with transaction.atomic():
         now = _locked_at()
-        return sum(_expand(window, now) for window in due.order_by("pk")) if now else 0
+        return sum(_expand(window, now) for window in windows.order_by("pk")) if now else 0
 
 
 def _locked_at() -> datetime | None:
-    """The database's time, if the lock is ours until the end of the transaction."""
+    """Take the lock until the end of the transaction; returns the database's time, or None if another worker has it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s), now()", [LOCK])
         is_ours, now = cursor.fetchone()
@@ -42,15 +42,18 @@ def _locked_at() -> datetime | None:
 
 
 def _expand(window: Window, now: datetime) -> int:
-    """What other periods of the same owner cover already is left out: together they are the same time."""
+    """Write the window's periods without the time that other periods of its owner cover already; returns how many."""
     try:
-        planned = list(occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD))
+        own_periods = list(
+            occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + AHEAD)
+        )
     except ZoneInfoNotFoundError:  # an update of the system may take old names away; other windows are not to wait
         logger.error("Window %s names the time zone %s, which this machine no longer knows.", window.pk, window.zone)
         return 0
     # The first may have begun before now, and what covered a part of it be over.
-    since = min((period.start for period in planned), default=now)
-    rows = [_row(window, piece) for piece in without(planned, periods(_of_owner(window), since))]
+    since = min((period.start for period in own_periods), default=now)
+    other_periods = periods(_same_owner(window), since)
+    rows = [_row(window, period) for period in without(own_periods, other_periods)]
     try:
         with transaction.atomic():
             Reservation.objects.bulk_create(rows)
@@ -71,7 +74,7 @@ def _row(window: Window, period: Period) -> Reservation:
     )
 
 
-def _of_owner(entry: Window | Reservation) -> Q:
+def _same_owner(entry: Window | Reservation) -> Q:
     return Q(host=entry.host_id) if entry.host_id else Q(experiment=entry.experiment_id)
 
 
@@ -90,10 +93,10 @@ def reserve_once(owner: Host | Experiment, start: datetime, end: datetime, *, zo
 
 
 @transaction.atomic
-def remove(gone: Window | Reservation) -> None:
+def remove(entry: Window | Reservation) -> None:
     """Take a window with all its periods away, or a period that was given once; other windows fill what it covered."""
-    gone.delete()
-    Window.objects.filter(_of_owner(gone)).update(expanded_until=None)
+    entry.delete()
+    Window.objects.filter(_same_owner(entry)).update(expanded_until=None)
 
 
 def copy_windows(old: Experiment, new: Experiment) -> None:

@@ -1,4 +1,4 @@
-"""What people do with what waits or runs: look at the queue and the live log, pause, resume, move, run again."""
+"""Pages and buttons of the queue: look at it, pause, resume, move, run again, and give times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from . import page, permits, queue, timetable
 from .form_policy import PolicyForm
 from .form_times import OnceForm, WeeklyForm
 from .queue import DIRECTIONS
-from .times import KINDS, SHOWN
+from .times import KINDS, MOST_PERIODS
 
 
 def queue_shown(request: HttpRequest) -> HttpResponse:
@@ -31,7 +31,7 @@ def queue_shown(request: HttpRequest) -> HttpResponse:
 
 
 def _permitted(request: HttpRequest, pk: int) -> Experiment:
-    """The experiment, if the user may run on its hosts."""
+    """Return the experiment; raises Http404, or PermissionDenied if the user may not run on its hosts."""
     experiment = get_object_or_404(Experiment, pk=pk)
     permits.require_experiment(request.user, experiment)
     return experiment
@@ -52,8 +52,8 @@ def experiment_resume(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def experiment_move(request: HttpRequest, pk: int) -> HttpResponse:
-    by = DIRECTIONS.get(request.POST.get("direction", ""), 0)
-    if not (by and queue.shift(_permitted(request, pk), by)):
+    offset = DIRECTIONS.get(request.POST.get("direction", ""), 0)
+    if not (offset and queue.shift(_permitted(request, pk), offset)):
         messages.info(request, "Nothing was moved: it stands at the end of the queue, or no longer waits.")
     return _back(request, reverse("queue"))
 
@@ -107,13 +107,13 @@ def host_resume(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _back(request: HttpRequest, otherwise: str) -> HttpResponse:
-    """To the page of this site that the button stood on."""
+    """Redirect to the page of this site that the button stood on, or to `otherwise`."""
     address = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(address, allowed_hosts={request.get_host()})
     return HttpResponseRedirect(address if is_ours else otherwise)
 
 
-def _own(request: HttpRequest, kind: str, pk: int) -> Host | Experiment:
+def _permitted_owner(request: HttpRequest, kind: str, pk: int) -> Host | Experiment:
     owner = _owner(kind, pk)
     _require(request, owner)
     return owner
@@ -137,7 +137,7 @@ def times(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
         "title": words.title.format(owner.name),
         "host_keys": getattr(owner, "host_keys", {owner.pk}),
         "windows": owner.windows.order_by("pk"),
-        "coming": coming[:SHOWN],
+        "coming": coming[:MOST_PERIODS],
         "is_confined": owner.windows.exists() or owner.reservations.exists(),
         "crumb": {"address": reverse(kind, args=[pk]), "title": owner.name},
         "once_address": reverse(f"{kind}-times-once", args=[pk]),
@@ -147,13 +147,13 @@ def times(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
 
 
 def once(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
-    owner = _own(request, kind, pk)
+    owner = _permitted_owner(request, kind, pk)
     form = OnceForm(request.POST or None, owner=owner)
     return _form(request, form, kind, owner, KINDS[kind].once)
 
 
 def weekly(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
-    owner = _own(request, kind, pk)
+    owner = _permitted_owner(request, kind, pk)
     form = WeeklyForm(request.POST or None, owner=owner)
     return _form(request, form, kind, owner, KINDS[kind].weekly)
 
@@ -176,7 +176,7 @@ def _form(request: HttpRequest, form: Any, kind: str, owner: Host | Experiment, 
 
 @require_POST
 def remove_once(request: HttpRequest, pk: int) -> HttpResponse:
-    """Periods out of a window go with their window only: alone they would come back."""
+    """Remove a period that was given once. One out of a window goes with its window: alone it would come back."""
     return _remove(request, get_object_or_404(Reservation, pk=pk, window=None))
 
 
@@ -185,10 +185,10 @@ def remove_weekly(request: HttpRequest, pk: int) -> HttpResponse:
     return _remove(request, get_object_or_404(Window, pk=pk))
 
 
-def _remove(request: HttpRequest, gone: Window | Reservation) -> HttpResponse:
-    kind, owner = ("host", gone.host_id) if gone.host_id else ("experiment", gone.experiment_id)
-    _require(request, gone.host or gone.experiment)
-    timetable.remove(gone)
+def _remove(request: HttpRequest, entry: Window | Reservation) -> HttpResponse:
+    kind, owner = ("host", entry.host_id) if entry.host_id else ("experiment", entry.experiment_id)
+    _require(request, entry.host or entry.experiment)
+    timetable.remove(entry)
     transaction.on_commit(wake)
-    messages.success(request, f"Removed: {gone}.")
+    messages.success(request, f"Removed: {entry}.")
     return redirect(f"{kind}-times", owner)

@@ -41,8 +41,8 @@ class WebhookForm(CatalogForm):
         return url
 
     def saved_by(self, user: Any) -> Webhook | None:
-        """The saved webhook; a new one gets its secret."""
+        """Save the webhook and return it, or None where it cannot be saved; a new one gets its secret."""
         if self.instance.pk is None:
             self.instance.created_by, self.instance.secret = user, secrets.token_urlsafe(32)
-        saved: Webhook | None = self.saved()
-        return saved
+        webhook: Webhook | None = self.saved()
+        return webhook

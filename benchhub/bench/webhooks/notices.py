@@ -1,4 +1,4 @@
-"""Telling webhooks of ends: a row in the transaction of the end itself, sent later, again and again with back-off."""
+"""Notices to webhooks: a row in the transaction that ends the run, sent later, again and again with back-off."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ Send = Callable[[str, bytes, dict[str, str]], int]
 
 
 def note_end(run: Run) -> None:
-    """Inside the transaction that ends the run; its experiment may have ended with it, which is looked at later."""
+    """Write the notices of a run's end, in the transaction that ends it; ripen() looks later at the experiment."""
     for webhook in Webhook.objects.filter(is_active=True):
         if Webhook.On.RUN in webhook.events:
-            payload = _of_run(run)
+            payload = _run_payload(run)
             Notice.objects.create(
                 webhook=webhook, event=Webhook.On.RUN, experiment_id=run.experiment_id, run=run, payload=payload
             )
         if Webhook.On.EXPERIMENT in webhook.events:
-            waits = Notice(
+            notice = Notice(
                 webhook=webhook,
                 event=Webhook.On.EXPERIMENT,
                 experiment_id=run.experiment_id,
                 state=Notice.State.WAITS,
                 next_at=None,
             )
-            Notice.objects.bulk_create([waits], ignore_conflicts=True)
+            Notice.objects.bulk_create([notice], ignore_conflicts=True)
 
 
-def _of_run(run: Run) -> dict[str, Any]:
+def _run_payload(run: Run) -> dict[str, Any]:
     return {
         "version": VERSION,
         "event": Webhook.On.RUN,
@@ -71,17 +71,17 @@ def ripen() -> int:
     unfinished = Run.objects.filter(experiment=OuterRef("experiment")).unfinished()
     # Between two steps of a plan that grows no run is left for a moment. It has stopped where it says why.
     has_stopped = Q(experiment__grows=Experiment.Grows.NOT) | Q(experiment__growth__stopped__gt="")
-    over = Notice.objects.filter(~Exists(unfinished), has_stopped, state=Notice.State.WAITS).select_related(
+    waiting = Notice.objects.filter(~Exists(unfinished), has_stopped, state=Notice.State.WAITS).select_related(
         "experiment"
     )
-    ripe = [(notice, _of_experiment(notice.experiment)) for notice in over[:AT_ONCE]]
+    ripe = [(notice, _experiment_payload(notice.experiment)) for notice in waiting[:AT_ONCE]]
     for notice, payload in ripe:
-        waiting = Notice.objects.filter(pk=notice.pk, state=Notice.State.WAITS)
-        waiting.update(state=Notice.State.DUE, payload=payload, next_at=Now())
+        row = Notice.objects.filter(pk=notice.pk, state=Notice.State.WAITS)
+        row.update(state=Notice.State.DUE, payload=payload, next_at=Now())
     return len(ripe)
 
 
-def _of_experiment(experiment: Experiment) -> dict[str, Any]:
+def _experiment_payload(experiment: Experiment) -> dict[str, Any]:
     states = list(experiment.runs.values_list("state", flat=True))
     return {
         "version": VERSION,
@@ -103,21 +103,21 @@ def is_any_due() -> bool:
 
 def send_due(send: Send = post.post) -> int:
     """Send what is due, each under a lease of its own, so that several workers may do this; returns how many."""
-    claimed = _claim()
-    for notice in claimed:
+    notices = _claim()
+    for notice in notices:
         _send(notice, send)
-    return len(claimed)
+    return len(notices)
 
 
 def _claim() -> list[Notice]:
     with transaction.atomic():
         due = Notice.objects.due().select_for_update(skip_locked=True, of=("self",)).select_related("webhook")
-        rows = list(due.order_by("next_at")[:AT_ONCE])
-        keys = [row.pk for row in rows]
+        notices = list(due.order_by("next_at")[:AT_ONCE])
+        keys = [notice.pk for notice in notices]
         Notice.objects.filter(pk__in=keys).update(next_at=Now() + LEASE, attempts=F("attempts") + 1)
-    for row in rows:
-        row.attempts += 1
-    return rows
+    for notice in notices:
+        notice.attempts += 1
+    return notices
 
 
 def _send(notice: Notice, send: Send) -> None:
@@ -128,8 +128,8 @@ def _send(notice: Notice, send: Send) -> None:
         error = "" if 200 <= status < 300 else f"It answered {status}."
     except (OSError, ValueError) as trouble:
         error = str(trouble) or type(trouble).__name__
-    mine = Notice.objects.filter(pk=notice.pk, attempts=notice.attempts)
-    mine.update(status=status, error=error[:500], **_outcome(notice, error))
+    row = Notice.objects.filter(pk=notice.pk, attempts=notice.attempts)
+    row.update(status=status, error=error[:500], **_outcome(notice, error))
 
 
 def _outcome(notice: Notice, error: str) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _outcome(notice: Notice, error: str) -> dict[str, Any]:
 
 
 def wait(attempts: int) -> timedelta:
-    """30 s after the first attempt, then three times as long each time."""
+    """Return how long to wait after so many attempts: 30 s after the first, then three times as long each time."""
     return FIRST_WAIT * int(3 ** (attempts - 1))
 
 
@@ -158,5 +158,5 @@ def headers(notice: Notice, body: bytes, at_s: int | None = None) -> dict[str, s
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
-    """HMAC-SHA256 over time stamp, a point, and the body as sent: what is replayed later can be told by the stamp."""
+    """Return the HMAC-SHA256 over time stamp, a point, and the body as sent; by the stamp a replay can be told."""
     return hmac.new(secret.encode(), f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()

@@ -25,12 +25,14 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def post(url: str, body: bytes, headers: dict[str, str], within_s: float = TIMEOUT_S) -> int:
-    """The status that was answered. Raises OSError where nobody answers in time, ValueError where nothing is sent."""
+    """Return the status of the answer. Raises OSError if none comes in time, ValueError if the address is refused."""
     until_s = time.monotonic() + within_s
     parts = checked(url)
-    connection = _connection(parts, resolved(parts), until_s)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    connection_type = _PinnedTls if parts.scheme == "https" else _Pinned
+    connection = connection_type(str(parts.hostname), _port(parts), resolved(parts), until_s)
     try:
-        connection.request("POST", _path(parts), body, headers)
+        connection.request("POST", path, body, headers)
         return _status(connection.sock, until_s)
     except ssl.SSLCertVerificationError as error:
         reason = f"Its certificate is not trusted: {error.verify_message.rstrip('.')}."
@@ -44,7 +46,7 @@ def post(url: str, body: bytes, headers: dict[str, str], within_s: float = TIMEO
 
 
 def checked(url: str) -> SplitResult:
-    """ValueError says what is wrong with the address as it is written."""
+    """Return the parts of the address; raises ValueError that says what is wrong with it as it is written."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
         raise ValueError("Write a whole address: https://ci.example.org/benchhub.")
@@ -67,17 +69,12 @@ def require_allowed(address: Address) -> None:
 
 
 def resolved(parts: SplitResult) -> str:
-    """The first address of the name; every one that it has must be allowed."""
+    """Return the first address of the name; raises ValueError unless all its addresses are allowed."""
     answers = socket.getaddrinfo(parts.hostname, _port(parts), type=socket.SOCK_STREAM)
     addresses = [str(answer[4][0]).partition("%")[0] for answer in answers]
     for address in addresses:
         require_allowed(ipaddress.ip_address(address))
     return addresses[0]
-
-
-def _connection(parts: SplitResult, address: str, until_s: float) -> _Pinned:
-    kind = _PinnedTls if parts.scheme == "https" else _Pinned
-    return kind(str(parts.hostname), _port(parts), address, until_s)
 
 
 class _Pinned(http.client.HTTPConnection):
@@ -103,7 +100,7 @@ class _PinnedTls(_Pinned):
 
 
 def _status(sock: socket.socket, until_s: float) -> int:
-    """A receiver may be at work until it was heard to its end: of what follows the headers a little is read as well."""
+    """Return the status. A little of the body is read as well: a receiver may work until it is heard to the end."""
     # Typed to take a socket, of which it asks for makefile() and nothing else: that is what _Answer has.
     answer = http.client.HTTPResponse(_Answer(sock, until_s), method="POST")  # type: ignore[arg-type]  # see above
     answer.begin()
@@ -113,7 +110,7 @@ def _status(sock: socket.socket, until_s: float) -> int:
 
 
 class _Answer(io.RawIOBase):
-    """What comes over a socket until a moment of the monotonic clock, and at most MOST_BYTES of it."""
+    """An answer over a socket until a moment of the monotonic clock, and at most MOST_BYTES of it."""
 
     def __init__(self, sock: socket.socket, until_s: float) -> None:
         self.sock, self.until_s, self.left_bytes = sock, until_s, MOST_BYTES
@@ -145,12 +142,8 @@ def _port(parts: SplitResult) -> int:
 
 
 def _trust() -> ssl.SSLContext:
-    """The authorities of the system, and those of WEBHOOK_CA_FILE beside them."""
+    """Trust the authorities of the system, and those of WEBHOOK_CA_FILE beside them."""
     context = ssl.create_default_context()
     if settings.WEBHOOK_CA_FILE:
         context.load_verify_locations(settings.WEBHOOK_CA_FILE)
     return context
-
-
-def _path(parts: SplitResult) -> str:
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

@@ -37,9 +37,9 @@ CRUMB = "Webhooks"
 
 
 def webhooks(request: HttpRequest) -> HttpResponse:
-    troubled = Q(notices__state=Notice.State.GIVEN_UP) | Q(notices__state=Notice.State.DUE, notices__attempts__gt=0)
+    in_trouble = Q(notices__state=Notice.State.GIVEN_UP) | Q(notices__state=Notice.State.DUE, notices__attempts__gt=0)
     rows = Webhook.objects.defer("secret").annotate(
-        last_sent_at=Max("notices__sent_at"), trouble_count=Count("notices", filter=troubled)
+        last_sent_at=Max("notices__sent_at"), trouble_count=Count("notices", filter=in_trouble)
     )
     listing = Listing(request.GET, rows, COLUMNS, search=("name", "url"), default="name")
     return render(request, "bench/webhooks.html", {"listing": listing})
@@ -48,8 +48,8 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 @never_cache
 def add(request: HttpRequest) -> HttpResponse:
     form = WebhookForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and (saved := form.saved_by(request.user)):
-        return render(request, "bench/webhook_secret.html", {"webhook": saved}, status=201)
+    if request.method == "POST" and form.is_valid() and (row := form.saved_by(request.user)):
+        return render(request, "bench/webhook_secret.html", {"webhook": row}, status=201)
     crumb = {"address": reverse("webhooks"), "title": CRUMB}
     context = {"title": "Add a webhook", "action": "Add the webhook", "crumb": crumb}
     return render(request, "form.html", {"form": form, **context})
@@ -73,7 +73,7 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """GET asks, POST does."""
+    """Ask on GET, delete on POST."""
     row = get_object_or_404(Webhook, pk=pk)
     if request.method == "POST":
         row.delete()

@@ -42,31 +42,31 @@ class Command(BaseCommand):
         parser.add_argument("--since", type=datetime.fromisoformat, help="what ended before was not run at this start")
 
     def handle(self, *_args: Any, target: Path, anew: bool, since: datetime | None, **_options: Any) -> None:
-        described = json.loads(target.read_text())
-        ensure_user(described["user"])
-        ensure_host(described)
+        target_facts = json.loads(target.read_text())
+        ensure_user(target_facts["user"])
+        ensure_host(target_facts)
         experiment = None if anew else last_demonstration()
         if experiment is None:
-            experiment = queue_demonstration(described)
+            experiment = queue_demonstration(target_facts)
         wake()
         path = reverse("experiment", args=[experiment.pk])
-        Path(described["result_file"]).write_text(json.dumps({"path": path, "name": experiment.name}))
+        Path(target_facts["result_file"]).write_text(json.dumps({"path": path, "name": experiment.name}))
         if not follow(experiment, Progress(sys.stdout, since)):
             raise CommandError(f"Not every run succeeded: the page {path} gives the reasons.")
 
 
-def ensure_user(described: dict[str, str]) -> None:
-    """The one who looks at a demonstration may do everything in it."""
+def ensure_user(user_facts: dict[str, str]) -> None:
+    """Make the user who looks at the demonstration, with the right to do everything in it."""
     users = get_user_model().objects
-    user, is_new = users.get_or_create(username=described["username"])
-    if is_new or not user.is_superuser or not user.check_password(described["password"]):
+    user, is_new = users.get_or_create(username=user_facts["username"])
+    if is_new or not user.is_superuser or not user.check_password(user_facts["password"]):
         user.is_superuser = True
-        user.set_password(described["password"])
+        user.set_password(user_facts["password"])
         user.save()
 
 
 def last_demonstration() -> Experiment | None:
-    """The last one, unless a run of it failed: what was interrupted is taken up again, what went wrong is not."""
+    """Return the last demonstration to take up again, or None if there is none or a run of it failed."""
     experiment = Experiment.objects.filter(is_demonstration=True).order_by("-created_at", "-pk").first()
     if experiment and experiment.runs.filter(state__in=[State.FAILED, State.CANCELLED]).exists():
         return None
@@ -74,10 +74,10 @@ def last_demonstration() -> Experiment | None:
 
 
 @transaction.atomic
-def queue_demonstration(described: dict[str, Any]) -> Experiment:
+def queue_demonstration(target_facts: dict[str, Any]) -> Experiment:
     host = Host.objects.get(name=HOST_NAME)
-    systems = [ensure_system(host, instance) for instance in described["instances"]]
-    client = next(i for i in described["instances"] if i["build_major"] == CLIENT_MAJOR)
+    systems = [ensure_system(host, instance) for instance in target_facts["instances"]]
+    client = next(instance for instance in target_facts["instances"] if instance["build_major"] == CLIENT_MAJOR)
     experiment = Experiment(
         name="Demonstration: PostgreSQL 16 and 18, select-only",
         is_demonstration=True,
@@ -92,18 +92,18 @@ def queue_demonstration(described: dict[str, Any]) -> Experiment:
     return experiment
 
 
-def ensure_host(described: dict[str, Any]) -> None:
-    """The demonstration's target. It made its host key itself, so there is nobody to ask before pinning it."""
+def ensure_host(target_facts: dict[str, Any]) -> None:
+    """Save and probe the demonstration's target. It made its host key itself, so nobody is asked before pinning it."""
     host = Host.objects.filter(name=HOST_NAME).first() or Host(name=HOST_NAME)
-    host.address, host.port, host.username = described["address"], described["port"], described["username"]
-    host.work_directory = described["work_directory"]
-    host.host_key, host.trust = described["host_key"], Host.Trust.PINNED
+    host.address, host.port, host.username = (target_facts[name] for name in ("address", "port", "username"))
+    host.work_directory = target_facts["work_directory"]
+    host.host_key, host.trust = target_facts["host_key"], Host.Trust.PINNED
     host.hardware = Hardware.objects.current().get(name=HARDWARE_NAME)
     if not host.public_key:
         host.make_key_pair()
     host.save()
-    authorize(Path(described["authorize_file"]), host.public_key)
-    visits.probe_host(host, [i["bin_directory"] for i in described["instances"]])
+    authorize(Path(target_facts["authorize_file"]), host.public_key)
+    visits.probe_host(host, [instance["bin_directory"] for instance in target_facts["instances"]])
 
 
 def authorize(file: Path, public_key: str) -> None:
@@ -117,20 +117,20 @@ def ensure_build(host: Host, bin_directory: str) -> PgBuild:
     return PgBuild.from_facts(host.build_facts(bin_directory))
 
 
-def ensure_system(host: Host, described: dict[str, Any]) -> System:
+def ensure_system(host: Host, instance_facts: dict[str, Any]) -> System:
     instance, _ = Instance.objects.update_or_create(
-        name=described["name"],
+        name=instance_facts["name"],
         defaults={
             "host": host,
-            "build": ensure_build(host, described["bin_directory"]),
+            "build": ensure_build(host, instance_facts["bin_directory"]),
             "configuration": Configuration.objects.current().get(name="Demonstration defaults"),
             "address": "127.0.0.1",
-            "port": described["port"],
-            "database": described["database"],
-            "username": described["username"],
-            "password": described["password"] or "",
-            "data_directory": described["data_directory"],
-            "bin_directory": described["bin_directory"],
+            "port": instance_facts["port"],
+            "database": instance_facts["database"],
+            "username": instance_facts["username"],
+            "password": instance_facts["password"] or "",
+            "data_directory": instance_facts["data_directory"],
+            "bin_directory": instance_facts["bin_directory"],
         },
     )
     hardware = Hardware.objects.current().get(name=HARDWARE_NAME)

@@ -1,4 +1,4 @@
-"""What has to be done once before BenchHub serves: at the first start and after each upgrade."""
+"""The command that prepares BenchHub before it serves: at the first start and after each upgrade."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make_first_user(username: str | None, password: str | None) -> str:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Two that start at once would migrate at once: the second waits, and finds nothing left to do."""
+    """Hold a lock of the database: of two that start at once the second waits, and finds nothing left to do."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [ONE_AT_A_TIME])
         try:

@@ -1,4 +1,4 @@
-"""What plans are made of in these tests."""
+"""The host, instances and workload that plans are made of in these tests."""
 
 from __future__ import annotations
 

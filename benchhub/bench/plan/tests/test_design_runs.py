@@ -1,4 +1,4 @@
-"""What the runs of an experiment become by its design."""
+"""The runs of an experiment, as its design makes them."""
 
 import pytest
 
@@ -9,13 +9,15 @@ from benchhub.bench.plan import plan
 pytestmark = pytest.mark.django_db
 
 
-def experiment_of(system, **fields):
-    """An experiment of 2 levels x 2 repeats, queued on one system."""
-    made = testing.make_experiment([system])
+def queued_experiment(system, **fields):
+    """Queue an experiment of 2 levels x 2 repeats on one system."""
+    first = testing.make_experiment([system])
     values = {"client_levels": [8, 1], "repeats": 2, "duration_s": 60, "name": "e", **fields}
-    of = Experiment(workload=made.workload, client_build=made.client_build, client_bin_directory="/b", **values)
-    plan.queue(of, [system])
-    return of
+    experiment = Experiment(
+        workload=first.workload, client_build=first.client_build, client_bin_directory="/b", **values
+    )
+    plan.queue(experiment, [system])
+    return experiment
 
 
 @pytest.fixture
@@ -25,29 +27,29 @@ def system():
 
 
 def test_data_loaded_anew_are_loaded_before_each_run_and_not_first(system):
-    of = experiment_of(system, loading="each", repeats=1)
-    told = [(run.kind, run.clients, run.repeat) for run in of.runs.order_by("position")]
-    assert told == [("load", 8, 1), ("measure", 8, 1), ("load", 1, 1), ("measure", 1, 1)]
+    experiment = queued_experiment(system, loading="each", repeats=1)
+    runs = [(run.kind, run.clients, run.repeat) for run in experiment.runs.order_by("position")]
+    assert runs == [("load", 8, 1), ("measure", 8, 1), ("load", 1, 1), ("measure", 1, 1)]
 
 
 def test_the_canary_comes_first_and_adds_no_run(system):
-    of = experiment_of(system, canary="waits")
-    told = [(run.kind, run.clients, run.repeat, run.is_canary) for run in of.runs.order_by("position")]
-    assert told == [
+    experiment = queued_experiment(system, canary="waits")
+    runs = [(run.kind, run.clients, run.repeat, run.is_canary) for run in experiment.runs.order_by("position")]
+    assert runs == [
         ("load", 0, 0, True), ("measure", 1, 1, True), ("measure", 8, 1, True),
         ("measure", 8, 2, False), ("measure", 1, 2, False),
     ]  # fmt: skip
 
 
 def test_a_plan_of_defaults_keeps_the_protocol_that_it_always_had(system):
-    form = experiment_of(system).runs.first().protocol.form
+    form = queued_experiment(system).runs.first().protocol.form
     assert not {"loading", "warmup_run", "settle_s", "restart", "drop_caches"} & form.keys()
-    other = experiment_of(system, settle_s=5, warmup_run_s=60).runs.first().protocol.form
+    other = queued_experiment(system, settle_s=5, warmup_run_s=60).runs.first().protocol.form
     assert (other["settle_s"], other["warmup_run"]) == (5, {"duration_s": 60, "clients": 1})
 
 
 def test_an_experiment_that_is_run_again_waits_for_its_canary_again_and_is_no_part_of_the_design(system):
-    first = experiment_of(system, canary="waits")
+    first = queued_experiment(system, canary="waits")
     Experiment.objects.filter(pk=first.pk).update(canary="passed", design=Design.objects.create(name="d"))
     copy = plan.again(Experiment.objects.get(pk=first.pk))
     assert (copy.canary, copy.design_id) == ("waits", None)

@@ -9,9 +9,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
 from benchhub.bench.plan import plan
-from benchhub.bench.plan import preview as plan_preview
-from benchhub.bench.plan.form import Draft
-from benchhub.bench.plan.testing import NEW, PLAN, form_of
+from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
 pytestmark = pytest.mark.django_db
@@ -38,14 +36,8 @@ def filled(instances, workload):
     return form_of(workload, *instances)
 
 
-def look(form):
-    draft = Draft(form, needs_name=False)
-    assert draft.problems == []
-    return plan_preview.look(draft.plan_request)
-
-
 def started(planner, preset, *instances):
-    """What a browser would send of a preset's form, once the systems are chosen."""
+    """Return what a browser would send of a preset's form, once the systems are chosen."""
     address = planner.post(reverse("presets"), {"preset": preset}).url
     draft = planner.get(address).context["draft"]
     form = {}
@@ -132,9 +124,12 @@ def test_a_matrix_makes_a_part_of_each_workload_scale_and_ratio_and_leaves_out_w
         "left_out": "scale=20; threads=clients/2\nsystem=2; clients=8",
     }
     preview = look(form)
-    told = [(p.experiment.workload.parameters["scale"], p.experiment.thread_rule, p.run_count) for p in preview.parts]
+    parts = [
+        (part.experiment.workload.parameters["scale"], part.experiment.thread_rule, part.run_count)
+        for part in preview.parts
+    ]
     # 2 systems x 3 levels x 2 repeats, less system 2 at 8 clients twice.
-    assert told == [(10, "clients", 10), (10, "clients/2", 10), (20, "clients", 10)]
+    assert parts == [(10, "clients", 10), (10, "clients/2", 10), (20, "clients", 10)]
     assert not Workload.objects.filter(parameters__scale=20).exists()
 
 
@@ -154,11 +149,11 @@ CROSSED = {
 }
 
 
-def planned(of):
-    """(scale, threads, instance) -> measuring runs, in all parts of a design."""
-    runs = Run.objects.filter(experiment__design=of, kind="measure")
-    named = ("experiment__workload__parameters__scale", "experiment__thread_rule", "system__instance__name")
-    return dict(sorted(Counter(runs.values_list(*named)).items()))
+def planned(design):
+    """Count the measuring runs of all parts of a design, by (scale, threads, instance)."""
+    runs = Run.objects.filter(experiment__design=design, kind="measure")
+    fields = ("experiment__workload__parameters__scale", "experiment__thread_rule", "system__instance__name")
+    return dict(sorted(Counter(runs.values_list(*fields)).items()))
 
 
 def test_systems_are_crossed_with_parts_by_conditions_that_name_both(planner, filled):
@@ -190,8 +185,8 @@ def test_a_similar_design_has_all_its_parts_and_nothing_else(planner, filled):
     draft = planner.get(NEW, {"design": first.pk}).context["draft"]
     assert draft.plan["scales"].value() == "10, 20"
     assert draft.plan["thread_rule"].value() == "clients, clients/2"
-    again = {name: draft.plan[name].value() for name in ("scales", "thread_rule", "kept_only", "left_out")}
-    planner.post(NEW, {**filled, **again, "queue": "1"})
+    values = {name: draft.plan[name].value() for name in ("scales", "thread_rule", "kept_only", "left_out")}
+    planner.post(NEW, {**filled, **values, "queue": "1"})
     assert planned(Design.objects.latest("pk")) == planned(first) != {}
 
 
@@ -203,8 +198,8 @@ def test_a_similar_design_leaves_out_the_parts_that_were_left_out_and_knows_its_
     first = Design.objects.get()
     draft = planner.get(NEW, {"design": first.pk}).context["draft"]
     names = ("workload", "more_workloads", "scales", "kept_only", "left_out")
-    told = {name: draft.plan[name].value() for name in names}
-    assert told == {
+    values = {name: draft.plan[name].value() for name in names}
+    assert values == {
         "workload": workload.pk, "more_workloads": [other.pk], "scales": "10, 20", "kept_only": "",
         "left_out": "workload=2; scale=20\nclients=8; repeat=2",
     }  # fmt: skip
@@ -221,8 +216,8 @@ def test_a_design_is_run_again_with_all_its_parts_and_loads_what_each_needs(plan
     copy = Design.objects.latest("pk")
     assertRedirects(response, reverse("design", args=[copy.pk]))
     assert (copy.name, copy.experiments.count()) == (first.name, 2)
-    told = [Counter(part.runs.values_list("kind", "state")) for part in copy.experiments.order_by("pk")]
-    assert told == [{("load", "queued"): 2, ("measure", "queued"): 12}] * 2
+    counts = [Counter(part.runs.values_list("kind", "state")) for part in copy.experiments.order_by("pk")]
+    assert counts == [{("load", "queued"): 2, ("measure", "queued"): 12}] * 2
     assert first.experiments.count() == 2
 
 
@@ -240,7 +235,7 @@ def test_conditions_that_leave_nothing_are_refused_beside_the_field(planner, fil
 
 
 @pytest.mark.parametrize(
-    ("field", "typed", "why"),
+    ("field", "value", "sentence"),
     [
         ("scales", "10, many", "&#x27;many&#x27; is no scale"),
         ("left_out", "clients", "is no condition: write conditions such as"),
@@ -251,10 +246,10 @@ def test_conditions_that_leave_nothing_are_refused_beside_the_field(planner, fil
         ("drop_caches", "on", "The account on box may not drop caches, as its last probe found."),
     ],
 )
-def test_a_design_that_cannot_be_says_why_beside_the_field(planner, filled, field, typed, why):
-    page = planner.post(NEW, {**filled, field: typed, "queue": "1"}).content.decode()
+def test_a_design_that_cannot_be_says_why_beside_the_field(planner, filled, field, value, sentence):
+    page = planner.post(NEW, {**filled, field: value, "queue": "1"}).content.decode()
     place = page.index(f'id="id_{field}_error"')
-    assert why in page[place : place + 300]
+    assert sentence in page[place : place + 300]
     assert not Experiment.objects.exists()
 
 
@@ -269,28 +264,29 @@ def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_
     seeds = [planner.get(NEW).context["draft"].plan["order_seed"].value() for _ in range(3)]
     assert len(set(seeds)) > 1
     form = {**filled, "order": "random", "order_seed": str(seeds[0])}
-    shown = planner.post(PLAN, form)
-    assertContains(shown, f"by the seed {seeds[0]}")
-    drawn = [(step.system.label, step.clients, step.repeat) for step in shown.context["preview"].steps_in_order]
-    label, clients, repeat = drawn[0]
+    response = planner.post(PLAN, form)
+    assertContains(response, f"by the seed {seeds[0]}")
+    steps = response.context["preview"].steps_in_order
+    order = [(step.system.label, step.clients, step.repeat) for step in steps]
+    label, clients, repeat = order[0]
     first = f"{clients} client{'s' * (clients > 1)} on {label}, repeat {repeat}"
-    assertContains(shown, f'<ol class="order"><li>{first}</li>')
+    assertContains(response, f'<ol class="order"><li>{first}</li>')
     orders = []
     for _ in range(2):
         planner.post(NEW, {**form, "queue": "1"})
         runs = Experiment.objects.latest("pk").runs.filter(kind="measure").order_by("position")
         orders.append(list(runs.values_list("system__label", "clients", "repeat")))
-    assert drawn == orders[0] == orders[1] != sorted(orders[0])
+    assert order == orders[0] == orders[1] != sorted(orders[0])
     assert "Each of these runs" not in planner.post(PLAN, {**form, "order": "blocked"}).content.decode()
     assertContains(planner.post(PLAN, {**form, "order": "listed"}), ", the 2 repeats of each level in a row")
     assert set(Experiment.objects.values_list("order_seed", flat=True)) == {seeds[0]}
 
 
 def test_a_similar_plan_has_the_design_of_the_first(planner, filled):
-    typed = {"order": "listed", "left_out": "clients=8; repeat=2", "settle_s": "5", "canary": "on", "loading": "each"}
-    planner.post(NEW, {**filled, **typed, "queue": "1"})
+    values = {"order": "listed", "left_out": "clients=8; repeat=2", "settle_s": "5", "canary": "on", "loading": "each"}
+    planner.post(NEW, {**filled, **values, "queue": "1"})
     draft = planner.get(NEW, {"like": Experiment.objects.get().pk}).context["draft"]
-    for name, value in typed.items():
+    for name, value in values.items():
         assert str(draft.plan[name].value()) == {"on": "True"}.get(value, value)
     assert draft.has_order and draft.has_preparation and not draft.has_matrix
 
@@ -333,9 +329,9 @@ def test_scales_for_workloads_that_have_none_are_refused(planner, filled, tatp):
 
 def test_a_data_set_that_is_there_is_loaded_again_once_another_part_has_replaced_it(filled, instances):
     recipe = {"tool": "pgbench", "scale": 10}
-    known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    fields = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
     for instance in Instance.objects.all():
-        DataSet.objects.create(instance=instance, build=instance.build, **known)
+        DataSet.objects.create(instance=instance, build=instance.build, **fields)
     assert [part.load_count for part in look({**filled, "scales": "20, 10"}).parts] == [2, 2]
     assert [part.load_count for part in look({**filled, "scales": "10, 20"}).parts] == [0, 2]
 
@@ -347,7 +343,7 @@ def test_a_design_is_cancelled_with_all_its_parts_and_nothing_else_is(planner, f
     assertContains(planner.get(address), "24 runs and 4 loads left in all its parts")
     assert not Run.objects.filter(state="cancelled").exists()
     assertRedirects(planner.post(address), reverse("design", args=[Design.objects.get().pk]))
-    parts, others = (Run.objects.filter(experiment__design__isnull=alone) for alone in (False, True))
+    parts, others = (Run.objects.filter(experiment__design__isnull=is_alone) for is_alone in (False, True))
     assert {run.state for run in parts} == {"cancelled"}
     assert {run.state for run in others} == {"queued"}
 
@@ -369,17 +365,18 @@ def test_a_sweep_of_rates_is_planned_from_one_number_of_clients_with_a_limit(pla
     form = {**filled, "levels": "16", "rates": "1000..3000:1000", "latency_limit_ms": "2.5"}
     assertContains(planner.post(PLAN, form), "1000, 2000, 3000 TPS offered")
     planner.post(NEW, {**form, "queue": "1"})
-    of = Experiment.objects.get()
-    assert (of.rates_tps, of.client_levels, of.latency_limit_us) == ([1000, 2000, 3000], [16], 2500)
-    assert of.runs.filter(kind="measure").count() == 3 * 2 * 2
-    draft = planner.get(NEW, {"like": of.pk}).context["draft"]
+    experiment = Experiment.objects.get()
+    assert (experiment.rates_tps, experiment.client_levels) == ([1000, 2000, 3000], [16])
+    assert experiment.latency_limit_us == 2500
+    assert experiment.runs.filter(kind="measure").count() == 3 * 2 * 2
+    draft = planner.get(NEW, {"like": experiment.pk}).context["draft"]
     assert [draft.plan[name].value() for name in ("levels", "rates", "latency_limit_ms")] == [
         "16", "1000..3000:1000", "2.5",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("changes", "field", "why"),
+    ("changes", "field", "sentence"),
     [
         ({"levels": "1, 2", "latency_limit_ms": "5"}, "levels", "A sweep of rates has one number of clients"),
         ({"levels": "16"}, "latency_limit_ms", "A sweep of rates needs a limit"),
@@ -387,8 +384,8 @@ def test_a_sweep_of_rates_is_planned_from_one_number_of_clients_with_a_limit(pla
         ({"levels": "16", "rates": "fast", "latency_limit_ms": "5"}, "rates", "&#x27;fast&#x27; is no rate"),
     ],
 )
-def test_a_sweep_that_cannot_be_says_why_beside_the_field(planner, filled, changes, field, why):
+def test_a_sweep_that_cannot_be_says_why_beside_the_field(planner, filled, changes, field, sentence):
     page = planner.post(NEW, {**filled, "rates": "1000", **changes, "queue": "1"}).content.decode()
     place = page.index(f'id="id_{field}_error"')
-    assert why in page[place : place + 300]
+    assert sentence in page[place : place + 300]
     assert not Experiment.objects.exists()

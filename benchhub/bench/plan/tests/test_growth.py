@@ -31,17 +31,18 @@ def systems():
 def planned(systems):
     """Queue an experiment that grows; the data sets of its systems are there."""
 
-    def make(of=None, **fields):
-        of = systems[:1] if of is None else of
+    def make(used_systems=None, **fields):
+        used_systems = systems[:1] if used_systems is None else used_systems
         values = {"client_levels": LEVELS, "duration_s": 60, "grows": "peak", "most_runs": 12, **fields}
-        workload = testing.make_experiment(of).workload
-        for system in of:
+        workload = testing.make_experiment(used_systems).workload
+        for system in used_systems:
             recipe = {"tool": "pgbench", "scale": testing.PARAMETERS["scale"]}
-            known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
-            DataSet.objects.create(instance=system.instance, build=system.build, **known)
-        made = Experiment(name="e", workload=workload, client_build=of[0].build, client_bin_directory="/b", **values)
-        plan.queue(made, of)
-        return made
+            data_set = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+            DataSet.objects.create(instance=system.instance, build=system.build, **data_set)
+        build = used_systems[0].build
+        experiment = Experiment(name="e", workload=workload, client_build=build, client_bin_directory="/b", **values)
+        plan.queue(experiment, used_systems)
+        return experiment
 
     return make
 
@@ -119,15 +120,17 @@ def test_a_plan_that_was_paused_between_two_steps_can_be_seen_and_resumed(planne
     testing.succeeded(run, 1000.0)
     user = get_user_model().objects.create_superuser("ada", password="x")
     client.force_login(user)
-    page, queued = (client.get(reverse(*of)) for of in (("experiment", None, [experiment.pk]), ("queue",)))
+    addresses = reverse("experiment", args=[experiment.pk]), reverse("queue")
+    page, queue_page = map(client.get, addresses)
     assertNotContains(page, resume)
-    assertNotContains(queued, "as needed")
+    assertNotContains(queue_page, "as needed")
     queue.pause(experiment, "Paused by ada.")
-    page, queued = (client.get(reverse(*of)) for of in (("experiment", None, [experiment.pk]), ("queue",)))
+    addresses = reverse("experiment", args=[experiment.pk]), reverse("queue")
+    page, queue_page = map(client.get, addresses)
     assertContains(page, "Paused since")
-    for shown in (page, queued):
-        assertContains(shown, resume, count=1)
-    assertContains(queued, "as needed")
+    for response in (page, queue_page):
+        assertContains(response, resume, count=1)
+    assertContains(queue_page, "as needed")
     Growth.objects.update(stopped=Growth.Stopped.CANCELLED)
     assert not Experiment.objects.waiting().exists()
     assertNotContains(client.get(reverse("experiment", args=[experiment.pk])), resume)
@@ -141,10 +144,10 @@ def test_the_next_step_follows_from_the_stored_results_alone(planned):
         testing.succeeded(run, curve(run.clients))
     Growth.objects.all().delete()
     growth.grow()
-    once = waiting(experiment)[0].clients
+    clients = waiting(experiment)[0].clients
     waiting(experiment)[0].delete()
     growth.grow()
-    assert waiting(experiment)[0].clients == once
+    assert waiting(experiment)[0].clients == clients
 
 
 def test_the_best_load_under_a_ceiling_is_found(planned):
@@ -200,8 +203,8 @@ def test_cancelling_between_two_steps_ends_it_too(planned, client):
 def test_a_data_set_that_could_not_be_loaded_stops_it_until_it_is_loaded_again(planned, systems):
     experiment = planned()
     system = systems[0]
-    made = plan.run_of(experiment, plan.Step(system, kind=Run.Kind.LOAD), plan.Protocol.stored({"path": "socket"}), 1)
-    [load] = plan.save_runs([made])
+    step, protocol = plan.Step(system, kind=Run.Kind.LOAD), plan.Protocol.stored({"path": "socket"})
+    [load] = plan.save_runs([plan.run_of(experiment, step, protocol, 1)])
     testing.ended(load, "failed", "disk full")
     assert growth.grow() == 0
     assert experiment.growth.stopped == "unprepared" and not growth.due().exists()
@@ -223,14 +226,14 @@ def test_pairs_are_planned_until_the_ratio_is_known(planned, systems):
     )
     runs = list(experiment.runs.order_by("position"))
     assert len(runs) == 2 * pairs < 40
-    assert all({a.system_id, b.system_id} == {s.pk for s in systems} and a.repeat == b.repeat
-               for a, b in zip(runs[::2], runs[1::2], strict=True))  # fmt: skip
-    first = [run.system_id for run in runs[::2]]
-    assert len(set(first)) == 2
-    found = experiment.growth.found
-    assert (found["answer"], experiment.growth.stopped) == ("faster", "known")
-    assert found["low"] < 1.1 < found["high"]
-    assert "PostgreSQL 18 gives 1.10x the throughput of PostgreSQL 16" in found["sentence"]
+    keys = {system.pk for system in systems}
+    for first, second in zip(runs[::2], runs[1::2], strict=True):
+        assert {first.system_id, second.system_id} == keys and first.repeat == second.repeat
+    assert len({run.system_id for run in runs[::2]}) == 2
+    findings = experiment.growth.found
+    assert (findings["answer"], experiment.growth.stopped) == ("faster", "known")
+    assert findings["low"] < 1.1 < findings["high"]
+    assert "PostgreSQL 18 gives 1.10x the throughput of PostgreSQL 16" in findings["sentence"]
 
 
 def test_a_decision_that_cannot_be_made_says_so_when_the_budget_is_spent(planned, systems):
@@ -260,7 +263,7 @@ def test_the_page_says_what_is_tried_next_what_is_believed_and_why_it_ended(plan
 
 
 def page_of_a_search(client, experiment, best, estimate):
-    """Its page, with what it believes in put as given."""
+    """Return the experiment's page, as if it believed in this best level and estimate."""
     client.force_login(get_user_model().objects.create_superuser("ada"))
     Growth.objects.filter(experiment=experiment).update(
         found={"best": best, "probability": 0.9, "estimate": estimate, "low": 1.0, "high": 9.0, "noise": 0.01, "n": 3}
@@ -270,13 +273,14 @@ def page_of_a_search(client, experiment, best, estimate):
 
 @pytest.fixture
 def searched(planned):
-    """104 clients gave 1,000 TPS, 28 gave 2,000 and, run once more by hand, 2,200; 8 gave 2,400."""
+    """Run 104 clients (1,000 TPS), 28 (2,000 and, once more by hand, 2,200) and 8 (2,400)."""
     experiment = planned()
     for tps in (1000.0, 2000.0, 2400.0):
         growth.grow()
         testing.succeeded(waiting(experiment)[0], tps)
-    again = testing.make_run(experiment, experiment.systems.get(), 28, 2, protocol=experiment.runs.first().protocol)
-    testing.succeeded(again, 2200.0)
+    protocol = experiment.runs.first().protocol
+    second_run = testing.make_run(experiment, experiment.systems.get(), 28, 2, protocol=protocol)
+    testing.succeeded(second_run, 2200.0)
     return experiment
 
 
@@ -327,10 +331,10 @@ def test_an_experiment_that_does_not_grow_is_left_alone(systems):
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_plan_a_step_once(planned):
     experiment = planned()
-    at_once = threading.Barrier(2)
+    barrier = threading.Barrier(2)
 
     def work():
-        at_once.wait()
+        barrier.wait()
         growth.grow()
         connection.close()
 
@@ -342,12 +346,12 @@ def test_two_workers_plan_a_step_once(planned):
 
 @pytest.mark.target
 def test_a_search_on_a_real_server_grows_from_tick_to_tick(worker, system, experiment, cluster18):
-    of = experiment(system(cluster18), client_levels=[1, 2, 3], grows="peak", most_runs=2)
-    assert [run.kind for run in of.runs.all()] == ["load"]
+    search = experiment(system(cluster18), client_levels=[1, 2, 3], grows="peak", most_runs=2)
+    assert [run.kind for run in search.runs.all()] == ["load"]
     worker.tick()
-    worker.until(lambda: Growth.objects.filter(experiment=of).exclude(stopped="").exists())
-    load, *measuring = of.runs.order_by("position")
+    worker.until(lambda: Growth.objects.filter(experiment=search).exclude(stopped="").exists())
+    load, *measuring = search.runs.order_by("position")
     assert [run.state for run in (load, *measuring)] == ["succeeded"] * (1 + len(measuring))
     assert 2 <= len(measuring) <= 4
     assert [run.clients for run in measuring[:2]] == [3, 2]
-    assert of.growth.stopped == "spent" and of.growth.found["best"] in (1, 2, 3)
+    assert search.growth.stopped == "spent" and search.growth.found["best"] in (1, 2, 3)

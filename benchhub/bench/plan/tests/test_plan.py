@@ -51,17 +51,17 @@ def test_a_data_set_that_is_there_is_not_loaded_again_but_another_scale_is(syste
 
 
 def test_a_data_set_that_a_load_in_the_queue_will_replace_is_loaded_again(systems):
-    known = {"recipe": RECIPE, "recipe_digest": plan.digest.digest(RECIPE), "size_bytes": 1, "checksum": "x"}
-    DataSet.objects.create(instance=systems[0].instance, build=systems[0].build, **known)
-    larger = {"script": "select-only", "query_mode": "simple", "scale": 20}
-    other = Workload.objects.create(name="larger", tool="pgbench", parameters=larger)
-    waits = testing.make_experiment(systems[:1], workload=other)
-    asked = testing.make_experiment(systems[:1])
-    assert plan.without_data_set(asked, systems[:1]) == []
-    load = testing.make_run(waits, systems[0], 0, 0, kind=Run.Kind.LOAD)
-    assert plan.without_data_set(asked, systems[:1]) == systems[:1]
+    data_set = {"recipe": RECIPE, "recipe_digest": plan.digest.digest(RECIPE), "size_bytes": 1, "checksum": "x"}
+    DataSet.objects.create(instance=systems[0].instance, build=systems[0].build, **data_set)
+    parameters = {"script": "select-only", "query_mode": "simple", "scale": 20}
+    larger = Workload.objects.create(name="larger", tool="pgbench", parameters=parameters)
+    waiting = testing.make_experiment(systems[:1], workload=larger)
+    experiment = testing.make_experiment(systems[:1])
+    assert plan.without_data_set(experiment, systems[:1]) == []
+    load = testing.make_run(waiting, systems[0], 0, 0, kind=Run.Kind.LOAD)
+    assert plan.without_data_set(experiment, systems[:1]) == systems[:1]
     testing.ended(load, "cancelled")
-    assert plan.without_data_set(asked, systems[:1]) == []
+    assert plan.without_data_set(experiment, systems[:1]) == []
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_a_rule_that_is_none_says_what_to_write(rule):
 
 
 def test_a_plan_that_cannot_be_run_leaves_nothing_behind(systems):
-    before = Experiment.objects.count()
+    count = Experiment.objects.count()
     with pytest.raises(ValueError, match="thread rule"):
         queued(systems, thread_rule="many")
-    assert Experiment.objects.count() == before + 1  # the one that holds the workload
+    assert Experiment.objects.count() == count + 1  # the one that holds the workload
     assert not Run.objects.exists()
 
 
@@ -97,11 +97,11 @@ def test_another_duration_is_another_protocol(systems):
 
 
 def test_asking_for_the_same_system_again_gives_the_same_row(systems):
-    of = systems[0]
-    asked = {"driver": of.driver, "hardware": of.hardware, "path": "loopback", "label": "one"}
-    first = plan.system_under_test(of.instance, **asked)
-    assert plan.system_under_test(of.instance, **{**asked, "label": "another label"}) == first
-    assert plan.system_under_test(of.instance, **{**asked, "path": "network"}) != first
+    system = systems[0]
+    fields = {"driver": system.driver, "hardware": system.hardware, "path": "loopback", "label": "one"}
+    first = plan.system_under_test(system.instance, **fields)
+    assert plan.system_under_test(system.instance, **{**fields, "label": "another label"}) == first
+    assert plan.system_under_test(system.instance, **{**fields, "path": "network"}) != first
     assert System.objects.filter(label="another label").count() == 0
 
 
@@ -113,18 +113,18 @@ def test_the_frozen_plan_reads_back_as_it_was(systems):
     assert (spec.endpoint.path, spec.endpoint.database) == ("socket", "bench")
 
 
-def shows(run, tps):
+def succeed(run, tps):
     for step in ("reserved", "starting", "running", "collecting", "succeeded"):
         Run.objects.filter(pk=run.pk).update(state=step)
     attempt = testing.Attempt.objects.create(run=run, number=1)
-    told = {"throughput": tps, "unit": "TPS", "measures": {}, "parser": "pgbench/1"}
-    testing.Result.objects.create(run=run, attempt=attempt, **told)
+    values = {"throughput": tps, "unit": "TPS", "measures": {}, "parser": "pgbench/1"}
+    testing.Result.objects.create(run=run, attempt=attempt, **values)
 
 
 def sampled(systems, level, workload):
-    """The share of transactions that the first system's run at this level will log."""
-    asked = {"duration_s": 300, "client_levels": [level], "repeats": 1, "workload": workload}
-    [run] = [run for run in queued(systems, **asked) if run.system == systems[0] and run.kind == Run.Kind.MEASURE]
+    """Return the first system's run at this level, and the share of transactions that it will log."""
+    fields = {"duration_s": 300, "client_levels": [level], "repeats": 1, "workload": workload}
+    [run] = [run for run in queued(systems, **fields) if run.system == systems[0] and run.kind == Run.Kind.MEASURE]
     return run, plan.spec_of(run).log_sampling_rate
 
 
@@ -137,13 +137,13 @@ def test_what_keeps_no_log_leaves_no_share_of_it_out(systems):
 def test_logs_are_sampled_by_what_a_system_has_shown_with_the_workload(systems):
     reads, writes = (
         Workload.objects.create(
-            name=script, tool="pgbench", parameters={"script": script, "query_mode": "simple", **at}
+            name=script, tool="pgbench", parameters={"script": script, "query_mode": "simple", "scale": 1}
         )
-        for script, at in (("select-only", {"scale": 1}), ("tpcb-like", {"scale": 1}))
+        for script in ("select-only", "tpcb-like")
     )
-    unknown, rate = sampled(systems, 1, reads)
+    run, rate = sampled(systems, 1, reads)
     assert rate == 1 / 30  # one client at 60,000 TPS, 2,000 lines a second
-    shows(unknown, 10_000.0)
+    succeed(run, 10_000.0)
     assert sampled(systems, 1, reads)[1] == sampled(systems, 2, reads)[1] == 0.1  # 2 x 10,000 TPS are a fast load
     assert sampled(systems, 4, reads)[1] == 1 / 120  # four clients may do far more than one: 4 x 60,000 TPS
     assert sampled(systems, 1, writes)[1] == 0.2  # nothing shown with it: 10,000 TPS
@@ -160,24 +160,24 @@ def test_an_experiment_run_again_is_one_of_its_own_with_the_same_plan(systems):
     first = queued(systems)[0].experiment
     copy = plan.again(first)
     assert copy.pk != first.pk
-    planned = [list(of.runs.values_list("clients", "repeat", "protocol", "system")) for of in (first, copy)]
-    assert planned[0] == planned[1]
+    columns = ("clients", "repeat", "protocol", "system")
+    assert list(first.runs.values_list(*columns)) == list(copy.runs.values_list(*columns))
     assert first.runs.count() == 10
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (95, "1:35"), (3700, "1:01:40"), (59.6, "1:00")])
-def test_a_time_is_shown_as_on_a_clock(seconds, shown):
-    assert clock(seconds) == shown
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (95, "1:35"), (3700, "1:01:40"), (59.6, "1:00")])
+def test_a_time_is_shown_as_on_a_clock(seconds, text):
+    assert clock(seconds) == text
 
 
 def test_looking_at_a_system_that_is_new_saves_nothing(systems):
-    of, before = systems[0], System.objects.count()
-    asked = {"driver": of.driver, "hardware": of.hardware, "path": "loopback", "label": "one"}
-    assert plan.asked_system(of.instance, **asked).pk is None
-    assert System.objects.count() == before
-    saved = plan.system_under_test(of.instance, **asked)
-    assert plan.asked_system(of.instance, **asked) == saved
-    assert (saved.label, saved.build, saved.path) == ("one", of.build, "loopback")
+    system, count = systems[0], System.objects.count()
+    fields = {"driver": system.driver, "hardware": system.hardware, "path": "loopback", "label": "one"}
+    assert plan.asked_system(system.instance, **fields).pk is None
+    assert System.objects.count() == count
+    saved = plan.system_under_test(system.instance, **fields)
+    assert plan.asked_system(system.instance, **fields) == saved
+    assert (saved.label, saved.build, saved.path) == ("one", system.build, "loopback")
 
 
 def test_steps_are_the_order_of_the_runs_that_are_queued(systems):

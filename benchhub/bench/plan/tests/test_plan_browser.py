@@ -20,8 +20,8 @@ def catalogue(page):
     host.hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
     host.save()
     configuration = Configuration.objects.create(name="defaults", settings={})
-    known = {"host": host, "build": PgBuild.from_facts(build), "configuration": configuration}
-    Instance.objects.create(name="pg18", address="127.0.0.1", database="bench", username="bench", **known)
+    fields = {"host": host, "build": PgBuild.from_facts(build), "configuration": configuration}
+    Instance.objects.create(name="pg18", address="127.0.0.1", database="bench", username="bench", **fields)
     Workload.objects.create(name="reading", tool="pgbench", parameters=testing.PARAMETERS)
 
 

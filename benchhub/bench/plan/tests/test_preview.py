@@ -17,7 +17,7 @@ PREVIEW_QUERIES = 12  # session, user; workloads, hosts, instances, hardware; a 
 
 @pytest.fixture
 def filled(servers, recipe):
-    """What a browser sends of a form filled in for both instances: 2 loads, and 2 x 3 x 2 runs."""
+    """Return what a browser sends of a form filled in for both instances: 2 loads, and 2 x 3 x 2 runs."""
     return form_of(recipe, *servers)
 
 
@@ -60,7 +60,7 @@ def test_the_plan_shows_runs_loads_time_and_order_and_saves_nothing(planner, fil
 
 
 def test_what_is_queued_is_what_the_plan_showed(planner, filled):
-    shown = planner.post(PLAN, filled).context["preview"]
+    preview = planner.post(PLAN, filled).context["preview"]
     response = planner.post(NEW, {**filled, "queue": "1"})
     experiment = Experiment.objects.get()
     assertRedirects(response, reverse("experiment", args=[experiment.pk]))
@@ -68,8 +68,8 @@ def test_what_is_queued_is_what_the_plan_showed(planner, filled):
     assert experiment.client_levels == [1, 2, 8]
     assert (experiment.client_build.version, experiment.client_bin_directory) == ("18.1", "/opt/pg18/bin")
     runs = list(experiment.runs.order_by("position"))
-    assert len(runs) == shown.run_count
-    order = [(block.repeat, level) for block in shown.blocks for level in block.levels for _ in block.systems]
+    assert len(runs) == preview.run_count
+    order = [(block.repeat, level) for block in preview.blocks for level in block.levels for _ in block.systems]
     assert [(run.repeat, run.clients) for run in runs] == order
     assert [system.path for system in System.objects.all()] == ["loopback", "loopback"]
 
@@ -81,7 +81,7 @@ def test_without_the_button_queue_nothing_is_queued(planner, filled):
 
 
 @pytest.mark.parametrize(
-    ("field", "typed", "why"),
+    ("field", "value", "sentence"),
     [
         ("name", "", "This field is required."),
         ("levels", "1, many", "&#x27;many&#x27; is no client level"),
@@ -95,14 +95,14 @@ def test_without_the_button_queue_nothing_is_queued(planner, filled):
         ("systems-1-instance", "first", "This system is in the plan already"),
     ],
 )
-def test_a_refused_form_says_why_beside_the_field_and_keeps_what_was_typed(planner, filled, field, typed, why):
-    typed = filled["systems-0-instance"] if typed == "first" else typed
-    response = planner.post(NEW, {**filled, "remark": "a remark kept", field: typed, "queue": "1"})
+def test_a_refused_form_says_why_beside_the_field_and_keeps_what_was_typed(planner, filled, field, value, sentence):
+    value = filled["systems-0-instance"] if value == "first" else value
+    response = planner.post(NEW, {**filled, "remark": "a remark kept", field: value, "queue": "1"})
     page = response.content.decode()
     place = page.index(f'id="id_{field}_error"')
-    assert why in page[place : place + 300]
+    assert sentence in page[place : place + 300]
     assertContains(response, "a remark kept")
-    assertContains(response, 'value="1, 2..8*4"' if field != "levels" else f'value="{typed}"')
+    assertContains(response, 'value="1, 2..8*4"' if field != "levels" else f'value="{value}"')
     assertContains(response, "Not queued")
     assert not Experiment.objects.exists()
 
@@ -116,10 +116,11 @@ def test_a_workload_without_a_scale_is_planned_once_whatever_scales_there_are(pl
     page = planner.post(NEW, {**filled, "workload": str(unscaled.pk), "show": "1"})
     assertContains(page, "<dd>12</dd>", html=True)
     assertContains(page, "and 2 loads of data sets")
-    both = {"workload": str(unscaled.pk), "more_workloads": filled["workload"], "scales": "1, 2", "queue": "1"}
-    planner.post(NEW, {**filled, **both})
-    found = [(part.workload.tool, part.workload.parameters.get("scale")) for part in Experiment.objects.order_by("pk")]
-    assert found == [(tool, None), ("pgbench", 1), ("pgbench", 2)]
+    fields = {"workload": str(unscaled.pk), "more_workloads": filled["workload"], "scales": "1, 2", "queue": "1"}
+    planner.post(NEW, {**filled, **fields})
+    parts = Experiment.objects.order_by("pk")
+    workloads = [(part.workload.tool, part.workload.parameters.get("scale")) for part in parts]
+    assert workloads == [(tool, None), ("pgbench", 1), ("pgbench", 2)]
     assert unscaled in {part.workload for part in Experiment.objects.all()}
 
 
@@ -164,15 +165,14 @@ def test_a_similar_plan_starts_from_the_experiment_and_is_the_same_when_queued(p
     first = Experiment.objects.get()
     draft = planner.get(NEW, {"like": first.pk}).context["draft"]
     fields = (*draft.plan, *(field for form in draft.systems for field in form))
-    again = {field.html_name: "" if field.value() is None else str(field.value()) for field in fields}
+    form = {field.html_name: "" if field.value() is None else str(field.value()) for field in fields}
     management = {f"systems-{name}_FORMS": "2" for name in ("TOTAL", "INITIAL")}
-    planner.post(NEW, {**again, **management, "queue": "1"})
+    planner.post(NEW, {**form, **management, "queue": "1"})
     second = Experiment.objects.latest("pk")
     assert second.pk != first.pk
-    planned = [
-        list(of.runs.order_by("position").values_list("protocol", "system", "clients")) for of in (first, second)
-    ]
-    assert planned[0] == planned[1]
+    columns = ("protocol", "system", "clients")
+    first_runs, second_runs = (experiment.runs.order_by("position") for experiment in (first, second))
+    assert list(first_runs.values_list(*columns)) == list(second_runs.values_list(*columns))
 
 
 def test_the_plan_takes_the_same_queries_whatever_the_warehouse_holds(
@@ -197,8 +197,8 @@ def test_a_managed_instance_needs_a_driver_and_hardware(planner, box, recipe):
     response = planner.post(NEW, {**form_of(recipe, managed), "queue": "1"})
     assertContains(response, "managed has no host of its own: choose the host that runs the load.")
     assertContains(response, "The hardware of managed&#x27;s host is not known: choose it.")
-    chosen = {"systems-0-driver": str(box.pk), "systems-0-hardware": str(box.hardware_id), "queue": "1"}
-    planner.post(NEW, {**form_of(recipe, managed), **chosen})
+    choices = {"systems-0-driver": str(box.pk), "systems-0-hardware": str(box.hardware_id), "queue": "1"}
+    planner.post(NEW, {**form_of(recipe, managed), **choices})
     assert System.objects.get().path == "network"
 
 
@@ -207,29 +207,29 @@ def test_a_managed_instance_needs_a_driver_and_hardware(planner, box, recipe):
 
 def test_data_sets_that_are_there_are_not_counted_as_loads(filled, servers):
     recipe = {"tool": "pgbench", "scale": 10}
-    known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
-    DataSet.objects.create(instance=servers[0], build=servers[0].build, **known)
+    data_set = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    DataSet.objects.create(instance=servers[0], build=servers[0].build, **data_set)
     assert look(filled).load_count == 1
 
 
 def test_the_time_is_estimated_from_what_runs_and_loads_took_before(planner, filled, recipe):
     planner.post(NEW, {**filled, "queue": "1"})
     load, run = Run.objects.get(position=1), Run.objects.get(position=3)
-    for done in (load, run):
-        testing.ended(done, "succeeded")
+    for ended_run in (load, run):
+        testing.ended(ended_run, "succeeded")
     Run.objects.filter(pk=load.pk).update(ended_at=timezone.now(), started_at=timezone.now() - timedelta(seconds=40))
     Run.objects.filter(pk=run.pk).update(ended_at=timezone.now(), started_at=timezone.now() - timedelta(seconds=75))
     recipe.revise(parameters={**testing.PARAMETERS, "scale": 30})
     larger = {**filled, "workload": str(Workload.objects.current().get().pk), "rest_s": "20"}
-    found = look(larger)
-    assert found.total_s == pytest.approx(12 * (60 + 10 + 5 + 20) + 2 * 3 * 40, abs=1)
-    assert (found.ahead, found.wait_s) == (12, 11 * 70 + 10)  # a load of this scale is guessed at 10 s
+    preview = look(larger)
+    assert preview.total_s == pytest.approx(12 * (60 + 10 + 5 + 20) + 2 * 3 * 40, abs=1)
+    assert (preview.ahead, preview.wait_s) == (12, 11 * 70 + 10)  # a load of this scale is guessed at 10 s
 
 
 # --- what is odd ---------------------------------------------------------------------------------------------------
 
 
-def odd(form, **changes):
+def warnings_text(form, **changes):
     return " ".join(look({**form, **changes}).doubts)
 
 
@@ -237,11 +237,11 @@ def test_a_sound_plan_on_two_machines_raises_no_doubt(box, recipe):
     driver = Host.objects.create(name="driver", address="192.0.2.7", username="b", host_key="k", trust="pinned",
                                  facts=box.facts, facts_at=timezone.now())  # fmt: skip
     form = form_of(recipe, testing.make_instance(box, "16.4", address="192.0.2.1"))
-    assert odd(form, **{"systems-0-driver": str(driver.pk)}) == ""
+    assert warnings_text(form, **{"systems-0-driver": str(driver.pk)}) == ""
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "sentence"),
     [
         ({"thread_rule": "3", "levels": "3, 4, 6, 8"}, "At 4, 8 clients the threads do not divide the clients"),
         ({"levels": "1, 128"}, "does not set it, so it has PostgreSQL's default of 100 max_connections"),
@@ -251,21 +251,21 @@ def test_a_sound_plan_on_two_machines_raises_no_doubt(box, recipe):
         ({}, "Client and server share one machine (box)"),
     ],
 )
-def test_what_is_odd_is_said(filled, changes, said):
-    assert said in odd(filled, **changes)
+def test_what_is_odd_is_said(filled, changes, sentence):
+    assert sentence in warnings_text(filled, **changes)
 
 
 def test_one_host_described_by_two_machines_is_odd(filled):
     other = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=8)
-    said = odd(filled, **{"systems-1-hardware": str(other.pk)})
-    assert "One host, box, is described by different hardware (Box" in said
-    assert "never both measured" in said
-    assert "described by different hardware" not in odd(filled)
+    text = warnings_text(filled, **{"systems-1-hardware": str(other.pk)})
+    assert "One host, box, is described by different hardware (Box" in text
+    assert "never both measured" in text
+    assert "described by different hardware" not in warnings_text(filled)
 
 
 def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_doubts_said_once(filled, servers):
-    same = {"systems-1-instance": str(servers[0].pk), "systems-1-path": "network", "levels": "128"}
-    preview = look({**filled, **same})
+    fields = {"systems-1-instance": str(servers[0].pk), "systems-1-path": "network", "levels": "128"}
+    preview = look({**filled, **fields})
     labels = [system.label for system in preview.plan_request.systems]
     assert labels == ["PostgreSQL 16.4, pg 16.4", "PostgreSQL 16.4, pg 16.4, network"]
     assert " ".join(preview.doubts).count("max_connections") == 1
@@ -284,27 +284,27 @@ def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_d
     ],
 )
 def test_what_is_not_odd_is_not_said(filled, changes, unsaid):
-    assert unsaid not in odd(filled, **changes)
+    assert unsaid not in warnings_text(filled, **changes)
 
 
 def test_connections_that_the_configuration_asks_for_count(filled, servers):
-    asked = Configuration.objects.create(name="many", settings={"max_connections": "20"})
-    Instance.objects.filter(pk=servers[0].pk).update(configuration=asked)
-    said = odd(filled, levels="18")
-    assert "pg 16.4 lets in: its configuration asks for 20 max_connections, of which 3 are reserved" in said
-    assert "pg 18.1 lets in" not in said
+    configuration = Configuration.objects.create(name="many", settings={"max_connections": "20"})
+    Instance.objects.filter(pk=servers[0].pk).update(configuration=configuration)
+    text = warnings_text(filled, levels="18")
+    assert "pg 16.4 lets in: its configuration asks for 20 max_connections, of which 3 are reserved" in text
+    assert "pg 18.1 lets in" not in text
 
 
 def test_more_clients_than_branches_is_odd_for_tpcb_alone(filled):
     writing = Workload.objects.create(
         name="tpcb", tool="pgbench", parameters={"script": "tpcb-like", "scale": 10, "query_mode": "simple"}
     )
-    assert "10 branches (its scale) for 11 clients" in odd(filled, workload=str(writing.pk), levels="11")
-    assert "branch" not in odd(filled, workload=str(writing.pk), levels="10")
+    assert "10 branches (its scale) for 11 clients" in warnings_text(filled, workload=str(writing.pk), levels="11")
+    assert "branch" not in warnings_text(filled, workload=str(writing.pk), levels="10")
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "sentence"),
     [
         ({"trust": "quarantined"}, "box is quarantined"),
         ({"trust": "offered"}, "The host key of box is not approved"),
@@ -312,14 +312,14 @@ def test_more_clients_than_branches_is_odd_for_tpcb_alone(filled):
         ({"contact_error": "No route."}, "box could not be reached last time: No route."),
     ],
 )
-def test_a_host_that_is_not_ready_is_named_once(filled, box, changes, said):
+def test_a_host_that_is_not_ready_is_named_once(filled, box, changes, sentence):
     Host.objects.filter(pk=box.pk).update(**changes)
-    assert odd(filled).count(said) == 1
+    assert warnings_text(filled).count(sentence) == 1
 
 
 def test_all_that_is_wrong_with_a_plan_is_said_at_once(planner, filled, box):
-    wrong = {"name": "", "levels": "2, 4", "repeats": "0", "grows": "ceiling", "canary": "on", "restart": "on"}
-    draft = planner.post(NEW, {**filled, **wrong, "systems-1-instance": "", "queue": "1"}).context["draft"]
+    fields = {"name": "", "levels": "2, 4", "repeats": "0", "grows": "ceiling", "canary": "on", "restart": "on"}
+    draft = planner.post(NEW, {**filled, **fields, "systems-1-instance": "", "queue": "1"}).context["draft"]
     assert draft.plan.errors.keys() == {"name", "levels", "repeats", "grows", "canary", "ceiling_ms", "restart"}
     assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
     assert not draft.is_only_unfinished
@@ -327,41 +327,41 @@ def test_all_that_is_wrong_with_a_plan_is_said_at_once(planner, filled, box):
 
 def test_systems_and_their_client_are_looked_at_although_the_plan_is_wrong(planner, filled, box):
     Host.objects.filter(pk=box.pk).update(facts={})
-    double = {"systems-1-instance": filled["systems-0-instance"], "levels": "many", "duration_s": ""}
-    draft = planner.post(NEW, {**filled, **double, "queue": "1"}).context["draft"]
+    fields = {"systems-1-instance": filled["systems-0-instance"], "levels": "many", "duration_s": ""}
+    draft = planner.post(NEW, {**filled, **fields, "queue": "1"}).context["draft"]
     assert draft.plan.errors.keys() == {"levels", "duration_s", "client"}
     assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
 
 
 def test_what_the_load_generator_refuses_is_said_together_with_a_missing_name(planner, filled):
-    fixed = {**testing.PARAMETERS, "rate_tps": -1}
-    refused = Workload.objects.create(name="refused", tool="pgbench", parameters=fixed)
-    asked = {**filled, "name": "", "priority": "x", "workload": str(refused.pk), "queue": "1"}
-    draft = planner.post(NEW, asked).context["draft"]
+    parameters = {**testing.PARAMETERS, "rate_tps": -1}
+    workload = Workload.objects.create(name="refused", tool="pgbench", parameters=parameters)
+    form = {**filled, "name": "", "priority": "x", "workload": str(workload.pk), "queue": "1"}
+    draft = planner.post(NEW, form).context["draft"]
     assert draft.plan.errors.keys() == {"name", "priority", "workload"}
     assert draft.plan_request is None and not Experiment.objects.exists()
 
 
 def test_a_system_that_a_browser_calls_new_and_leaves_empty_is_asked_for_its_instance(planner, filled):
-    sent = {**filled, "systems-INITIAL_FORMS": "0", "systems-1-instance": "", "queue": "1"}
-    draft = planner.post(NEW, sent).context["draft"]
+    form = {**filled, "systems-INITIAL_FORMS": "0", "systems-1-instance": "", "queue": "1"}
+    draft = planner.post(NEW, form).context["draft"]
     assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
 
 
 @pytest.mark.parametrize("number", ["999", "9" * 30, "9" * 5000])
 def test_an_experiment_or_a_design_that_is_not_there_has_no_similar_plan(planner, number):
-    assert [planner.get(NEW, {of: number}).status_code for of in ("like", "design")] == [404, 404]
+    assert [planner.get(NEW, {name: number}).status_code for name in ("like", "design")] == [404, 404]
 
 
 def test_a_system_that_is_known_by_another_label_is_shown_by_that(planner, filled):
     planner.post(NEW, {**filled, "queue": "1"})
-    assert "is known already" not in odd(filled)
-    said = odd(filled, **{"systems-0-label": "new name"})
-    assert "'new name' is known already, and will be shown as 'PostgreSQL 16.4, pg 16.4'." in said
+    assert "is known already" not in warnings_text(filled)
+    text = warnings_text(filled, **{"systems-0-label": "new name"})
+    assert "'new name' is known already, and will be shown as 'PostgreSQL 16.4, pg 16.4'." in text
 
 
 def test_an_instance_that_has_gone_since_is_said_beside_its_field(planner):
     data = {"systems-TOTAL_FORMS": "1", "systems-INITIAL_FORMS": "0", "systems-0-instance": "999", "queue": ""}
-    answer = planner.post(reverse("experiment-new"), data)
-    assert answer.status_code == 200
-    assert "not one of the available choices" in answer.content.decode()
+    response = planner.post(reverse("experiment-new"), data)
+    assert response.status_code == 200
+    assert "not one of the available choices" in response.content.decode()

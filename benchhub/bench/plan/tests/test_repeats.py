@@ -18,46 +18,44 @@ def systems():
 
 @pytest.fixture
 def experiment(systems):
-    """2 systems at 1, 4 and 8 clients, twice; the second not at 8; its data sets are loaded."""
+    """Queue 2 systems at 1, 4 and 8 clients, twice; the second not at 8. Their data sets are loaded."""
     workload = testing.make_experiment(systems).workload
     values = {"client_levels": [1, 4, 8], "repeats": 2, "duration_s": 60, "left_out": ["system=2; clients=8"]}
-    of = Experiment(name="e", workload=workload, client_build=systems[0].build, client_bin_directory="/b", **values)
-    plan.queue(of, systems)
+    build = systems[0].build
+    experiment = Experiment(name="e", workload=workload, client_build=build, client_bin_directory="/b", **values)
+    plan.queue(experiment, systems)
     for system in systems:
         load_data(system)
-    return of
+    return experiment
 
 
 def load_data(system, scale=10):
     recipe = {"tool": "pgbench", "scale": scale}
-    known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    fields = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
     DataSet.objects.filter(instance=system.instance).delete()
-    return DataSet.objects.create(instance=system.instance, build=system.build, **known)
+    return DataSet.objects.create(instance=system.instance, build=system.build, **fields)
 
 
-def told(runs):
+def summaries(runs):
     return [(run.system.build.version, run.kind, run.clients, run.repeat) for run in runs]
 
 
 def test_repeats_are_added_after_all_others_where_a_system_has_runs_and_counted_on(experiment):
     last = experiment.runs.count()
     added = repeats.add(experiment, [4, 8], 2)
-    assert told(added) == [
+    assert summaries(added) == [
         ("16", "measure", 4, 3), ("18", "measure", 4, 3), ("16", "measure", 8, 3),
         ("16", "measure", 4, 4), ("18", "measure", 4, 4), ("16", "measure", 8, 4),
     ]  # fmt: skip
     assert [run.position for run in added] == list(range(last + 1, last + 7))
-    assert told(repeats.add(experiment, [1], 1)) == [("16", "measure", 1, 3), ("18", "measure", 1, 3)]
+    assert summaries(repeats.add(experiment, [1], 1)) == [("16", "measure", 1, 3), ("18", "measure", 1, 3)]
 
 
 def test_they_are_of_the_same_protocol_and_spec_as_those_that_are_there(experiment):
-    added = repeats.add(experiment, [4], 1)[0]
-    before = experiment.runs.get(system=added.system, clients=4, repeat=1)
-    assert added.protocol_id == before.protocol_id
-    own = ("application_name",)
-    assert {k: v for k, v in added.spec.items() if k not in own} == {
-        k: v for k, v in before.spec.items() if k not in own
-    }
+    [added, *_] = repeats.add(experiment, [4], 1)
+    earlier = experiment.runs.get(system=added.system, clients=4, repeat=1)
+    assert added.protocol_id == earlier.protocol_id
+    assert {**added.spec, "application_name": ""} == {**earlier.spec, "application_name": ""}
     assert added.spec["application_name"] == f"benchhub-{added.uuid}"
 
 
@@ -72,23 +70,23 @@ def test_a_data_set_that_was_replaced_since_is_loaded_again_each_time(experiment
 def test_where_data_are_loaded_anew_before_each_run_so_they_are_before_these(experiment):
     Experiment.objects.filter(pk=experiment.pk).update(loading="each")
     added = repeats.add(experiment, [8], 1)
-    assert told(added) == [("16", "load", 8, 3), ("16", "measure", 8, 3)]
+    assert summaries(added) == [("16", "load", 8, 3), ("16", "measure", 8, 3)]
 
 
 def test_a_person_adds_them_at_chosen_levels_by_a_form(planner, experiment):
     address = reverse("experiment-repeats", args=[experiment.pk])
     assertContains(planner.get(address), 'value="1, 4, 8"')
-    before = Run.objects.count()
-    refused = planner.post(address, {"levels": "4, 16", "repeats": "1"})
-    assertContains(refused, "16 is no level of it: it has 1, 4, 8.")
+    count = Run.objects.count()
+    response = planner.post(address, {"levels": "4, 16", "repeats": "1"})
+    assertContains(response, "16 is no level of it: it has 1, 4, 8.")
     assertContains(planner.post(address, {"levels": "4", "repeats": "0"}), "greater than or equal to 1")
-    assert Run.objects.count() == before
+    assert Run.objects.count() == count
     assertRedirects(planner.post(address, {"levels": "4", "repeats": "3"}), reverse("experiment", args=[experiment.pk]))
-    assert Run.objects.count() == before + 2 * 3
+    assert Run.objects.count() == count + 2 * 3
 
 
 def test_nothing_is_added_on_a_server_that_is_retired(planner, experiment, systems):
     type(systems[0].instance).objects.filter(pk=systems[0].instance_id).retire()
-    before = Run.objects.count()
+    count = Run.objects.count()
     planner.post(reverse("experiment-repeats", args=[experiment.pk]), {"levels": "4", "repeats": "1"})
-    assert Run.objects.count() == before
+    assert Run.objects.count() == count

@@ -1,4 +1,4 @@
-"""What is odd about a plan by what its load generator says of itself, or cannot be, and what several systems share."""
+"""Warnings about a plan by what its load generator says of itself, or by what several systems share; and refusals."""
 
 import pytest
 from pytest_django.asserts import assertContains
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 TPCB = {"script": "tpcb-like", "query_mode": "simple", "scale": 100}
 
 
-def odd(servers, tool, parameters):
+def warnings_text(servers, tool, parameters):
     recipe = Workload.objects.create(name=str(parameters)[:120], tool=tool, parameters=parameters)
     return " ".join(look(form_of(recipe, *servers)).doubts)
 
@@ -29,12 +29,12 @@ def odd(servers, tool, parameters):
 )
 def test_every_load_generator_says_whether_it_writes(servers, tool, parameters, is_writing):
     """Runs of 60 s; PostgreSQL's checkpoint_timeout is 300 s."""
-    said = "Runs of 60 s that write are shorter than two checkpoint cycles (600 s)"
-    assert (said in odd(servers, tool, parameters)) == is_writing
+    sentence = "Runs of 60 s that write are shorter than two checkpoint cycles (600 s)"
+    assert (sentence in warnings_text(servers, tool, parameters)) == is_writing
 
 
 @pytest.mark.parametrize(
-    ("tool", "parameters", "said"),
+    ("tool", "parameters", "sentence"),
     [
         # 10,000,000 subscribers of 870 bytes are 8.1 GiB; 10 tables of 10,000,000 rows of 265 bytes 24.7 GiB.
         ("tatp", {"subscribers": 10_000_000}, "The data set of 10,000,000 subscribers takes about 8.1 GiB"),
@@ -46,10 +46,10 @@ def test_every_load_generator_says_whether_it_writes(servers, tool, parameters, 
         ("pgbench", {**TPCB, "scale": 1000}, "The data set of scale 1,000 takes about 15.6 GiB"),
     ],
 )
-def test_every_load_generator_says_how_much_memory_its_data_would_need(box, servers, tool, parameters, said):
+def test_every_load_generator_says_how_much_memory_its_data_would_need(box, servers, tool, parameters, sentence):
     box.facts |= {"memory_bytes": 8 * 2**30}
     box.save()
-    assert f"{said}, more than the 8.0 GiB of memory of box" in odd(servers, tool, parameters)
+    assert f"{sentence}, more than the 8.0 GiB of memory of box" in warnings_text(servers, tool, parameters)
     box.facts |= {"memory_bytes": 32 * 2**30}
     box.save()
     assert "of memory of" not in " ".join(look(form_of(Workload.objects.get(tool=tool), *servers)).doubts)
@@ -58,11 +58,11 @@ def test_every_load_generator_says_how_much_memory_its_data_would_need(box, serv
 @pytest.mark.parametrize(("free_gib", "is_odd"), [(3, True), (4, False)])
 def test_data_sets_that_only_together_fill_a_disk_are_odd(box, servers, free_gib, is_odd):
     """Scale 100 takes 1,600 MiB, two of them 3.1 GiB."""
-    Instance.objects.filter(pk__in=[one.pk for one in servers]).update(data_directory="/data/pg")
+    Instance.objects.filter(pk__in=[server.pk for server in servers]).update(data_directory="/data/pg")
     box.facts |= {"filesystems": [{"folder": "/data", "free_bytes": free_gib * 2**30}]}
     box.save()
-    said = odd(servers, "pgbench", TPCB)
-    assert ("take about 3.1 GiB together, but only 3.0 GiB are free in /data of box" in said) == is_odd
+    text = warnings_text(servers, "pgbench", TPCB)
+    assert ("take about 3.1 GiB together, but only 3.0 GiB are free in /data of box" in text) == is_odd
 
 
 def test_a_load_generator_that_a_probe_did_not_find_on_the_driver_is_refused_before_it_is_queued(planner, box, servers):

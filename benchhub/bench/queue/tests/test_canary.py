@@ -18,11 +18,11 @@ def system():
 
 @pytest.fixture
 def experiment(system):
-    """A canary of two runs, and one that waits for it."""
-    made = testing.make_experiment([system], canary="waits")
+    """Make an experiment with a canary of two runs, and one run that waits for it."""
+    experiment = testing.make_experiment([system], canary="waits")
     for clients, is_canary in ((1, True), (8, True), (4, False)):
-        testing.make_run(made, system, clients, 1, is_canary=is_canary)
-    return made
+        testing.make_run(experiment, system, clients, 1, is_canary=is_canary)
+    return experiment
 
 
 def end(experiment, *states, idle=IDLE):
@@ -72,8 +72,8 @@ def test_a_server_on_a_host_of_its_own_is_judged_by_a_glance_before_the_start(ex
     attempt = Attempt(run=run, host_before=busy)
     assert canary._server_busy(run, attempt) == ""  # driven from the server's own host, whose CPU was counted
     run.system.driver = other
-    said = f"Before run {run.pk} 26% of the CPU of box was busy with other work."
-    assert canary._server_busy(run, attempt) == said
+    sentence = f"Before run {run.pk} 26% of the CPU of box was busy with other work."
+    assert canary._server_busy(run, attempt) == sentence
     attempt.host_before = {**busy, "busy_before_share": 0.25}  # whatever the run before it left in the load average
     assert canary._server_busy(run, attempt) == ""
     attempt.host_before = None
@@ -90,10 +90,10 @@ def test_a_person_may_go_on_in_spite_of_it(experiment):
 
 
 def test_experiments_without_a_canary_are_left_alone(system):
-    made = testing.make_experiment([system])
-    testing.ended(testing.make_run(made, system, 1, 1), "failed")
+    experiment = testing.make_experiment([system])
+    testing.ended(testing.make_run(experiment, system, 1, 1), "failed")
     queue.judge_canaries()
-    assert Experiment.objects.get(pk=made.pk).paused_at is None
+    assert Experiment.objects.get(pk=experiment.pk).paused_at is None
 
 
 # --- what else of a design keeps a run waiting ----------------------------------------------------------------------
@@ -101,29 +101,29 @@ def test_experiments_without_a_canary_are_left_alone(system):
 
 def test_an_earlier_part_of_the_design_on_the_same_server_comes_first(system):
     design = Design.objects.create(name="d")
-    first, second, other = (testing.make_experiment([system], design=of) for of in (design, design, None))
-    runs = [testing.make_run(of, system, 1, 1) for of in (first, second, other)]
+    first, second, other = (testing.make_experiment([system], design=parent) for parent in (design, design, None))
+    runs = [testing.make_run(experiment, system, 1, 1) for experiment in (first, second, other)]
     assert set(gates.ready(Run.objects.all())) == {runs[0], runs[2]}
     testing.ended(runs[0], "failed")
     assert set(gates.ready(Run.objects.all())) == {runs[1], runs[2]}
 
 
 def test_a_load_waits_for_what_was_planned_on_the_data_that_it_replaces_and_the_next_run_for_the_load(system):
-    made = testing.make_experiment([system], loading="each")
+    experiment = testing.make_experiment([system], loading="each")
     for clients in (1, 8):
-        testing.make_run(made, system, clients, 1, kind="load")
-        testing.make_run(made, system, clients, 1)
-    order = list(made.runs.order_by("position"))
+        testing.make_run(experiment, system, clients, 1, kind="load")
+        testing.make_run(experiment, system, clients, 1)
+    order = list(experiment.runs.order_by("position"))
     for run in order:
-        assert list(gates.ready(made.runs.all())) == [run]
+        assert list(gates.ready(experiment.runs.all())) == [run]
         testing.ended(run, "succeeded")
 
 
 def test_a_warm_up_that_fails_fails_what_it_was_to_warm(system):
-    made = testing.make_experiment([system], warmup_run_s=60)
-    warmup = testing.make_run(made, system, 1, 1, kind="warmup")
-    run = testing.make_run(made, system, 8, 1)
-    assert list(gates.ready(made.runs.all())) == [warmup]
+    experiment = testing.make_experiment([system], warmup_run_s=60)
+    warmup = testing.make_run(experiment, system, 1, 1, kind="warmup")
+    run = testing.make_run(experiment, system, 8, 1)
+    assert list(gates.ready(experiment.runs.all())) == [warmup]
     testing.ended(warmup, "failed", "No route.")
     queue.reserve()
     run.refresh_from_db()

@@ -26,7 +26,7 @@ def host():
 
 @pytest.fixture
 def run(host):
-    """One run of 600 s in the queue."""
+    """Put one run of 600 s into the queue."""
     system = new_system(host)
     return new_run(new_experiment(), system, 1, expected_s=600)
 
@@ -57,17 +57,17 @@ def test_runs_of_a_paused_experiment_wait_and_those_of_others_do_not(run, host):
 
 def test_a_paused_host_starts_nothing_whether_it_drives_or_serves(host):
     driver = new_host("driver")
-    new_run_of = new_system(host, driver)
-    run = new_run(new_experiment(), new_run_of, 1)
-    for paused in (host, driver):
-        paused.pause()
+    system = new_system(host, driver)
+    run = new_run(new_experiment(), system, 1)
+    for paused_host in (host, driver):
+        paused_host.pause()
         assert len(queue.reserve()) == 0
-        assert reasons_of(run) == [f"The host {paused.name} is paused."]
-        paused.resume()
+        assert run_reasons(run) == [f"The host {paused_host.name} is paused."]
+        paused_host.resume()
     assert len(queue.reserve()) == 1
 
 
-def reasons_of(run):
+def run_reasons(run):
     return gates.sentences(gates.with_gates(Run.objects.filter(pk=run.pk)).get())
 
 
@@ -119,7 +119,7 @@ def test_a_block_of_the_server_keeps_a_driver_waiting_too():
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "starts"),
+    ("start", "end", "is_started"),
     [
         (-1, 605 / 3600 + 0.01, True),
         (-1, 600 / 3600, False),  # it would end five seconds too late
@@ -127,10 +127,10 @@ def test_a_block_of_the_server_keeps_a_driver_waiting_too():
         (-3, -1, False),
     ],
 )
-def test_a_confined_run_starts_only_where_its_expected_end_lies_inside(run, start, end, starts):
+def test_a_confined_run_starts_only_where_its_expected_end_lies_inside(run, start, end, is_started):
     hours(run.experiment, start, end)
-    assert len(queue.reserve()) == starts
-    assert bool(reasons_of(run)) != starts or states() == ["reserved"]
+    assert len(queue.reserve()) == is_started
+    assert bool(run_reasons(run)) != is_started or states() == ["reserved"]
 
 
 def test_periods_that_touch_count_as_one_and_those_with_a_gap_do_not(run):
@@ -159,11 +159,11 @@ def test_a_run_whose_server_is_busy_lets_a_later_one_of_its_driver_go_first():
     system = new_system(server, label="busy")
     busy = new_run(new_experiment(), system, 1)
     assert len(queue.reserve()) == 1
-    waits = new_run(busy.experiment, new_system(server, driver, label="waits"), 2)
+    waiting_run = new_run(busy.experiment, new_system(server, driver, label="waits"), 2)
     new_run(busy.experiment, new_system(other, driver, label="goes"), 3)
     assert len(queue.reserve()) == 1
     assert states() == ["reserved", "queued", "reserved"]
-    assert "busy" in reasons_of(waits)[0]
+    assert "busy" in run_reasons(waiting_run)[0]
 
 
 def test_of_two_drivers_that_want_one_server_the_higher_priority_gets_it():
@@ -181,20 +181,20 @@ def test_a_rest_and_shared_hardware_are_busy_too(run, host):
     neighbour = new_run(run.experiment, new_system(new_host("n", interference_group=group), label="n"), 2)
     Experiment.objects.update(rest_s=60)
     assert len(queue.reserve()) == 1
-    assert "busy or rests" in reasons_of(neighbour)[0]
+    assert "busy or rests" in run_reasons(neighbour)[0]
     [claim] = queue.claim(1)
     with queue.fenced(claim) as claimed:
         queue.finish(claimed, claim, State.FAILED, "no good")
     assert len(queue.reserve()) == 0
-    assert "busy or rests" in reasons_of(neighbour)[0]
+    assert "busy or rests" in run_reasons(neighbour)[0]
 
 
 def test_whatever_is_ready_has_no_sentence_and_whatever_has_one_is_not_ready(run, host):
-    paused = new_run(new_experiment(paused_at=Now()), run.system, 2)
+    paused_run = new_run(new_experiment(paused_at=Now()), run.system, 2)
     hours(new_experiment(), 1, 2)
-    for one in (run, paused):
-        is_ready = gates.ready(Run.objects.filter(pk=one.pk)).exists()
-        assert is_ready == (reasons_of(one) == [])
+    for queued_run in (run, paused_run):
+        is_ready = gates.ready(Run.objects.filter(pk=queued_run.pk)).exists()
+        assert is_ready == (run_reasons(queued_run) == [])
 
 
 @pytest.mark.django_db(transaction=True)

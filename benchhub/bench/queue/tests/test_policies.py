@@ -1,4 +1,4 @@
-"""What happens after a run failed or was lost, and in which order what waits goes."""
+"""Policies after a run failed or was lost, and the order in which experiments wait."""
 
 from datetime import timedelta
 
@@ -174,10 +174,10 @@ def test_what_cannot_be_stopped_is_paused_and_holds_up_no_other(make, system, mo
 def test_a_person_who_resumes_meanwhile_is_not_overruled(make):
     make(failure_policy="pause")
     end_next(State.FAILED)
-    known = Experiment.objects.get()
-    queue.pause(known, "by policy")
+    experiment = Experiment.objects.get()
+    queue.pause(experiment, "by policy")
     queue.resume(Experiment.objects.get())
-    assert not queue.pause(known, "late, by a worker that knew it before")
+    assert not queue.pause(experiment, "late, by a worker that knew it before")
     assert Experiment.objects.get().paused_at is None
 
 
@@ -187,17 +187,17 @@ def order():
 
 @pytest.fixture
 def five(make):
-    """In the queue: urgent (priority 5), then a, b, c, d (0)."""
-    names = {"a": 0, "b": 0, "urgent": 5, "c": 0, "d": 0}
-    for name, priority in names.items():
+    """Queue five experiments: urgent (priority 5), then a, b, c, d (0)."""
+    priorities = {"a": 0, "b": 0, "urgent": 5, "c": 0, "d": 0}
+    for name, priority in priorities.items():
         Experiment.objects.filter(pk=make(runs=1, priority=priority).pk).update(name=name)
     return {row.name: row for row in Experiment.objects.all()}
 
 
 def test_priority_goes_first_and_then_age(five):
     assert order() == ["urgent", "a", "b", "c", "d"]
-    positions = Run.objects.next_first().values_list("experiment__name", flat=True)
-    assert list(positions) == order()
+    names = Run.objects.next_first().values_list("experiment__name", flat=True)
+    assert list(names) == order()
 
 
 def test_an_experiment_is_moved_by_one_at_a_time(five):

@@ -18,16 +18,18 @@ def test_what_is_done_stands_before_each_count():
     assert counted({"measure": 16, "load": 2}, {"load": 2}) == "0 of 16 runs and 2 of 2 loads"
 
 
-def measured(number, ended_at):
-    """A run at so many clients that ended then, as it would come from the warehouse."""
-    of = System(label="PostgreSQL 18")
-    run = Run(pk=number, kind="measure", system=of, clients=number, repeat=1, state="succeeded", ended_at=ended_at)
-    Result(run=run, throughput=100.0 * number, unit="TPS")
+def measured_run(clients, ended_at):
+    """Return a run with its result as it would come from the warehouse; its key is the number of clients."""
+    system = System(label="PostgreSQL 18")
+    run = Run(
+        pk=clients, kind="measure", system=system, clients=clients, repeat=1, state="succeeded", ended_at=ended_at
+    )
+    Result(run=run, throughput=100.0 * clients, unit="TPS")
     return run
 
 
-def told(since, *looks):
-    """The lines that are written about runs that were looked at so often."""
+def progress_lines(since, *looks):
+    """Return the lines that are written about the runs, as each look finds them."""
     progress = Progress(out := StringIO(), since)
     for runs in looks:
         progress.show(runs)
@@ -36,9 +38,9 @@ def told(since, *looks):
 
 
 def test_runs_of_an_earlier_start_are_shown_apart_from_those_of_this_one():
-    before, now = measured(2, START - timedelta(hours=1)), measured(4, START + timedelta(seconds=9))
+    before, now = measured_run(2, START - timedelta(hours=1)), measured_run(4, START + timedelta(seconds=9))
     waiting = Run(pk=4, kind="measure", state="queued")
-    assert told(START, [before, waiting], [before, now]) == [
+    assert progress_lines(START, [before, waiting], [before, now]) == [
         "  There before, of an earlier start: 1 run",
         "    1/2  PostgreSQL 18, 2 clients, repeat 1: 200 TPS",
         "  Of this start: 1 run",
@@ -48,13 +50,13 @@ def test_runs_of_an_earlier_start_are_shown_apart_from_those_of_this_one():
 
 
 def test_a_start_that_has_nothing_left_to_run_says_so():
-    lines = told(START, [measured(2, START - timedelta(days=1))])
+    lines = progress_lines(START, [measured_run(2, START - timedelta(days=1))])
     assert lines[0] == "  There before, of an earlier start: 1 run"
     assert lines[2:] == ["  Nothing was left to run at this start: all succeeded"]
 
 
 def test_a_first_start_speaks_of_no_other():
-    assert told(START, [measured(2, START + timedelta(seconds=9))]) == [
+    assert progress_lines(START, [measured_run(2, START + timedelta(seconds=9))]) == [
         "    1/1  PostgreSQL 18, 2 clients, repeat 1: 200 TPS",
         "  1 run in 0:00: all succeeded",
     ]

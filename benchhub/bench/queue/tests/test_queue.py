@@ -49,11 +49,11 @@ def test_what_has_a_load_of_its_own_waits_for_that_although_the_one_before_faile
     experiment = new_experiment(loading="each")
     failed_load(experiment, system)
     new_run(experiment, system, 2)
-    again = new_run(experiment, system, 3, kind="load", clients=0, threads=0)
+    second_load = new_run(experiment, system, 3, kind="load", clients=0, threads=0)
     new_run(experiment, system, 4)
     queue.reserve()
     assert states() == ["failed", "failed", "queued", "queued"]
-    assert queue.reserve() == [again.pk]
+    assert queue.reserve() == [second_load.pk]
 
 
 def test_a_policy_that_pauses_after_failures_still_pauses_before_all_that_waits_has_failed():
@@ -171,13 +171,13 @@ def test_a_move_that_is_not_allowed_is_refused_and_not_recorded(two_runs):
 @pytest.mark.parametrize("new", State.values)
 def test_the_database_allows_the_same_moves_as_the_state_machine(old, new, two_runs):
     run = new_run(two_runs[0].experiment, two_runs[0].system, 3, state=old)
-    allowed = True
+    is_allowed = True
     try:
         with transaction.atomic():
             Run.objects.filter(pk=run.pk).update(state=new)
     except IntegrityError:
-        allowed = False
-    assert allowed == (old == new or may_move(old, new))
+        is_allowed = False
+    assert is_allowed == (old == new or may_move(old, new))
 
 
 def test_final_states_have_no_way_out_but_a_new_attempt_of_what_was_lost_or_failed():
@@ -190,13 +190,13 @@ def test_the_plan_of_a_run_cannot_be_rewritten(two_runs):
         Run.objects.filter(pk=two_runs[0].pk).update(spec={"clients": 99})
 
 
-@pytest.mark.parametrize(("had", "again"), [(1, 1), (2, 0)])
-def test_a_lost_run_is_queued_again_until_it_has_had_its_attempts(had, again, two_runs):
+@pytest.mark.parametrize(("attempts", "count"), [(1, 1), (2, 0)])
+def test_a_lost_run_is_queued_again_until_it_has_had_its_attempts(attempts, count, two_runs):
     lost = new_run(two_runs[0].experiment, two_runs[0].system, 3, state=State.LOST)
-    for number in range(had):
+    for number in range(attempts):
         lost.attempts.create(number=number, ended_at=Now())
-    assert queue.run_lost_again(lost.experiment, attempts=2) == again
-    assert states() == ["queued", "queued", "queued" if again else "lost"]
+    assert queue.run_lost_again(lost.experiment, attempts=2) == count
+    assert states() == ["queued", "queued", "queued" if count else "lost"]
 
 
 @pytest.mark.django_db(transaction=True)

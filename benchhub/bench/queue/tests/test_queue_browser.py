@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def page(chromium, live_server):
-    """A tab whose console must stay silent."""
+    """Yield a tab whose console must stay silent."""
     context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
     tab, complaints = context.new_page(), []
     tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
@@ -32,14 +32,14 @@ def page(chromium, live_server):
 
 @pytest.fixture
 def experiments():
-    """Two that wait for the host 'box', with two runs each."""
+    """Queue two experiments for the host 'box', with two runs each."""
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
     system = testing.make_system("18", testing.make_host(), hardware)
-    made = [testing.make_experiment([system], name=name) for name in ("First", "Second")]
-    for experiment in made:
+    rows = [testing.make_experiment([system], name=name) for name in ("First", "Second")]
+    for experiment in rows:
         for clients in (1, 8):
             testing.make_run(experiment, system, clients, 1)
-    return made
+    return rows
 
 
 def test_experiments_are_moved_and_a_host_is_paused_and_blocked(page, experiments):

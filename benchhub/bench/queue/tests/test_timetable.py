@@ -46,19 +46,18 @@ def test_a_window_is_written_out_sixty_days_ahead_and_only_once(host):
 def test_after_a_day_what_is_new_is_added(host):
     window = nights(host=host)
     timetable.expand()
-    before = rows(window)
-    gone = before[-1]
-    Reservation.objects.filter(period=gone).delete()
+    periods = rows(window)
+    Reservation.objects.filter(period=periods[-1]).delete()
     Window.objects.update(expanded_until=timezone.now() + 58 * DAY)
     assert timetable.expand() == 1
-    assert rows(window) == before
+    assert rows(window) == periods
 
 
 def test_a_time_zone_that_an_update_took_away_holds_up_no_other_window(host):
-    gone, known = nights(host=new_host("beta")), nights(host=host)
-    Window.objects.filter(pk=gone.pk).update(zone="Nowhere/Atlantis")
+    broken, sound = nights(host=new_host("beta")), nights(host=host)
+    Window.objects.filter(pk=broken.pk).update(zone="Nowhere/Atlantis")
     assert timetable.expand() in (60, 61, 62)
-    assert (len(rows(gone)), len(rows(known)) > 50) == (0, True)
+    assert (len(rows(broken)), len(rows(sound)) > 50) == (0, True)
 
 
 def test_many_workers_write_each_period_once(transactional_db):

@@ -32,13 +32,13 @@ def ada(client):
 
 @pytest.fixture
 def experiment():
-    """Four runs of 60 s in the queue of the host 'box'."""
+    """Queue four runs of 60 s for the host 'box'."""
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
     system = testing.make_system("18", testing.make_host(), hardware)
-    made = testing.make_experiment([system], rest_s=30)
+    experiment = testing.make_experiment([system], rest_s=30)
     for clients in (1, 2, 4, 8):
-        testing.make_run(made, system, clients, 1)
-    return made
+        testing.make_run(experiment, system, clients, 1)
+    return experiment
 
 
 @pytest.fixture
@@ -98,9 +98,9 @@ def test_a_host_in_trouble_is_shown_although_nothing_waits_for_it(ada):
 def test_expected_starts_follow_one_another_with_load_margin_and_rest(experiment):
     """60 s of load, 5 s for collecting and 30 s of rest: a run starts every 95 s."""
     now = timezone.now()
-    found = forecast(now)
-    assert [one.expected_at - now for one in found] == [timedelta(seconds=95 * i) for i in range(4)]
-    assert [one.is_due for one in found] == [True, False, False, False]
+    rows = forecast(now)
+    assert [row.expected_at - now for row in rows] == [timedelta(seconds=95 * i) for i in range(4)]
+    assert [row.is_due for row in rows] == [True, False, False, False]
 
 
 def test_expected_starts_wait_for_what_runs_and_jump_over_blocks(experiment, host):
@@ -108,7 +108,7 @@ def test_expected_starts_wait_for_what_runs_and_jump_over_blocks(experiment, hos
     blocked = {host.pk: [Period(now + timedelta(seconds=200), now + HOUR)]}
     free = {f"host:{host.pk}": now + timedelta(seconds=20)}
     # 20 s until the host is free; 20 + 95 = 115, which ends at 180; 210 would lie in the block: after it; and so on.
-    starts = [one.expected_at - now for one in forecast(now, free, Times(blocked, {}))]
+    starts = [row.expected_at - now for row in forecast(now, free, Times(blocked, {}))]
     assert [start.total_seconds() for start in starts] == [20, 115, 3600, 3695]
 
 
@@ -126,9 +126,9 @@ def test_nobody_can_say_when_a_paused_experiment_starts_and_it_holds_up_no_other
     other = testing.make_experiment([experiment.runs.first().system], name="Other")
     testing.make_run(other, experiment.runs.first().system, 16, 1)
     now = timezone.now()
-    *paused, goes = forecast(now)
-    assert {one.expected_at for one in paused} == {None}
-    assert goes.expected_at == now
+    *paused_rows, last = forecast(now)
+    assert {row.expected_at for row in paused_rows} == {None}
+    assert last.expected_at == now
 
 
 def forecast(now, free=None, times=None):
@@ -171,10 +171,10 @@ def test_an_experiment_is_paused_and_resumed_and_says_by_whom(ada, experiment):
     assertNotContains(ada.get(page), "Paused by ada.")
 
 
-@pytest.mark.parametrize(("to", "where"), [("/queue/", "/queue/"), ("https://elsewhere.test/", None), ("", None)])
-def test_a_button_goes_back_to_the_page_that_it_stands_on_and_never_elsewhere(to, where, ada, experiment):
-    response = ada.post(reverse("experiment-pause", args=[experiment.pk]), {"next": to})
-    assert response.url == (where or reverse("experiment", args=[experiment.pk]))
+@pytest.mark.parametrize(("address", "target"), [("/queue/", "/queue/"), ("https://elsewhere.test/", None), ("", None)])
+def test_a_button_goes_back_to_the_page_that_it_stands_on_and_never_elsewhere(address, target, ada, experiment):
+    response = ada.post(reverse("experiment-pause", args=[experiment.pk]), {"next": address})
+    assert response.url == (target or reverse("experiment", args=[experiment.pk]))
 
 
 def test_experiments_are_moved_on_the_page_of_the_queue(ada, experiment):
@@ -261,11 +261,11 @@ def test_a_period_that_cannot_be_is_refused_with_a_sentence_and_keeps_what_was_t
         zone="UTC",
         reason="",
     )
-    typed = {"start": "2030-07-01T20:00", "end": "2030-07-02T06:00", "zone": "UTC", "reason": "a new disk", **values}
-    response = ada.post(reverse("host-times-once", args=[host.pk]), typed)
+    form = {"start": "2030-07-01T20:00", "end": "2030-07-02T06:00", "zone": "UTC", "reason": "a new disk", **values}
+    response = ada.post(reverse("host-times-once", args=[host.pk]), form)
     assertContains(response, sentence)
     assertContains(response, 'value="a new disk"')
-    assertContains(response, f'value="{typed["end"]}"')
+    assertContains(response, f'value="{form["end"]}"')
     assert Reservation.objects.count() == 1
 
 
@@ -293,8 +293,8 @@ def test_windows_and_single_periods_are_removed_by_buttons_and_periods_of_window
     once = hours(host, 1, 2)
     window = Window.objects.create(experiment=experiment, weekdays=[0], starts_at="20:00", ends_at="06:00", zone="UTC")
     timetable.expand()
-    of_window = window.reservations.first()
-    assert ada.post(reverse("time-remove", args=[of_window.pk])).status_code == 404
+    window_period = window.reservations.first()
+    assert ada.post(reverse("time-remove", args=[window_period.pk])).status_code == 404
     assertContains(ada.post(reverse("time-remove", args=[once.pk]), follow=True), "Removed:")
     assertContains(ada.post(reverse("window-remove", args=[window.pk]), follow=True), "It may run at any time.")
     assert not Reservation.objects.exists()
@@ -322,8 +322,8 @@ def running(experiment):
     return run
 
 
-def log_of(ada, run, **asked):
-    return ada.get(reverse("run-log", args=[run.pk, "err"]), asked).json()["part"]
+def log_of(ada, run, **query):
+    return ada.get(reverse("run-log", args=[run.pk, "err"]), query).json()["part"]
 
 
 def test_a_log_is_kept_as_it_comes_and_read_on_by_offset(ada, running):

@@ -33,10 +33,10 @@ def webhook(db):
 @pytest.fixture
 def experiment(db):
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
-    made = testing.make_experiment([testing.make_system("18", testing.make_host(), hardware)])
+    experiment = testing.make_experiment([testing.make_system("18", testing.make_host(), hardware)])
     for repeat in (1, 2):
-        testing.make_run(made, made.systems.get(), 1, repeat)
-    return made
+        testing.make_run(experiment, experiment.systems.get(), 1, repeat)
+    return experiment
 
 
 def end(experiment, *repeats):
@@ -47,10 +47,10 @@ class Outside:
     """Takes what is sent, and answers as a test says."""
 
     def __init__(self, *answers):
-        self.answers, self.seen = list(answers), []
+        self.answers, self.requests = list(answers), []
 
     def __call__(self, url, body, headers):
-        self.seen.append((url, json.loads(body), headers, body))
+        self.requests.append((url, json.loads(body), headers, body))
         answer = self.answers.pop(0) if self.answers else 204
         if isinstance(answer, Exception):
             raise answer
@@ -67,14 +67,16 @@ def test_a_run_that_ends_is_told_at_once_and_its_experiment_when_no_run_is_left(
     assert notices.ripen() == 0
     outside = Outside()
     assert send(outside) == 1
-    [(url, told, headers, _)] = outside.seen
-    assert (url, told["event"], told["run"]["state"]) == (ADDRESS, "run.ended", "cancelled")
-    assert headers["BenchHub-Delivery"] == told["id"]
+    [(url, payload, headers, _)] = outside.requests
+    assert (url, payload["event"], payload["run"]["state"]) == (ADDRESS, "run.ended", "cancelled")
+    assert headers["BenchHub-Delivery"] == payload["id"]
     end(experiment, 2)
     assert notices.ripen() == 1
     send(outside)
-    last = [told for _, told, _, _ in outside.seen if told["event"] == "experiment.ended"]
-    assert [(one["experiment"]["id"], one["experiment"]["runs"]["cancelled"]) for one in last] == [(experiment.pk, 2)]
+    ends = [payload for _, payload, _, _ in outside.requests if payload["event"] == "experiment.ended"]
+    [end_payload] = ends
+    assert end_payload["experiment"]["id"] == experiment.pk
+    assert end_payload["experiment"]["runs"]["cancelled"] == 2
     assert send(outside) == 0
     assert set(Notice.objects.values_list("state", flat=True)) == {"sent"}
 
@@ -112,14 +114,14 @@ def test_a_webhook_hears_only_what_it_asked_for_and_nothing_while_inactive(webho
 def test_what_is_not_taken_is_sent_again_later_and_later_and_then_given_up(webhook, experiment):
     end(experiment, 1)
     outside = Outside(*[500, OSError("refused"), 302, 500, 500, 500, 500, 500])
-    assert [notices.wait(n).total_seconds() for n in (1, 2, 3, 7)] == [30, 90, 270, 21_870]
+    assert [notices.wait(attempts).total_seconds() for attempts in (1, 2, 3, 7)] == [30, 90, 270, 21_870]
     for attempt in range(1, 9):
         assert send(outside) == 1
         notice = Notice.objects.get(event="run.ended")
         assert notice.attempts == attempt
     assert (notice.state, notice.next_at, notice.error) == ("given up", None, "It answered 500.")
     assert send(outside) == 0
-    assert len({told["id"] for _, told, _, _ in outside.seen}) == 1  # so that a repeated delivery can be told
+    assert len({payload["id"] for _, payload, _, _ in outside.requests}) == 1  # so that a repeated delivery can be told
 
 
 def test_nothing_is_sent_before_its_time_or_while_another_worker_sends_it(webhook, experiment):
@@ -128,18 +130,18 @@ def test_nothing_is_sent_before_its_time_or_while_another_worker_sends_it(webhoo
     assert notices.send_due(outside) == 1
     assert notices.send_due(outside) == 0
     notice = Notice.objects.get(event="run.ended")
-    waited = notice.next_at - notice.created_at
-    assert timedelta(seconds=25) < waited < timedelta(seconds=60)
+    wait = notice.next_at - notice.created_at
+    assert timedelta(seconds=25) < wait < timedelta(seconds=60)
 
 
 def test_the_signature_is_that_of_the_secret_over_stamp_and_body(webhook, experiment):
     end(experiment, 1)
     outside = Outside()
     send(outside)
-    [(_, _, headers, body)] = outside.seen
-    stamp, found = (part.partition("=")[2] for part in headers["BenchHub-Signature"].split(","))
-    assert found == hmac.new(b"hush", f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
-    assert found != notices.signature("other", stamp, body)
+    [(_, _, headers, body)] = outside.requests
+    stamp, signature = (part.partition("=")[2] for part in headers["BenchHub-Signature"].split(","))
+    assert signature == hmac.new(b"hush", f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
+    assert signature != notices.signature("other", stamp, body)
 
 
 @pytest.mark.parametrize(
@@ -161,11 +163,11 @@ def test_what_is_no_address_is_refused(url):
 
 
 def test_a_private_network_that_is_allowed_is_reached_and_redirects_are_not_followed(settings):
-    seen = []
+    requests = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
-            seen.append((self.path, self.headers["Host"], self.rfile.read(int(self.headers["Content-Length"]))))
+            requests.append((self.path, self.headers["Host"], self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(302 if self.path == "/away" else 204)
             self.send_header("Location", "http://127.0.0.1:1/")
             self.end_headers()
@@ -180,21 +182,21 @@ def test_a_private_network_that_is_allowed_is_reached_and_redirects_are_not_foll
     assert post.post(f"{base}/hook?a=1", b"{}", {}) == 204
     assert post.post(f"{base}/away", b"{}", {}) == 302
     server.shutdown()
-    assert seen[0] == ("/hook?a=1", f"127.0.0.1:{server.server_port}", b"{}") and len(seen) == 2
+    assert requests[0] == ("/hook?a=1", f"127.0.0.1:{server.server_port}", b"{}") and len(requests) == 2
 
 
 @pytest.fixture
 def dripping(settings):
-    """A server's address, that sends these pieces one by one, and the last of them for ever."""
+    """Yield a function that returns a server's address, which sends its pieces one by one, and the last for ever."""
     settings.WEBHOOK_NETWORKS = ["127.0.0.0/8"]
     is_over = Event()
     listeners = []
 
     def answer(listener, pieces):
-        taken, _ = listener.accept()
-        with taken, suppress(OSError):
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
             for piece in itertools.chain(pieces, itertools.repeat(pieces[-1])):
-                taken.sendall(piece)
+                connection.sendall(piece)
                 if is_over.wait(0.02):
                     return
 
@@ -234,12 +236,12 @@ def test_no_more_of_an_answer_is_read_than_its_status_needs(dripping, pieces):
 
 def test_administrators_add_webhooks_and_see_the_secret_once(client, db):
     client.force_login(make_user("ada", Role.ADMINISTRATOR))
-    refused = client.post(reverse("webhook-add"), {"name": "x", "url": "http://10.0.0.1/", "events": ["run.ended"]})
-    assert "WEBHOOK_NETWORKS" in refused.content.decode() and not Webhook.objects.exists()
-    sent = {"name": "ci", "url": ADDRESS, "events": BOTH, "is_active": "on"}
-    made = client.post(reverse("webhook-add"), sent)
+    response = client.post(reverse("webhook-add"), {"name": "x", "url": "http://10.0.0.1/", "events": ["run.ended"]})
+    assert "WEBHOOK_NETWORKS" in response.content.decode() and not Webhook.objects.exists()
+    form = {"name": "ci", "url": ADDRESS, "events": BOTH, "is_active": "on"}
+    response = client.post(reverse("webhook-add"), form)
     webhook = Webhook.objects.get()
-    assert made.status_code == 201 and webhook.secret in made.content.decode()
+    assert response.status_code == 201 and webhook.secret in response.content.decode()
     for name, args in (("webhooks", []), ("webhook", [webhook.pk]), ("webhook-edit", [webhook.pk])):
         page = client.get(reverse(name, args=args))
         assert page.status_code == 200 and webhook.secret not in page.content.decode()
@@ -251,7 +253,7 @@ def test_the_log_shows_what_was_told_and_what_was_not(client, webhook, experimen
     end(experiment, 1, 2)
     send(Outside(503))
     client.force_login(get_user_model().objects.get(username="ada"))
-    shown = client.get(reverse("webhook", args=[webhook.pk])).content.decode()
-    assert "It answered 503." in shown and "delivered" in shown and experiment.name in shown
+    page = client.get(reverse("webhook", args=[webhook.pk])).content.decode()
+    assert "It answered 503." in page and "delivered" in page and experiment.name in page
     assert client.post(reverse("webhook-delete", args=[webhook.pk])).status_code == 302
     assert not Notice.objects.exists()
