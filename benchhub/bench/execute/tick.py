@@ -1,4 +1,4 @@
-"""Ticks: claim the runs that are due, have their steps taken on the targets, and write each answer as it arrives.
+"""Ticks: claim the runs that are due, have their steps batch on the targets, and write each answer as it arrives.
 
 The steps (steps.py) run on the process's event loop with plain data (jobs.py prepares it); answers.py writes what comes
 back, fenced, on the worker's own thread. No transaction is open across SSH. Whatever is interrupted is found again by
@@ -25,7 +25,7 @@ RENEW_S = queue.LEASE.total_seconds() / 4  # leases are renewed while a step tak
 
 
 def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
-    """Advance the named runs, or all that are due, and start what may; return the number of steps taken.
+    """Advance the named runs, or all that are due, and start what may; return the number of steps batch.
 
     Never waits for a load. Named runs do not wait for the looks at others: theirs is a host that stands idle.
     """
@@ -33,9 +33,9 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
     if not selected_ids:
         looks.note_signs(steps.signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
     followed = _follow(wake, selected_ids or growth.reserve())
-    while not selected_ids and (taken := _round(wake)):
-        followed += len(taken)
-        if _has_ended(taken):
+    while not selected_ids and (batch := _round(wake)):
+        followed += len(batch)
+        if _has_ended(batch):
             followed += _follow(wake, growth.reserve())
     return followed
 
@@ -43,20 +43,20 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
 def _follow(wake: Wake, run_ids: Sequence[int]) -> int:
     """Advance these runs, and then those that take the place of what has ended, one after the other."""
     followed = 0
-    while run_ids and (taken := _round(wake, run_ids)):
-        followed += len(taken)
-        run_ids = growth.reserve() if _has_ended(taken) else ()
+    while run_ids and (batch := _round(wake, run_ids)):
+        followed += len(batch)
+        run_ids = growth.reserve() if _has_ended(batch) else ()
     return followed
 
 
 def _round(wake: Wake, run_ids: Sequence[int] = ()) -> list[Job]:
-    taken = jobs.prepare(queue.claim(BATCH, run_ids))
-    _advance(taken, wake)
-    return taken
+    batch = jobs.prepare(queue.claim(BATCH, run_ids))
+    _advance(batch, wake)
+    return batch
 
 
-def _advance(taken: Iterable[Job], wake: Wake) -> None:
-    pending, renewed_s = {loop.submit(steps.step(job)): job for job in taken}, time.monotonic()
+def _advance(batch: Iterable[Job], wake: Wake) -> None:
+    pending, renewed_s = {loop.submit(steps.step(job)): job for job in batch}, time.monotonic()
     while pending:
         for job in answers.write_all({future: pending.pop(future) for future in _arrived(pending)}, wake):
             pending[loop.submit(steps.step(job))] = job
@@ -73,7 +73,7 @@ def _arrived(pending: Mapping[Future[Answer], Job]) -> list[Future[Answer]]:
     return [future for future in pending if future.done()]
 
 
-def _has_ended(taken: Iterable[Job]) -> bool:
+def _has_ended(batch: Iterable[Job]) -> bool:
     """Tell whether a run has let go of its hosts, so that the next one may have them."""
-    keys = [job.claim.run_id for job in taken]
+    keys = [job.claim.run_id for job in batch]
     return Run.objects.filter(pk__in=keys).exclude(state__in=ACTIVE).exists()

@@ -96,10 +96,10 @@ def messages(sent):
 @pytest.fixture
 def wire(target, host):
     """Reach the host by the wire, in both senses; afterwards no kept connection is left to it."""
-    made = Wire(target.port)
-    Host.objects.update(port=made.port)
-    yield made
-    made.cut()
+    relay = Wire(target.port)
+    Host.objects.update(port=relay.port)
+    yield relay
+    relay.cut()
 
 
 def next_look_in(run):
