@@ -36,8 +36,8 @@ def series_groups(rows: Sequence[Series]) -> list[SeriesGroup]:
     """Return one group per unit and grid of time; the rows come sorted by unit."""
     warmups = [series for series in rows if _is_warmup(series)]
     measured = sorted((series for series in rows if not _is_warmup(series)), key=_grid)
-    numbered = enumerate(groupby(measured, key=_grid), start=1)
-    return [_with_warmup(_group(f"series-figure-{i}", unit, list(group)), warmups) for i, ((unit, *_), group) in numbered]
+    grids = enumerate(groupby(measured, key=_grid), start=1)
+    return [_with_warmup(_group(f"series-figure-{i}", unit, list(group)), warmups) for i, ((unit, *_), group) in grids]
 
 
 def is_zero(series: Series) -> bool:
