@@ -1,4 +1,4 @@
-"""The Celery application. The broker only wakes workers: the runs table is the queue (bench/execution.py)."""
+"""The Celery application. The broker only wakes workers: the runs table is the queue (bench/queue/queue.py)."""
 
 import logging
 import os

@@ -46,13 +46,13 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"navigation": [], "may": {}}
-    allowed = [(title, name) for title, name in ENTRIES if _exists(name) and not policy.refusal(user, name, {})]
+    entries = [(title, name) for title, name in ENTRIES if _exists(name) and not policy.refusal(user, name, {})]
     may = {
         "run": is_at_least(user, Role.RUNNER),
         "administer": is_at_least(user, Role.ADMINISTRATOR),
         "hosts": Hosts(user),
     }
-    return {"navigation": [_entry(request, title, name) for title, name in allowed], "may": may}
+    return {"navigation": [_entry(request, title, name) for title, name in entries], "may": may}
 
 
 def _exists(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which BenchHub this is: the version, and a digest of the code, which tells two builds of one version apart."""
+"""Tell which BenchHub this is: the version, and a digest of the code that tells two builds of one version apart."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ def alive(_request: HttpRequest) -> HttpResponse:
 def not_taken(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not isinstance(exception, RequestDataTooBig):
         return render(request, "400.html", status=400)
-    shown = {"limit": settings.DATA_UPLOAD_MAX_MEMORY_SIZE, "size": int(request.META["CONTENT_LENGTH"])}
-    return render(request, "400.html", shown, status=413)
+    context = {"limit": settings.DATA_UPLOAD_MAX_MEMORY_SIZE, "size": int(request.META["CONTENT_LENGTH"])}
+    return render(request, "400.html", context, status=413)
 
 
 handler400 = not_taken

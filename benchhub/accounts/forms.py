@@ -108,8 +108,8 @@ class UserForm(CatalogForm):
         if cleaned.get("is_active") is False:
             self.add_error("is_active", "You cannot lock yourself out: let another administrator do it.")
         if is_given and not self.initial["may_write_scripts"]:
-            why = "You cannot give yourself this right: let another administrator do it."
-            self.add_error("may_write_scripts", why)
+            sentence = "You cannot give yourself this right: let another administrator do it."
+            self.add_error("may_write_scripts", sentence)
 
     def save(self, commit: bool = True) -> Any:  # noqa: ARG002  # a ModelForm's signature
         user, values = self.instance, self.cleaned_data
@@ -139,8 +139,8 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, owner: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix, self.owner = "", owner
-        offered = [(name, f"{name}: {tokens.SCOPES[name][1]}") for name in tokens.scopes_of(owner)]
-        offer(self, "scopes", offered)
+        scopes = [(name, f"{name}: {tokens.SCOPES[name][1]}") for name in tokens.scopes_of(owner)]
+        offer(self, "scopes", scopes)
         self.initial.setdefault("scopes", ["read"])
 
     def clean(self) -> dict[str, Any]:

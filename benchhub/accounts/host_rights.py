@@ -1,4 +1,4 @@
-"""On which hosts a user may run, asked by pages: many times for one answer of the database."""
+"""Hosts on which a user may run, for pages that ask many times: the database answers once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rights import Role, role
 
 
 class Hosts:
-    """`in` takes a host's key, or several; None is no host."""
+    """The hosts on which a user may run: `in` takes a host's key, or several; None is no host."""
 
     def __init__(self, user: Any) -> None:
         self._user = user

@@ -1,4 +1,4 @@
-"""Who may do what: permits to run on hosts, API tokens, the audit log, and answers that are given again."""
+"""Permits to run on hosts, API tokens, the audit log, and answers that are given again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 
 class Permit(models.Model):
-    """On which hosts a runner may run. An administrator needs none, and a viewer has no use for one."""
+    """The hosts on which a runner may run. An administrator needs none, and a viewer has no use for one."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="permit")
     is_on_all_hosts = models.BooleanField(default=False)
@@ -81,7 +81,7 @@ class Entry(models.Model):
 
 
 class Answer(models.Model):
-    """What a request with an idempotency key was answered, so that the same request is never carried out twice."""
+    """The answer to a request with an idempotency key: the same request is never carried out twice."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     key = models.CharField(max_length=200)

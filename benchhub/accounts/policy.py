@@ -1,4 +1,4 @@
-"""Who may open which page, by its name in urls.py. What stands in no line here needs an administrator."""
+"""The role that a page needs, by its name in urls.py. A page that stands in no line here needs an administrator."""
 
 from __future__ import annotations
 

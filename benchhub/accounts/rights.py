@@ -45,10 +45,10 @@ def highest(groups: Collection[str]) -> Role:
     return max((role for role in Role if role.label in groups), default=Role.VIEWER)
 
 
-def give_role(user: Any, new: Role) -> None:
+def give_role(user: Any, new_role: Role) -> None:
     user.groups.remove(*Group.objects.filter(name__in=Role.labels))
-    user.groups.add(Group.objects.get_or_create(name=new.label)[0])
-    user._role = new
+    user.groups.add(Group.objects.get_or_create(name=new_role.label)[0])
+    user._role = new_role
 
 
 def is_at_least(user: Any, least: Role) -> bool:

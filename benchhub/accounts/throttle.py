@@ -19,14 +19,14 @@ REFUSED = "Too many failed attempts: wait 15 minutes, or ask an administrator fo
 
 def is_throttled(request: HttpRequest | None, username: str) -> bool:
     """Tell whether too much failed: of the name from here since it last succeeded, from here, or of the name."""
-    failed = Entry.objects.filter(action=audit.FAILED, at__gt=Now() - WINDOW)
+    failures = Entry.objects.filter(action=audit.FAILED, at__gt=Now() - WINDOW)
     name = username.replace("\0", "")[:150]
-    of_name = failed.filter(username__iexact=name)
-    signed_in: Any = Entry.objects.filter(action=audit.SIGN_IN, username__iexact=name)
-    last = signed_in.order_by("-pk").values_list("pk", flat=True).first() or 0
+    name_failures = failures.filter(username__iexact=name)
+    successes: Any = Entry.objects.filter(action=audit.SIGN_IN, username__iexact=name)
+    last = successes.order_by("-pk").values_list("pk", flat=True).first() or 0
     place = audit.origin(request)
     return (
-        of_name.filter(pk__gt=last, origin=place).count() >= MOST_OF_BOTH
-        or failed.filter(origin=place).count() >= MOST_OF_PLACE
-        or of_name.count() >= MOST_OF_NAME
+        name_failures.filter(pk__gt=last, origin=place).count() >= MOST_OF_BOTH
+        or failures.filter(origin=place).count() >= MOST_OF_PLACE
+        or name_failures.count() >= MOST_OF_NAME
     )

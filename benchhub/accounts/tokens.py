@@ -37,8 +37,8 @@ def digest(plain: str) -> str:
 
 def find(plain: str) -> Token | None:
     """Return the token of this text if it is valid now, and note that it was used."""
-    good = Token.objects.filter(revoked_at=None, expires_at__gt=Now(), owner__is_active=True)
-    token = good.select_related("owner").filter(digest=digest(plain)).first()
+    valid_tokens = Token.objects.filter(revoked_at=None, expires_at__gt=Now(), owner__is_active=True)
+    token = valid_tokens.select_related("owner").filter(digest=digest(plain)).first()
     if token:
         stale = Q(used_at=None) | Q(used_at__lt=Now() - NOTED_EVERY)
         Token.objects.filter(stale, pk=token.pk).update(used_at=Now())

@@ -94,8 +94,8 @@ def token_add(request: HttpRequest) -> HttpResponse:
 def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """Revoke one's own token, or as an administrator anybody's. GET asks, POST does."""
     is_administrator = rights.is_at_least(request.user, Role.ADMINISTRATOR)
-    theirs = Token.objects.all() if is_administrator else Token.objects.filter(owner=request.user.pk)
-    token = get_object_or_404(theirs.select_related("owner"), pk=pk)
+    revocable = Token.objects.all() if is_administrator else Token.objects.filter(owner=request.user.pk)
+    token = get_object_or_404(revocable.select_related("owner"), pk=pk)
     is_own = token.owner_id == request.user.pk
     back = reverse("account") if is_own else reverse("user-edit", args=[token.owner_id])
     if request.method == "POST":
@@ -140,17 +140,13 @@ def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
-        _note_right_to_write(request, form, saved)
+        if "may_write_scripts" in form.changed_data:
+            change = "given to" if form.cleaned_data["may_write_scripts"] else "withdrawn from"
+            audit.note_request(request, HTTPStatus.FOUND, f"right to write scripts {change} {saved.get_username()}")
         messages.success(request, f"{saved.get_username()} is saved.")
         return redirect("users")
     crumb = {"address": reverse("users"), "title": "Users"}
     return render(request, "accounts/user_form.html", {"form": form, "crumb": crumb, **context})
-
-
-def _note_right_to_write(request: HttpRequest, form: UserForm, user: Any) -> None:
-    if "may_write_scripts" in form.changed_data:
-        change = "given to" if form.cleaned_data["may_write_scripts"] else "withdrawn from"
-        audit.note_request(request, HTTPStatus.FOUND, f"right to write scripts {change} {user.get_username()}")
 
 
 def log(request: HttpRequest) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""What the demonstration consists of, and in which order it starts and stops."""
+"""The servers of the demonstration, and the order in which they start and stop."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ class Demo:
             if exit_code is None:
                 continue
             self.processes.stop(service.child)
-            if again := self._restarted_by_a_run(name, exit_code):
-                service.child = again
+            if restarted := self._restarted_by_a_run(name, exit_code):
+                service.child = restarted
                 continue
             lines = "\n".join(f"    {line}" for line in last_lines(service.child.log, 5))
             say(f"\n{name} has ended by itself (exit code {exit_code}). The end of {service.child.log}:\n{lines}")
@@ -221,8 +221,8 @@ class Demo:
         return cluster.start(self.processes)
 
     def _clusters(self) -> Sequence[Cluster]:
-        own = [] if os.environ.get("DATABASE_URL") else [self.warehouse]
-        return [*own, *self.targets.values()]
+        warehouse = [] if os.environ.get("DATABASE_URL") else [self.warehouse]
+        return [*warehouse, *self.targets.values()]
 
     def _cluster(self, name: str, bin_directory: Path, settings: Mapping[str, str]) -> Cluster:
         port = self._port(name)

@@ -1,4 +1,4 @@
-"""What the demonstration keeps between starts: secrets, ports, and who runs it now."""
+"""State that the demonstration keeps between starts: secrets, ports, and who runs it now."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def remembered_ports(account: Account) -> dict[str, int]:
 
 def check_space(account: Account, is_first: bool) -> None:
     """Raise EmbeddedError when the disk cannot hold what is about to be written."""
-    needed = FIRST_START_BYTES if is_first else NEXT_START_BYTES
-    free = shutil.disk_usage(account.home).free
-    if free < needed:
+    needed_bytes = FIRST_START_BYTES if is_first else NEXT_START_BYTES
+    free_bytes = shutil.disk_usage(account.home).free
+    if free_bytes < needed_bytes:
         raise EmbeddedError(
-            f"The disk that holds {account.home} has {free // MEGABYTE} MB free, and the demonstration needs "
-            f"{needed // MEGABYTE} MB: make room and start again."
+            f"The disk that holds {account.home} has {free_bytes // MEGABYTE} MB free, and the demonstration needs "
+            f"{needed_bytes // MEGABYTE} MB: make room and start again."
         )
 
 

@@ -1,4 +1,4 @@
-"""What the demonstration says to the person who started it: short lines, no control characters."""
+"""Tell the person who started the demonstration what happens: short lines, no control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who runs the servers, and where their files lie.
+"""The user who runs the servers, and the folder where their files lie.
 
 An ordinary user runs them as himself, with the files in var/ of the clone. PostgreSQL refuses to run as root,
 and a clone of root's may lie where no other user can look: there a user of its own runs them, from a private
@@ -136,7 +136,7 @@ def _run(program: str, *arguments: str) -> None:
     path = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if path is None:
         raise EmbeddedError(f"{program} is not installed, and as root the servers need a user of their own.")
-    done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
-    already_there = program == "useradd" and done.returncode == 9
-    if done.returncode and not already_there:
-        raise EmbeddedError(f"{program} {SYSTEM_USER} failed: {done.stderr.strip()}")
+    process = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
+    already_there = program == "useradd" and process.returncode == 9
+    if process.returncode and not already_there:
+        raise EmbeddedError(f"{program} {SYSTEM_USER} failed: {process.stderr.strip()}")

@@ -145,7 +145,10 @@ class Cluster:
             return []
 
     def _remove_stale_pid_file(self) -> None:
-        """After a kill -9 or a reboot the file names a number that may be someone else's by now."""
+        """Remove what a kill -9 or a reboot has left: its number may be someone else's by now.
+
+        Raises EmbeddedError where the server runs.
+        """
         if running := self.running:
             raise EmbeddedError(f"{self.name} runs already, as process {running.pid}: stop it first.")
         (self.data_directory / "postmaster.pid").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What /proc says about processes: enough to stop exactly those that were meant."""
+"""Read from /proc about processes: enough to stop exactly those that were meant."""
 
 from __future__ import annotations
 

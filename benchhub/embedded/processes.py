@@ -52,7 +52,7 @@ class Adopted:
         return None if proc.is_alive(self._identity) else 0
 
     def wait(self, timeout: float | None = None) -> int:
-        """Raises nothing when it is still there after `timeout` seconds (None: a year)."""
+        """Wait for the end, `timeout` seconds at most (None: a year); it is no error if it is still there then."""
         proc.wait_for_end([self._identity], 365 * 86_400 if timeout is None else timeout)
         return 0
 
@@ -82,8 +82,8 @@ class Processes:
         self._named: set[str] = set()
         self._stopping = False
         self._lock = threading.Lock()
-        for needed in (self.logs, self.notes):
-            needed.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (self.logs, self.notes):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     @property
     def has_started_any(self) -> bool:
@@ -208,7 +208,7 @@ class Processes:
 def stop_leftovers(folder: Path, markers: Sequence[str]) -> int:
     """Stop what a supervisor that was killed has left in its `folder`: by its notes first, then by the markers.
 
-    Returns how many processes were found alive.
+    Return how many processes were still alive.
     """
     stopped = 0
     notes, logs = folder / "run", folder / "log"

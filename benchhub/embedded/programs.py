@@ -1,4 +1,4 @@
-"""Where the server programs of the wheels are, or are copied to when another user has to run them."""
+"""Find the server programs of the wheels, or copies of them where another user has to run them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def valkey_server(account: Account) -> Path:
 
 
 def _open_to_all(folder: Path) -> None:
-    """The packages were installed with root's umask, which may have kept all others from reading them."""
+    """Let every user read the programs: the packages were installed with root's umask, which may forbid it."""
     for path in (folder, *folder.rglob("*")):
         mode = path.stat().st_mode
         path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))

@@ -53,12 +53,17 @@ def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def as_fact(name: str, value: Any) -> Fact:
+    """Return a named value as a fact: in words, with the unit that its name ends with."""
     if isinstance(value, int | float) and (special := _special(name, value)):
         return special
     stem, _, suffix = name.rpartition("_")
     if stem and suffix in UNIT_SUFFIXES and isinstance(value, int | float):
         return Fact(in_words(stem), value, {"percent": "%", "us": "µs"}.get(suffix, suffix))
-    return Fact(in_words(name), _plain(value))
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{part} {inner}" for part, inner in value.items())
+    elif isinstance(value, list | tuple):
+        value = ", ".join(map(str, value))
+    return Fact(in_words(name), value)
 
 
 def _special(name: str, value: float) -> Fact | None:
@@ -91,14 +96,8 @@ def _version(number: int) -> str:
 def _share_of_transactions(rate: float) -> str:
     if rate in (0, 1):
         return "every transaction" if rate else "no transaction"
-    one_of = round(1 / rate)
-    return f"1 of {one_of:,} transactions" if abs(one_of * rate - 1) < 0.001 else f"{100 * rate:.3g}% of transactions"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {inner}" for name, inner in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    step = round(1 / rate)
+    return f"1 of {step:,} transactions" if abs(step * rate - 1) < 0.001 else f"{100 * rate:.3g}% of transactions"
 
 
 def in_words(name: str) -> str:

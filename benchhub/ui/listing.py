@@ -114,12 +114,12 @@ class Listing(Generic[Row]):
         return self.address(page=self.page.next_page_number()) if self.page.has_next() else ""
 
     def _column(self, sort: str) -> Column | None:
-        return next((c for c in self.columns if c.order and c.name == sort.removeprefix("-")), None)
+        return next((column for column in self.columns if column.order and column.name == sort.removeprefix("-")), None)
 
     def _head(self, column: Column) -> Head:
         direction = {column.name: "ascending", f"-{column.name}": "descending"}.get(self.sort, "")
-        turned = f"-{column.name}" if direction == "ascending" else column.name
-        address = self.address(sort=turned, page=None) if column.order else ""
+        next_sort = f"-{column.name}" if direction == "ascending" else column.name
+        address = self.address(sort=next_sort, page=None) if column.order else ""
         return Head(column.name, column.title, address, direction, column.is_number)
 
     def _filtered(self, rows: QuerySet[Row]) -> QuerySet[Row]:
@@ -132,14 +132,11 @@ class Listing(Generic[Row]):
 
     def _ordered(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         column = self._column(self.sort)
-        fields = column.order if column else ()
-        return rows.order_by(*(_by(field, self.sort.startswith("-")) for field in fields), "-pk")
-
-
-def _by(field: str, is_turned: bool) -> OrderBy:
-    name = F(field.removeprefix("-"))
-    is_descending = field.startswith("-") != is_turned
-    return name.desc(nulls_last=True) if is_descending else name.asc(nulls_last=True)
+        order: list[OrderBy] = []
+        for field in column.order if column else ():
+            name, is_descending = F(field.removeprefix("-")), field.startswith("-") != self.sort.startswith("-")
+            order.append(name.desc(nulls_last=True) if is_descending else name.asc(nulls_last=True))
+        return rows.order_by(*order, "-pk")
 
 
 def row_number(text: str) -> int | None:

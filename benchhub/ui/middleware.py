@@ -28,12 +28,10 @@ def whole_page_instead_of_a_part(get_response: Handler) -> Handler:
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         is_led_away = isinstance(response, HttpResponseRedirectBase) or response.status_code == 403
-        return _whole_page(request) if is_led_away and "HX-Request" in request.headers else response
+        if not is_led_away or "HX-Request" not in request.headers:
+            return response
+        # A form cannot be sent again, so its page is loaded again.
+        headers = {"HX-Redirect": request.get_full_path()} if request.method == "GET" else {"HX-Refresh": "true"}
+        return HttpResponse(status=204, headers=headers)
 
     return middleware
-
-
-def _whole_page(request: HttpRequest) -> HttpResponse:
-    """Have the browser open what was requested; a form cannot be sent again, so its page is loaded again."""
-    how = {"HX-Redirect": request.get_full_path()} if request.method == "GET" else {"HX-Refresh": "true"}
-    return HttpResponse(status=204, headers=how)

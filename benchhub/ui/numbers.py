@@ -1,4 +1,4 @@
-"""How numbers, times and sizes are written on every page: rounded to what is known, the exact value on hover."""
+"""Write numbers, times and sizes for every page: rounded to what is known, the exact value on hover."""
 
 from __future__ import annotations
 

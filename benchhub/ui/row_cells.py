@@ -1,4 +1,4 @@
-"""How a cell of a form's table is read: text in, value out, or a sentence that says what to write."""
+"""Read the cells of a form's table: text in, value out, or a sentence that says what to write."""
 
 from __future__ import annotations
 

@@ -60,28 +60,28 @@ class Row:
 
     @property
     def is_more_used(self) -> bool:
-        more = [field for field in self.fields if field.is_more]
-        return any(self.texts[field.name] != field.default or field.name in self.errors for field in more)
+        folded = [field for field in self.fields if field.is_more]
+        return any(self.texts[field.name] != field.default or field.name in self.errors for field in folded)
 
     def _cell(self, field: Field) -> str:
         name = f"{self.prefix}-{self.number}-{field.name}"
         error = self.errors.get(field.name)
         kinds = f"{' wide' if field.is_wide else ''}{' wrong' if error else ''}"
-        why = f'<span class="why" id="{name}_error">{escape(error)}</span>' if error else ""
-        content = f"{escape(field.title)}{self._input(field, name, error)}{why}"
+        message = f'<span class="why" id="{name}_error">{escape(error)}</span>' if error else ""
+        content = f"{escape(field.title)}{self._input(field, name, error)}{message}"
         return f'<label class="cell {field.kind}{kinds}">{content}</label>'
 
     def _input(self, field: Field, name: str, error: str | None) -> str:
-        own = f'name="{name}"'
-        own += f' aria-invalid="true" aria-describedby="{name}_error"' if error else ""
-        typed = self.texts[field.name]
+        attributes = f'name="{name}"'
+        attributes += f' aria-invalid="true" aria-describedby="{name}_error"' if error else ""
+        text = self.texts[field.name]
         if field.kind == "choice":
-            return f"<select {own}>{_options(field.choices, typed)}</select>"
-        if field.kind == "day" and _is_day(typed):
-            own += ' type="date"'
-        own += ' inputmode="decimal"' if field.kind == "number" else ""
-        own += " autofocus" if self.is_focused and field is self.fields[0] else ""
-        return f'<input {own} value="{escape(typed)}">'
+            return f"<select {attributes}>{_options(field.choices, text)}</select>"
+        if field.kind == "day" and _is_day(text):
+            attributes += ' type="date"'
+        attributes += ' inputmode="decimal"' if field.kind == "number" else ""
+        attributes += " autofocus" if self.is_focused and field is self.fields[0] else ""
+        return f'<input {attributes} value="{escape(text)}">'
 
 
 def is_blank(texts: Mapping[str, str], fields: Sequence[Field]) -> bool:
@@ -89,20 +89,20 @@ def is_blank(texts: Mapping[str, str], fields: Sequence[Field]) -> bool:
 
 
 @lru_cache(maxsize=1000)
-def _options(choices: tuple[tuple[str, str], ...], typed: str) -> str:
+def _options(choices: tuple[tuple[str, str], ...], text: str) -> str:
     """Return the options of a select; a text that is no choice stays visible as one."""
     values = [value for value, _ in choices]
-    options = (*choices, *([] if typed in values else [(typed, typed)]))
+    options = (*choices, *([] if text in values else [(text, text)]))
     return "".join(
-        f'<option value="{escape(value)}"{" selected" if value == typed else ""}>{escape(label)}</option>'
+        f'<option value="{escape(value)}"{" selected" if value == text else ""}>{escape(label)}</option>'
         for value, label in options
     )
 
 
-def _is_day(typed: str) -> bool:
+def _is_day(text: str) -> bool:
     """Tell whether a browser can show it as a day: it shows nothing of any other text."""
     try:
-        return not typed or bool(date.fromisoformat(typed))
+        return not text or bool(date.fromisoformat(text))
     except ValueError:
         return False
 

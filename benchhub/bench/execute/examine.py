@@ -1,4 +1,4 @@
-"""What the doctor asks of hosts: do they answer, how do their clocks stand, and how much room is left."""
+"""Ask hosts for the doctor whether they answer, how their clocks stand, and how much room is left."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ stat -f -c '%a %S' -- "$folder"
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What one host answered. `clock_ahead_s` is its clock minus this machine's, give or take the round trip."""
+    """The answer of one host. `clock_ahead_s` is its clock minus this machine's, give or take the round trip."""
 
     clock_ahead_s: float
     free_bytes: int
 
 
 def examine(hosts: Iterable[Host]) -> Mapping[int, Examined | str]:
-    """By the host's key: what it answered, or in one sentence why not. Connections of its own, closed afterwards."""
+    """Return the answer of each host by its key, or a sentence that says why there is none.
+
+    The connections are its own, and closed afterwards.
+    """
     return asyncio.run(_examine([(host.pk, target_of(host), host.work_directory) for host in hosts]))
 
 
@@ -54,11 +57,8 @@ async def _ask(connections: Connections, turn: asyncio.Semaphore, target: Target
         try:
             before_s = time.time()
             answer = await connections.run(target, script, timeout_s=ANSWER_TIMEOUT_S)
-            return _read(answer.decode(errors="replace"), (before_s + time.time()) / 2)
+            now_s = (before_s + time.time()) / 2
+            clock, blocks, size = answer.decode(errors="replace").split()
+            return Examined(clock_ahead_s=float(clock) - now_s, free_bytes=int(blocks) * int(size))
         except (Unreachable, RemoteFailure, HostKeyChanged, ValueError) as error:
             return str(error)
-
-
-def _read(answer: str, now_s: float) -> Examined:
-    clock, blocks, size = answer.split()
-    return Examined(clock_ahead_s=float(clock) - now_s, free_bytes=int(blocks) * int(size))

@@ -1,7 +1,7 @@
 """Looks at many runs under way at once: what they need by two queries, and what they saw by one statement.
 
 Nearly all of a worker's steps are looks that find a load still running. Only those are shortened here; a look that
-has anything else to say is written like every other answer (bench/execution.py). Where the exec that waits for a run's
+has anything else to say is written like every other answer (answers.py). Where the exec that waits for a run's
 end says that all is as it was, no look is needed at all.
 """
 
@@ -19,8 +19,12 @@ from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 
-from .steps import Answer, Job, Looked, Seen
+from .steps import Answer, Job, LastSign, Looked
 
+LOOK_EVERY = queue.LEASE / 6
+RETRY_AFTER = queue.LEASE / 4
+# What fails once is mostly over soon, and a host that could be at work stands idle until then.
+FIRST_RETRY_AFTER = min(timedelta(seconds=2), RETRY_AFTER)
 QUIET = """
 UPDATE bench_watch AS w
 SET next_look_at = now() + make_interval(secs => %s), lease_until = NULL, last_contact_at = now(), contact_error = '',
@@ -46,21 +50,21 @@ WHERE w.run_id = seen.run_id AND r.id = seen.run_id AND r.state = 'running' AND 
 STEADY = 3  # so many signs alike: a look came in between, and has seen what changed before them
 
 
-def note_signs(signs: Mapping[int, Seen], look_every: timedelta) -> None:
-    """Of runs whose wait says that they are alive note the contact, and put off the look that could see no more."""
+def note_signs(signs: Mapping[int, LastSign], look_every: timedelta) -> None:
+    """Note a contact with each run whose wait says that it is alive, and put off a look that could see no more."""
     if not signs:
         return
     now_s = time.monotonic()
     rows = (
-        (pk, now_s - sign.at_s, sign.times >= STEADY, sign.sign.err_size, sign.sign.out_size)
-        for pk, sign in signs.items()
+        (run_id, now_s - last.at_s, last.times >= STEADY, last.sign.err_size, last.sign.out_size)
+        for run_id, last in signs.items()
     )
     with connection.cursor() as cursor:
         cursor.execute(SIGNS, [2 * look_every.total_seconds(), *map(list, zip(*rows, strict=True))])
 
 
 def under_way(claims: Iterable[queue.Claim]) -> QuerySet[Run]:
-    """Of the claimed runs those to be looked at, with all that a look needs; nothing has to be written before it."""
+    """Return the claimed runs that are to be looked at, with all that a look needs: nothing is written before it."""
     opened = Prefetch("attempts", Attempt.objects.filter(ended_at=None), to_attr="open_attempts")
     runs = Run.objects.filter(pk__in=[claim.run_id for claim in claims], state=State.RUNNING, cancel_asked_at=None)
     hosts = ("system__driver", "system__instance__host")
@@ -72,13 +76,13 @@ def under_way(claims: Iterable[queue.Claim]) -> QuerySet[Run]:
 
 
 def opened(run: Run) -> list[Attempt]:
-    """The one open attempt of a run that under_way() has fetched, or none."""
+    """Return the one open attempt of a run that under_way() has fetched; empty where it has none."""
     attempts: list[Attempt] = run.open_attempts  # type: ignore[attr-defined]  # the name it is fetched under
     return attempts
 
 
 def is_quiet(job_: Job, future: Future[Answer]) -> bool:
-    """Whether the look found the load running as before, and nothing new of its logs or its host."""
+    """Tell whether the look saw the load run as before, and nothing new of its logs or its host."""
     if future.exception() is not None or not isinstance(answer := future.result(), Looked):
         return False
     look = answer.look

@@ -1,4 +1,4 @@
-"""What is done on targets for a run: SSH, plain data in and out, no ORM. It runs on the process's event loop.
+"""The steps of a run on its targets: SSH, plain data in and out, no ORM. They run on the process's event loop.
 
 Every step may be asked for again after any failure; the protocol on the target makes each take effect once.
 """
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 STEP_TIMEOUT_S = 900
 SECOND_LOOK_S = 0.5
-ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (bench/tidy.py)
+ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (tidy.py)
 COLLECT_CAP_BYTES = 64 * 1024 * 1024
 LIVE_TPS = re.compile(rb"progress: .*? ([0-9.]+) tps")
 
@@ -103,7 +103,7 @@ Answer = Started | Looked | Ended | Cancelled | Withdrawn | Acknowledged
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LastSign:
     """The newest sign of a run under way, at a moment of this process's monotonic clock.
 
     `times`: how many signs in a row had these sizes.
@@ -114,15 +114,16 @@ class Seen:
     times: int
 
 
-_kept: list[Connections] = []
+_connections: list[Connections] = []
 _watched: set[int] = set()
-_seen: dict[int, Seen] = {}
+_last_signs: dict[int, LastSign] = {}
 
 
 def connections() -> Connections:
-    if not _kept:
-        _kept.append(Connections())
-    return _kept[0]
+    """Return the connections of this process, which stay open from tick to tick."""
+    if not _connections:
+        _connections.append(Connections())
+    return _connections[0]
 
 
 async def step(job_: Job) -> Answer:
@@ -155,7 +156,7 @@ async def _one_look(job_: Job) -> job.Look:
 
 
 async def _withdraw(job_: Job) -> Started | Withdrawn:
-    """A start whose answer was lost may have been in time: what has begun goes on."""
+    """Take back a start whose time has passed; what has begun goes on, as a start may have been in time."""
     looked = await _look(job_)
     if looked.verdict.state != "absent":
         return await _start(job_)
@@ -167,7 +168,7 @@ async def _start(job_: Job) -> Started:
     pool, attempt = connections(), job_.attempt
     for number in range(1, attempt.number):
         await job.cancel(pool, job_.target, replace(attempt, number=number))
-    facts = {pk: await probe.probe(pool, t, prefixes=folders) for pk, (t, folders) in job_.to_probe.items()}
+    facts = {pk: await probe.probe(pool, target, prefixes=folders) for pk, (target, folders) in job_.to_probe.items()}
     before = await telemetry.host_snapshot(pool, job_.server, is_before=True) if job_.server else None
     try:
         outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
@@ -181,7 +182,7 @@ async def _start(job_: Job) -> Started:
 
 
 async def _end_leftovers(job_: Job) -> bool:
-    """End what a job that has finished left running, if that is what keeps the host busy; whether it was."""
+    """End what a job that has finished left running, if that keeps the host busy; tell whether it did."""
     run, _, number = (await job.look(connections(), job_.target, job_.attempt)).holder.partition(" ")
     holder = replace(job_.attempt, run=run, number=int(number))
     if (await job.look(connections(), job_.target, holder)).returncode is None:
@@ -210,33 +211,33 @@ def watch(job_: Job, wake: Wake) -> None:
 
 
 async def wait_for_end(job_: Job, wake: Wake) -> None:
-    """Hold an exec until the job's lock is free, then wake a worker. Only a shortcut: looks find the end as well."""
+    """Hold an exec until the job's lock is free, then wake a worker. It is a shortcut: looks find the end as well."""
     run_id = job_.claim.run_id
     if run_id in _watched:
         return
     _watched.add(run_id)
     try:
-        timeout_s, on_sign = job_.expected_s + 3600, partial(_note, run_id)
+        timeout_s, on_sign = job_.expected_s + 3600, partial(_note_sign, run_id)
         await job.wait_for_end(connections(), job_.target, job_.attempt, timeout_s=timeout_s, on_sign=on_sign)
     except (Unreachable, RemoteFailure, HostKeyChanged) as error:
         logger.info("No notice of the end of run %s: %s", run_id, error)
         return
     finally:
         _watched.discard(run_id)
-        _seen.pop(run_id, None)
+        _last_signs.pop(run_id, None)
     await asyncio.to_thread(wake, run_id)
 
 
-def _note(run_id: int, sign: job.Sign) -> None:
-    before = _seen.get(run_id)
+def _note_sign(run_id: int, sign: job.Sign) -> None:
+    before = _last_signs.get(run_id)
     times = before.times + 1 if before and before.sign == sign else 1
-    _seen[run_id] = Seen(sign, time.monotonic(), times)
+    _last_signs[run_id] = LastSign(sign, time.monotonic(), times)
 
 
-def signs(max_age_s: float) -> dict[int, Seen]:
-    """Signs of runs under way that are not older."""
+def signs(max_age_s: float) -> dict[int, LastSign]:
+    """Return the newest signs of runs under way by run, without those that are older."""
     now_s = time.monotonic()
-    return {run_id: seen for run_id, seen in list(_seen.items()) if now_s - seen.at_s < max_age_s}
+    return {run_id: last for run_id, last in list(_last_signs.items()) if now_s - last.at_s < max_age_s}
 
 
 async def _acknowledge(job_: Job) -> Acknowledged:
@@ -254,13 +255,13 @@ async def tidy(target: Target, attempt: job.Attempt) -> None:
 
 
 def live_tps(progress: bytes) -> dict[str, float]:
-    """The newest throughput in what a load generator printed since the last look; empty where it printed none."""
+    """Return the newest throughput that a load generator printed since the last look; empty where it printed none."""
     values = LIVE_TPS.findall(progress)
     return {"live_tps": float(values[-1])} if values else {}
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class Counters:
     """The snapshots around a load, parsed: server settings and identity, and the differences in between."""
 
     settings: Mapping[str, Mapping[str, Any]]
@@ -268,11 +269,11 @@ class Counted:
     deltas: Mapping[str, Any]
 
 
-def counted(job_: Job, ended: Ended) -> Counted:
+def counters(job_: Job, ended: Ended) -> Counters:
     files = ended.collected.outputs.files
     before, after = (telemetry.parse_snapshot(files.get(name, b"")) for name in (BEFORE_FILE, AFTER_FILE))
     deltas = telemetry.deltas(before, after)
     if job_.server and job_.host_before and ended.host_after:
         deltas["server_host"] = telemetry.host_deltas(job_.host_before, ended.host_after)
     server = {**after.server, "system_identifier": after.system_identifier}
-    return Counted(settings=after.settings, server=server, deltas=deltas)
+    return Counters(settings=after.settings, server=server, deltas=deltas)

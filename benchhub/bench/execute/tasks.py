@@ -1,4 +1,4 @@
-"""What Celery runs: ticks. A lost, late or doubled tick does no harm; the next one finds the same rows."""
+"""The tasks that Celery runs: ticks and notices. A tick that is lost, late or doubled does no harm."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
 
 
 def _step(take: Callable[..., object], *arguments: object) -> None:
-    """What fails in one step keeps no other from its turn; the next tick tries it again."""
+    """Take one step of the tick. If it fails, the others have their turn, and the next tick tries it again."""
     try:
         take(*arguments)
     except AWAY:
@@ -57,15 +57,16 @@ def _notify_if_due() -> None:
 
 @app.task(name="bench.notify", ignore_result=True)  # type: ignore[untyped-decorator]  # as above
 def notify() -> None:
-    """Apart from the ticks, which never wait for what people have typed the address of."""
+    """Send the notices that are due, apart from the ticks, which never wait for addresses that people typed."""
     notices.send_due()
 
 
 def is_due() -> bool:
-    """Of ticks that pile up, because this process was paused or several tickers run, one in a while is enough.
+    """Tell whether a tick of the ticker is to be done: of ticks that pile up one in a while is enough.
 
-    By this process's own monotonic clock: an expiry in the message would compare the clocks of two machines, and
-    a worker whose clock is ahead would drop every tick.
+    They pile up where this process was paused or several tickers run. This process's own monotonic clock decides: an
+    expiry in the message would compare the clocks of two machines, and a worker whose clock is ahead would drop every
+    tick.
     """
     with _deciding:
         now_s = time.monotonic()

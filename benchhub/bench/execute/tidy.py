@@ -29,25 +29,23 @@ KEPT = timedelta(days=KEEP_EVIDENCE_DAYS)
 
 
 def tidy() -> int:
-    """Let targets clean up after attempts that ended a while ago; returns after how many. Any worker may repeat it."""
-    tasks = {_acknowledge(attempt): attempt for attempt in untidied()[:AT_A_TIME]}
+    """Let targets clean up after attempts that ended a while ago; return after how many. Any worker may repeat it."""
+    tasks = {}
+    for attempt in untidied()[:AT_A_TIME]:
+        host = attempt.run.system.driver
+        on_target = OnTarget(run=str(attempt.run.uuid), number=attempt.number, work_directory=host.work_directory)
+        tasks[loop.submit(steps.tidy(target_of(host), on_target))] = attempt
     for future in as_completed(tasks):
         _note(tasks[future], future)
     return len(tasks)
 
 
 def untidied() -> QuerySet[Attempt]:
-    """In any order, so that those which cannot be tidied do not stand before the others."""
+    """Return the attempts whose clean-up was missed, in any order: one that cannot be done must not hold up others."""
     collected = Q(outcome__in=[State.SUCCEEDED, State.FAILED], ended_at__lt=Now() - PATIENCE)
     reachable = {"run__system__driver__trust": Host.Trust.PINNED, "run__system__driver__unreachable_since": None}
     ended = Attempt.objects.filter(collected | Q(ended_at__lt=Now() - KEPT), acknowledged_at=None, **reachable)
     return ended.select_related("run__system__driver").order_by("?")
-
-
-def _acknowledge(attempt: Attempt) -> Future[None]:
-    host = attempt.run.system.driver
-    on_target = OnTarget(run=str(attempt.run.uuid), number=attempt.number, work_directory=host.work_directory)
-    return loop.submit(steps.tidy(target_of(host), on_target))
 
 
 def _note(attempt: Attempt, future: Future[None]) -> None:

@@ -1,4 +1,4 @@
-"""Looking at hosts: what people ask of them from the pages, and their facts."""
+"""Visits to hosts: what people ask of them from the pages, and their facts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def target_of(host: Host) -> Target:
 
 
 def visit_hosts() -> int:
-    """Answer what people asked of hosts (Host.ask); returns how many were visited. Any worker may do it again."""
+    """Answer what people asked of hosts (Host.ask); return how many were visited. Any worker may do it again."""
     due = Host.objects.exclude(wanted="").filter(Q(visit_until=None) | Q(visit_until__lt=Now()))
     visited = [host for host in due if _claim_visit(host) and _is_allowed(host)]
     visits = {loop.submit(_visit(target_of(host), host.wanted, folders_of(host))): host for host in visited}
@@ -57,7 +57,7 @@ def _claim_visit(host: Host) -> bool:
 
 
 def _is_allowed(host: Host) -> bool:
-    """Nothing is sent to a host whose key nobody approved; looking at the key sends nothing."""
+    """Refuse, with a note at the host, to visit one whose key nobody approved; looking at the key sends nothing."""
     if host.wanted == Host.Wanted.KEY or host.trust == Host.Trust.PINNED:
         return True
     error = "Its host key is not approved yet: look at the key and approve it first."
@@ -66,7 +66,7 @@ def _is_allowed(host: Host) -> bool:
 
 
 def folders_of(host: Host) -> list[str]:
-    """Where a probe is to look for PostgreSQL beside the usual places."""
+    """Return the folders where a probe is to look for PostgreSQL beside the usual places."""
     folders = {instance.bin_directory for instance in host.instances.all() if instance.bin_directory}
     return sorted(folders | set(host.bin_directories.split()))
 
@@ -80,40 +80,40 @@ async def _visit(target: Target, purpose: str, folders: list[str]) -> Any:
 
 def _note_visit(host: Host, future: Future[Any]) -> None:
     """Write what came of a visit, unless it was asked for again, the host edited or the visit claimed since."""
-    mine = Host.objects.filter(pk=host.pk, wanted=host.wanted, visit_until=host.visit_until, host_key=host.host_key)
-    mine.update(wanted="", visit_until=None, **_seen(host, future))
+    visited = Host.objects.filter(pk=host.pk, wanted=host.wanted, visit_until=host.visit_until, host_key=host.host_key)
+    visited.update(wanted="", visit_until=None, **_changes(host, future))
 
 
-def _seen(host: Host, future: Future[Any]) -> dict[str, Any]:
+def _changes(host: Host, future: Future[Any]) -> dict[str, Any]:
     try:
         answer = future.result()
     except HostKeyChanged as error:
         return {"trust": Host.Trust.QUARANTINED, "offered_host_key": error.offered, "contact_error": str(error)}
     except (Unreachable, TimeoutError) as error:
-        return _not_reached(str(error) or "The host did not answer in time.")
+        return _unreached_fields(str(error) or "The host did not answer in time.")
     except (RemoteFailure, ValueError) as error:
         return {**REACHED, "contact_error": str(error)}
     except Exception as error:  # what one host answers must not keep the others, nor the runs, waiting
         logger.exception("What %s answered cannot be read", host)
         return {**REACHED, "contact_error": f"BenchHub cannot read what the host answered: {error!r}."}
-    changes = _offered(host, answer) if host.wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
-    return {**REACHED, "contacted_at": Now(), **changes}
+    fields = _key_fields(host, answer) if host.wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
+    return {**REACHED, "contacted_at": Now(), **fields}
 
 
-def _offered(host: Host, key: str) -> dict[str, Any]:
-    """What a host's offered key means: the pinned one again, the first one, or another one than was approved."""
+def _key_fields(host: Host, key: str) -> dict[str, Any]:
+    """Tell what a host's offered key means: the pinned one again, the first one, or another one than was approved."""
     if host.host_key and key == host.host_key:
         return {"trust": Host.Trust.PINNED, "offered_host_key": ""}
     return {"trust": Host.Trust.QUARANTINED if host.host_key else Host.Trust.OFFERED, "offered_host_key": key}
 
 
-def _not_reached(sentence: str) -> dict[str, Any]:
-    """The first failure is kept while they last."""
+def _unreached_fields(sentence: str) -> dict[str, Any]:
+    """Return the fields of a host that is away: since when stays as it was at the first failure."""
     return {"contact_error": sentence, "unreachable_since": Coalesce(F("unreachable_since"), Now())}
 
 
 def note_unreached(hosts: Collection[int], sentence: str) -> None:
-    Host.objects.filter(pk__in=hosts).update(**_not_reached(sentence))
+    Host.objects.filter(pk__in=hosts).update(**_unreached_fields(sentence))
 
 
 def note_reached(hosts: Collection[int]) -> None:
@@ -127,7 +127,7 @@ def quarantine(hosts: Collection[int], error: HostKeyChanged) -> None:
 
 
 def probe_host(host: Host, bin_directories: Iterable[str] = ()) -> None:
-    """Store the facts of a host as found now; raises what the connection raises."""
+    """Store the facts of a host as they are now. Raises what the connection raises."""
     facts = probe.probe(connections(), target_of(host), prefixes=list(bin_directories))
     host.facts, host.facts_at = loop.submit(facts).result(timeout=PROBE_TIMEOUT_S), timezone.now()
     host.save(update_fields=["facts", "facts_at"])

@@ -17,29 +17,26 @@ from benchhub.release import release
 FORGET_AFTER = timedelta(days=1)
 
 _ssh_errors = itertools.count(1)
-_seen_errors = [0]
+_error_count = [0]
 
 
 def count_ssh_error() -> None:
-    """A host could not be reached, refused, or has another key."""
-    _seen_errors[0] = next(_ssh_errors)
+    """Count that a host could not be reached, refused, or has another key."""
+    _error_count[0] = next(_ssh_errors)
 
 
 def note() -> None:
-    """Write this process's row; rows of processes that ended long ago go."""
-    vitals = {"release": release(), "clock_ahead_s": clock_ahead_s(), "ssh_errors": _seen_errors[0]}
-    Worker.objects.update_or_create(name=_name(), defaults={**vitals, "ticked_at": Now()})
+    """Write this process's row, and delete rows of processes that ended long ago."""
+    vitals = {"release": release(), "clock_ahead_s": clock_ahead_s(), "ssh_errors": _error_count[0]}
+    name = f"{socket.gethostname()[:120]}-{os.getpid()}"
+    Worker.objects.update_or_create(name=name, defaults={**vitals, "ticked_at": Now()})
     Worker.objects.filter(ticked_at__lt=Now() - FORGET_AFTER).delete()
 
 
 def clock_ahead_s() -> float:
-    """This machine's clock minus the warehouse's, give or take half of the round trip."""
+    """Return this machine's clock minus the warehouse's, give or take half of the round trip."""
     before_s = time.time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
         [warehouse_s] = cursor.fetchone()
     return (before_s + time.time()) / 2 - float(warehouse_s)
-
-
-def _name() -> str:
-    return f"{socket.gethostname()[:120]}-{os.getpid()}"

@@ -1,8 +1,8 @@
-"""What is wrong with this installation, and how to mend it: one line per thing that was looked at."""
+"""Find what is wrong with this installation, and how to mend it: one line for each thing that is looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,26 +44,26 @@ def worst(findings: Iterable[Finding]) -> Level:
 
 
 def quick() -> Iterator[Finding]:
-    """What the warehouse and the broker tell, without a word to a worker or a host."""
+    """Yield what the warehouse and the broker tell, without a word to a worker or a host."""
     broker = _broker()
     yield broker
-    yield from _with_database(lambda: _of_warehouse(broker))
+    yield from _with_database(lambda: _warehouse(broker))
 
 
 def thorough(*, with_targets: bool = True) -> Iterator[Finding]:
-    """All of it: workers are asked through the broker, hosts over SSH."""
+    """Yield all findings: workers are asked through the broker, hosts over SSH."""
     broker = _broker()
     yield broker
     if broker.level == "ok":
         yield _answering()
-    yield from _with_database(lambda: _of_warehouse(broker), *([_of_targets] if with_targets else []))
+    yield from _with_database(lambda: _warehouse(broker), *([_targets] if with_targets else []))
 
 
 # --- the warehouse ---------------------------------------------------------------------------------------------
 
 
 def _with_database(*checks: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """Everything else is known from the warehouse: without it that is the one thing to say."""
+    """Yield what the checks find; without the warehouse, from which all is known, that is the one thing to say."""
     try:
         for check in checks:
             yield from check()
@@ -78,17 +78,17 @@ def _with_database(*checks: Callable[[], Iterator[Finding]]) -> Iterator[Finding
         )
 
 
-def _of_warehouse(broker: Finding) -> Iterator[Finding]:
+def _warehouse(broker: Finding) -> Iterator[Finding]:
     yield _database()
     migrations = _migrations()
     yield migrations
     if migrations.level == "ok":
-        yield from _of_tables(broker)
+        yield from _tables(broker)
 
 
-def _of_tables(broker: Finding) -> Iterator[Finding]:
+def _tables(broker: Finding) -> Iterator[Finding]:
     yield _secrets()
-    yield _clock_here()
+    yield _clock("clock here", "this machine", workers.clock_ahead_s(), "the warehouse's")
     yield _ticks(broker)
     yield from _worker_rows()
     yield _stuck()
@@ -121,10 +121,6 @@ def _secrets() -> Finding:
     return Finding("secrets", "ok", f"{count} stored secrets can be read with FIELD_KEYS.")
 
 
-def _clock_here() -> Finding:
-    return _clock("clock here", "this machine", workers.clock_ahead_s(), "the warehouse's")
-
-
 def _clock(name: str, whose: str, ahead_s: float, than: str) -> Finding:
     if abs(ahead_s) <= MOST_SKEW_S:
         return Finding(name, "ok", f"The clock of {whose} is within {MOST_SKEW_S:g} s of {than}.")
@@ -144,7 +140,7 @@ def _broker() -> Finding:
 
 
 def _answering() -> Finding:
-    """By a question through the broker, so it is told apart whether the ticker or the workers are missing."""
+    """Ask the workers through the broker, which tells a missing ticker from missing workers."""
     answers = app.control.ping(timeout=PING_S) or []
     if answers:
         names = _some(name for answer in answers for name in answer)
@@ -167,11 +163,11 @@ def _ticks(broker: Finding) -> Finding:
 
 
 def _worker_rows() -> Iterator[Finding]:
-    """What the workers alive have written of themselves."""
+    """Yield what the workers alive have written of themselves."""
     alive = list(vitals.alive_workers())
-    other = [worker for worker in alive if worker.release != release()]
-    if other:
-        names = _some(f"{worker} ({worker.release})" for worker in other)
+    outdated = [worker for worker in alive if worker.release != release()]
+    if outdated:
+        names = _some(f"{worker} ({worker.release})" for worker in outdated)
         text = f"Other code than here ({release()}) runs: {names}."
         yield Finding("releases", "warn", text, "Start them again from this release.")
     elif alive:
@@ -217,7 +213,7 @@ def _trust() -> Iterator[Finding]:
         yield Finding("host keys", "ok", "No host is in quarantine or keeps runs waiting for approval.")
 
 
-def _of_targets() -> Iterator[Finding]:
+def _targets() -> Iterator[Finding]:
     hosts = {host.pk: host for host in Host.objects.filter(trust=Host.Trust.PINNED).order_by("name")}
     answers = examine.examine(hosts.values())
     for pk, answer in answers.items():
@@ -225,11 +221,12 @@ def _of_targets() -> Iterator[Finding]:
             yield Finding(f"host {hosts[pk]}", "bad", answer, "Its runs stay as they are until it answers.")
     for pk, examined in answers.items():
         if isinstance(examined, Examined):
-            yield from _of_host(str(hosts[pk]), examined)
-    yield _reached(answers)
+            yield from _host(str(hosts[pk]), examined)
+    reached = sum(isinstance(answer, Examined) for answer in answers.values())
+    yield Finding("hosts", "ok", f"{reached} of {len(answers)} approved hosts answer.")
 
 
-def _of_host(name: str, examined: Examined) -> Iterator[Finding]:
+def _host(name: str, examined: Examined) -> Iterator[Finding]:
     if examined.free_bytes < LITTLE_BYTES:
         level: Level = "bad" if examined.free_bytes < LEAST_BYTES else "warn"
         text = f"{examined.free_bytes / 1e6:.0f} MB are free in its work directory."
@@ -238,15 +235,10 @@ def _of_host(name: str, examined: Examined) -> Iterator[Finding]:
         yield _clock(f"host {name}", name, examined.clock_ahead_s, "this machine's")
 
 
-def _reached(answers: Mapping[int, Examined | str]) -> Finding:
-    reached = sum(isinstance(answer, Examined) for answer in answers.values())
-    return Finding("hosts", "ok", f"{reached} of {len(answers)} approved hosts answer.")
-
-
 def _some(names: Iterable[str]) -> str:
-    every = list(names)
-    rest = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
-    return ", ".join(every[:NAMED]) + rest
+    all_names = list(names)
+    rest = f" and {len(all_names) - NAMED} more" if len(all_names) > NAMED else ""
+    return ", ".join(all_names[:NAMED]) + rest
 
 
 def _ago(seconds: float) -> str:

@@ -10,20 +10,21 @@ from .vitals import Vitals
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 QUANTILES = (0.5, 0.95, 1.0)
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 def text(vitals: Vitals | None, broker_depth: int | None) -> str:
-    """All metrics, one block each; without a warehouse only that it is down, and the broker's."""
+    """Return all metrics, one block each; without a warehouse only that it is down, and the broker's."""
     blocks = [
         _block("benchhub_warehouse_up", "gauge", "Whether the warehouse answers.", {"": float(vitals is not None)}),
         _block("benchhub_broker_up", "gauge", "Whether the broker answers.", {"": float(broker_depth is not None)}),
     ]
     if broker_depth is not None:
         blocks.append(_block("benchhub_broker_messages", "gauge", "Messages waiting for a worker.", {"": broker_depth}))
-    return "".join([*blocks, *(_of(vitals) if vitals else ())])
+    return "".join([*blocks, *(_blocks(vitals) if vitals else ())])
 
 
-def _of(vitals: Vitals) -> Iterator[str]:
+def _blocks(vitals: Vitals) -> Iterator[str]:
     yield _block("benchhub_runs", "gauge", "Runs by state.", _labelled("state", vitals.runs))
     yield _block("benchhub_queue_depth", "gauge", "Runs that wait in the queue.", {"": vitals.runs[State.QUEUED]})
     yield _block("benchhub_runs_overdue", "gauge", "Runs that should have ended long ago.", {"": vitals.overdue})
@@ -41,16 +42,12 @@ def _of(vitals: Vitals) -> Iterator[str]:
 
 
 def _quantile(ascending: tuple[float, ...], share: float) -> float:
-    """The smallest value that at least this share does not exceed."""
+    """Return the smallest value that at least this share does not exceed."""
     return ascending[max(0, -(-int(share * 1000) * len(ascending) // 1000) - 1)]
 
 
 def _labelled(label: str, values: Mapping[str, float]) -> dict[str, float]:
-    return {f'{{{label}="{_escaped(name)}"}}': value for name, value in values.items()}
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return {f'{{{label}="{name.translate(ESCAPES)}"}}': value for name, value in values.items()}
 
 
 def _block(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> str:

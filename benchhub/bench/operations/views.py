@@ -21,7 +21,7 @@ REFUSED = "Send the token of METRICS_TOKEN as 'Authorization: Bearer ...', or si
 
 
 def for_machines(view: Handler) -> Handler:
-    """Without a page to sign in: a machine is told 401, in one line."""
+    """Guard a view for machines: they get 401 and one line instead of a page to sign in."""
 
     @login_not_required
     @never_cache
@@ -36,7 +36,7 @@ def for_machines(view: Handler) -> Handler:
 
 
 def _is_allowed(request: HttpRequest) -> bool:
-    """The token first: it needs no warehouse, unlike a session."""
+    """Tell whether token or session allow it. The token comes first: it needs no warehouse, unlike a session."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return bool(settings.METRICS_TOKEN) and constant_time_compare(token.strip(), settings.METRICS_TOKEN)
@@ -48,7 +48,7 @@ def _is_allowed(request: HttpRequest) -> bool:
 
 @for_machines
 def health(_request: HttpRequest) -> HttpResponse:
-    """200 while nothing is bad, else 503; the same words as the doctor's, without asking workers or hosts."""
+    """Answer 200 while nothing is bad, else 503, in the doctor's words, without asking workers or hosts."""
     findings = list(doctor.quick())
     status = doctor.worst(findings)
     checks = [asdict(finding) for finding in findings]

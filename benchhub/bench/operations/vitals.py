@@ -39,7 +39,7 @@ class Vitals:
 
 
 def vitals() -> Vitals:
-    """In a handful of queries, whatever there is of hosts and runs. Raises OperationalError without a database."""
+    """Return the numbers, by a handful of queries. Raises OperationalError without a database."""
     runs = dict(Run.objects.values_list("state").annotate(Count("pk")))
     hosts = dict(Host.objects.values_list("trust").annotate(Count("pk")))
     return Vitals(
@@ -56,7 +56,7 @@ def vitals() -> Vitals:
 
 
 def tick_lag_s() -> float | None:
-    """Seconds since a worker last did what the ticker had asked for; None when none ever has."""
+    """Return the seconds since a worker last did what the ticker had asked for; None when none ever has."""
     last = Worker.objects.aggregate(lag=_seconds(Now() - Max("ticked_at")))["lag"]
     return None if last is None else float(last)
 
@@ -66,28 +66,28 @@ def alive_workers() -> QuerySet[Worker]:
 
 
 def contact_ages_s() -> tuple[float, ...]:
-    """How long ago each host of a run under way was last heard of, smallest first."""
+    """Return how many seconds ago each host of a run under way was last heard of, smallest first."""
     watches = Watch.objects.filter(run__state__in=[State.RUNNING, State.COLLECTING], last_contact_at__isnull=False)
     ages = watches.annotate(age_s=_seconds(Now() - F("last_contact_at"))).values_list("age_s", flat=True)
     return tuple(sorted(float(age_s) for age_s in ages))
 
 
 def stuck() -> QuerySet[Watch]:
-    """Runs under way that nobody looks at: due for several leases, and no worker holds a lease on them."""
+    """Return the runs under way that nobody looks at: due for several leases, and no worker holds a lease on them."""
     late = Q(next_look_at__lt=Now() - STUCK_AFTER)
     free = Q(lease_until=None) | Q(lease_until__lt=Now() - STUCK_AFTER)
     return Watch.objects.filter(late, free, run__state__in=ACTIVE)
 
 
 def overdue() -> QuerySet[Run]:
-    """Measured runs that should have ended long ago."""
+    """Return the measured runs that should have ended long ago."""
     twice = Func(F("expected_s") * 2.0, template="make_interval(secs => %(expressions)s)")
     latest = ExpressionWrapper(Now() - twice - OVERDUE_AFTER, output_field=DateTimeField())
     return Run.objects.filter(state=State.RUNNING, kind=Run.Kind.MEASURE, started_at__lt=latest)
 
 
 def broker_depth() -> int | None:
-    """Messages that wait for a worker; None when the broker cannot be reached."""
+    """Return how many messages wait for a worker; None when the broker cannot be reached."""
     try:
         with app.connection_for_read(transport_options=IMPATIENT) as connection:
             return int(connection.default_channel.client.llen(app.conf.task_default_queue))

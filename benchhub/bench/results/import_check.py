@@ -1,4 +1,4 @@
-"""Results that were measured elsewhere: checked as a whole, and stored as runs that say who brought them, whence.
+"""Check results that were measured elsewhere as a whole, before import_store.py stores any of them as runs.
 
 What is bought and asked for (hardware, configuration, workload) must be in the catalogue by name. Hosts and servers
 that BenchHub never sees get rows of their own, which no plan offers.
@@ -30,7 +30,7 @@ LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where it was measured, by names. `host` and `driver` are those of server and load generator."""
+    """The place of a measurement, by names. `host` and `driver` are those of server and load generator."""
 
     host: str
     driver: str
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What curves must agree on, and the experiment that the results are to stand in."""
+    """The conditions that curves must share, and the experiment that the results are to stand in."""
 
     experiment: str
     workload: str
@@ -80,7 +80,7 @@ class ImportedRun:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a line, at a JSON pointer."""
+    """A fault of a line, at a JSON pointer."""
 
     line: int
     pointer: str
@@ -88,7 +88,7 @@ class Fault:
 
 
 class RejectedError(Exception):
-    """Nothing was stored."""
+    """The results have faults, and nothing was stored."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         super().__init__(f"{len(faults)} faults")
@@ -132,29 +132,29 @@ def read(lines: Sequence[ImportedRun]) -> tuple[list[Reading], NamedRows]:
     """Check every line, and have its output parsed. Raises RejectedError with all faults of all lines."""
     catalogue, readings, faults, specs = NamedRows(lines), list[Reading](), list[Fault](), Specs()
     for line in lines:
-        wrong = list(catalogue.faults(line))
-        if not wrong:
+        line_faults = list(catalogue.faults(line))
+        if not line_faults:
             outcome = _read(line, catalogue.workloads[line.conditions.workload], specs)
-            wrong = [outcome] if isinstance(outcome, Fault) else []
+            line_faults = [outcome] if isinstance(outcome, Fault) else []
             readings += [outcome] if isinstance(outcome, Reading) else []
-        faults += wrong
+        faults += line_faults
     if faults:
         raise RejectedError(faults)
     return readings, catalogue
 
 
 class Specs:
-    """What was asked for, made once for all lines that ask for the same."""
+    """The specs of lines, made once for all lines that ask for the same."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[Conditions, str, int, float], tuple[RunSpec, dict[str, Any]]] = {}
+        self._specs: dict[tuple[Conditions, str, int, float], tuple[RunSpec, dict[str, Any]]] = {}
 
     def spec(self, line: ImportedRun, workload: Workload) -> tuple[RunSpec, dict[str, Any]]:
-        key = (line.conditions, line.place.path, line.clients, _logged(line, workload))
-        if key not in self.known:
+        key = (line.conditions, line.place.path, line.clients, _log_sampling_rate(line, workload))
+        if key not in self._specs:
             spec = _spec(line, workload)
-            self.known[key] = spec, asdict(spec)
-        return self.known[key]
+            self._specs[key] = spec, asdict(spec)
+        return self._specs[key]
 
 
 def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Reading | Fault:
@@ -163,15 +163,15 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Reading | Faul
     except ValueError as error:
         return Fault(line.number, "/workload", str(error))
     if line.output is None:
-        result = _of_numbers(line, spec)
+        result = _result_of_numbers(line, spec)
         return result if isinstance(result, Fault) else Reading(line, spec, result, planned)
-    result = _of_output(line.output, spec)
+    result = _result_of_output(line.output, spec)
     if result.outcome != "succeeded":
         return Fault(line.number, "/output", f"It is not the output of a run that ended well. {result.reason}")
     return _contradiction(line, spec, result) or Reading(line, spec, result, planned)
 
 
-def _of_output(output: Outputs, spec: RunSpec) -> RunResult:
+def _result_of_output(output: Outputs, spec: RunSpec) -> RunResult:
     tool = tools.get(spec.tool)
     try:
         result = tool.parse(spec, output)
@@ -191,7 +191,7 @@ def _numbers(result: RunResult) -> Iterator[float]:
 
 
 def _spec(line: ImportedRun, workload: Workload) -> RunSpec:
-    """ValueError says what the load generator itself refuses."""
+    """Return the spec of a line. Raises ValueError with what the load generator itself refuses."""
     conditions = line.conditions
     spec = RunSpec(
         tool=workload.tool,
@@ -205,20 +205,20 @@ def _spec(line: ImportedRun, workload: Workload) -> RunSpec:
         warmup_s=conditions.warmup_s,
         vacuum=conditions.vacuum,
         checkpoint=conditions.checkpoint,
-        log_sampling_rate=_logged(line, workload),
+        log_sampling_rate=_log_sampling_rate(line, workload),
     )
     tools.get(spec.tool).check(spec)
     return spec
 
 
-def _logged(line: ImportedRun, workload: Workload) -> float:
+def _log_sampling_rate(line: ImportedRun, workload: Workload) -> float:
     """Return the share of transactions in the log that came along; 0 without a log."""
     has_log = tools.get(workload.tool).needs_log or (line.output is not None and line.output.files)
     return line.log_sampling_rate if has_log else 0.0
 
 
 def _contradiction(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault | None:
-    """Where the output itself says that it is of another run."""
+    """Return a fault where the output itself says that it is of another run."""
     tool, reported = tools.get(spec.tool), result.measures
     if line.output and "reported_clients" not in reported:
         reported = tool.reported(line.output)
@@ -229,13 +229,13 @@ def _contradiction(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault
     ):
         printed = reported.get(name)
         if printed is not None and planned is not None and printed.value != planned:
-            words = name.removeprefix("reported_")
-            return Fault(line.number, pointer, f"The output is of {printed.value:.0f} {words}, not of {planned}.")
+            noun = name.removeprefix("reported_")
+            return Fault(line.number, pointer, f"The output is of {printed.value:.0f} {noun}, not of {planned}.")
     return _other_sample(line, spec, result)
 
 
 def _other_sample(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault | None:
-    """Where a log holds quite another share of the transactions than was said: then latencies say a wrong n.
+    """Return a fault where a log holds quite another share of the transactions than was sent: its n would be wrong.
 
     Only by a factor of two: a short run's log may begin up to a second before its measured part does.
     """
@@ -250,7 +250,7 @@ def _other_sample(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault 
     return Fault(line.number, "/output/log_sampling_rate", f"{text}{1 / spec.log_sampling_rate:.4g}.")
 
 
-def _of_numbers(line: ImportedRun, spec: RunSpec) -> RunResult | Fault:
+def _result_of_numbers(line: ImportedRun, spec: RunSpec) -> RunResult | Fault:
     unit, numbers = tools.get(spec.tool).unit, line.numbers
     if numbers["unit"] != unit:
         return Fault(line.number, "/numbers/unit", f"{spec.tool} counts in {unit}: write the throughput in that unit.")
@@ -266,30 +266,30 @@ class Places:
     """Systems of results that come from elsewhere; each is made once, and found again by the next delivery."""
 
     def __init__(self, catalogue: NamedRows) -> None:
-        self.named = catalogue
+        self.catalogue = catalogue
         self.build = cache(managed_build)
         self.host = cache(_host)
         self.system = cache(self._system)
 
     def _system(self, place: Place) -> Any:
-        build, configuration = self.build(place.postgresql), self.named.configurations[place.configuration]
+        build, configuration = self.build(place.postgresql), self.catalogue.configurations[place.configuration]
         return plan.system_under_test(
             _instance(self.host(place.host), build, configuration),
             driver=self.host(place.driver),
-            hardware=self.named.hardware[place.hardware],
+            hardware=self.catalogue.hardware[place.hardware],
             path=place.path,
             label=place.label or f"{build} on {place.host}",
         )
 
 
 def _host(name: str) -> Host:
-    """The host of this name, or one that BenchHub never connects to."""
+    """Return the host of this name, or make one that BenchHub never connects to."""
     elsewhere = {"address": name, "port": 22, "username": "", "trust": Host.Trust.ELSEWHERE}
     return Host.objects.get_or_create(name=name, defaults=elsewhere)[0]
 
 
 def _instance(host: Host, build: PgBuild, configuration: Configuration) -> Instance:
-    """Retired from its first day: no plan offers it."""
+    """Return the instance of a place, retired from its first day: no plan offers it."""
     name = f"{build.version} on {host.name}, {configuration.name}"[:LONGEST_NAME]
     defaults = {
         "host": host,

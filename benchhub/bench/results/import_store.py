@@ -1,4 +1,4 @@
-"""Storing what `brought` has read: experiments, runs, results and their evidence, in bulk, in one transaction."""
+"""Store what import_check.py has read: experiments, runs, results and their evidence, in bulk, in one transaction."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Stored:
 
 
 def bring_in(lines: Sequence[ImportedRun], user: Any, token: str = "") -> Stored:
-    """Store all of these results. Raises RejectedError, and stores nothing, where any of them has a fault."""
+    """Store all these results. Raises RejectedError, and stores nothing, where any of them has a fault."""
     readings, catalogue = read(lines)
     with transaction.atomic():
         delivery = Delivery.objects.create(by=user, token=token, run_count=len(readings))
@@ -71,7 +71,7 @@ def bring_in(lines: Sequence[ImportedRun], user: Any, token: str = "") -> Stored
 
 
 def _experiment(conditions: Conditions, catalogue: NamedRows, user: Any, group: Sequence[Reading]) -> Experiment:
-    """The experiment of this name and these conditions that results were brought into before, or a new one."""
+    """Return the experiment of this name and these conditions that results were brought into before, or a new one."""
     fields: dict[str, Any] = {
         "name": conditions.experiment,
         "is_brought_in": True,
@@ -93,7 +93,7 @@ def _experiment(conditions: Conditions, catalogue: NamedRows, user: Any, group: 
 
 
 def _runs(experiment: Experiment, group: Sequence[Reading], places: Places, delivery: Delivery) -> Iterator[Run]:
-    """Unsaved, in the order of the lines."""
+    """Yield the runs, unsaved, in the order of the lines."""
     systems = _systems(experiment, group, places)
     protocols = {key: Protocol.stored(plan.protocol_form(experiment, system)) for key, system in systems.items()}
     position = experiment.runs.aggregate(last=Max("position"))["last"] or 0
@@ -123,19 +123,19 @@ def _runs(experiment: Experiment, group: Sequence[Reading], places: Places, deli
 
 
 def _systems(experiment: Experiment, group: Sequence[Reading], places: Places) -> dict[Any, System]:
-    """By place; those that are new to the experiment are added to it."""
+    """Return the systems by place; those that are new to the experiment are added to it."""
     systems = {place: places.system(place) for place in dict.fromkeys(reading.line.place for reading in group)}
-    there = set(experiment.systems.values_list("pk", flat=True))
-    new = [pk for pk in dict.fromkeys(system.pk for system in systems.values()) if pk not in there]
+    old_keys = set(experiment.systems.values_list("pk", flat=True))
+    new_keys = [pk for pk in dict.fromkeys(system.pk for system in systems.values()) if pk not in old_keys]
     ExperimentSystem.objects.bulk_create(
         ExperimentSystem(experiment=experiment, system_id=pk, position=number)
-        for number, pk in enumerate(new, start=len(there))
+        for number, pk in enumerate(new_keys, start=len(old_keys))
     )
     return systems
 
 
 class _Repeats:
-    """Which repeats an experiment has at each level; a line that names none gets the next."""
+    """The repeats that an experiment has at each level; a line that names none gets the next."""
 
     def __init__(self, experiment: Experiment) -> None:
         rows = experiment.runs.order_by().values_list("system_id", "clients", "repeat")
@@ -168,14 +168,16 @@ def _store(pairs: Sequence[tuple[Reading, Run]], user: Any) -> None:
     Run.objects.bulk_create([run for _, run in pairs], batch_size=BATCH)
     attempts = [_attempt(reading.line, run) for reading, run in pairs]
     Attempt.objects.bulk_create(attempts, batch_size=BATCH)
-    stored = list(zip(pairs, attempts, strict=True))
+    with_attempts = list(zip(pairs, attempts, strict=True))
     Evidence.objects.bulk_create(
-        _each(_evidence(reading.line, attempt) for (reading, _), attempt in stored), batch_size=BATCH
+        _each(_evidence(reading.line, attempt) for (reading, _), attempt in with_attempts), batch_size=BATCH
     )
-    facts = {run.pk: row for reading, run in pairs if (row := _found(reading.line, run))}
+    facts = {run.pk: row for reading, run in pairs if (row := _facts_row(reading.line, run))}
     Found.objects.bulk_create(facts.values(), batch_size=BATCH)
-    differing = {pk: row.differences for pk, row in facts.items()}
-    results = [_result(reading, run, attempt, differing.get(run.pk, ()), user) for (reading, run), attempt in stored]
+    differences = {pk: row.differences for pk, row in facts.items()}
+    results = [
+        _result(reading, run, attempt, differences.get(run.pk, ()), user) for (reading, run), attempt in with_attempts
+    ]
     Result.objects.bulk_create(results, batch_size=BATCH)
     Series.objects.bulk_create(
         _each(ingest.series_rows(run, reading.result) for reading, run in pairs), batch_size=BATCH
@@ -202,7 +204,7 @@ def _attempt(line: ImportedRun, run: Run) -> Attempt:
 
 
 def _evidence(line: ImportedRun, attempt: Attempt) -> Iterator[Evidence]:
-    """The raw text, as it came."""
+    """Yield the raw text, as it came."""
     files: Mapping[str, bytes] = {"brought.json": line.text.encode()}
     if line.output:
         files = {"out.log": line.output.stdout, "err.log": line.output.stderr, **line.output.files}
@@ -212,7 +214,7 @@ def _evidence(line: ImportedRun, attempt: Attempt) -> Iterator[Evidence]:
             yield Evidence(attempt=attempt, name=name, content=content, size_bytes=len(content), sha256=checksum)
 
 
-def _found(line: ImportedRun, run: Run) -> Found | None:
+def _facts_row(line: ImportedRun, run: Run) -> Found | None:
     if not line.settings and not line.facts:
         return None
     settings = {name: {"setting": value, "unit": None} for name, value in line.settings.items()}

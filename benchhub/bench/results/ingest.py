@@ -1,4 +1,4 @@
-"""From what an attempt left behind to rows: evidence, measures, series, histograms, facts, data set."""
+"""Turn what an attempt left behind into rows: evidence, measures, series, histograms, facts, data set."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def _evidence(attempt: Attempt, name: str, content: bytes) -> Evidence:
 def store(
     run: Run, attempt: Attempt, outputs: Outputs, observed: Observed, remarks: Sequence[str]
 ) -> tuple[State, str]:
-    """Turn outputs into rows; returns how the run ended, and what is to be said of that: why if not well, or what was
-    found of a data set. A failed run gets no result."""
+    """Turn outputs into rows; return how the run ended and a sentence: why if not well, or what a check of a data set
+    has shown. A failed run gets no result."""
     result = parse(run, outputs, observed)
     if result.outcome == "failed":
         return State.FAILED, " ".join([result.reason, *_forget_data_set(run, outputs), *remarks])
@@ -85,7 +85,7 @@ def store(
 
 
 def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
-    """What the tool's parser makes of the outputs; a restart of PostgreSQL fails the run, whatever the tool says."""
+    """Return what the tool's parser makes of the outputs; a restart of PostgreSQL fails the run, whatever they say."""
     spec = plan.spec_of(run)
     tool = tools.get(spec.tool)
     if outputs.returncode in STEP_FAILED:
@@ -98,38 +98,39 @@ def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
 
 
 def step_reason(outputs: Outputs) -> str:
-    """Which step beside the load failed, and why: the load generator's parser would take it for the load."""
+    """Say which step beside the load failed, and why: the load generator's parser would take it for the load."""
     *lines, step = text_of(outputs.stderr).strip().splitlines() or ["A step beside the load failed."]
-    why = last_errors("\n".join(lines))
-    return f"{step.rstrip('.')}: {why}." if why else step
+    errors = last_errors("\n".join(lines))
+    return f"{step.rstrip('.')}: {errors}." if errors else step
 
 
 def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
-    """The rows of a measuring run that ended well."""
+    """Store the rows of a measuring run that ended well."""
     differences = settings_that_differ(run, observed.settings)
-    doubts = [*map(difference_doubt, differences), *_judged(run, result, observed)]
+    doubts = [*map(difference_doubt, differences), *_verdict_doubts(run, result, observed)]
     result_row(run, attempt, result, observed, doubts).save()
-    _store_series(run, result)
-    _store_found(run, observed, differences)
+    Series.objects.bulk_create(series_rows(run, result))
+    LatencyHistogram.objects.bulk_create(histogram_rows(run, result))
+    _store_facts(run, observed, differences)
 
 
 def result_row(
     run: Run, attempt: Attempt, result: RunResult, observed: Observed, more_doubts: Iterable[Doubt] = ()
 ) -> Result:
-    """Unsaved; with what its parser and the audit of its numbers doubt, and with `more_doubts`."""
+    """Return the result, unsaved, with what its parser and the audit of its numbers doubt, and with `more_doubts`."""
     doubts = [*result.doubts, *audit_doubts(run, result, observed), *more_doubts]
-    value = {name: measure.value for name, measure in result.measures.items()}
+    values = {name: measure.value for name, measure in result.measures.items()}
     throughput = result.measures[throughput_name(run)]
     return Result(
         run=run,
         attempt=attempt,
         throughput=throughput.value,
         unit=throughput.unit,
-        latency_average_ms=value.get("latency_average_ms"),
-        latency_p50_ms=value.get("latency_p50_ms"),
-        latency_p95_ms=value.get("latency_p95_ms"),
-        latency_p99_ms=value.get("latency_p99_ms"),
-        measures={name: {"value": m.value, "unit": m.unit} for name, m in result.measures.items()},
+        latency_average_ms=values.get("latency_average_ms"),
+        latency_p50_ms=values.get("latency_p50_ms"),
+        latency_p95_ms=values.get("latency_p95_ms"),
+        latency_p99_ms=values.get("latency_p99_ms"),
+        measures={name: {"value": measure.value, "unit": measure.unit} for name, measure in result.measures.items()},
         doubts=[{"code": doubt.code, "text": doubt.text} for doubt in doubts],
         remarks=list(result.remarks),
         parser=result.parser,
@@ -137,7 +138,7 @@ def result_row(
 
 
 def throughput_name(run: Run) -> str:
-    """The measure that stands for the run, and its series: tps, mqth."""
+    """Return the name of the measure that stands for the run, and of its series: tps, mqth."""
     return tools.get(plan.spec_of(run).tool).unit.lower()
 
 
@@ -172,12 +173,7 @@ def histogram_rows(run: Run, result: RunResult) -> list[LatencyHistogram]:
     ]
 
 
-def _store_series(run: Run, result: RunResult) -> None:
-    Series.objects.bulk_create(series_rows(run, result))
-    LatencyHistogram.objects.bulk_create(histogram_rows(run, result))
-
-
-def _store_found(run: Run, observed: Observed, differences: list[dict[str, str]]) -> None:
+def _store_facts(run: Run, observed: Observed, differences: list[dict[str, str]]) -> None:
     Found.objects.create(
         run=run,
         settings=dict(observed.settings),
@@ -190,7 +186,7 @@ def _store_found(run: Run, observed: Observed, differences: list[dict[str, str]]
 
 
 def settings_that_differ(run: Run, settings: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Settings asked for by the configuration that the server did not have."""
+    """Return the settings that the configuration asks for and the server did not have."""
     rows = []
     for name, configured in run.system.configuration.settings.items():
         setting = settings.get(name)
@@ -205,42 +201,42 @@ def difference_doubt(row: Mapping[str, str]) -> Doubt:
 
 
 def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
-    """Contradictions between the numbers of the run: what was asked, printed, logged, and counted by the server."""
-    value = {name: measure.value for name, measure in result.measures.items()}
+    """Return a doubt where numbers of the run contradict: asked, printed, logged, and counted by the server."""
+    values = {name: measure.value for name, measure in result.measures.items()}
     spec = plan.spec_of(run)
     expectation = tools.get(spec.tool).expectation(spec.parameters)
     contradictions = audit.audit(
         audit.Evidence(
             clients=run.clients,
             threads=run.threads,
-            duration_s=value.get("measured_s", spec.duration_s),
-            tps=value[throughput_name(run)],
-            tps_including=value.get("tps_including"),
-            tps_excluding=value.get("tps_excluding"),
-            transactions=_whole(value.get("transactions")),
-            failed_transactions=_whole(value.get("failed_transactions")) or 0,
-            latency_average_ms=value.get("latency_average_ms"),
-            latency_is_derived="latency_stddev_ms" not in value,
-            initial_connection_time_ms=value.get("initial_connection_time_ms", 0.0),
-            logged_transactions=_whole(value.get("logged_transactions")),
-            logged_latency_average_ms=value.get("logged_latency_average_ms"),
+            duration_s=values.get("measured_s", spec.duration_s),
+            tps=values[throughput_name(run)],
+            tps_including=values.get("tps_including"),
+            tps_excluding=values.get("tps_excluding"),
+            transactions=_whole(values.get("transactions")),
+            failed_transactions=_whole(values.get("failed_transactions")) or 0,
+            latency_average_ms=values.get("latency_average_ms"),
+            latency_is_derived="latency_stddev_ms" not in values,
+            initial_connection_time_ms=values.get("initial_connection_time_ms", 0.0),
+            logged_transactions=_whole(values.get("logged_transactions")),
+            logged_latency_average_ms=values.get("logged_latency_average_ms"),
             log_sampling_rate=spec.log_sampling_rate,
             xact_commit_growth=observed.deltas.get("pg_stat_database", {}).get("xact_commit"),
             commits_per_transaction=expectation.commits_per_transaction,
             rate_limited=expectation.is_rate_limited,
             connect_each=expectation.connects_each,
             asked_scale=expectation.scale,
-            reported_scale=_whole(value.get("reported_scale")),
+            reported_scale=_whole(values.get("reported_scale")),
         )
     )
     return [Doubt(code, text) for code, text in contradictions]
 
 
-def _judged(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
-    """What else speaks against the run: its series, its failures, and what was counted around it."""
-    value = {name: measure.value for name, measure in result.measures.items()}
+def _verdict_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
+    """Return what else speaks against the run: its series, its failures, and what was counted around it."""
+    values = {name: measure.value for name, measure in result.measures.items()}
     tps = [(series.values, series.step_s) for series in result.series if series.metric == throughput_name(run)]
-    facts = run_facts.facts(run, (), value, tps[0] if tps else None, observed.deltas)
+    facts = run_facts.facts(run, (), values, tps[0] if tps else None, observed.deltas)
     return [Doubt(reason.code, reason.text) for reason in verdict.of_run(facts).reasons]
 
 
@@ -250,25 +246,25 @@ def _whole(number: float | None) -> int | None:
 
 def _age_data_set(run: Run, outputs: Outputs) -> None:
     """Note how many write transactions the data set has seen since its load, where the tool could count them."""
-    counted = outputs.files.get("age.txt", b"").strip()
-    if counted.isdigit():
+    age = outputs.files.get("age.txt", b"").strip()
+    if age.isdigit():
         DataSet.objects.filter(instance=run.system.instance_id, replaced_at=None).update(
-            age_write_transactions=int(counted)
+            age_write_transactions=int(age)
         )
 
 
 def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
-    """What a check did not find is not there, whatever was loaded once: then the next plan loads it. Says so."""
+    """Forget the data set where a check did not find it, so that the next plan loads it; return what to do."""
     if outputs.returncode != VERIFY_FAILED or not tells_of_no_data_set(text_of(outputs.stderr)):
         return []
-    digest = plan.recipe_digest(run.experiment.workload)
-    current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=digest, replaced_at=None)
+    recipe_digest = plan.recipe_digest(run.experiment.workload)
+    current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=recipe_digest, replaced_at=None)
     current.update(replaced_at=Now())
     return ["Plan it anew, or add repeats to its experiment: the data set is then loaded first."]
 
 
 def store_data_set(run: Run, outputs: Outputs) -> None:
-    """The data set that a load run made, in place of the one that the instance had before."""
+    """Store the data set that a load run made, in place of the one that the instance had before."""
     spec = plan.spec_of(run)
     recipe = dict(tools.get(spec.tool).data_set(spec.parameters))
     instance = run.system.instance

@@ -38,7 +38,7 @@ def keep(run: Run, stream: str, start: int, chunk: bytes) -> None:
 
 
 def part(log: LiveLog, after: int) -> Part:
-    """What is there beyond the byte `after`, at most the last 32 KiB; characters cut at the end wait."""
+    """Return the text beyond the byte `after`, at most the last 32 KiB; characters cut at the end wait."""
     content = bytes(log.content)
     first = log.end_offset - len(content)
     start = max(first, log.end_offset - SHOWN_BYTES, after if after <= log.end_offset else 0)

@@ -1,4 +1,4 @@
-"""What the verdict on a run is made of, from what its attempt left behind or from its rows."""
+"""Gather what the verdict on a run is made of, from what its attempt left behind or from its rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def facts(
     series: tuple[Sequence[float | None], float] | None,
     deltas: Mapping[str, Any],
 ) -> RunFacts:
-    """`series` is the throughput over time with its step in seconds; `deltas` as telemetry.deltas has them."""
+    """Return the facts for the verdict.
+
+    `series` is the throughput over time with its step in seconds; `deltas` as telemetry.deltas has them.
+    """
     transactions = measures.get("transactions")
     return RunFacts(
         clients=run.clients,
@@ -45,7 +48,7 @@ def _busy(cpu: Mapping[str, float]) -> float | None:
 
 
 def _thread_busy(run: Run, deltas: Mapping[str, Any]) -> float | None:
-    """What works beside the load generator counts too: of TATP a look at its log now and then."""
+    """Return the share of their time that threads were busy, what works beside the load generator included."""
     elapsed_s, threads = deltas.get("elapsed_s"), min(run.threads, run.clients)
     if not elapsed_s or "load_cpu_s" not in deltas or threads < 1:
         return None
@@ -53,14 +56,14 @@ def _thread_busy(run: Run, deltas: Mapping[str, Any]) -> float | None:
 
 
 def _busy_before(run: Run, deltas: Mapping[str, Any]) -> dict[str, float]:
-    """By what each host is to the run; without those where it was not counted."""
+    """Return how busy each host was before the load, by its part in the run; without those that were not counted."""
     driver = "the host" if run.system.driven_locally else "the driver's host"
     hosts = {driver: deltas, "the server's host": deltas.get("server_host", {})}
     return {name: host["busy_before_share"] for name, host in hosts.items() if "busy_before_share" in host}
 
 
 def _stolen(deltas: Mapping[str, Any]) -> float | None:
-    """Of the host that lost more of it."""
+    """Return the share of CPU time that was stolen, of the host that lost more of it."""
     hosts = (deltas.get("cpu", {}), deltas.get("server_host", {}).get("cpu", {}))
     return max((cpu["steal_share"] for cpu in hosts if "steal_share" in cpu), default=None)
 
@@ -71,7 +74,7 @@ def _throttled(deltas: Mapping[str, Any]) -> int | None:
 
 
 def checkpoints(deltas: Mapping[str, Any]) -> int | None:
-    """How many began within the run; None where the server did not say."""
+    """Return how many checkpoints began within the run; None where the server did not say."""
     for view, names in CHECKPOINTS.items():
         if all(name in deltas.get(view, {}) for name in names):
             return sum(int(deltas[view][name]) for name in names)

@@ -50,7 +50,7 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
     if run.system.configuration.os_settings:
         texts["os-settings.json"] = _json(run.system.configuration.os_settings)
     if hasattr(run, "result"):
-        texts["measured.json"] = _json(_measured(run))
+        texts["measured.json"] = _json(_result_fields(run))
     if settings:
         texts["settings-as-found.csv"] = _settings(settings)
     return texts
@@ -97,8 +97,8 @@ def _plain(spec: RunSpec) -> dict[str, Any]:
 def _readme(run: Run, spec: RunSpec, tool: Tool) -> str:
     client = tool.client(spec.tool_version)
     program = client if tool.name == tool.program else f"{tool.name} by {client}"
-    more = "   Latencies of what it logged are beside it, as a histogram." if tool.reduce_command(spec) else ""
-    more += f" The last line on the screen is {tool.unit}." if tool.throughput_command(spec) else ""
+    last_line = "   Latencies of what it logged are beside it, as a histogram." if tool.reduce_command(spec) else ""
+    last_line += f" The last line on the screen is {tool.unit}." if tool.throughput_command(spec) else ""
     lines = [
         f"How to repeat run {run.pk} without BenchHub",
         "",
@@ -114,7 +114,7 @@ def _readme(run: Run, spec: RunSpec, tool: Tool) -> str:
         "3. sh 1-load.sh makes the data set (data-set.json says which), replacing an older one.",
         "4. sh 2-run.sh checks the data set, prepares the server as the run did, and measures.",
         "   What the load generator prints is in run/out.log, and at the end on the screen.",
-        *([more] if more else []),
+        *([last_line] if last_line else []),
         "",
         f"You need {client}, psql and awk. Another version of the load generator may measure other",
         "numbers. One run tells little: repeat it, and compare with the repeats that stand with the result.",
@@ -178,7 +178,7 @@ def _configuration(settings: Mapping[str, Any]) -> str:
     return "\n".join(["# What was asked of the server.", *lines]) + "\n"
 
 
-def _measured(run: Run) -> dict[str, Any]:
+def _result_fields(run: Run) -> dict[str, Any]:
     result = run.result
     names = ("throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "measures", "doubts")
     return {"run": run.pk, **{name: getattr(result, name) for name in (*names, "remarks", "parser")}}

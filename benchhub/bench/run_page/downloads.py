@@ -46,7 +46,12 @@ def series(run: int, groups: Iterable[SeriesGroup]) -> HttpResponse:
 
 def latency(run: int, histograms: Iterable[LatencyHistogram]) -> HttpResponse:
     """Answer with a line per script and bucket that is not empty."""
-    lines = (line for histogram in histograms for line in _buckets(histogram))
+    lines = (
+        (histogram.name, lower, upper, count, histogram.sampling_rate)
+        for histogram in histograms
+        for lower, upper, count in zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True)
+        if count
+    )
     return _csv(f"run-{run}-latency.csv", LATENCY, lines)
 
 
@@ -55,12 +60,6 @@ def _moments(group: SeriesGroup) -> Iterable[Sequence[Any]]:
         for row in group.rows:
             if len(row) > i:
                 yield metric, group.unit, row[0], row[i]
-
-
-def _buckets(histogram: LatencyHistogram) -> Iterable[Sequence[Any]]:
-    for lower, upper, count in zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True):
-        if count:
-            yield histogram.name, lower, upper, count, histogram.sampling_rate
 
 
 def _csv(name: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponse:

@@ -97,7 +97,7 @@ def _shares(number: int, histogram: LatencyHistogram) -> dict[str, Any]:
         "mode": "lines",
         **({} if number else {"fill": "tozeroy"}),
         "name": script_title(histogram.name),
-        "x": [_edge_us(bucket) / 1000 for bucket in range(first, last + 2)],
+        "x": [2 ** (bucket / BUCKETS_PER_DOUBLING) / 1000 for bucket in range(first, last + 2)],
         "y": [round(100 * buckets.get(bucket, 0) / total, 4) for bucket in range(first, last + 2)],
         "line": {"shape": "hv", "width": 1.5, "dash": DASHES[number % len(DASHES)]},
         "hovertemplate": "from %{x:.3~r} ms: %{y:.3~r}%<extra>%{fullData.name}</extra>",
@@ -121,7 +121,3 @@ def buckets_of(lower_us: Sequence[int], upper_us: Sequence[int], counts: Sequenc
         bucket = math.floor(BUCKETS_PER_DOUBLING * math.log2(middle))
         buckets[bucket] = buckets.get(bucket, 0) + count
     return buckets
-
-
-def _edge_us(bucket: int) -> float:
-    return float(2 ** (bucket / BUCKETS_PER_DOUBLING))

@@ -1,4 +1,4 @@
-"""What a run measured, in facts, and how steady it was."""
+"""Turn what a run measured into facts, and tell how steady it was."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def verdict_on(run: RunFacts) -> Verdict:
 def steadiness_facts(run: RunFacts, deltas: Mapping[str, Any]) -> list[Fact]:
     """Return how steady the run was, in numbers; a run too short to judge has only its checkpoints."""
     checkpoints = run_facts.checkpoints(deltas)
-    begun = [] if checkpoints is None else [Fact("checkpoints begun within the run", checkpoints)]
+    checkpoint_facts = [] if checkpoints is None else [Fact("checkpoints begun within the run", checkpoints)]
     if (steady := run.steadiness) is None:
-        return begun
+        return checkpoint_facts
     warm_up = f"after {steady.warm_up.end_s:g} s" if steady.warm_up else "before the first second"
     trend = "not known" if steady.trend is None else f"{steady.trend.percent:+.1f}% (p = {steady.trend.p:.2g})"
     stalls = ", ".join(f"{stall_s:g} s" for stall_s in steady.stalls_s) or "none"
@@ -62,7 +62,7 @@ def steadiness_facts(run: RunFacts, deltas: Mapping[str, Any]) -> list[Fact]:
         Fact("warm-up ended", warm_up),
         Fact("trend from beginning to end", trend),
         Fact("stalls, below a tenth of the median", stalls),
-        *begun,
+        *checkpoint_facts,
     ]
 
 

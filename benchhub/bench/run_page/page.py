@@ -39,7 +39,7 @@ def runs() -> QuerySet[Run]:
 
 @dataclass(frozen=True)
 class RunPage:
-    """What the page of a run shows. The run comes out of `runs()`; lists are read when they are first needed."""
+    """The page of a run. The run comes out of `runs()`; lists are read when they are first needed."""
 
     run: Run
 
@@ -94,14 +94,14 @@ class RunPage:
 
     @cached_property
     def waits(self) -> list[str]:
-        """Why a queued run does not start now."""
+        """Say why a queued run does not start now."""
         if self.run.state != State.QUEUED:
             return []
         return gates.sentences(gates.with_gates(runs()).get(pk=self.run.pk))
 
     @cached_property
     def log(self) -> list[live_log.Part]:
-        """The last part of the newest attempt's logs, as long as its evidence is not here."""
+        """Return the last part of the newest attempt's logs, as long as its evidence is not here."""
         newest = self.attempts[-1:]
         return [live_log.part(log, 0) for attempt in newest for log in attempt.live_logs.order_by("stream")]
 
@@ -118,18 +118,18 @@ class RunPage:
 
     @property
     def strict_rate(self) -> float | None:
-        """The throughput by the stricter of the load generator's rules, where it has two."""
+        """Return the throughput by the stricter of the load generator's rules, where it has two."""
         measure = self.result.measures.get(self.tool.strict_measure) if self.result else None
         return measure and float(measure["value"])
 
     @property
     def is_sampled(self) -> bool:
-        """Whether only a share of the transactions was logged, and fewer reads looked at."""
+        """Tell whether only a share of the transactions was logged, and fewer reads looked at."""
         return is_sampled(self.run.spec)
 
     @property
     def unreported(self) -> str:
-        """Why the last seconds are missing, unless the steps of the rate say it."""
+        """Say why the last seconds are missing, unless the steps of the rate say it."""
         return unreported_text(self.run.spec, self.result) if self.result and not self.rate_steps else ""
 
     @cached_property
@@ -160,7 +160,7 @@ class RunPage:
 
     @cached_property
     def zeros(self) -> list[str]:
-        """Metrics that are 0 all the time."""
+        """Return the metrics that are 0 all the time."""
         return [metric_words(row) for row in self._series if is_zero(row)]
 
     @cached_property
@@ -173,7 +173,7 @@ class RunPage:
 
     @cached_property
     def undrawn(self) -> list[tuple[str, int]]:
-        """Scripts with too few logged transactions for the figure, each with their number."""
+        """Return the scripts with too few logged transactions for the figure, each with their number."""
         return [(figures.script_title(row.name), sum(row.counts)) for row in figures.too_few(self._histograms)]
 
     @property

@@ -36,8 +36,8 @@ def series_groups(rows: Sequence[Series]) -> list[SeriesGroup]:
     """Return one group per unit and grid of time; the rows come sorted by unit."""
     warmups = [series for series in rows if _is_warmup(series)]
     measured = sorted((series for series in rows if not _is_warmup(series)), key=_grid)
-    numbered = enumerate(groupby(measured, key=_grid), start=1)
-    return [_with_warmup(_group(f"series-figure-{i}", unit, list(same)), warmups) for i, ((unit, *_), same) in numbered]
+    grids = enumerate(groupby(measured, key=_grid), start=1)
+    return [_with_warmup(_group(f"series-figure-{i}", unit, list(group)), warmups) for i, ((unit, *_), group) in grids]
 
 
 def is_zero(series: Series) -> bool:
@@ -71,8 +71,8 @@ def _group(figure_id: str, unit: str, rows: Sequence[Series]) -> SeriesGroup:
 
 def _with_warmup(group: SeriesGroup, warmups: Sequence[Series]) -> SeriesGroup:
     """Return the group with the throughput of the warm-up before its own, marked, at negative seconds."""
-    own = (series for series in warmups if group.metrics == (in_words(series.metric.removeprefix(WARMUP)),))
-    warmup = next(own, None)
+    matches = (series for series in warmups if group.metrics == (in_words(series.metric.removeprefix(WARMUP)),))
+    warmup = next(matches, None)
     if warmup is None:
         return group
     rows = (*zip(figures.seconds_before(warmup), warmup.values, strict=True), *group.rows)

@@ -17,7 +17,7 @@ PER_TYPE = (EXECUTIONS, SUCCESS_LOW, SUCCESS_HIGH, SUCCESS)
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """One type; shares in percent, None where nothing is known. `histogram` is of what counts alone.
+    """One type; shares in percent, None where nothing is known. `histogram` has only what counts.
 
     `is_estimate`: its executions are the share of a sampled log.
     """
@@ -32,12 +32,12 @@ class Type:
 
     @property
     def executions_known(self) -> float:
-        """An estimate to the digit that the transactions logged of this type leave known, with 95%."""
+        """Return the executions; an estimate is rounded to the digits that its logged transactions leave sure (95%)."""
         logged = sum(self.histogram.counts) if self.histogram else 0
         if not self.is_estimate or not self.executions:
             return self.executions
-        off = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, logged))
-        return float(round(self.executions, -math.floor(math.log10(off))))
+        error = NORMAL_95 * self.executions / math.sqrt(max(NORMAL_95**2, logged))
+        return float(round(self.executions, -math.floor(math.log10(error))))
 
     @property
     def is_doubtful(self) -> bool:
@@ -57,7 +57,7 @@ def is_sampled(spec: Mapping[str, Any]) -> bool:
 
 def types(measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], spec: Mapping[str, Any]) -> list[Type]:
     """Return the types, the most executed first; none for a load generator that does not tell types apart."""
-    counted = tools.get(spec["tool"]).counted_transactions
+    exact_types = tools.get(spec["tool"]).counted_transactions
     by_name = {histogram.name.lower(): histogram for histogram in histograms}
     keys = [name.removeprefix(EXECUTIONS) for name in measures if name.startswith(EXECUTIONS)]
 
@@ -73,7 +73,7 @@ def types(measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], s
             lowest=value(SUCCESS_LOW, key),
             highest=value(SUCCESS_HIGH, key),
             histogram=by_name.get(key),
-            is_estimate=is_sampled(spec) and key.upper() not in counted,
+            is_estimate=is_sampled(spec) and key.upper() not in exact_types,
         )
         for key in keys
     ]

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 import pytest
 
 from benchhub.bench import testing
-from benchhub.bench.execute import tick, visits
+from benchhub.bench.execute import answers, jobs, visits
 from benchhub.bench.execute.steps import Ended
 from benchhub.bench.models import Result, Watch
 from benchhub.bench.models.states import State
@@ -37,9 +37,9 @@ def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_aske
     run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=spec)
     testing.succeeded(run, 900.0)  # so that a second result is refused
     attempt, watch = run.attempts.get(), Watch.objects.create(run=run)
-    job = tick._job(run, queue.Claim(run.pk, watch.fence), attempt)
+    job = jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
     ended = Ended(Collected(Outputs(0, PRINTED, b""), {}, {}), None)
-    state, reason = tick._store(run, attempt, job, ended)
+    state, reason = answers.store_outputs(run, attempt, job, ended)
     assert state == State.FAILED
     assert reason.startswith("What the run left behind cannot be read (IntegrityError(")
     assert Result.objects.get(run=run).throughput == 900.0

@@ -1,4 +1,4 @@
-"""What is known of a run while it runs, and what is not done where it cannot be known: real SSH and pgbench."""
+"""Contact with a run while it runs, and what is not done where there is none: real SSH and pgbench."""
 
 import base64
 import fcntl
@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from pytest_django.asserts import assertContains
 
-from benchhub.bench.execute import loop, steps, tick, tidy, visits
+from benchhub.bench.execute import answers, jobs, looks, loop, steps, tidy, visits
 from benchhub.bench.models import Attempt, Hold, LiveLog, Reservation, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue, timetable
@@ -60,20 +60,20 @@ class Wire:
 
     def cut(self):
         self.flows.set()
-        for one in (self.listener, *self.open_sockets):
+        for open_socket in (self.listener, *self.open_sockets):
             try:
-                one.shutdown(socket.SHUT_RDWR)
-                one.close()
+                open_socket.shutdown(socket.SHUT_RDWR)
+                open_socket.close()
             except OSError:
                 continue  # closed before, or by the other side
 
 
-def _relay(source, sink, kept, flows):
+def _relay(source, sink, record, flows):
     while True:
         try:
             data = source.recv(65536)
             flows.wait()
-            kept += data
+            record += data
             sink.sendall(data) if data else sink.shutdown(socket.SHUT_WR)
         except OSError:
             return
@@ -82,29 +82,28 @@ def _relay(source, sink, kept, flows):
 
 
 def messages(sent):
-    """The SSH messages in what a client sent without encryption, as (number, payload)."""
+    """Return the SSH messages in what a client sent without encryption, as (number, payload)."""
     _, _, packets = bytes(sent).partition(b"\r\n")
-    found = []
+    numbered = []
     while packets:
         length, padding = int.from_bytes(packets[:4], "big"), packets[4]
         payload = packets[5 : 4 + length - padding]
-        found.append((payload[0], payload))
+        numbered.append((payload[0], payload))
         packets = packets[4 + length :]
-    return found
+    return numbered
 
 
 @pytest.fixture
 def wire(target, host):
-    """The host is reached by the wire, in both senses; afterwards no kept connection is left to it."""
-    made = Wire(target.port)
-    Host.objects.update(port=made.port)
-    yield made
-    made.cut()
+    """Reach the host by the wire, in both senses; afterwards no kept connection is left to it."""
+    relay = Wire(target.port)
+    Host.objects.update(port=relay.port)
+    yield relay
+    relay.cut()
 
 
 def next_look_in(run):
-    found = Watch.objects.annotate(wait=F("next_look_at") - Now()).get(run=run)
-    return found.wait
+    return Watch.objects.annotate(wait=F("next_look_at") - Now()).get(run=run).wait
 
 
 def due(*runs):
@@ -121,12 +120,12 @@ def test_to_a_host_with_another_key_no_byte_of_a_credential_is_sent(
     host = Host.objects.get()
     assert host.trust == Host.Trust.QUARANTINED
     assert host.offered_host_key.split()[:2] == target.host_key.split()[:2]
-    seen = wire.sent[before:]
-    assert len(seen) == 1
-    assert [number for number, _ in messages(seen[0])] == [KEXINIT, KEX_ECDH_INIT, DISCONNECT]
+    connections = wire.sent[before:]
+    assert len(connections) == 1
+    assert [number for number, _ in messages(connections[0])] == [KEXINIT, KEX_ECDH_INIT, DISCONNECT]
     public_half = base64.b64decode(host.public_key.split()[1]) if host.public_key else b"never in clear"
     for secret in (target.username.encode(), b"ssh-userauth", public_half, b"PRIVATE KEY"):
-        assert secret not in bytes(seen[0])
+        assert secret not in bytes(connections[0])
     # From now on not even a connection is made; the run stays as it is.
     due()
     worker.tick()
@@ -160,12 +159,12 @@ def test_a_worker_that_compared_with_a_key_of_the_past_does_not_quarantine(
     Host.objects.update(host_key=OTHER_KEY)
     queue.reserve()
     [claim] = queue.claim(1)
-    job = tick._prepare(claim)
+    job = jobs.prepare_step(claim)
     Host.objects.update(host_key=real)  # a person approved the new key while the worker was asleep
     future = loop.submit(steps.step(job))
     with pytest.raises(Exception, match="was approved"):
         future.result(timeout=30)
-    tick._settle(job, future, worker.woken.put)
+    answers.write(job, future, worker.woken.put)
     assert Host.objects.get().trust == Host.Trust.PINNED
     due()
     assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
@@ -186,10 +185,10 @@ def test_a_host_that_is_away_says_since_when_and_its_run_goes_on(
     assert first is not None
     host = Host.objects.get()
     assert host.unreachable_since is not None
-    assert next_look_in(run) <= tick.FIRST_RETRY_AFTER
+    assert next_look_in(run) <= looks.FIRST_RETRY_AFTER
     due()
     worker.tick()
-    assert tick.FIRST_RETRY_AFTER < next_look_in(run) <= tick.RETRY_AFTER
+    assert looks.FIRST_RETRY_AFTER < next_look_in(run) <= looks.RETRY_AFTER
     run.refresh_from_db()
     watch = Watch.objects.get(run=run)
     assert (run.state, watch.unreachable_since) == (State.RUNNING, first)
@@ -215,11 +214,11 @@ def test_a_host_that_another_job_holds_is_asked_again_soon_and_then_less_often(
         fcntl.flock(lock, fcntl.LOCK_EX)
         worker.tick()
         run = planned.runs.first()
-        assert (run.state, run.watch.contact_error) == (State.STARTING, tick.BUSY)
-        assert next_look_in(run) <= tick.FIRST_RETRY_AFTER
+        assert (run.state, run.watch.contact_error) == (State.STARTING, answers.BUSY)
+        assert next_look_in(run) <= looks.FIRST_RETRY_AFTER
         due()
         worker.tick()
-        assert tick.FIRST_RETRY_AFTER < next_look_in(run) <= tick.RETRY_AFTER
+        assert looks.FIRST_RETRY_AFTER < next_look_in(run) <= looks.RETRY_AFTER
     due()
     assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
 
@@ -255,8 +254,8 @@ def test_the_log_of_a_run_is_read_on_while_it_runs_and_gives_way_to_its_evidence
     assert ended.state == State.CANCELLED
     assert not LiveLog.objects.exists()
     assert planner.get(address).json() == {"part": None, "is_over": True}
-    whole = bytes(ended.attempts.get().evidence.get(name="err.log").content).decode()
-    assert whole.startswith(first["part"]["text"] + second["part"]["text"])
+    log = bytes(ended.attempts.get().evidence.get(name="err.log").content).decode()
+    assert log.startswith(first["part"]["text"] + second["part"]["text"])
 
 
 def test_a_start_whose_time_has_passed_is_withdrawn_and_starts_later_as_a_new_attempt(
@@ -289,7 +288,7 @@ def test_a_start_that_was_in_time_goes_on_although_its_answer_was_lost(worker, s
     planned = experiment(server, duration_s=2)
     queue.reserve()
     [claim] = queue.claim(1)
-    job = tick._prepare(claim)
+    job = jobs.prepare_step(claim)
     assert loop.submit(steps.step(job)).result(timeout=30).outcome is StartOutcome.STARTED
     queue.pause(planned, "Paused by ada.")  # the worker died before it wrote anything
     due()
@@ -334,13 +333,13 @@ def test_an_end_is_written_although_its_target_falls_silent_and_is_acknowledged_
     silent = experiment(server)
     job, future = collected(silent, worker)
     wire.flows.clear()
-    following = tick._settle(job, future, worker.woken.put)
+    following = answers.write(job, future, worker.woken.put)
     run = silent.runs.get()
     assert (run.state, run.result.throughput > 0) == (State.SUCCEEDED, True)
     assert not Hold.objects.exists()
     late = loop.submit(steps.step(following))
     wait([late])
-    assert tick._settle(following, late, worker.woken.put) is None
+    assert answers.write(following, late, worker.woken.put) is None
     assert Attempt.objects.get(run=run).acknowledged_at is None
     assert silent.runs.get().state == State.SUCCEEDED
     assert tidy.tidy() == 0  # it may be under way with another worker
@@ -362,12 +361,12 @@ def collected(planned, worker):
     queue.reserve()
     for _ in range(600):
         [claim] = queue.claim(1, [planned.runs.get().pk])
-        job = tick._prepared([claim])[0]
+        job = jobs.prepare([claim])[0]
         future = loop.submit(steps.step(job))
         wait([future])
         if isinstance(future.result(), steps.Ended):
             return job, future
-        if following := tick._settle(job, future, worker.woken.put):
+        if following := answers.write(job, future, worker.woken.put):
             future = loop.submit(steps.step(following))
             wait([future])
             return following, future

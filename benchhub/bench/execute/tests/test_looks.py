@@ -10,15 +10,15 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from benchhub.bench import testing
-from benchhub.bench.execute import looks, tick
-from benchhub.bench.execute.steps import Looked, Seen
+from benchhub.bench.execute import jobs, looks
+from benchhub.bench.execute.steps import LastSign, Looked
 from benchhub.bench.models import Protocol, Run, Watch
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Hardware
 from runners.job import Look, Sign, Verdict
 
 pytestmark = pytest.mark.django_db
-SEEN = Look("boot", 1.0, True, True, None, "measure", 1.0, 0, 0, False, False, "boot", "r 1", b"")
+LOOK = Look("boot", 1.0, True, True, None, "measure", 1.0, 0, 0, False, False, "boot", "r 1", b"")
 ENDPOINT = {"path": "socket", "address": "/run", "port": 5432, "database": "d", "user": "u"}
 SPEC = {"tool": "pgbench", "tool_version": "18.4", "bin_directory": "/opt", "endpoint": ENDPOINT, "parameters": {}}
 PREPARED_QUERIES = 2  # runs with all they need, and their open attempts
@@ -40,7 +40,7 @@ def claims():
 
 
 def prepared(claims):
-    return tick._prepared(claims)
+    return jobs.prepare(claims)
 
 
 def test_looks_at_many_runs_are_prepared_in_as_few_queries_as_one(claims, django_assert_num_queries):
@@ -53,7 +53,7 @@ def test_looks_at_many_runs_are_prepared_in_as_few_queries_as_one(claims, django
 def test_what_they_saw_is_written_by_one_statement_and_gives_them_back(claims, django_assert_num_queries):
     jobs = prepared(claims)
     with django_assert_num_queries(1):
-        looks.write([(job, Looked(SEEN, Verdict("running"))) for job in jobs], tick.LOOK_EVERY)
+        looks.write([(job, Looked(LOOK, Verdict("running"))) for job in jobs], looks.LOOK_EVERY)
     assert Watch.objects.filter(lease_until=None, step="measure", last_contact_at__lte=Now()).count() == 3
     assert queue.claim(10) == []
 
@@ -61,15 +61,15 @@ def test_what_they_saw_is_written_by_one_statement_and_gives_them_back(claims, d
 def test_a_stale_claim_writes_nothing_and_the_others_are_written(claims):
     jobs = prepared(claims)
     Watch.objects.filter(pk=claims[0].run_id).update(fence=99)
-    looks.write([(job, Looked(SEEN, Verdict("running"))) for job in jobs], tick.LOOK_EVERY)
+    looks.write([(job, Looked(LOOK, Verdict("running"))) for job in jobs], looks.LOOK_EVERY)
     assert Watch.objects.get(pk=claims[0].run_id).last_contact_at is None
     assert Watch.objects.exclude(last_contact_at=None).count() == 2
 
 
-def told(claims, times=3, out_size=0):
-    seen = Seen(Sign(0, out_size, 20), time.monotonic() - 2, times)
+def note_signs(claims, times=3, out_size=0):
+    last = LastSign(Sign(0, out_size, 20), time.monotonic() - 2, times)
     with CaptureQueriesContext(connection) as queries:
-        looks.note_signs({claim.run_id: seen for claim in claims}, tick.LOOK_EVERY)
+        looks.note_signs({claim.run_id: last for claim in claims}, looks.LOOK_EVERY)
     assert len(queries) == 1
 
 
@@ -79,13 +79,13 @@ def given_back(claims, **fields):
 
 
 def put_off():
-    later = Watch.objects.filter(next_look_at__gt=Now() + tick.LOOK_EVERY)
+    later = Watch.objects.filter(next_look_at__gt=Now() + looks.LOOK_EVERY)
     return set(later.values_list("pk", flat=True))
 
 
 def test_a_wait_that_says_all_is_as_before_is_a_contact_and_puts_the_look_off(claims):
     given_back(claims)
-    told(claims)
+    note_signs(claims)
     assert put_off() == {claim.run_id for claim in claims}
     ages = Watch.objects.annotate(age=Now() - F("last_contact_at")).values_list("age", flat=True)
     assert all(2 <= age.total_seconds() < 5 for age in ages)
@@ -94,7 +94,7 @@ def test_a_wait_that_says_all_is_as_before_is_a_contact_and_puts_the_look_off(cl
 @pytest.mark.parametrize("sign", [{"out_size": 5}, {"times": 2}], ids=["new output", "seen too few times"])
 def test_where_there_is_something_to_see_the_look_comes_as_planned(claims, sign):
     given_back(claims)
-    told(claims, **sign)
+    note_signs(claims, **sign)
     assert put_off() == set()
     assert not Watch.objects.filter(last_contact_at=None).exists()
 
@@ -102,7 +102,7 @@ def test_where_there_is_something_to_see_the_look_comes_as_planned(claims, sign)
 def test_a_look_that_was_asked_for_is_not_put_off_nor_one_under_way_nor_one_in_trouble(claims):
     given_back(claims[:1], next_look_at=Now() - timedelta(seconds=1))
     given_back(claims[2:], contact_error="Refused.")
-    told(claims)
+    note_signs(claims)
     assert not Watch.objects.exclude(last_contact_at=None).exists()
     assert put_off() == set()
 

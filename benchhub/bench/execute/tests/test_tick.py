@@ -41,12 +41,12 @@ def test_a_result_keeps_its_evidence_series_latencies_and_facts(worker, system, 
     assert b"tps = " in bytes(evidence["out.log"].content)
     assert {"command.sh", "spec.json", "latency.hist"} <= evidence.keys()
     assert {series.metric for series in run.series.all()} >= {"tps", "latency_ms"}
-    whole = run.histograms.first()
-    assert sum(whole.counts) == run.result.measures["logged_transactions"]["value"]
-    assert whole.sampling_rate == run.spec["log_sampling_rate"] == 1 / 60  # 2 x 60,000 TPS, 2,000 lines a second
+    histogram = run.histograms.first()
+    assert sum(histogram.counts) == run.result.measures["logged_transactions"]["value"]
+    assert histogram.sampling_rate == run.spec["log_sampling_rate"] == 1 / 60  # 2 x 60,000 TPS, 2,000 lines a second
     assert any("1 of 60 transactions" in remark for remark in run.result.remarks)
     assert run.result.latency_p50_ms > 0
-    assert (run.result.latency_p99_ms is not None) == (sum(whole.counts) >= 1000)  # 10 of them lie above it
+    assert (run.result.latency_p99_ms is not None) == (sum(histogram.counts) >= 1000)  # 10 of them lie above it
     assert run.found.settings["fsync"]["setting"] == "on"
     assert run.found.server["server_version_num"] // 10000 == 18
     assert run.found.deltas["pg_stat_database"]["xact_commit"] >= run.result.measures["transactions"]["value"]
@@ -59,11 +59,11 @@ def test_an_honest_run_gives_the_audit_nothing_to_contradict(worker, system, exp
 
 
 def test_a_canary_and_a_warm_up_go_first_and_the_warm_up_gives_no_point(worker, system, experiment, cluster16):
-    asked = {"client_levels": [1, 2, 3], "canary": "waits", "warmup_run_s": 1, "settle_s": 1}
-    of = experiment(system(cluster16), **asked)
+    plan_fields = {"client_levels": [1, 2, 3], "canary": "waits", "warmup_run_s": 1, "settle_s": 1}
+    planned = experiment(system(cluster16), **plan_fields)
     worker.tick()
-    worker.until(lambda: of.runs.filter(state=State.SUCCEEDED).count() >= 4)
-    runs = list(of.runs.for_table())
+    worker.until(lambda: planned.runs.filter(state=State.SUCCEEDED).count() >= 4)
+    runs = list(planned.runs.for_table())
     assert [(run.kind, run.clients) for run in runs] == [
         ("load", 0), ("warmup", 1), ("measure", 1), ("measure", 3), ("measure", 2),
     ]  # fmt: skip
@@ -78,9 +78,9 @@ def test_an_open_loop_offers_each_rate_and_counts_what_was_late_or_skipped(worke
     runs = [run for run in worker.finish(experiment(system(cluster18), **rates)) if run.kind == "measure"]
     assert [run.state for run in runs] == [State.SUCCEEDED] * 2, [run.reason for run in runs]
     for run in runs:
-        told = {name: measure["value"] for name, measure in Result.objects.get(run=run).measures.items()}
-        assert {"late_transactions", "skipped_transactions", "rate_limit_lag_average_ms"} <= told.keys()
-        offered = told["transactions"] + told["skipped_transactions"]
+        measures = {name: measure["value"] for name, measure in Result.objects.get(run=run).measures.items()}
+        assert {"late_transactions", "skipped_transactions", "rate_limit_lag_average_ms"} <= measures.keys()
+        offered = measures["transactions"] + measures["skipped_transactions"]
         assert abs(offered - run.rate_tps * 3) < 5 * (run.rate_tps * 3) ** 0.5  # a Poisson count, at five deviations
         assert "-R" in Evidence.objects.get(attempt__run=run, name="command.sh").text
 
@@ -110,13 +110,13 @@ def test_a_data_set_that_others_have_damaged_fails_the_run_and_is_loaded_by_the_
     assert run.reason.endswith("add repeats to its experiment: the data set is then loaded first.")
     assert not DataSet.objects.filter(replaced_at=None).exists()
     runs = worker.finish(experiment(server))
-    assert [(one.kind, one.state) for one in runs] == [("load", State.SUCCEEDED), ("measure", State.SUCCEEDED)]
+    assert [(run.kind, run.state) for run in runs] == [("load", State.SUCCEEDED), ("measure", State.SUCCEEDED)]
 
 
 def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number(worker, system, experiment, cluster16):
     server = system(cluster16)
-    asked = server.configuration.revise(settings={"work_mem": "77MB", "fsync": "on"})
-    server.instance.configuration = asked
+    configuration = server.configuration.revise(settings={"work_mem": "77MB", "fsync": "on"})
+    server.instance.configuration = configuration
     server.instance.save()
     changed = plan.system_under_test(
         server.instance, driver=server.driver, hardware=server.hardware, path="loopback", label="asked 77MB"
@@ -317,7 +317,7 @@ def test_outputs_that_cannot_be_read_fail_the_run_and_keep_its_evidence(
 def test_a_fault_of_benchhub_in_one_run_does_not_stop_the_worker(worker, system, experiment, cluster16, monkeypatch):
     planned = experiment(system(cluster16))
     with monkeypatch.context() as broken:
-        broken.setattr("benchhub.bench.execute.tick._write", lambda *_: 1 / 0)
+        broken.setattr("benchhub.bench.execute.answers._write_answer", lambda *_: 1 / 0)
         worker.tick()
     run = planned.runs.first()
     assert "ZeroDivisionError" in run.watch.contact_error

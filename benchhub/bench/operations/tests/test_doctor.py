@@ -95,9 +95,9 @@ def test_the_command_says_it_in_lines_or_json_and_ends_with_1_only_if_something_
     assert any(line.startswith("ok    database: PostgreSQL ") for line in lines)
     with pytest.raises(SystemExit):
         call_command("doctor", "--no-targets", "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert told["status"] == "bad"
-    assert told["checks"][0].keys() == {"name", "level", "text", "remedy"}
+    report = json.loads(capsys.readouterr().out)
+    assert report["status"] == "bad"
+    assert report["checks"][0].keys() == {"name", "level", "text", "remedy"}
 
 
 def test_without_a_database_the_command_says_so_in_a_line_and_shows_no_traceback():
@@ -139,7 +139,7 @@ def test_a_host_that_does_not_answer_is_bad_and_the_others_are_told_of(target_ho
     gone = Host.objects.get(pk=target_host.pk)
     gone.pk, gone.name, gone.port = None, "gone", 9
     gone.save()
-    findings = list(doctor._of_targets())
+    findings = list(doctor._targets())
     assert [(f.name, f.level) for f in findings] == [("host gone", "bad"), ("hosts", "ok")]
     assert "refused the connection" in findings[0].text
     assert findings[1].text.startswith("1 of 2")
@@ -147,7 +147,8 @@ def test_a_host_that_does_not_answer_is_bad_and_the_others_are_told_of(target_ho
 
 def test_little_room_warns_and_next_to_none_is_bad():
     levels = [
-        [f.level for f in doctor._of_host("h", examine.Examined(0.0, size))] for size in (1 << 31, 1 << 29, 1 << 20)
+        [finding.level for finding in doctor._host("h", examine.Examined(0.0, size))]
+        for size in (1 << 31, 1 << 29, 1 << 20)
     ]
     assert levels == [[], ["warn"], ["bad"]]
 

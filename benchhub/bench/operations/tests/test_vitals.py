@@ -57,15 +57,15 @@ def test_metrics_say_runs_by_state_queue_lag_ssh_errors_and_ages_of_contact(clie
     )
     answer = get(client, "metrics", **token)
     assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
-    found = values(answer.content.decode())
-    assert found['benchhub_runs{state="running"}'] == "1"
-    assert found['benchhub_runs{state="lost"}'] == "0"
-    assert found["benchhub_queue_depth"] == "0"
-    assert found['benchhub_ssh_errors_total{worker="w-1"}'] == "2"
-    assert float(found["benchhub_tick_lag_seconds"]) == pytest.approx(4, abs=1)
-    assert float(found['benchhub_contact_age_seconds{quantile="0.95"}']) == pytest.approx(7, abs=1)
-    assert found["benchhub_broker_messages"] == "3"
-    assert found["benchhub_warehouse_up"] == found["benchhub_broker_up"] == "1"
+    numbers = values(answer.content.decode())
+    assert numbers['benchhub_runs{state="running"}'] == "1"
+    assert numbers['benchhub_runs{state="lost"}'] == "0"
+    assert numbers["benchhub_queue_depth"] == "0"
+    assert numbers['benchhub_ssh_errors_total{worker="w-1"}'] == "2"
+    assert float(numbers["benchhub_tick_lag_seconds"]) == pytest.approx(4, abs=1)
+    assert float(numbers['benchhub_contact_age_seconds{quantile="0.95"}']) == pytest.approx(7, abs=1)
+    assert numbers["benchhub_broker_messages"] == "3"
+    assert numbers["benchhub_warehouse_up"] == numbers["benchhub_broker_up"] == "1"
 
 
 def test_every_metric_has_its_help_and_type_before_it(client, token, running):
@@ -113,8 +113,8 @@ def test_without_a_warehouse_both_say_so_to_whoever_has_the_token(client, token,
 
     monkeypatch.setattr(vitals, "vitals", down)
     monkeypatch.setattr("benchhub.bench.operations.doctor._database", down)
-    found = values(get(client, "metrics", **token).content.decode())
-    assert found["benchhub_warehouse_up"] == "0" and "benchhub_queue_depth" not in found
+    numbers = values(get(client, "metrics", **token).content.decode())
+    assert numbers["benchhub_warehouse_up"] == "0" and "benchhub_queue_depth" not in numbers
     answer = get(client, "health", **token)
     assert answer.status_code == 503
     assert "Start PostgreSQL" in answer.content.decode()
@@ -160,6 +160,6 @@ def test_a_run_under_way_that_nobody_looks_at_is_stuck_and_one_with_a_lease_is_n
 
 def test_hosts_that_cannot_be_reached_are_counted(client, token, running):
     Host.objects.update(unreachable_since=Now())
-    found = values(get(client, "metrics", **token).content.decode())
-    assert found["benchhub_hosts_unreachable"] == "1"
-    assert found['benchhub_hosts{trust="pinned"}'] == "1"
+    numbers = values(get(client, "metrics", **token).content.decode())
+    assert numbers["benchhub_hosts_unreachable"] == "1"
+    assert numbers['benchhub_hosts{trust="pinned"}'] == "1"

@@ -5,7 +5,7 @@ from runners.contract import Outputs
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("stderr", "reason"),
     [
         (
             b'Script 2, line 3: error: syntax error at or near "SELEC"\nThe check of the scripts failed.\n',
@@ -15,5 +15,5 @@ from runners.contract import Outputs
         (b"", "A step beside the load failed."),
     ],
 )
-def test_a_step_beside_the_load_is_named_with_what_it_said(said, reason):
-    assert step_reason(Outputs(97, b"", said)) == reason
+def test_a_step_beside_the_load_is_named_with_what_it_said(stderr, reason):
+    assert step_reason(Outputs(97, b"", stderr)) == reason

@@ -5,7 +5,7 @@ import pytest
 from benchhub.bench.results import run_facts
 
 
-def of(deltas, *, locally=True, measures=None, series=None):
+def facts_of(deltas, *, locally=True, measures=None, series=None):
     system = SimpleNamespace(driven_locally=locally)
     run = SimpleNamespace(clients=8, threads=4, spec={"duration_s": 60}, system=system)
     return run_facts.facts(run, (), measures or {}, series, deltas)
@@ -13,43 +13,43 @@ def of(deltas, *, locally=True, measures=None, series=None):
 
 def test_a_driver_s_cpu_counts_only_where_it_is_not_the_server_s():
     deltas = {"cpu": {"idle_share": 0.03, "iowait_share": 0.01}}
-    assert of(deltas, locally=False).driver_busy_share == pytest.approx(0.96)
-    assert of(deltas).driver_busy_share is None
+    assert facts_of(deltas, locally=False).driver_busy_share == pytest.approx(0.96)
+    assert facts_of(deltas).driver_busy_share is None
 
 
 def test_how_busy_the_threads_of_the_load_generator_were_is_told_where_their_time_was_counted():
     deltas = {"elapsed_s": 60.0, "load_cpu_s": 228.0}  # of 4 threads x 60 s = 240 s
-    assert of(deltas).thread_busy_share == pytest.approx(0.95)
-    assert of({"elapsed_s": 60.0}).thread_busy_share is None
-    assert of({"load_cpu_s": 1.0}).thread_busy_share is None
+    assert facts_of(deltas).thread_busy_share == pytest.approx(0.95)
+    assert facts_of({"elapsed_s": 60.0}).thread_busy_share is None
+    assert facts_of({"load_cpu_s": 1.0}).thread_busy_share is None
 
 
 def test_stolen_time_is_that_of_the_host_that_lost_more():
     deltas = {"cpu": {"steal_share": 0.01}, "server_host": {"cpu": {"steal_share": 0.2}}}
-    assert of(deltas).stolen_share == 0.2
-    assert of({}).stolen_share is None
+    assert facts_of(deltas).stolen_share == 0.2
+    assert facts_of({}).stolen_share is None
 
 
 def test_how_busy_each_host_was_before_the_load_is_told_by_what_it_is_to_the_run():
     both = {"busy_before_share": 0.3, "server_host": {"busy_before_share": 0.1}}
-    assert of(both, locally=False).busy_before == {"the driver's host": 0.3, "the server's host": 0.1}
-    assert of({"busy_before_share": 0.3}).busy_before == {"the host": 0.3}
-    assert of({"server_host": {}}, locally=False).busy_before == {}
+    assert facts_of(both, locally=False).busy_before == {"the driver's host": 0.3, "the server's host": 0.1}
+    assert facts_of({"busy_before_share": 0.3}).busy_before == {"the host": 0.3}
+    assert facts_of({"server_host": {}}, locally=False).busy_before == {}
 
 
 def test_throttling_is_that_of_the_host_that_was_slowed_down_more():
-    assert of({"throttle_events": 0, "server_host": {"throttle_events": 3}}).throttle_events == 3
-    assert of({}).throttle_events is None
+    assert facts_of({"throttle_events": 0, "server_host": {"throttle_events": 3}}).throttle_events == 3
+    assert facts_of({}).throttle_events is None
 
 
 def test_the_series_says_how_long_the_run_was_covered():
-    assert of({}, series=([1.0] * 40, 1.0)).covered_s == 40
-    assert of({}).covered_s is None
+    assert facts_of({}, series=([1.0] * 40, 1.0)).covered_s == 40
+    assert facts_of({}).covered_s is None
 
 
 def test_blocks_are_counted_per_transaction():
-    found = of({"pg_stat_database": {"blks_read": 500}}, measures={"transactions": 1000.0})
-    assert found.blocks_per_transaction == 0.5
+    facts = facts_of({"pg_stat_database": {"blks_read": 500}}, measures={"transactions": 1000.0})
+    assert facts.blocks_per_transaction == 0.5
 
 
 @pytest.mark.parametrize(

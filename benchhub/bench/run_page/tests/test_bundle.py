@@ -93,9 +93,9 @@ def test_it_is_said_which_program_is_needed(run):
 
 
 def test_the_same_files_give_the_same_bytes():
-    one = bundle.archive("x", {"a.sh": "exit\n", "b.txt": "é"})
-    assert one == bundle.archive("x", {"b.txt": "é", "a.sh": "exit\n"})
-    with tarfile.open(fileobj=io.BytesIO(one)) as tar:
+    packed = bundle.archive("x", {"a.sh": "exit\n", "b.txt": "é"})
+    assert packed == bundle.archive("x", {"b.txt": "é", "a.sh": "exit\n"})
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         assert [(entry.name, oct(entry.mode)) for entry in tar] == [("x/a.sh", "0o755"), ("x/b.txt", "0o644")]
 
 
@@ -122,7 +122,7 @@ def test_a_run_whose_plan_cannot_be_read_any_more_says_so(client, run):
 def sh(cluster16, tmp_path):
     """Unpack a bundle for a real server, in a database that holds nothing yet, and call its scripts by name."""
     server = urlsplit(cluster16.url)
-    there = {"PGHOST": server.hostname, "PGPORT": str(server.port), "PGUSER": server.username, "PGDATABASE": "bundle"}
+    address = {"PGHOST": server.hostname, "PGPORT": str(server.port), "PGUSER": server.username, "PGDATABASE": "bundle"}
     with psycopg.connect(cluster16.url, autocommit=True) as connection:
         connection.execute("DROP DATABASE IF EXISTS bundle")
         connection.execute("CREATE DATABASE bundle")
@@ -130,39 +130,39 @@ def sh(cluster16, tmp_path):
     (tmp_path / "pass").chmod(0o600)
     environment = {"PATH": os.environ["PATH"], "BIN": str(cluster16.bin_directory), "PGPASSFILE": f"{tmp_path}/pass"}
 
-    def unpacked(of):
-        with tarfile.open(fileobj=io.BytesIO(bundle.archive("it", bundle.files(of)))) as tar:
+    def unpack(run):
+        with tarfile.open(fileobj=io.BytesIO(bundle.archive("it", bundle.files(run)))) as tar:
             tar.extractall(tmp_path, filter="data")
 
         def call(name):
-            told = {"env": {**environment, **there}, "capture_output": True, "text": True, "timeout": 120}
-            return subprocess.run(["sh", f"{tmp_path}/it/{name}"], check=False, **told)
+            options = {"env": {**environment, **address}, "capture_output": True, "text": True, "timeout": 120}
+            return subprocess.run(["sh", f"{tmp_path}/it/{name}"], check=False, **options)
 
         return call
 
-    return unpacked
+    return unpack
 
 
-def left_in(folder):
+def files_in(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def loaded_and_measured(of, call, folder):
-    """What 2-run.sh printed, the files that it left, and what the parser makes of them."""
+def load_and_measure(run, call, folder):
+    """Return what 2-run.sh printed, the files that it left, and what the parser makes of them."""
     loaded, measured = call("1-load.sh"), call("2-run.sh")
     assert (loaded.returncode, measured.returncode) == (0, 0), loaded.stderr + measured.stderr
-    files, spec = left_in(folder / "it" / "run"), spec_of(of)
+    files, spec = files_in(folder / "it" / "run"), spec_of(run)
     result = tools.get(spec.tool).parse(spec, Outputs(0, files["out.log"], files["err.log"], files))
     assert (result.outcome, result.reason) == ("succeeded", "")
     return measured, files, result
 
 
 def test_a_bundle_repeats_the_run_on_a_real_server(run, sh, tmp_path):
-    of = with_spec(run, log_sampling_rate=1)
-    call = sh(of)
+    planned = with_spec(run, log_sampling_rate=1)
+    call = sh(planned)
     early = call("2-run.sh")
     assert (early.returncode, "The check of the data set failed." in early.stderr) == (1, True)
-    measured, files, result = loaded_and_measured(of, call, tmp_path)
+    measured, files, result = load_and_measure(planned, call, tmp_path)
     assert result.measures["tps"].value > 0
     assert measured.stdout == files["out.log"].decode()
     assert [histogram.name for histogram in result.histograms]
@@ -170,7 +170,7 @@ def test_a_bundle_repeats_the_run_on_a_real_server(run, sh, tmp_path):
 
 
 def test_a_bundle_of_tatp_tells_its_mqth_and_leaves_what_can_be_brought_in(run, sh, tmp_path):
-    of = with_spec(run, tool="tatp", parameters={"subscribers": 1_000}, warmup_s=1, duration_s=3, vacuum=False)
-    call = sh(of)
-    measured, _files, result = loaded_and_measured(of, call, tmp_path)
+    planned = with_spec(run, tool="tatp", parameters={"subscribers": 1_000}, warmup_s=1, duration_s=3, vacuum=False)
+    call = sh(planned)
+    measured, _files, result = load_and_measure(planned, call, tmp_path)
     assert measured.stdout.splitlines()[-1].startswith(f"MQTh = {result.measures['mqth'].value:.1f} (")

@@ -51,14 +51,14 @@ def test_a_warm_up_ends_where_the_measured_part_begins_and_is_called_so():
 
 
 def test_types_of_few_logged_transactions_are_not_drawn_beside_others():
-    found = [
+    histograms = [
         LatencyHistogram(name=name, lower_us=[100], upper_us=[101], counts=[logged])
         for name, logged in (("latency", 780), ("GET_ACCESS_DATA", 30), ("INSERT_CALL_FORWARDING", 5))
     ]
-    drawn = latency_figure(found)["data"]
+    drawn = latency_figure(histograms)["data"]
     assert [trace["name"] for trace in drawn] == ["all", "GET_ACCESS_DATA"]
     assert [trace.get("fill") for trace in drawn] == ["tozeroy", None]
-    assert [one.name for one in too_few(found)] == ["INSERT_CALL_FORWARDING"]
+    assert [histogram.name for histogram in too_few(histograms)] == ["INSERT_CALL_FORWARDING"]
 
 
 def test_one_histogram_alone_is_drawn_however_few_it_has():

@@ -67,13 +67,13 @@ def test_the_strict_rate_stands_beside_mqth_with_the_way_both_were_computed(plan
 
 def test_executions_from_a_sampled_log_are_rounded_to_what_is_known_and_told_writes_are_not(run):
     """271 of a type that were logged tell its number to 12%, 130 to 17%."""
-    of = measures(**{f"executions_{name}": value for name, value in EXECUTIONS.items()})
+    executions = measures(**{f"executions_{name}": value for name, value in EXECUTIONS.items()})
     logged = [histogram(run, "GET_ACCESS_DATA", 271), histogram(run, "UPDATE_LOCATION", 130)]
-    access, location, deletes = types(of, logged, SAMPLED)
+    access, location, deletes = types(executions, logged, SAMPLED)
     assert (access.is_estimate, access.executions_known) == (True, 15_000)
     assert (location.is_estimate, location.executions_known) == (True, 7_000)
     assert (deletes.is_estimate, deletes.executions_known) == (False, 968)
-    assert not any(row.is_estimate for row in types(of, logged, {"tool": "tatp"}))
+    assert not any(row.is_estimate for row in types(executions, logged, {"tool": "tatp"}))
 
 
 def test_the_table_says_which_executions_are_estimates_and_how_its_bands_are_made(planner, run):

@@ -32,16 +32,16 @@ def run(queued):
 
 
 @pytest.mark.parametrize(
-    ("facts", "shown"),
+    ("facts", "text"),
     [
         ({"boot_epoch_s": 1e30}, "<dt>boot</dt>"),
         ({"disks": [{"name": "sda"}, "and others"]}, "and others"),
         ({"disks": [["sda"], 3]}, "[&#x27;sda&#x27;], 3"),
     ],
 )
-def test_facts_that_were_brought_in_may_be_anything_and_the_page_shows_them(planner, run, facts, shown):
+def test_facts_that_were_brought_in_may_be_anything_and_the_page_shows_them(planner, run, facts, text):
     Found.objects.filter(run=run).update(host=facts)
-    assertContains(planner.get(page_of(run)), shown)
+    assertContains(planner.get(page_of(run)), text)
 
 
 def page_of(run):
@@ -160,15 +160,15 @@ def test_custom_scripts_are_shown_as_they_are_read_with_their_weights_and_digest
 
 
 def test_of_a_run_of_tatp_its_page_says_how_keys_are_drawn_and_the_weights_of_its_mix(planner, queued):
-    asked = {"subscribers": 2_000_000, "mix": "W100"}
-    response = planner.get(page_of(like(queued, {"tool": "tatp", "parameters": asked})))
+    parameters = {"subscribers": 2_000_000, "mix": "W100"}
+    response = planner.get(page_of(like(queued, {"tool": "tatp", "parameters": parameters})))
     assertContains(response, "non-uniform, A = 1,048,575: ((random(0, A) | random(1, N)) % N) + 1 of N subscribers")
     assertContains(response, "UPDATE_SUBSCRIBER_DATA 8, UPDATE_LOCATION 76")
     sysbench = {"tool": "sysbench", "tool_version": "16.9", "parameters": {"script": "oltp_point_select"}}
     response = planner.get(page_of(like(queued, sysbench)))
     assertContains(response, "<dt>client program</dt><dd>sysbench</dd>", html=True)
     assertNotContains(response, "16.9")
-    uniform = like(queued, {"tool": "tatp", "parameters": {**asked, "keys": "uniform"}})
+    uniform = like(queued, {"tool": "tatp", "parameters": {**parameters, "keys": "uniform"}})
     assertNotContains(planner.get(page_of(uniform)), "non-uniform")
 
 
@@ -300,7 +300,7 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(planne
 
 
 @pytest.mark.parametrize(
-    ("asked_s", "measured_s", "said"),
+    ("planned_s", "measured_s", "text"),
     [
         (3, 2.0, f"Of the 3 s that were asked for, 2 s were measured: {ENDED} the last second{NOWHERE}"),
         (9, 7.02, f"Of the 9 s that were asked for, 7.02 s were measured: {ENDED} the last 2 s{NOWHERE}"),
@@ -310,9 +310,9 @@ def test_a_run_of_tatp_shows_each_type_with_its_share_and_what_it_must_be(planne
         (3, None, ""),
     ],
 )  # fmt: skip
-def test_a_last_second_that_was_not_reported_is_said_in_seconds(asked_s, measured_s, said):
+def test_a_last_second_that_was_not_reported_is_said_in_seconds(planned_s, measured_s, text):
     measures = {"measured_s": {"value": measured_s, "unit": "s"}} if measured_s else {}
-    assert unreported_text({"duration_s": asked_s}, Result(measures=measures)) == said
+    assert unreported_text({"duration_s": planned_s}, Result(measures=measures)) == text
 
 
 def test_a_last_second_that_was_not_reported_is_said_beside_the_measures(planner, queued):

@@ -1,0 +1,230 @@
+"""Answers of the steps on targets: each is written on the worker's thread, under the fence of its claim."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, cast
+
+from django.db import DataError, IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce, Now
+
+from benchhub.bench.models import Attempt, Run
+from benchhub.bench.models.states import State
+from benchhub.bench.queue import queue
+from benchhub.bench.results import ingest, live_log
+from benchhub.catalog.models import Host
+from runners import job, probe, tools
+from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
+
+from . import looks, steps, visits, workers
+from .jobs import hosts_of, try_later
+from .looks import FIRST_RETRY_AFTER, LOOK_EVERY, RETRY_AFTER
+from .steps import Acknowledged, Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
+
+logger = logging.getLogger(__name__)
+
+CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
+BUSY = "Another job still runs on the host; the run starts when it has ended."
+# What the warehouse raises where it refuses what was read.
+UNFIT = (DataError, IntegrityError)
+SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
+
+
+def write_all(arrived: Mapping[Future[Answer], Job], wake: Wake) -> list[Job]:
+    """Write the answers that have arrived; return what is to be done next under the same claims."""
+    quiet = {future: job_ for future, job_ in arrived.items() if looks.is_quiet(job_, future)}
+    looks.write([(job_, cast(Looked, future.result())) for future, job_ in quiet.items()], LOOK_EVERY)
+    for job_ in quiet.values():
+        steps.watch(job_, wake)
+    others = (write(job_, future, wake) for future, job_ in arrived.items() if future not in quiet)
+    return [job_ for job_ in others if job_]
+
+
+def write(job_: Job, future: Future[Answer], wake: Wake) -> Job | None:
+    """Write an answer or the error in its place; return what is to be done next under the same claim, if anything."""
+    try:
+        return _write_answer(job_, future.result(), wake)
+    except queue.StaleFenceError as error:
+        logger.warning("%s Its answer was dropped.", error)
+    except (HostKeyChanged, RemoteFailure, Unreachable, TimeoutError) as error:
+        workers.count_ssh_error()
+        _write_failure(job_, error)
+    except Exception as error:  # one run's trouble must not keep the others of the batch waiting
+        logger.exception("A step of run %s failed", job_.claim.run_id)
+        try_later(job_.claim, error)
+    return None
+
+
+def _write_failure(job_: Job, error: HostKeyChanged | RemoteFailure | Unreachable | TimeoutError) -> None:
+    if isinstance(error, HostKeyChanged):
+        # Nothing more is sent to this host; the run stays as it is until a person has decided.
+        visits.quarantine([key for key, target in job_.hosts.items() if target == error.target], error)
+        queue.look_again(job_.claim, RETRY_AFTER, contact_error=str(error))
+    elif isinstance(error, RemoteFailure):
+        _write_refused(job_, str(error))
+    else:
+        _write_unreached(job_, error)
+
+
+def _write_answer(job_: Job, answer: Answer, wake: Wake) -> Job | None:
+    following = None
+    if isinstance(answer, Started):
+        _write_started(job_, answer, wake)
+    elif isinstance(answer, Ended):
+        following = _write_ended(job_, answer)
+    elif isinstance(answer, Acknowledged):
+        Attempt.objects.filter(run=job_.claim.run_id, number=job_.attempt.number).update(acknowledged_at=Now())
+    elif isinstance(answer, Looked):
+        following = _write_look(job_, answer, wake)
+    else:
+        _write_stopped(job_, answer)
+    _note_contact(job_, answer)
+    return following
+
+
+def _write_stopped(job_: Job, answer: Cancelled | Withdrawn) -> None:
+    with queue.fenced(job_.claim) as run:
+        if isinstance(answer, Cancelled) or run.cancel_asked_at:
+            queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")
+        else:
+            queue.give_back(run, job_.claim, job_.too_late)
+
+
+def _note_contact(job_: Job, answer: Answer) -> None:
+    """Note that the driver has answered; at a run's start and end the server's host has as well."""
+    has_asked_all = isinstance(answer, Started | Ended)
+    answered = (
+        set(job_.hosts) if has_asked_all else {key for key, target in job_.hosts.items() if target == job_.target}
+    )
+    if back := answered & job_.away:
+        visits.note_reached(back)
+
+
+def _write_unreached(job_: Job, error: Unreachable | TimeoutError) -> None:
+    """Note since when a host is away. It says nothing about the job: the run stays as it is."""
+    sentence = str(error) or "The host did not answer in time."
+    since = Coalesce(F("unreachable_since"), Now())
+    silent = getattr(error, "target", None) or job_.target
+    after = RETRY_AFTER if job_.away else FIRST_RETRY_AFTER
+    if queue.look_again(job_.claim, after, contact_error=sentence, unreachable_since=since):
+        visits.note_unreached([key for key, target in job_.hosts.items() if target == silent], sentence)
+
+
+def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
+    with queue.fenced(job_.claim) as run:
+        for host, facts in answer.facts.items():
+            Host.objects.filter(pk=host).update(facts=facts, facts_at=Now())
+        if answer.outcome is job.StartOutcome.TOMBSTONED:
+            queue.finish(run, job_.claim, State.CANCELLED, "Its attempt was cancelled on the host.")
+            return
+        if answer.outcome is job.StartOutcome.BUSY:
+            after = RETRY_AFTER if run.watch.contact_error == BUSY else FIRST_RETRY_AFTER
+            queue.look_again(job_.claim, after, **CONTACT, contact_error=BUSY)
+            return
+        Attempt.objects.filter(run=run, ended_at=None).update(host_before=answer.host_before)
+        queue.move(run, State.RUNNING, fence=job_.claim.fence)
+        after = min(LOOK_EVERY, timedelta(seconds=job_.expected_s + 5))
+        queue.look_again(job_.claim, after, **CONTACT, contact_error="")
+    steps.watch(job_, wake)
+
+
+def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
+    """Write a look; return the collection, under the same claim, where the job has finished."""
+    look, state = looked.look, looked.verdict.state
+    with queue.fenced(job_.claim) as run:
+        Attempt.objects.filter(run=run, ended_at=None, boot_id="").update(boot_id=look.boot_id)
+        if state == "finished":
+            _enter_collecting(run, job_.claim)
+        elif state in ("lost", "absent"):
+            queue.finish(run, job_.claim, State.LOST, looked.verdict.reason)
+            return None
+        live_log.keep(run, "err", look.err_from, look.chunk)
+        live_log.keep(run, "out", look.out_from, look.out_chunk)
+        observed: dict[str, Any] = {
+            **CONTACT,
+            "contact_error": "",
+            "step": look.step,
+            "progress_offset": look.err_from + len(look.chunk),
+            "out_offset": look.out_from + len(look.out_chunk),
+            **steps.live_tps(look.chunk),
+        }
+        if state == "finished":
+            queue.keep(job_.claim, **observed)
+            return replace(job_, state=State.COLLECTING)
+        queue.look_again(job_.claim, LOOK_EVERY, **observed)
+    steps.watch(job_, wake)
+    return None
+
+
+def _enter_collecting(run: Run, claim: queue.Claim) -> None:
+    if run.state == State.STARTING:
+        queue.move(run, State.RUNNING, "It had begun before it was cancelled.", claim.fence)
+    queue.move(run, State.COLLECTING, fence=claim.fence)
+
+
+def _write_ended(job_: Job, ended: Ended) -> Job:
+    """Store the evidence whatever it says, then what it means; outputs that nobody can read fail the run."""
+    outputs = ended.collected.outputs
+    with queue.fenced(job_.claim) as run:
+        attempt = run.attempts.latest("number")
+        Attempt.objects.filter(pk=attempt.pk).update(returncode=outputs.returncode)
+        ingest.keep_evidence(attempt, outputs, ended.collected.manifest, ended.collected.remarks)
+        attempt.live_logs.all().delete()
+        if run.cancel_asked_at and outputs.returncode > SIGNALLED:
+            state, reason = State.CANCELLED, "Cancelled while it ran."
+        else:
+            state, reason = store_outputs(run, attempt, job_, ended)
+        queue.finish(run, job_.claim, state, reason)
+    return replace(job_, state=state)  # to be acknowledged: a step of its own, so that no other end waits for it
+
+
+def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, str]:
+    """Store what the outputs mean; return how the run ended, and why. Outputs that cannot be read fail it."""
+    remarks = list(ended.collected.remarks.values())
+    try:
+        with transaction.atomic():
+            observed = _observed(run, job_, ended)
+            return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
+    except (*tools.UNREADABLE, *UNFIT) as error:
+        logger.exception("The outputs of run %s cannot be read", run.pk)
+        reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
+        return State.FAILED, " ".join([reason, *remarks])
+
+
+def _write_refused(job_: Job, reason: str) -> None:
+    """Note that the host answered with an error: a start has failed for good, anything else is looked at again."""
+    if job_.state != State.STARTING:
+        queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=reason)
+        return
+    with queue.fenced(job_.claim) as run:
+        queue.finish(run, job_.claim, State.FAILED, f"The job could not be started. {reason}")
+
+
+def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
+    """Return what was counted around the run; the host facts are those of the last probe, which stands beside it."""
+    counters = steps.counters(job_, ended)
+    hosts = {host.name: _driver_facts(host, job_.spec.bin_directory) for host in hosts_of(run)}
+    return ingest.Observed(
+        settings=counters.settings,
+        server=counters.server,
+        host=hosts,
+        stable_facts={
+            "server": str(counters.server.get("version", "")),
+            "hosts": {name: probe.facts_digest_input(facts) for name, facts in hosts.items()},
+            "settings": {name: str(row["setting"]) for name, row in counters.settings.items()},
+        },
+        deltas=counters.deltas,
+        restarted=bool(counters.deltas.get("restarted")),
+    )
+
+
+def _driver_facts(host: Host, bin_directory: str) -> dict[str, Any]:
+    """Return what the last probe saw, of the builds there only the one that drove the run."""
+    facts = {name: value for name, value in host.facts.items() if name != "builds"}
+    builds = [build for build in host.facts.get("builds", ()) if build["bin_directory"] == bin_directory]
+    return {**facts, "client_build": builds[0]} if builds else facts

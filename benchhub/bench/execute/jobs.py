@@ -1,0 +1,127 @@
+"""Jobs out of claims: commit what must be true before a target is spoken to, and gather what its step needs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from django.db.models import Max, Q
+from django.db.models.functions import Now
+
+from benchhub.bench.models import Attempt, Run
+from benchhub.bench.models.states import State
+from benchhub.bench.plan import plan
+from benchhub.bench.queue import queue
+from benchhub.catalog.models import Host
+from runners import job
+from runners.ssh import Target
+
+from . import looks
+from .looks import RETRY_AFTER
+from .steps import Job
+from .visits import folders_of, target_of
+
+logger = logging.getLogger(__name__)
+
+FACTS_LAST = timedelta(hours=1)
+
+
+def prepare(claims: Sequence[queue.Claim]) -> list[Job]:
+    """Return what is to be done for these claims; none for a claim that is stale or has nothing to do now.
+
+    Looks are prepared together; before anything else is said to a target something may have to be committed.
+    """
+    running = {run.pk: run for run in looks.under_way(claims) if looks.opened(run)}
+    return [job_ for claim in claims if (job_ := _prepare_safely(claim, running.get(claim.run_id)))]
+
+
+def _prepare_safely(claim: queue.Claim, running: Run | None) -> Job | None:
+    try:
+        if running is None:
+            return prepare_step(claim)
+        [attempt] = looks.opened(running)
+        return None if _stays_away(running, claim) else make_job(running, claim, attempt)
+    except Exception as error:  # one run's trouble must not keep the others of the batch waiting
+        logger.exception("A step of run %s cannot be prepared", claim.run_id)
+        try_later(claim, error)
+        return None
+
+
+def try_later(claim: queue.Claim, error: Exception) -> None:
+    """Have the run looked at again after an error of BenchHub's own, which its page tells meanwhile."""
+    queue.look_again(claim, RETRY_AFTER, contact_error=f"BenchHub failed at this step: {error!r}.")
+
+
+def prepare_step(claim: queue.Claim) -> Job | None:
+    """Commit what must be true before the target is spoken to, and gather plain data; None where nothing is to do."""
+    try:
+        with queue.fenced(claim) as run:
+            too_late = queue.why_not_now(run) if run.state == State.STARTING else ""
+            if run.state == State.RESERVED and not _enter_starting(run, claim):
+                return None
+            if _stays_away(run, claim):
+                return None
+            return make_job(run, claim, run.attempts.latest("number"), too_late)
+    except queue.StaleFenceError:
+        return None
+
+
+def _enter_starting(run: Run, claim: queue.Claim) -> bool:
+    if run.cancel_asked_at:
+        queue.finish(run, claim, State.CANCELLED, "Cancelled before it started.")
+        return False
+    if reason := queue.slept_over(run):
+        queue.give_back(run, claim, reason)
+        return False
+    number = (run.attempts.aggregate(last=Max("number"))["last"] or 0) + 1
+    Attempt.objects.create(run=run, number=number)
+    queue.move(run, State.STARTING, fence=claim.fence)
+    return True
+
+
+def _stays_away(run: Run, claim: queue.Claim) -> bool:
+    """Put the run off, and return True, where a host's key changed: until a person decides not even a look is sent."""
+    for host in hosts_of(run):
+        if host.trust != Host.Trust.PINNED:
+            what_to_do = "its host key has changed. Compare and approve it on the host's page."
+            queue.look_again(claim, RETRY_AFTER, contact_error=f"Nothing is sent to {host.name}: {what_to_do}")
+            return True
+    return False
+
+
+def hosts_of(run: Run) -> list[Host]:
+    """Return the run's driver, and behind it the server's host where that is another one that BenchHub knows."""
+    system = run.system
+    other = [] if system.instance.host is None or system.driven_locally else [system.instance.host]
+    return [system.driver, *other]
+
+
+def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "") -> Job:
+    watch, hosts = run.watch, hosts_of(run)
+    return Job(
+        claim=claim,
+        state=run.state,
+        target=target_of(hosts[0]),
+        server=target_of(hosts[1]) if len(hosts) > 1 else None,
+        attempt=job.Attempt(str(run.uuid), attempt.number, hosts[0].work_directory),
+        spec=plan.spec_of(run),
+        password=run.system.instance.password or None,
+        expected_s=run.expected_s,
+        offset=watch.progress_offset,
+        out_offset=watch.out_offset,
+        boot_id=attempt.boot_id,
+        cancel_asked=run.cancel_asked_at is not None,
+        host_before=attempt.host_before,
+        to_probe=_stale_hosts(hosts) if run.state == State.STARTING else {},
+        hosts={host.pk: target_of(host) for host in hosts},
+        away=frozenset(host.pk for host in hosts if host.unreachable_since),
+        too_late=too_late,
+    )
+
+
+def _stale_hosts(hosts: Iterable[Host]) -> dict[int, tuple[Target, list[str]]]:
+    """Return by host what to probe, where the facts are too old by the warehouse's clock to be called the run's."""
+    too_old = Q(facts_at=None) | Q(facts_at__lt=Now() - FACTS_LAST)
+    stale = Host.objects.filter(too_old, pk__in=[host.pk for host in hosts])
+    return {host.pk: (target_of(host), folders_of(host)) for host in stale}
