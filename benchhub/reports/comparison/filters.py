@@ -1,4 +1,4 @@
-"""By what curves are found that may be compared. Each choice is one query, and holds only what some curve has."""
+"""Filters of the list of curves to compare. Each takes one query, and offers only what some curve has."""
 
 from __future__ import annotations
 
