@@ -1,4 +1,4 @@
-"""Prices, known and drawn."""
+"""Prices and curves for the tests, without a database."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def listed(amount, currency="EUR", day=date(2026, 1, 1), pk=1):
 
 
 def drawn(*tps, unit="TPS", label="PostgreSQL 18", hardware=BOX, series=0):
-    built = curve.build(RunPoint(10 * series + n, 8, value, unit, "p", "s") for n, value in enumerate(tps))
-    return SystemCurve(System(label=label, hardware=hardware), series, built)
+    points = (RunPoint(10 * series + n, 8, value, unit, "p", "s") for n, value in enumerate(tps))
+    return SystemCurve(System(label=label, hardware=hardware), series, curve.build(points))
 
 
 def price_book(box="5000", socket="4200", core="1800", **others):
