@@ -212,8 +212,8 @@ def _moves(
         }
         look = {"marker": {"pattern": {"shape": shape}}, "error_y": spread}
         if places:
-            x, base, y = ([values[place] for place in places] for values in (names, ends, changes))
-            traces.append(_bars(title, x, base, y, series, look))
+            x, base = [names[place] for place in places], [ends[place] for place in places]
+            traces.append(_bars(title, x, base, [changes[place] for place in places], series, look))
     return traces
 
 
