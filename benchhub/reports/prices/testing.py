@@ -36,11 +36,11 @@ def drawn(*tps, unit="TPS", label="PostgreSQL 18", hardware=BOX, series=0):
     return SystemCurve(System(label=label, hardware=hardware), series, curve.build(points))
 
 
-def price_book(box="5000", socket="4200", core="1800", **others):
+def price_book(box="5000", socket="4200", core="1800", **fields):
     models = {7: socket, 8: core}
     return PriceBook(
         (PER_SOCKET, PER_CORE),
         {3: (listed(box),)} if box else {},
         {pk: (listed(amount),) for pk, amount in models.items() if amount},
-        **others,
+        **fields,
     )
