@@ -42,13 +42,9 @@ def panel(entries: Entries) -> Panel | None:
 def _rows(entry: Entry) -> Iterator[tuple[int, tuple[Any, ...]]]:
     for level in entry.curve.levels:
         latencies = (level.latency_average_ms, level.latency_p95_ms, level.latency_p99_ms)
+        cells = [None if value is None else Decimal(str(round_significant(value, 4))) for value in latencies]
         samples = level.latencies.samples if level.latencies else None
-        numbers = (*map(_number, latencies), samples, len(level.runs))
-        yield level.clients, (level.clients, entry.label, *numbers)
-
-
-def _number(value: float | None) -> Decimal | None:
-    return None if value is None else Decimal(str(round_significant(value, 4)))
+        yield level.clients, (level.clients, entry.label, *cells, samples, len(level.runs))
 
 
 def _traces(entry: Entry) -> Iterator[dict[str, Any]]:
