@@ -73,9 +73,9 @@ def _added(experiment: Experiment, runs: Sequence[Run]) -> int:
 
 
 def _compare_address(experiment: Experiment, query: QueryDict) -> str:
-    parameters = query.copy()
-    parameters["experiment"] = str(experiment.pk)
-    return f"{reverse('compare')}?{parameters.urlencode()}"
+    comparison_query = query.copy()
+    comparison_query["experiment"] = str(experiment.pk)
+    return f"{reverse('compare')}?{comparison_query.urlencode()}"
 
 
 def _protocol_differences(groups: list[curves.Group]) -> list[str]:
