@@ -38,13 +38,13 @@ def experiment(systems):
 @pytest.fixture
 def repeated(systems):
     """Five repeats of 16 and 18 at 1, 8 and 32 clients: alike at 1 client, 12% apart at 8, the peak of both."""
-    made = testing.make_experiment(systems, name="Repeated")
+    experiment = testing.make_experiment(systems, name="Repeated")
     for system, medians in zip(systems, ((300.0, 1000.0, 900.0), (301.0, 1120.0, 990.0)), strict=True):
         for clients, median in zip((1, 8, 32), medians, strict=True):
             for repeat, percent in enumerate((-1.0, 1.0, 0.0, 0.5, -0.5), start=1):
-                run = testing.make_run(made, system, clients, repeat)
+                run = testing.make_run(experiment, system, clients, repeat)
                 testing.succeeded(run, median * (1 + percent / 100))
-    return made
+    return experiment
 
 
 @pytest.fixture

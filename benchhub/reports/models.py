@@ -1,4 +1,4 @@
-"""What people keep of comparisons: the comparison, frozen snapshots of it, and the links that share those."""
+"""Comparisons that people keep, frozen snapshots of them, and the links that share those."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Comparison(models.Model):
 
 class SnapshotQuerySet(models.QuerySet["Snapshot"]):
     def for_list(self) -> Self:
-        """The newest first, without their contents, each with the number of links that still lead to it."""
+        """Return the newest first, without their contents, each with the number of links that still lead to it."""
         live = Q(links__revoked_at=None) & (Q(links__expires_at=None) | Q(links__expires_at__gt=Now()))
         counted = Count("links", filter=live & Q(links__isnull=False))
         return self.defer("content").select_related("taken_by").annotate(link_count=counted).order_by("-pk")
@@ -116,12 +116,12 @@ class LinkQuerySet(models.QuerySet["Link"]):
         return self.filter(token_sha256=digest(token))
 
     def for_sharing(self) -> Self:
-        """With all that a shared page needs to be revalidated, in one query."""
+        """Return links with all that a shared page needs to be revalidated, in one query."""
         return self.select_related("projection").defer("projection__content")
 
 
 class Link(models.Model):
-    """A secret address of one projection. The token itself is shown once and kept nowhere, only its SHA-256."""
+    """A secret address of one projection. Its token is shown once and never stored; only its SHA-256 is."""
 
     snapshot = models.ForeignKey(Snapshot, models.PROTECT, related_name="links")
     projection = models.ForeignKey(Projection, models.PROTECT, related_name="links")
@@ -148,7 +148,7 @@ class Link(models.Model):
         return self.name
 
     def renew_token(self) -> str:
-        """A token of 256 bits for this link, to be shown once. Save afterwards."""
+        """Give this link a new token of 256 bits and return it, to be shown once. Save afterwards."""
         token = secrets.token_urlsafe(TOKEN_BYTES)
         self.token_sha256 = digest(token)
         return token
@@ -171,7 +171,10 @@ class Link(models.Model):
         return "paused" if self.paused_at else "open"
 
     def count_view(self) -> None:
-        """Without waiting for the disk: a popular link has one row, and a count that a power cut loses hurts nobody."""
+        """Count a view without waiting for the disk.
+
+        A popular link has one row, and a count that a power cut loses hurts nobody.
+        """
         with connection.cursor() as cursor:
             cursor.execute(COUNT_VIEW, [self.pk])
 

@@ -1,4 +1,4 @@
-"""What the tests of comparisons ask for, and how they read the answers."""
+"""Addresses, prices and readers of answers for the tests of comparisons."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from benchhub.catalog.models import ListPrice
 COMPARE = "/compare/"
 
 
-def list_price(amount: str, currency: str = "EUR", **of: Any) -> ListPrice:
-    what = str(next(iter(of.values())))
-    listed = {"description": what, "priced_on": date(2026, 1, 1), "source": "a quote", "currency": currency}
-    return ListPrice.objects.create(amount=Decimal(amount), **listed, **of)
+def list_price(amount: str, currency: str = "EUR", **subject: Any) -> ListPrice:
+    """Create a price of `hardware` or of a `licence_model`."""
+    description = str(next(iter(subject.values())))
+    fields = {"description": description, "priced_on": date(2026, 1, 1), "source": "a quote", "currency": currency}
+    return ListPrice.objects.create(amount=Decimal(amount), **fields, **subject)
 
 
 def variant(system: System, **changes: Any) -> System:
-    """The same system but for these fields; a system is never changed in place."""
+    """Return a copy of the system with these fields changed; a system is never changed in place."""
     values = {field.attname: getattr(system, field.attname) for field in System._meta.concrete_fields}
     return System.objects.create(**{**values, "id": None, "digest": testing.sha256(str(changes)), **changes})
 
@@ -36,18 +37,18 @@ def key(experiment: Experiment, system: System) -> str:
     return f"{experiment.pk}-{system.pk}"
 
 
-def address(*keys: str, **more: Any) -> str:
-    named = "&".join([*(f"curve={one}" for one in keys), *(f"{name}={value}" for name, value in more.items())])
-    return f"{COMPARE}?{named}"
+def address(*keys: str, **parameters: Any) -> str:
+    query = [*(f"curve={key}" for key in keys), *(f"{name}={value}" for name, value in parameters.items())]
+    return f"{COMPARE}?{'&'.join(query)}"
 
 
-def both(experiment: Experiment, systems: Iterable[System], **more: Any) -> str:
-    return address(*(key(experiment, system) for system in systems), **more)
+def both(experiment: Experiment, systems: Iterable[System], **parameters: Any) -> str:
+    return address(*(key(experiment, system) for system in systems), **parameters)
 
 
 def figure_of(response: HttpResponse) -> Any:
-    found = re.search(r'<script id="figure-compare" type="application/json">(.*?)</script>', response.content.decode())
-    return json.loads(found[1]) if found else None
+    match = re.search(r'<script id="figure-compare" type="application/json">(.*?)</script>', response.content.decode())
+    return json.loads(match[1]) if match else None
 
 
 def rows_of(response: HttpResponse) -> list[dict[str, str]]:

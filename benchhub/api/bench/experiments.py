@@ -77,8 +77,9 @@ class Growth(serializers.Serializer):
     is_open = serializers.BooleanField(help_text="Whether more steps may come.")
     stopped = serializers.CharField(source="growth.stopped", default="", help_text="Why no more come; empty if not so.")
     found = serializers.JSONField(
+        source="findings",
         help_text="What is believed now. Of a decision: `value`, `low` and `high` of the ratio, and a `sentence`; of a "
-        "search: `best` clients, `probability` that they are good enough, `estimate`, `low` and `high`."
+        "search: `best` clients, `probability` that they are good enough, `estimate`, `low` and `high`.",
     )
     steps = GrowthStep(source="rows", many=True)
 

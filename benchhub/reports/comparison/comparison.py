@@ -34,9 +34,9 @@ from .state import MOST, State, left_out_text
 class Comparison:
     """Curves side by side, as `state` asks for them.
 
-    `curves` are all that there are, comparable or not; `missing` are the names in the state that are those of none,
-    and `left_out` says of each of the others that has no curve why. What is asked of `entries`, and of anything that
-    is made of them, needs `is_comparable` and at least one curve.
+    `curves` are all that there are, comparable or not. `missing` are the names in the state that belong to no
+    curve, and `left_out` says why each of the other names has none. `entries`, and anything made of them, need
+    `is_comparable` and at least one curve.
     """
 
     state: State
@@ -66,7 +66,7 @@ class Comparison:
 
     @cached_property
     def problems(self) -> list[str]:
-        """What the state asks for and this does not show, each as a sentence; the same on pages and in the API."""
+        """Return what the state asks for and this does not show, as sentences. Pages and the API show the same."""
         problems = [*self.left_out, *([left_out_text(self.missing)] if self.missing else [])]
         if self.state.has_too_many:
             problems.append(f"At most {MOST} curves are compared; the first {MOST} are shown.")
@@ -74,12 +74,12 @@ class Comparison:
 
     @property
     def is_whole(self) -> bool:
-        """Whether each curve that the state names is there."""
+        """Tell whether each curve that the state names is there."""
         return not self.missing and not self.left_out
 
     @cached_property
     def groups(self) -> list[list[Entry]]:
-        """The curves by protocol and unit, the largest group first."""
+        """Return the curves by protocol and unit, the largest group first."""
         return declared.groups(self.curves)
 
     @property
@@ -92,12 +92,12 @@ class Comparison:
 
     @cached_property
     def refusal(self) -> str:
-        """Why the curves are not compared; empty where they are."""
+        """Say why the curves are not compared; empty where they are."""
         return "" if self.is_comparable else declared.refusal(self.groups, self.protocol_forms)
 
     @cached_property
     def differing(self) -> list[Side]:
-        """The fields of protocol and unit in which the groups differ."""
+        """Return the fields of protocol and unit in which the groups differ."""
         return declared.differing(self.groups, self.protocol_forms)
 
     @cached_property
@@ -114,7 +114,7 @@ class Comparison:
 
     @cached_property
     def claims(self) -> list[tuple[Entry, list[Claim]]]:
-        """What is found of each curve but the baseline, the plainest first."""
+        """Return the claims about each curve but the baseline, the plainest first."""
         return [(entry, claims.claims(entry, self.baseline)) for entry in self.entries.others]
 
     def alone_text(self, *, is_read_only: bool = False) -> str:
@@ -159,7 +159,7 @@ class Comparison:
 
     @cached_property
     def facts(self) -> dict[str, Found]:
-        """What was found around one run at each curve's peak, by the key of the curve."""
+        """Return the facts found around one run at each curve's peak, by the key of the curve."""
         return environment.facts_at_peaks(self.entries)
 
     @cached_property
@@ -197,7 +197,7 @@ class Comparison:
 
     @cached_property
     def subject(self) -> Subject | None:
-        """What the questions below the prices are about; None where nothing has a price."""
+        """Return the price that the questions below the prices are about; None where nothing has a price."""
         return what_if.subject(self.state.query, self.prices, [entry.key for entry in self.entries])
 
     @cached_property
@@ -213,5 +213,5 @@ class Comparison:
 
     @property
     def metered(self) -> list[LicenceModel]:
-        """The licence models that have a break-even."""
+        """Return the licence models that have a break-even."""
         return metered(self.prices.price_book.licence_models)

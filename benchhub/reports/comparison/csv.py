@@ -1,4 +1,4 @@
-"""The tables of a comparison as CSV: what the page shows, with the exact values behind the rounded ones."""
+"""Write the tables of a comparison as CSV: those of the page, with the exact values behind the rounded ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PRICES = (
 
 
 def response(name: str, comparison: Comparison) -> HttpResponse:
-    """Answer with one table of a comparison, or with the names of those there are."""
+    """Answer with one table of a comparison, or with the names of its tables where there is none of that name."""
     tables: dict[str, Callable[[], str]] = {
         "levels": lambda: levels(comparison),
         "prices": lambda: prices(comparison.prices),
@@ -88,11 +88,11 @@ def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
 
 def prices(table: Table) -> str:
     rows = [_price_row(row, cell, table) for row in table.rows for cell in row.cells]
-    rows += [_named(row, "", table) + [""] * 13 + [row.refusal, ""] for row in table.rows if row.refusal]
+    rows += [_row_names(row, "", table) + [""] * 13 + [row.refusal, ""] for row in table.rows if row.refusal]
     return _text(PRICES, rows)
 
 
-def _named(row: Row, licence: str, table: Table) -> list[Any]:
+def _row_names(row: Row, licence: str, table: Table) -> list[Any]:
     clients, n = (row.at.level.clients, row.at.level.throughput.n) if row.at else ("", "")
     return [
         row.system_curve.system.label,
@@ -106,10 +106,10 @@ def _named(row: Row, licence: str, table: Table) -> list[Any]:
 
 
 def _price_row(row: Row, cell: PriceCell, table: Table) -> list[Any]:
-    names, quote = _named(row, cell.licence, table), cell.quote
+    names, quote = _row_names(row, cell.licence, table), cell.quote
     if quote is None or cell.spread is None:
-        why = cell.refusal.sentence if cell.refusal else ""
-        return [*names, *[""] * 5, table.unit, *[""] * 9, why, ""]
+        refusal_text = cell.refusal.sentence if cell.refusal else ""
+        return [*names, *[""] * 5, table.unit, *[""] * 9, refusal_text, ""]
     return [
         *names,
         cell.price,

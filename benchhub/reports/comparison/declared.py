@@ -1,4 +1,4 @@
-"""Which curves may be compared; and declaring different protocols comparable: a person's word with a written reason."""
+"""Decide which curves may be compared, and keep a person's word that different protocols are comparable."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DeclarationForm(forms.Form):
 
 
 def groups(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Return what may be compared: curves of one protocol and one unit, the largest group first."""
+    """Return the curves that may be compared, by protocol and unit, the largest group first."""
     by_protocol: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
         by_protocol.setdefault((entry.curve.protocol_digest, entry.curve.unit), []).append(entry)
@@ -61,7 +61,7 @@ def differing(groups: Groups, forms: Mapping[str, Mapping[str, Any]]) -> list[Si
 
 
 def may_be_declared(groups: Groups) -> bool:
-    """Return whether a declaration may be made: unlike units stay unlike, whatever anybody declares."""
+    """Tell whether a declaration may be made: unlike units stay unlike, whatever anybody declares."""
     return len({group[0].curve.unit for group in groups}) == 1
 
 
@@ -76,7 +76,7 @@ def declarations(groups: Groups) -> list[Comparability]:
 
 
 def as_one(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the curves as if run under one protocol, which is what a declaration says of them."""
+    """Return the curves as if run under one protocol, as a declaration says."""
     digest = entries[0].curve.protocol_digest
     return [replace(entry, curve=replace(entry.curve, protocol_digest=digest)) for entry in entries]
 

@@ -48,7 +48,7 @@ class Entries:
 
     @property
     def transactions(self) -> tuple[str, ...]:
-        """The types of transaction that have response times of their own, by the load generator."""
+        """Return the types of transaction that the load generator measures response times of."""
         return tools.get(self.baseline.experiment.workload.tool).transactions
 
     def __iter__(self) -> Iterator[Entry]:
@@ -68,24 +68,24 @@ def key_of(row: ExperimentSystem) -> str:
 def build(
     rows: Sequence[ExperimentSystem], runs: Sequence[Run], latencies: HistogramByRun = UNKNOWN
 ) -> tuple[list[Entry], list[str]]:
-    """Build the curves of these rows from their runs; a sentence for each row that has none says why.
+    """Build the curves of the given rows from their runs, and a sentence for each row without a curve that says why.
 
     `latencies` are the histograms by run.
     """
     entries: list[Entry] = []
     problems: list[str] = []
     for row, label in zip(rows, _labels(rows), strict=True):
-        own = [run for run in runs if (run.experiment_id, run.system_id) == (row.experiment_id, row.system_id)]
-        points = [curves.point(run, latencies) for run in own if curves.is_point(run, run.protocol_id)]
+        row_runs = [run for run in runs if (run.experiment_id, run.system_id) == (row.experiment_id, row.system_id)]
+        points = [curves.point(run, latencies) for run in row_runs if curves.is_point(run, run.protocol_id)]
         try:
-            entries.append(_entry(row, label, len(entries), curve.build(points), own))
+            entries.append(_entry(row, label, len(entries), curve.build(points), row_runs))
         except ValueError as error:
             problems.append(f"{label} of '{row.experiment}' is left out: {error}")
     return entries, problems
 
 
 def _entry(row: ExperimentSystem, label: str, series: int, built: curve.Curve, runs: Sequence[Run]) -> Entry:
-    """The system gets the label that it has in this comparison; the copy is never saved."""
+    """Build an entry whose system has the label of this comparison; that copy of the system is never saved."""
     system = copy(row.system)
     system.label = label
     return Entry(
@@ -100,7 +100,7 @@ def _entry(row: ExperimentSystem, label: str, series: int, built: curve.Curve, r
 
 
 def _labels(rows: Sequence[ExperimentSystem]) -> list[str]:
-    """As short as tells all of them apart."""
+    """Return labels as short as tells all systems apart."""
     forms = (
         [row.system.label for row in rows],
         [f"{row.system.label}, {row.system.configuration}" for row in rows],
@@ -108,7 +108,7 @@ def _labels(rows: Sequence[ExperimentSystem]) -> list[str]:
     )
     distinct = (form for form in forms if len(set(form)) == len(form))
     labels = next(distinct, [f"{row.system.label}, {row.experiment} ({key_of(row)})" for row in rows])
-    # What makes a workload another one is marked where it does not go for all.
+    # The note that tells workloads apart is written only where it differs.
     notes = [row.experiment.workload.description.label_note for row in rows]
     is_marked = len(set(notes)) > 1
     return [f"{label}, {note}" if is_marked and note else label for label, note in zip(labels, notes, strict=True)]

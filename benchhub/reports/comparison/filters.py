@@ -1,8 +1,8 @@
-"""By what curves are found that may be compared. Each choice is one query, and holds only what some curve has."""
+"""Filters of the list of curves to compare. Each takes one query, and offers only what some curve has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -18,13 +18,14 @@ DAYS = {"7": "the last 7 days", "30": "the last 30 days", "90": "the last 90 day
 
 def filters() -> tuple[Filter, ...]:
     tested = {"system__experiments__isnull": False}
+    tags = Tag.objects.values_list("name", flat=True).distinct().order_by("name")
     return (
         _of_rows("workload", "Workload", Workload.objects.filter(experiment__isnull=False), "experiment__workload"),
         _of_rows("host", "Host", Host.objects.filter(instances__system__experiments__isnull=False), OF_HOST),
         _of_rows("build", "Build", PgBuild.objects.filter(**tested), "system__build"),
         _of_rows("configuration", "Configuration", Configuration.objects.filter(**tested), "system__configuration"),
         Filter("since", "Planned", _days()),
-        Filter("tag", "Tag", _tags()),
+        Filter("tag", "Tag", {name: (name, Q(experiment__tags__name=name)) for name in tags}),
     )
 
 
@@ -41,8 +42,3 @@ def _days() -> Mapping[str, tuple[str, Q]]:
     return {
         days: (label, Q(experiment__created_at__gte=now - timedelta(days=int(days)))) for days, label in DAYS.items()
     }
-
-
-def _tags() -> Mapping[str, tuple[str, Q]]:
-    names: Iterable[str] = Tag.objects.values_list("name", flat=True).distinct().order_by("name")
-    return {name: (name, Q(experiment__tags__name=name)) for name in names}

@@ -1,4 +1,4 @@
-"""What the page of a comparison shows beside the comparison itself: where its links and forms lead."""
+"""The page of a comparison: where its links and forms lead, beside the comparison itself."""
 
 from __future__ import annotations
 
@@ -51,11 +51,12 @@ class ComparisonPage:
 
     @property
     def steps_address(self) -> str:
-        return f"{reverse('tuning-steps')}{State.of_curves([e.key for e in self.comparison.entries]).address()}"
+        keys = [entry.key for entry in self.comparison.entries]
+        return f"{reverse('tuning-steps')}{State.of_curves(keys).address()}"
 
     @cached_property
     def is_changed(self) -> bool:
-        """Whether this is not what was kept."""
+        """Tell whether the address differs from the comparison that was kept."""
         return self.saved is not None and QueryDict(self.saved.query) != self.state.query
 
     @cached_property
@@ -64,13 +65,13 @@ class ComparisonPage:
 
     @cached_property
     def curves(self) -> list[tuple[Entry, str]]:
-        """Each curve, with the address of the comparison without it."""
+        """Return each curve, with the address of the comparison without it."""
         curves = self.comparison.curves
         return [(entry, self._address([other for other in curves if other is not entry])) for entry in curves]
 
     @cached_property
     def groups(self) -> list[tuple[list[Entry], str]]:
-        """What may be compared, with the address of each group's own comparison."""
+        """Return each group of comparable curves, with the address of its own comparison."""
         return [(group, self._address(group)) for group in self.comparison.groups]
 
     def _address(self, entries: Sequence[Entry]) -> str:
@@ -78,7 +79,7 @@ class ComparisonPage:
 
     @property
     def has_curves(self) -> bool:
-        """Whether there is anything to draw."""
+        """Tell whether there is anything to draw."""
         return bool(self.comparison.curves) and self.comparison.is_comparable
 
     @property
@@ -103,7 +104,7 @@ class ComparisonPage:
 
     @cached_property
     def csv(self) -> dict[str, str]:
-        """The address of each table as CSV."""
+        """Return the address of each table as CSV."""
         return {table: self.state.address(csv=[table]) for table in TABLES}
 
     @cached_property
@@ -119,11 +120,11 @@ class ComparisonPage:
         return self._linked(self.comparison.what_if_panels)
 
     def _linked(self, panels: Sequence[Panel]) -> Linked:
-        """Each panel with the address of its CSV."""
+        """Return each panel with the address of its CSV."""
         return [(panel, self.state.address(csv=[panel.name])) for panel in panels]
 
     @cached_property
     def subjects(self) -> list[tuple[Entry, bool]]:
-        """The curves that the questions below the prices may be about, and whether they are."""
+        """Return each curve, and whether the questions below the prices are about it."""
         subject = self.comparison.subject
         return [(entry, subject is not None and entry is subject.row.system_curve) for entry in self.comparison.entries]

@@ -1,4 +1,4 @@
-"""The page on which curves are chosen among all that are finished."""
+"""The page on which a reader chooses curves among all that are finished."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class PickingPage:
 
     @cached_property
     def elsewhere(self) -> list[tuple[str, ExperimentSystem]]:
-        """The curves that are ticked and not on this page of the list."""
-        here = {name for name, *_ in self.rows}
-        keys = [key for key in self.state.keys if f"{key[0]}-{key[1]}" not in here]
+        """Return the curves that are ticked and not on this page of the list."""
+        listed_names = {name for name, *_ in self.rows}
+        keys = [key for key in self.state.keys if f"{key[0]}-{key[1]}" not in listed_names]
         return [(key_of(row), row) for row in queries.rows(keys)]
 
     @property

@@ -1,4 +1,4 @@
-"""What the comparison asks of the warehouse, in a number of queries that does not grow with the data."""
+"""Queries of the comparison; their number does not grow with the data."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Median(Aggregate):
 
 
 def with_results() -> QuerySet[ExperimentSystem]:
-    """Each system of each experiment that measured something, with the numbers of its results and planned runs."""
-    own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).order_by()
-    measuring = own.filter(kind=Run.Kind.MEASURE)
+    """Return each system of each experiment that has results, with its numbers of results and planned runs."""
+    runs = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).order_by()
+    planned = runs.filter(kind=Run.Kind.MEASURE)
     return (
         ExperimentSystem.objects.select_related("experiment__workload", "system__instance__host")
-        .filter(Exists(own.measured()))
-        .annotate(result_count=_count(own.measured()), planned_count=_count(measuring))
+        .filter(Exists(runs.measured()))
+        .annotate(result_count=_count(runs.measured()), planned_count=_count(planned))
     )
 
 
 def finished() -> QuerySet[ExperimentSystem]:
-    own = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system"))
-    return with_results().exclude(Exists(own.unfinished()))
+    runs = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system"))
+    return with_results().exclude(Exists(runs.unfinished()))
 
 
 def _count(runs: QuerySet[Run]) -> Coalesce:
@@ -58,7 +58,7 @@ def of_experiment(pk: int) -> list[Key]:
 
 
 def rows(keys: Sequence[Key]) -> list[ExperimentSystem]:
-    """Return the systems of experiments that these keys name, in their order; keys that name none are left out."""
+    """Return the systems of experiments by the given keys, in the order of the keys; unknown keys are left out."""
     rows = ExperimentSystem.objects.filter(_any(keys)).select_related(
         "experiment__workload", "system__hardware", "system__build", "system__configuration", "system__instance__host"
     )
@@ -67,14 +67,14 @@ def rows(keys: Sequence[Key]) -> list[ExperimentSystem]:
 
 
 def runs(keys: Sequence[Key]) -> list[Run]:
-    """The measuring runs of these curves, whatever became of them, each with the digest of the facts found."""
+    """Return all measuring runs of the given curves, whatever their state, each with the digest of its facts."""
     rows = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE).select_related("system__instance", "result")
-    without = ("spec", "system__description", "result__measures", "result__remarks")
-    return list(with_counts(rows).defer(*without).order_by("experiment", "position"))
+    unread_fields = ("spec", "system__description", "result__measures", "result__remarks")
+    return list(with_counts(rows).defer(*unread_fields).order_by("experiment", "position"))
 
 
 def peaks(keys: Sequence[Key]) -> dict[Key, Peak]:
-    """Key -> (clients, highest median of a level, its unit)."""
+    """Return the highest median of a level by key, as (clients, throughput, unit)."""
     levels = (
         Run.objects.measured()
         .filter(_any(keys))
@@ -90,16 +90,16 @@ def protocol_forms(digests: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def found(runs: Iterable[int]) -> list[Found]:
-    """The facts found around these runs, of those that have any."""
+    """Return the facts found around the given runs, of those that have any."""
     return list(Found.objects.filter(run__in=list(runs)).defer("deltas", "differences").order_by("run"))
 
 
 def whole_runs(runs: Iterable[int]) -> dict[int, Run]:
-    """These runs with all that says how to repeat them."""
+    """Return the given runs by key, with everything that says how to repeat them."""
     related = ("system__build", "system__configuration", "result")
     return Run.objects.select_related(*related).in_bulk(list(runs))
 
 
 def _any(keys: Sequence[Key]) -> Q:
-    """One of these; nothing for no keys."""
+    """Build the condition that a row has one of the given keys; without keys it matches nothing."""
     return reduce(or_, (Q(experiment=experiment, system=system) for experiment, system in keys), Q(pk__in=[]))

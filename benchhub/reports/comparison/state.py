@@ -1,4 +1,4 @@
-"""What an address asks of a comparison: which curves, which is the baseline, a latency ceiling, the terms of prices."""
+"""The state of a comparison in an address: curves, baseline, latency ceiling and terms of prices."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class State:
 
     @cached_property
     def names(self) -> list[str]:
-        """The curves as they were typed, each once, also those that are none."""
+        """Return the names of curves as they were typed, each once, also those that belong to no curve."""
         return list(dict.fromkeys(self.query.getlist("curve")))
 
     @cached_property
     def keys(self) -> list[Key]:
-        """The curves as (experiment, system), each once, MOST of them at most; what is no such pair is left out."""
+        """Return the curves as (experiment, system), each once, MOST at most; names of another form are left out."""
         keys = map(key_of, self.names)
         return list(dict.fromkeys(key for key in keys if key))[:MOST]
 
@@ -75,7 +75,7 @@ class State:
         return terms(self.query, today)
 
     def missing(self, keys: Sequence[Key]) -> list[str]:
-        """Return the names that are those of none of the given curves."""
+        """Return the names that belong to none of the given curves."""
         return [name for name in self.names[:MOST] if key_of(name) not in keys]
 
     def address(self, **changes: Sequence[str]) -> str:

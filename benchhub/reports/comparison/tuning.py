@@ -78,14 +78,14 @@ class Series:
 def series(comparison: Comparison, way: Way, clients: str) -> Series:
     """Read the curves of a comparison as steps, at a number of clients or, for '', at all levels together.
 
-    Raises NoTuningError, whose message says why they are none.
+    Raises NoTuningError, whose message says why the curves are no steps.
     """
     if not comparison.is_comparable:
         raise NoTuningError("These curves were run under different protocols or in different units.")
-    at = int(clients) if re.fullmatch("[0-9]{1,9}", clients) else None
-    measured = tuning.series([peak.of_curve(entry.curve) for entry in comparison.curves], way, at)
-    steps = _withheld(comparison.curves, measured)
-    return Series(comparison.curves[0], steps, tuple(_steps(comparison.curves, steps)), comparison.declarations)
+    level = int(clients) if re.fullmatch("[0-9]{1,9}", clients) else None
+    measured = tuning.series([peak.of_curve(entry.curve) for entry in comparison.curves], way, level)
+    bounded = _withheld(comparison.curves, measured)
+    return Series(comparison.curves[0], bounded, tuple(_steps(comparison.curves, bounded)), comparison.declarations)
 
 
 def way_of(query: QueryDict) -> Way:
@@ -97,7 +97,7 @@ class TuningPage:
     """The page of a series; without one, `refusal` says why."""
 
     comparison: Comparison
-    asked: QueryDict
+    query: QueryDict
     series: Series | None
     refusal: str = ""
 
@@ -112,15 +112,15 @@ class TuningPage:
 
     @property
     def way(self) -> Way:
-        return way_of(self.asked)
+        return way_of(self.query)
 
     @property
     def clients(self) -> str:
-        return self.asked.get("clients", "")
+        return self.query.get("clients", "")
 
     @cached_property
     def levels(self) -> list[int]:
-        """The numbers of clients at which all curves were run."""
+        """Return the numbers of clients at which all curves were run."""
         levels = [{level.clients for level in entry.curve.levels} for entry in self.comparison.curves]
         return sorted(set.intersection(*levels)) if levels else []
 
@@ -135,17 +135,17 @@ class TuningPage:
 
     @property
     def csv_address(self) -> str:
-        return address(self.asked, csv=["steps"])
+        return address(self.query, csv=["steps"])
 
 
 def _withheld(entries: Sequence[Entry], measured: Tuning) -> Tuning:
-    """Without the bounds of what the order of the runs cannot tell from a drift of the host."""
+    """Remove the bounds of effects that the order of the runs cannot tell from a drift of the host."""
     curves = [entry.curve for entry in entries]
-    before = curves[:-1] if measured.way == "cumulative" else [curves[0]] * len(measured.steps)
-    reasons = [why_withheld(*pair) for pair in zip(curves[1:], before, strict=True)]
-    steps = tuple(ratio.without_bounds(effect, why) for effect, why in zip(measured.steps, reasons, strict=True))
-    reason = why_withheld(curves[-1], curves[0]) if measured.is_measured else next(filter(None, reasons), "")
-    return replace(measured, steps=steps, total=ratio.without_bounds(measured.total, reason))
+    baselines = curves[:-1] if measured.way == "cumulative" else [curves[0]] * len(measured.steps)
+    reasons = [why_withheld(*pair) for pair in zip(curves[1:], baselines, strict=True)]
+    steps = tuple(ratio.without_bounds(effect, reason) for effect, reason in zip(measured.steps, reasons, strict=True))
+    total_reason = why_withheld(curves[-1], curves[0]) if measured.is_measured else next(filter(None, reasons), "")
+    return replace(measured, steps=steps, total=ratio.without_bounds(measured.total, total_reason))
 
 
 def _steps(entries: Sequence[Entry], measured: Tuning) -> list[Step]:
@@ -158,7 +158,7 @@ def _steps(entries: Sequence[Entry], measured: Tuning) -> list[Step]:
 
 
 def _changed(before: Entry, after: Entry) -> tuple[Side, ...]:
-    """What was asked of the systems, and the machine: what is bought is a step as well."""
+    """Return the differences in what was asked of the systems, and in the machine: buying one is a step as well."""
     machine = Side("machine", tuple(str(entry.system.hardware) for entry in (before, after)))
     return (*([machine] if machine.differs else []), *systems.differences([before, after]))
 
@@ -178,7 +178,7 @@ def _together(measured: Tuning, baseline: str) -> str:
 
 
 def figure(baseline: str, steps: Sequence[Step], measured: Tuning) -> Figure:
-    """A waterfall in per cent of the baseline: each bar stands on the end of the one before."""
+    """Draw a waterfall in per cent of the baseline: each bar stands on the end of the one before."""
     names = [baseline, *(f"{step.number}. {step.entry.label}" for step in steps), "together"]
     ends = [100.0, *(100 * step.running for step in steps)]
     changes = [after - before for before, after in pairwise(ends)]
@@ -200,25 +200,25 @@ def figure(baseline: str, steps: Sequence[Step], measured: Tuning) -> Figure:
 def _moves(
     names: Sequence[str], ends: Sequence[float], changes: Sequence[float], steps: Sequence[Step]
 ) -> list[dict[str, Any]]:
-    """Gains and losses as traces of their own, told apart by colour and pattern, each with its interval."""
+    """Draw gains and losses as traces of their own, told apart by colour and pattern, each with its interval."""
     traces = []
     for title, series, shape, sign in (("gain", 2, "", 1), ("loss", 1, "x", -1)):
-        at = [i for i, change in enumerate(changes) if change * sign > 0]
+        places = [place for place, change in enumerate(changes) if change * sign > 0]
         spread = {
             "type": "data",
             "symmetric": False,
-            "array": [ends[i] * _beyond(steps[i].effect)[1] for i in at],
-            "arrayminus": [ends[i] * _beyond(steps[i].effect)[0] for i in at],
+            "array": [ends[place] * _beyond(steps[place].effect)[1] for place in places],
+            "arrayminus": [ends[place] * _beyond(steps[place].effect)[0] for place in places],
         }
         look = {"marker": {"pattern": {"shape": shape}}, "error_y": spread}
-        if at:
-            bars = _bars(title, [names[i] for i in at], [ends[i] for i in at], [changes[i] for i in at], series, look)
-            traces.append(bars)
+        if places:
+            x, base = [names[place] for place in places], [ends[place] for place in places]
+            traces.append(_bars(title, x, base, [changes[place] for place in places], series, look))
     return traces
 
 
 def _beyond(effect: Ratio) -> tuple[float, float]:
-    """How far its interval reaches below and above the effect; not at all where it is withheld."""
+    """Return how far the interval reaches below and above the effect; 0 where it is withheld."""
     low, high = effect.bounds or (effect.value, effect.value)
     return effect.value - low, high - effect.value
 

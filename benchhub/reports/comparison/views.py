@@ -1,4 +1,4 @@
-"""Curves side by side. The state is in the address: which curves, which is the baseline, and the terms of prices."""
+"""Views of curves side by side. The address holds the state: curves, baseline and the terms of prices."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from .tuning import TuningPage
 
 
 def compare(request: HttpRequest, row: models.Comparison | None = None) -> HttpResponse:
-    """`?experiment=` takes all its curves; `pick` chooses among all; `go` leads from there to the plain address.
+    """Show a comparison. `?experiment=` takes all its curves; `pick` chooses among all; `go` leads to the plain
+    address.
 
-    `kept` is the comparison on whose page this is.
+    `row` is the kept comparison whose page this is.
     """
     state = State.read(request.GET)
     if experiment := request.GET.get("experiment", ""):
@@ -63,12 +64,12 @@ def _comparison(request: HttpRequest, comparison: Comparison, row: models.Compar
 
 
 def _missing(request: HttpRequest, comparison: Comparison) -> HttpResponse:
-    """The answer to an address of which no curve is there."""
+    """Answer to an address that names no curve of the warehouse."""
     return render(request, "reports/compare_missing.html", {"missing": comparison.missing}, status=404)
 
 
 def _refused(request: HttpRequest, comparison: Comparison, row: models.Comparison | None) -> HttpResponse:
-    """The refusal, and the form by which a person may declare the groups comparable all the same."""
+    """Show the refusal, and the form by which a person may declare the groups comparable all the same."""
     groups, form = comparison.groups, declared.DeclarationForm(request.POST or None)
     may_be_declared = declared.may_be_declared(groups) and request.user.has_perm("reports.change_comparison")
     if request.method == "POST" and may_be_declared and form.is_valid():
@@ -80,7 +81,7 @@ def _refused(request: HttpRequest, comparison: Comparison, row: models.Compariso
 
 @require_POST
 def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
-    """The curves that it held together are refused again; what was declared stays on record."""
+    """Withdraw a declaration: its curves are refused again, and the declaration stays on record."""
     row = get_object_or_404(Comparability.objects.standing(), pk=pk)
     Comparability.objects.standing().filter(pk=row.pk).update(withdrawn_at=Now(), withdrawn_by=request.user.pk)
     messages.success(request, "The declaration is withdrawn: these protocols are not compared any more.")
@@ -90,7 +91,7 @@ def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def steps(request: HttpRequest) -> HttpResponse:
-    """A series of tuning steps: curves in their order, the first of them the baseline."""
+    """Show a series of tuning steps: curves in their order, the first of them the baseline."""
     state = State.read(request.GET)
     if not state.names:
         return redirect("compare")

@@ -1,4 +1,4 @@
-"""A curve as CSV: the exact values of what the page shows rounded."""
+"""Write curves as CSV: the exact values that the page shows rounded."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ OFFERED = (
 )  # fmt: skip
 
 
-def experiment_csv(swept: Sequence[Sweep], groups: Iterable[Group]) -> str:
-    """The runs of an open loop where there are any, otherwise the curves."""
-    return sweeps_csv(swept) if swept else curves_csv(groups)
+def experiment_csv(sweeps: Sequence[Sweep], groups: Iterable[Group]) -> str:
+    """Write the runs of an open loop where there are any, otherwise the curves."""
+    return sweeps_csv(sweeps) if sweeps else curves_csv(groups)
 
 
 def curves_csv(groups: Iterable[Group]) -> str:
@@ -41,7 +41,7 @@ def curves_csv(groups: Iterable[Group]) -> str:
 
 
 def sweeps_csv(sweeps: Iterable[Sweep]) -> str:
-    """A line per run of an open loop; latencies include the schedule lag."""
+    """Write a line per run of an open loop; latencies include the schedule lag."""
     text = StringIO()
     writer = csv.writer(text)
     writer.writerow(("system", "limit_ms", "is_held", *OFFERED))

@@ -1,4 +1,4 @@
-"""From an experiment's runs to curves that may be drawn together, and the sentences where they may not."""
+"""Curves of an experiment's runs that may be drawn together, and the sentences where they may not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from benchhub.analysis.protocol.digest import differing_fields
 from benchhub.analysis.statistics.drift import Start
 from benchhub.bench.models import Run, System
 from benchhub.bench.models.states import State
-from benchhub.catalog.models import Instance
 
 from .latencies import HistogramByRun
 
@@ -36,7 +35,7 @@ class SystemCurve:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What was planned under one protocol. `refusal` says why nothing is drawn; then there are no curves."""
+    """The curves of one protocol. `refusal` says why nothing is drawn; then there are no curves."""
 
     number: int
     protocol_digest: str
@@ -45,16 +44,17 @@ class Group:
 
 
 def groups(runs: Sequence[Run], systems: Sequence[System], histograms: HistogramByRun = UNKNOWN) -> list[Group]:
-    """One group per protocol that was planned, in the order of the plan; different protocols never share one.
+    """Return a group for each planned protocol, in the order of the plan; different protocols never share one.
 
-    `known` are the latencies of the runs. Open loops have none: their axis is the offered rate (reports/sweeps.py).
+    `histograms` are the latencies of the runs. Open loops have no group: their axis is the offered rate
+    (sweeps.py).
     """
     digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE and not run.rate_tps)
     return [_group(number, key, runs, systems, histograms) for number, key in enumerate(digests, start=1)]
 
 
 def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Names of the fields in which any of the protocols differ."""
+    """Return the names of the fields in which any of the protocols differ."""
     first, *others = protocols
     return sorted({name for other in others for name in differing_fields(first, other)})
 
@@ -67,33 +67,36 @@ def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System]
             for series, system in enumerate(systems)
             if (points := [point(run, histograms) for run in runs if run.system_id == system.pk and is_point(run, key)])
         )
-        curve.require_comparable([of_system.curve for of_system in curves])
+        curve.require_comparable([system_curve.curve for system_curve in curves])
     except curve.UnlikeRunsError as error:
         return Group(number, key, (), str(error))
     return Group(number, key, curves)
 
 
 def kinds(system_curves: Iterable[SystemCurve]) -> list[str]:
-    """Which kinds of spread the levels show, where there is any: the range of repeats, an interval, or both."""
+    """Return the kinds of spread that the levels show: the range of repeats, an interval, both or none."""
     spreads = [level.throughput for system_curve in system_curves for level in system_curve.curve.levels]
     return sorted({spread.kind for spread in spreads if spread.n > 1})
 
 
 def aside(runs: Sequence[Run], system: int, protocol_digest: str) -> tuple[RunPoint, ...]:
-    """The runs of a system under this protocol that would be points, had nobody set them aside."""
-    own = [run for run in runs if run.system_id == system and run.protocol_id == protocol_digest]
-    return tuple(point(run) for run in own if run.set_aside_at and hasattr(run, "result"))
+    """Return the runs of a system under this protocol that would be points, had nobody set them aside."""
+    system_runs = [run for run in runs if run.system_id == system and run.protocol_id == protocol_digest]
+    return tuple(point(run) for run in system_runs if run.set_aside_at and hasattr(run, "result"))
 
 
 def is_point(run: Run, protocol_digest: str) -> bool:
-    """Of this protocol, and by the rule of RunQuerySet.measured: a run that measured, ended well, and counts."""
+    """Tell whether a run is a point of this protocol, by the rule of RunQuerySet.measured.
+
+    Such a run measured, ended well, and counts.
+    """
     if run.protocol_id != protocol_digest or run.set_aside_at or run.rate_tps:
         return False
     return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
 
 
 def point(run: Run, histograms: HistogramByRun = UNKNOWN) -> RunPoint:
-    result = run.result
+    result, instance = run.result, run.system.instance
     return RunPoint(
         run=run.pk,
         clients=run.clients,
@@ -107,12 +110,8 @@ def point(run: Run, histograms: HistogramByRun = UNKNOWN) -> RunPoint:
         doubts=tuple(doubt["text"] for doubt in result.doubts),
         histogram=histograms.get(run.pk),
         start=_start(run),
-        place=_place(run.system.instance),
+        place=f"host {instance.host_id}" if instance.host_id else f"instance {instance.pk}",
     )
-
-
-def _place(instance: Instance) -> str:
-    return f"host {instance.host_id}" if instance.host_id else f"instance {instance.pk}"
 
 
 def _start(run: Run) -> Start | None:

@@ -25,7 +25,7 @@ Figure = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What stands on the y axis: its value for a run, and its spread at a level; None where it is not known."""
+    """The quantity on the y axis: its value for a run, and its spread at a level; None where it is not known."""
 
     name: str
     unit: str
@@ -34,13 +34,13 @@ class Quantity:
 
 
 def throughput_figure(curves: Sequence[SystemCurve]) -> Figure:
-    """Throughput against clients: every repeat a point, a line through the medians, their spread a bar."""
+    """Draw throughput against clients: every repeat a point, a line through the medians, their spread a bar."""
     unit = curves[0].curve.unit if curves else ""
     return _figure(curves, Quantity("throughput", unit, lambda run: run.throughput, lambda level: level.throughput))
 
 
 def latency_figure(curves: Sequence[SystemCurve]) -> Figure:
-    """Average latency against clients, drawn as throughput is; runs without one are left out."""
+    """Draw average latency against clients, as throughput is drawn; runs without one are left out."""
     average = Quantity("average latency", "ms", lambda run: run.latency_average_ms, lambda level: level.latency)
     return _figure(curves, average)
 
@@ -68,7 +68,7 @@ def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
 
 
 def first_axis(curves: Iterable[SystemCurve]) -> str:
-    """The axis of clients that a figure begins with: by logarithm for a few levels that lie far apart.
+    """Choose the axis of clients that a figure begins with: by logarithm for a few levels that lie far apart.
 
     It goes by what was planned as well as by what was run, so that it stays as it is while levels come in.
     """
@@ -82,7 +82,10 @@ def first_axis(curves: Iterable[SystemCurve]) -> str:
 
 
 def client_axes(levels: Sequence[int]) -> dict[str, dict[str, Any]]:
-    """Both axes of clients: by logarithm, with a tick at each level or, of many, at each doubling; and linear."""
+    """Return both axes of clients, by logarithm and linear.
+
+    The logarithmic axis has a tick at each level or, of many levels, at each doubling.
+    """
     doublings = [2**power for power in range(max(levels, default=1).bit_length())]
     ticks = list(levels) if len(levels) <= FEW_LEVELS else [tick for tick in doublings if tick >= levels[0]]
     logarithmic = {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
@@ -119,7 +122,7 @@ def _repeats_of(system_curve: SystemCurve, quantity: Quantity, runs: Sequence[Ru
 
 
 def _aside(system_curve: SystemCurve, quantity: Quantity) -> list[dict[str, Any]]:
-    """Runs that were set aside, crossed out; no trace where there are none."""
+    """Draw the runs that were set aside, crossed out; no trace where there are none."""
     runs = [run for run in system_curve.aside if quantity.of_run(run) is not None]
     if not runs:
         return []
@@ -158,7 +161,7 @@ def _spread_text(spread: Spread) -> str:
 
 
 def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:
-    """From low to high; an interval of the mean that lies beside the median is drawn there, not beside itself."""
+    """Return bars from low to high, around the median: an interval of the mean may lie beside it."""
     return {
         "type": "data",
         "symmetric": False,
@@ -170,12 +173,12 @@ def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:
 
 
 def _beside(series: int) -> dict[str, int]:
-    """How far off its level's bar a run is drawn, in px, and to which side: those of two systems stand apart."""
+    """Place a run beside its level's bar, by an offset in px and an angle; two systems lie on two sides."""
     return {"angle": -90 if series % 2 else 90, "standoff": 9 + 5 * (series // 2)}
 
 
 def _turned(series: int) -> str:
-    """The series' marker, such that it stands upright when it is turned to its side."""
+    """Return the series' marker, chosen to stand upright once it is turned to its side."""
     symbol = marker(series)
     return symbol.replace("up", "right" if series % 2 else "left") if symbol == "triangle-up" else symbol
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from benchhub.analysis.curves.latencies import Histogram
 from benchhub.bench.models import LatencyHistogram
 
-# What each load generator calls the histogram of all its transactions.
+# The name that each load generator gives to the histogram of all its transactions.
 WHOLE = "latency"
 # A histogram has some thousand numbers: to read those of more runs than this takes longer than a page may.
 MOST_RUNS = 600
@@ -17,7 +17,7 @@ HistogramByRun = Mapping[int, Histogram]
 
 
 def of_runs(runs: Iterable[int]) -> HistogramByRun:
-    """Run -> its latencies, of those that logged any, in one query; nothing of more than MOST_RUNS."""
+    """Return the latencies by run, of runs that logged any, in one query; empty for more than MOST_RUNS runs."""
     run_ids = list(runs)
     if len(run_ids) > MOST_RUNS:
         return {}
@@ -26,6 +26,6 @@ def of_runs(runs: Iterable[int]) -> HistogramByRun:
 
 
 def plain(row: LatencyHistogram) -> Histogram:
-    """Its numbers packed: as objects of Python they take four times the memory."""
+    """Return the histogram with its numbers packed: as objects of Python they take four times the memory."""
     lower_us, upper_us, counts = (array("q", numbers) for numbers in (row.lower_us, row.upper_us, row.counts))
     return Histogram(lower_us, upper_us, counts, row.min_us, row.max_us, row.sampling_rate)

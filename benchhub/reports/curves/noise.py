@@ -1,4 +1,4 @@
-"""Repeats of the same on one host, whatever experiment they were run in."""
+"""Repeats of the same measurement on one host, whatever experiment they were run in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ MOST_RUNS = 5_000
 
 
 def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, list[list[list[float]]]]:
-    """Host -> groups of one system, protocol and level -> experiments -> throughput; of the newest runs."""
+    """Return throughputs of the newest runs by host.
+
+    A host has groups of one system, protocol and level; a group has a list for each experiment.
+    """
     rows = (
         Run.objects.measured()
         .filter(system__instance__host__in=hosts, protocol__in=list(protocol_digests))

@@ -18,7 +18,7 @@ Value = str | int | Decimal | None
 
 @dataclass(frozen=True, slots=True)
 class PanelRow:
-    """`steps` are how its numbers came about; `why` is the place on the page where the rest of that stands."""
+    """A row of a panel. `steps` derive its numbers; `why` is the place on the page that has the rest of them."""
 
     values: tuple[Value, ...]
     steps: tuple[Step, ...] = ()
@@ -27,13 +27,13 @@ class PanelRow:
 
     @property
     def cells(self) -> list[tuple[Value, bool]]:
-        """Each value, and whether it is a number."""
+        """Return each value, and whether it is a number."""
         return [(value, isinstance(value, int | Decimal)) for value in self.values]
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`sentences` say plainly what is to be seen; `refusal` why nothing is drawn: then there is no figure."""
+    """A figure and its table. `sentences` explain it; `refusal` says why nothing is drawn: then there is no figure."""
 
     name: str
     title: str
@@ -53,7 +53,7 @@ class Panel:
 
     @property
     def heads(self) -> list[tuple[str, bool]]:
-        """A column is of numbers where any of its values is one."""
+        """Return each column's name, and whether any of its values is a number."""
         return [
             (name, any(isinstance(row.values[place], int | Decimal) for row in self.rows))
             for place, name in enumerate(self.columns)
@@ -64,13 +64,10 @@ class Panel:
         writer = csv.writer(text)
         writer.writerow([*self.columns, "derivation"])
         for row in self.rows:
-            derived = " ".join(map(str, row.steps))
-            writer.writerow([harmless("" if value is None else _exact(value)) for value in (*row.values, derived)])
+            derivation = " ".join(map(str, row.steps))
+            values = (f"{value:f}" if isinstance(value, Decimal) else value for value in (*row.values, derivation))
+            writer.writerow([harmless("" if value is None else value) for value in values])
         return text.getvalue()
-
-
-def _exact(value: Value) -> Value:
-    return f"{value:f}" if isinstance(value, Decimal) else value
 
 
 def refused(name: str, title: str, sentence: str, lead: Sequence[str] = ()) -> Panel:
@@ -78,7 +75,7 @@ def refused(name: str, title: str, sentence: str, lead: Sequence[str] = ()) -> P
 
 
 def unlike(currencies: Sequence[str]) -> str:
-    """Why amounts are not drawn together; empty where they may be."""
+    """Say why amounts are not drawn together; empty where they may be."""
     units = sorted(set(currencies))
     if len(units) < 2:
         return ""

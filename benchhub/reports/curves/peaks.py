@@ -1,4 +1,4 @@
-"""Peaks of curves in words: where they are, how sure that is, and how many times one is the other."""
+"""Word the peaks of curves: where they are, how sure that is, and the ratio of two."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ EDGES = {
 
 
 def claim(curve: Curve, baseline: Curve, name: str, baseline_name: str) -> Claim | None:
-    """How the two peaks compare without the bias of picking the best; None where repeats are too few for that, or
-    not independent.
+    """Compare two peaks without the bias of picking the best.
+
+    Return None where repeats are too few for that, or not independent.
     """
     if why_withheld(curve, baseline):
         return None
-    run = peak.of_curve(curve), peak.of_curve(baseline)
-    return of_levels(*run, name, baseline_name, "at their peaks", curve.unit)
+    levels, baseline_levels = peak.of_curve(curve), peak.of_curve(baseline)
+    return of_levels(levels, baseline_levels, name, baseline_name, "at their peaks", curve.unit)
 
 
 def why_withheld(own_curve: Curve, baseline: Curve) -> str:
-    """Why the peaks of two curves are not set against each other; empty where they are."""
+    """Say why the peaks of two curves are not set against each other; empty where they are."""
     in_a_row = drift.IN_A_ROW if own_curve.is_in_a_row or baseline.is_in_a_row else ""
     return curve.why_withheld(own_curve, baseline) or in_a_row
 
 
 def under_ceiling(curve: Curve, baseline: Curve, ceiling_ms: float, name: str, baseline_name: str) -> Claim | None:
-    """How the best levels compare of those that kept an average latency; None where repeats are too few for that."""
+    """Compare the best levels that kept an average latency; None where repeats are too few for that."""
     within = [peak.under_ceiling(side, ceiling_ms) for side in (curve, baseline)]
     where = f"with an average latency of at most {ceiling_ms:g} ms"
-    run = peak.of_curve(curve), peak.of_curve(baseline)
-    return of_levels(within[0], within[1], name, baseline_name, where, curve.unit, run=run)
+    all_levels = peak.of_curve(curve), peak.of_curve(baseline)
+    return of_levels(within[0], within[1], name, baseline_name, where, curve.unit, all_levels=all_levels)
 
 
 def of_levels(
@@ -52,24 +53,28 @@ def of_levels(
     where: str,
     unit: str,
     *,
-    run: tuple[Levels, Levels] | None = None,
+    all_levels: tuple[Levels, Levels] | None = None,
 ) -> Claim | None:
-    """`run` are all levels of the two where these are only some of them."""
+    """Compare the best of some levels; None where repeats are too few.
+
+    `all_levels` are all levels of both curves where `levels` and `baseline` are only some of them.
+    """
     ours, theirs = peak.selected(levels), peak.selected(baseline)
     if ours is None or theirs is None:
         return None
     claim = _ratio_claim(peak.ratio(ours, theirs), name, baseline_name, where)
     repeats = f"{ours.n}" if ours.n == theirs.n else f"{ours.n} and {theirs.n}"
-    if run is None:
+    if all_levels is None:
         places = f"{name} peaks {place(ours, levels)}, {baseline_name} {place(theirs, baseline)}"
     else:
-        best, others = place_of_kept(ours, levels, run[0]), place_of_kept(theirs, baseline, run[1])
-        places = f"{name} is best {best}, {baseline_name} {others}"
+        best = place_of_kept(ours, levels, all_levels[0])
+        baseline_best = place_of_kept(theirs, baseline, all_levels[1])
+        places = f"{name} is best {best}, {baseline_name} {baseline_best}"
     return Claim(claim.statement, f"{claim.evidence}, {repeats} repeats. {_compared(ours, theirs, unit)} {places}.")
 
 
 def _compared(own: SelectedPeak, baseline: SelectedPeak, unit: str) -> str:
-    """Which numbers: they need not be the medians that a table calls best."""
+    """Say which numbers are compared: they need not be the medians that a table calls best."""
     values = " with ".join(significant(side.value, 3) for side in (own, baseline))
     text = f"That compares {values} {unit}, geometric means of the repeats"
     if len({*own.selected_clients}) == len({*baseline.selected_clients}) == 1:
@@ -89,23 +94,26 @@ def _ratio_claim(peak_ratio: PeakRatio, name: str, baseline_name: str, where: st
 
 
 def place(selected: SelectedPeak, levels: Levels) -> str:
-    """The levels that could be the peak, and whether they reach an end of what was run."""
+    """Say which levels could be the peak, and whether they reach an end of the levels that were run."""
     edge = EDGES[peak.edge(levels, selected.candidates)]
     if len(selected.candidates) > 1:
         edge = edge.replace("run: the", "run is among them: the")
     return f"at {clients(selected.candidates)}{f' ({edge})' if edge else ''}"
 
 
-def place_of_kept(selected: SelectedPeak, levels: Levels, run: Levels) -> str:
-    """The same of the levels that kept a ceiling: beyond the highest of them more may be had before it is reached."""
-    beyond = min((level for level in run if level > max(levels)), default=None)
+def place_of_kept(selected: SelectedPeak, levels: Levels, all_levels: Levels) -> str:
+    """Say which levels that kept a ceiling could be the best.
+
+    Beyond the highest of them, a better load may lie before the ceiling is reached.
+    """
+    beyond = min((level for level in all_levels if level > max(levels)), default=None)
     if beyond is None or max(levels) not in selected.candidates:
-        return place(selected, run)
+        return place(selected, all_levels)
     return f"at {clients(selected.candidates)} ({clients([beyond])} did not keep it: the best load may lie between)"
 
 
 def clients(levels: Sequence[int]) -> str:
-    """'8 clients', '8 or 16 clients', or of many '8 to 64 clients'."""
+    """Write '8 clients', '8 or 16 clients', or of many '8 to 64 clients'."""
     if len(levels) > 2:
         return f"{levels[0]:,} to {levels[-1]:,} clients"
     unit = "client" if levels[-1] == 1 else "clients"

@@ -24,7 +24,7 @@ LEAD = (
 
 
 def panel(curves: Sequence[SystemCurve]) -> Panel:
-    """A panel of the curves that the law can be fitted to; a refusal where there is none."""
+    """Draw the law over the curves that it can be fitted to; a refusal where there is none."""
     sound = [system_curve for system_curve in curves if not system_curve.curve.is_in_a_row]
     laws = [
         (system_curve, law)
@@ -37,24 +37,26 @@ def panel(curves: Sequence[SystemCurve]) -> Panel:
         if system_curve not in sound
     ]
     if not laws:
-        why = f"The law is fitted to {scalability.FEWEST_LEVELS} levels or more of one curve."
-        return refused(NAME, TITLE, " ".join([why, *withheld]))
-    unfitted = [
-        system_curve.system.label for system_curve in sound if system_curve not in [fitted for fitted, _ in laws]
+        refusal = f"The law is fitted to {scalability.FEWEST_LEVELS} levels or more of one curve."
+        return refused(NAME, TITLE, " ".join([refusal, *withheld]))
+    fitted = [system_curve for system_curve, _ in laws]
+    too_short = [
+        f"{system_curve.system.label} has fewer than {scalability.FEWEST_LEVELS} levels."
+        for system_curve in sound
+        if system_curve not in fitted
     ]
-    few = [*withheld, *(f"{label} has fewer than {scalability.FEWEST_LEVELS} levels." for label in unfitted)]
     texts = [
         sentence
         for system_curve, law in laws
         for sentence in sentences(system_curve.system.label, law, system_curve.curve.unit)
     ]
     rows = tuple(row for system_curve, law in laws for row in _rows(system_curve, law))
-    how = f"By {scalability.METHOD}."
-    return Panel(NAME, TITLE, (LEAD, *texts, *few, how), COLUMNS, rows, figure([*laws]))
+    method = f"By {scalability.METHOD}."
+    return Panel(NAME, TITLE, (LEAD, *texts, *withheld, *too_short, method), COLUMNS, rows, figure([*laws]))
 
 
 def sentences(label: str, law: Law, unit: str) -> Iterator[str]:
-    """Plain words first; a law that does not hold has no parameters to speak of."""
+    """Yield the law in plain words; a law that does not hold has no parameters to speak of."""
     if not law.holds:
         worst = max(law.residuals_percent, key=lambda clients: abs(law.residuals_percent[clients]))
         yield (
@@ -62,23 +64,20 @@ def sentences(label: str, law: Law, unit: str) -> Iterator[str]:
             f"far more than repeats scatter (p below {LACK_OF_FIT_P:g}). It is not drawn, and has no peak to offer."
         )
         return
+    certainty = " Without repeats nothing says whether the law holds." if law.lack_of_fit_p is None else ""
     yield (
         f"{label}: one client gives {_words(law.single)} {unit}, contention is {_words(law.contention, 100)}%, "
-        f"coherency {_words(law.coherency, 1e6)} millionths. {_peak(law)}{_certainty(law)}"
+        f"coherency {_words(law.coherency, 1e6)} millionths. {_peak(law)}{certainty}"
     )
 
 
 def _peak(law: Law) -> str:
     if law.peak_clients is None:
         return f"The law has no peak: it only rises, as far as {law.highest_clients:,} clients can tell."
-    at = f"The law puts the peak at {law.peak_clients:,.0f} clients"
+    peak_text = f"The law puts the peak at {law.peak_clients:,.0f} clients"
     if law.peaks_beyond_the_data:
-        return f"{at}, beyond the {law.highest_clients:,} that were run: an extrapolation, not a measurement."
-    return f"{at}, within what was run."
-
-
-def _certainty(law: Law) -> str:
-    return " Without repeats nothing says whether the law holds." if law.lack_of_fit_p is None else ""
+        return f"{peak_text}, beyond the {law.highest_clients:,} that were run: an extrapolation, not a measurement."
+    return f"{peak_text}, within what was run."
 
 
 def _words(parameter: Parameter, factor: float = 1) -> str:

@@ -1,4 +1,4 @@
-"""Sweeps of offered rates: what each system held, and the capacity that shows. Their axis is the offered rate."""
+"""Sweeps of offered rates: the rates that each system held, and its capacity. Their axis is the offered rate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What stands on the y axis: its value for a run, and for all runs of a rate; None where it is not known."""
+    """The quantity on the y axis: its value for a run, and for all runs of a rate; None where it is not known."""
 
     unit: str
     of_run: Callable[[Offered], float | None]
@@ -53,7 +53,7 @@ LATENCY = Quantity("ms", lambda run: run.latency_p99_ms, _p99_ms)
 
 
 def sweeps(experiment: Experiment, systems: Sequence[System]) -> list[Sweep]:
-    """The systems of an open-loop experiment that have results, in two queries; none of a closed loop."""
+    """Return a sweep for each system with results, in two queries; empty for an experiment of a closed loop."""
     if not experiment.rates_tps:
         return []
     offered: dict[int, list[Offered]] = {}
@@ -61,8 +61,11 @@ def sweeps(experiment: Experiment, systems: Sequence[System]) -> list[Sweep]:
     histograms = latencies.of_runs(run.pk for run in runs)
     for run in runs:
         offered.setdefault(run.system_id, []).append(_offered(run, histograms))
-    rates = [(system, series, open_loop.rates(offered.get(system.pk, []))) for series, system in enumerate(systems)]
-    return [Sweep(system, series, tuple(own), experiment.latency_limit_ms) for system, series, own in rates if own]
+    return [
+        Sweep(system, series, tuple(rates), experiment.latency_limit_ms)
+        for series, system in enumerate(systems)
+        if (rates := open_loop.rates(offered.get(system.pk, [])))
+    ]
 
 
 def results(experiment: Experiment) -> QuerySet[Run]:
@@ -70,36 +73,39 @@ def results(experiment: Experiment) -> QuerySet[Run]:
 
 
 def _offered(run: Run, histograms: HistogramByRun) -> Offered:
-    result, value = run.result, {name: measure["value"] for name, measure in run.result.measures.items()}
+    result, values = run.result, {name: measure["value"] for name, measure in run.result.measures.items()}
     return Offered(
         run=run.pk,
         offered_tps=run.rate_tps,
         achieved_tps=result.throughput,
         duration_s=run.spec["duration_s"],
-        transactions=round(value.get("transactions", 0)),
-        late=round(value.get("late_transactions", 0)),
-        skipped=round(value.get("skipped_transactions", 0)),
+        transactions=round(values.get("transactions", 0)),
+        late=round(values.get("late_transactions", 0)),
+        skipped=round(values.get("skipped_transactions", 0)),
         latency_average_ms=result.latency_average_ms,
         latency_p95_ms=result.latency_p95_ms,
         latency_p99_ms=result.latency_p99_ms,
-        lag_average_ms=value.get("rate_limit_lag_average_ms"),
+        lag_average_ms=values.get("rate_limit_lag_average_ms"),
         doubts=tuple(doubt["text"] for doubt in result.doubts),
         histogram=histograms.get(run.pk),
     )
 
 
 def throughput_figure(sweeps: Sequence[Sweep]) -> Figure:
-    """What was done of each offered rate: every run a point, a line through the medians; dotted, where all of it is."""
+    """Draw achieved against offered rates: every run a point, a line through the medians.
+
+    A dotted line shows where all that was offered is achieved.
+    """
     highest = max((sweep.rates[-1].offered_tps for sweep in sweeps), default=0)
-    all_of_it = {
+    offered = {
         "type": "scatter", "mode": "lines", "name": "all that was offered", "x": [0, highest], "y": [0, highest],
         "line": {"dash": "dot", "width": 1}, "hoverinfo": "skip", "meta": {"series": 6},
     }  # fmt: skip
-    return _figure([all_of_it, *(trace for sweep in sweeps for trace in _traces(sweep, DONE))], "throughput (TPS)")
+    return _figure([offered, *(trace for sweep in sweeps for trace in _traces(sweep, DONE))], "throughput (TPS)")
 
 
 def latency_figure(sweeps: Sequence[Sweep]) -> Figure:
-    """Every run a point, and a line through the percentiles of all transactions of each rate's runs together."""
+    """Draw every run as a point, and a line through the percentiles of all transactions of each rate's runs."""
     traces = [trace for sweep in sweeps for trace in _traces(sweep, LATENCY)]
     return _figure(traces, "99th percentile, lag included (ms)")
 
@@ -129,7 +135,7 @@ def _traces(sweep: Sweep, quantity: Quantity) -> list[dict[str, Any]]:
         "marker": {"symbol": f"{marker(sweep.series)}-open", "size": 8},
         "hovertemplate": f"run %{{customdata}}, %{{x:,}} TPS offered: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
     }
-    together = {
+    line_trace = {
         **shared,
         "mode": "lines",
         "name": sweep.system.label,
@@ -138,4 +144,4 @@ def _traces(sweep: Sweep, quantity: Quantity) -> list[dict[str, Any]]:
         "line": {"dash": DASHES[sweep.series % len(DASHES)], "width": 1.5},
         "hoverinfo": "skip",
     }
-    return [runs_trace, together]
+    return [runs_trace, line_trace]

@@ -1,4 +1,4 @@
-"""The verdict on a curve, from its runs as the pages have them: each with its result, doubts and what was counted."""
+"""The verdict on a curve, from its runs with their results, doubts and counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .curves import is_point
 
 
 def with_counts(runs: QuerySet[Run]) -> QuerySet[Run]:
-    """Each run with the digest of the facts found, its transactions, and the blocks that were not in shared buffers."""
+    """Return each run with the digest of its facts, its transactions, and the blocks not in shared buffers."""
     blocks = KeyTextTransform("blks_read", KeyTransform("pg_stat_database", "found__deltas"))
     transactions = KeyTextTransform("value", KeyTransform("transactions", "result__measures"))
     return runs.annotate(
@@ -28,9 +28,9 @@ def with_counts(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 
 def of_curve(runs: Sequence[Run]) -> Verdict:
-    """The verdict on the measuring runs of one system in one experiment, each from `with_counts`.
+    """Return the verdict on the measuring runs of one system in one experiment, each from `with_counts`.
 
-    Those that a person set aside have a result, and count neither for it nor against it.
+    Runs that a person set aside have a result, and count neither for it nor against it.
     """
     counting = [run for run in runs if not run.set_aside_at]
     points = {run.pk: _facts(run) for run in counting if is_point(run, run.protocol_id)}

@@ -1,4 +1,4 @@
-"""What the page of an experiment that grows says of it: what it tries next and why, what is believed, what is left."""
+"""An experiment that grows, for its page: its next step and the reason, what is believed, and the runs left."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The runs with a result at one level, by themselves: what the curve shows, whatever is believed."""
+    """The runs with a result at one level, by themselves, as the curve shows them."""
 
     clients: int
     throughput: Spread
@@ -38,11 +38,11 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`percent` is the precision; `budget` the runs it may take, `used` those that it took; `levels` rise."""
+    """The growth of an experiment: `budget` is the most runs, `used` the runs so far; `levels` rise."""
 
     experiment: Experiment
     growth: Growth | None
-    found: dict[str, Any]
+    findings: dict[str, Any]
     rows: tuple[Row, ...]
     levels: tuple[Level, ...]
     used: int
@@ -55,25 +55,25 @@ class Shown:
 
     @property
     def belief_percent(self) -> float | None:
-        return _percent(self.found.get("probability"))
+        return _percent(self.findings.get("probability"))
 
     @property
     def noise_percent(self) -> float | None:
-        return _percent(self.found.get("noise"))
+        return _percent(self.findings.get("noise"))
 
     @property
     def best(self) -> int | None:
-        """The level that a search believes to be the best."""
-        return self.found.get("best")
+        """Return the level that a search believes to be the best."""
+        return self.findings.get("best")
 
     @property
     def there(self) -> Level | None:
-        """The level that is believed to be the best, as it was run; a search may believe in one that was not."""
+        """Return the best level as it was run; None where it was not, as a search may believe in any level."""
         return next((level for level in self.levels if level.clients == self.best), None)
 
     @property
     def highest(self) -> Level | None:
-        """The level with the highest median of its runs; of equals the one with fewer clients."""
+        """Return the level with the highest median of its runs; of equals the one with fewer clients."""
         return max(self.levels, key=lambda level: (level.throughput.median, -level.clients), default=None)
 
     @property
@@ -86,10 +86,10 @@ class Shown:
 
     @property
     def why(self) -> str:
-        """Why the step that was planned last is taken."""
+        """Say why the step that was planned last is taken."""
         if self.is_decision:
             return NEXT["pair"]
-        return NEXT["first" if self.found.get("is_first") else "later"]
+        return NEXT["first" if self.findings.get("is_first") else "later"]
 
 
 def _percent(share: float | None) -> float | None:
@@ -97,7 +97,7 @@ def _percent(share: float | None) -> float | None:
 
 
 def shown(experiment: Experiment, runs: list[Run]) -> Shown | None:
-    """None for an experiment that does not grow. `runs` are its runs with their results, in their order."""
+    """Return the growth of an experiment; None where it does not grow. `runs` have results and are in their order."""
     if not experiment.grows:
         return None
     growth = Growth.objects.filter(experiment=experiment).first()
@@ -107,7 +107,7 @@ def shown(experiment: Experiment, runs: list[Run]) -> Shown | None:
     return Shown(
         experiment=experiment,
         growth=growth,
-        found=findings,
+        findings=findings,
         rows=_rows(experiment, growth.steps if growth else [], measuring),
         levels=_levels(measuring),
         used=len(measuring),
@@ -117,25 +117,25 @@ def shown(experiment: Experiment, runs: list[Run]) -> Shown | None:
 
 
 def _budget(experiment: Experiment, findings: dict[str, Any], budget_left: int) -> int:
-    """As of the last step: it grows where runs turned out to scatter widely."""
+    """Return the budget as of the last step: it grows where runs turned out to scatter widely."""
     if experiment.grows == Experiment.Grows.DECIDE:
         return experiment.most_runs
     return max(experiment.most_runs, int(findings["n"]) + int(findings["spoilt"]) + budget_left)
 
 
 def _levels(measuring: list[Run]) -> tuple[Level, ...]:
-    """By the rule of RunQuerySet.counted."""
+    """Summarise the runs that count, by the rule of RunQuerySet.counted."""
     values: dict[int, list[float]] = {}
     for run in measuring:
         if run.state == State.SUCCEEDED and not run.set_aside_at and hasattr(run, "result"):
             values.setdefault(run.clients, []).append(run.result.throughput)
-    return tuple(Level(clients, summarise(own)) for clients, own in sorted(values.items()))
+    return tuple(Level(clients, summarise(throughputs)) for clients, throughputs in sorted(values.items()))
 
 
 def _rows(experiment: Experiment, steps: list[dict[str, Any]], measuring: list[Run]) -> tuple[Row, ...]:
-    """Each step has as many runs as the experiment has systems; repeats that a person added come after them."""
+    """Give each step as many runs as the experiment has systems; repeats that a person added come after them."""
     ordered = sorted(measuring, key=lambda run: run.position)
-    systems_at_once = 2 if experiment.grows == Experiment.Grows.DECIDE else 1
+    size = 2 if experiment.grows == Experiment.Grows.DECIDE else 1
     return tuple(
-        Row(tuple(ordered[systems_at_once * i : systems_at_once * (i + 1)]), before) for i, before in enumerate(steps)
+        Row(tuple(ordered[size * number : size * (number + 1)]), before) for number, before in enumerate(steps)
     )

@@ -1,4 +1,4 @@
-"""The home page: what runs now, what is next, the latest results, hosts in trouble; at the start, what to do first."""
+"""The home page: runs under way and next, the latest results, hosts in trouble; at the start, the first steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LATEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """A run under way, and the estimate of how long still."""
+    """A run under way, and the estimate of the seconds left."""
 
     run: Run
     left_s: float
@@ -31,7 +31,7 @@ class Trouble:
     """A host that needs a person: why, and since when (None: not known)."""
 
     host: Host
-    what: str
+    reason: str
     since: datetime | None
 
 
@@ -43,11 +43,12 @@ class FirstStep:
 
 
 def context() -> dict[str, Any]:
-    active = list(_active())
-    queued = list(_queued()[:NEXT])
+    active, now = list(_active()), timezone.now()
+    waiting = Run.objects.queued().select_related("experiment", "system__driver")
+    queued = list(waiting.next_first().defer("spec")[:NEXT])
     has_experiments = bool(active or queued) or Experiment.objects.exists()
     return {
-        "now": _with_time_left(active),
+        "now": [Now(run, run_seconds_left(run, now)) for run in active],
         "next": queued,
         "queue": _waiting(),
         "latest": list(_latest()[:LATEST]),
@@ -64,14 +65,8 @@ def _active() -> QuerySet[Run]:
     )
 
 
-def _queued() -> QuerySet[Run]:
-    """In the order of the queue."""
-    waiting = Run.objects.queued().select_related("experiment", "system__driver")
-    return waiting.next_first().defer("spec")
-
-
 def _waiting() -> dict[str, Any]:
-    """How many wait, in words too, and for how many seconds of load."""
+    """Count the queued runs, in words too, with their seconds of load."""
     rows = list(Run.objects.queued().order_by().values_list("kind").annotate(Count("pk"), Sum("expected_s")))
     kinds = {kind: count for kind, count, _ in rows}
     return {"count": sum(kinds.values()), "words": counted(kinds), "seconds": sum(seconds for *_, seconds in rows)}
@@ -82,17 +77,14 @@ def _latest() -> QuerySet[Result]:
     return points.select_related("run__system", "run__experiment").order_by("-parsed_at", "-pk")
 
 
-def _with_time_left(active: Sequence[Run]) -> list[Now]:
-    at = timezone.now()
-    return [Now(run, run_seconds_left(run, at)) for run in active]
-
-
 def troubles(active: Sequence[Run]) -> list[Trouble]:
-    """Hosts that are quarantined or await approval, or could not be reached: when last asked, or by a run's worker."""
-    waits = [Host.Trust.QUARANTINED, Host.Trust.OFFERED]
-    hosts = Host.objects.filter(Q(trust__in=waits) | ~Q(contact_error="")).order_by("name")
+    """Return hosts that are quarantined, await approval or could not be reached, by a question or a run's worker."""
+    untrusted = [Host.Trust.QUARANTINED, Host.Trust.OFFERED]
+    hosts = Host.objects.filter(Q(trust__in=untrusted) | ~Q(contact_error="")).order_by("name")
+    # Since the first failure, while failures last; otherwise since the host last answered.
     trouble_by_host = {
-        host.pk: Trouble(host, _trouble(host), _since(host)) for host in hosts.defer("facts", "private_key")
+        host.pk: Trouble(host, _reason(host), host.unreachable_since or host.contacted_at)
+        for host in hosts.defer("facts", "private_key")
     }
     for run in active:
         if hasattr(run, "watch") and run.watch.contact_error:
@@ -102,12 +94,7 @@ def troubles(active: Sequence[Run]) -> list[Trouble]:
     return list(trouble_by_host.values())
 
 
-def _since(host: Host) -> datetime | None:
-    """The first failure, while they last; else the last time that the host answered."""
-    return host.unreachable_since or host.contacted_at
-
-
-def _trouble(host: Host) -> str:
+def _reason(host: Host) -> str:
     if host.trust == Host.Trust.QUARANTINED:
         return "Quarantined: its host key changed. Nothing runs there until you approve the new key."
     if host.trust == Host.Trust.OFFERED:

@@ -1,4 +1,4 @@
-"""What is said about each curve of an experiment by itself: how far to trust it, and what its peak is."""
+"""Notes on each curve of an experiment by itself: how far to trust it, and its peak."""
 
 from __future__ import annotations
 
@@ -21,27 +21,22 @@ class Note:
 
 
 def notes(group: Group, runs: Sequence[Run]) -> list[Note]:
-    return [
-        Note(system_curve, verdicts.of_curve(_own(system_curve, group, runs)), peak_sentence(system_curve))
-        for system_curve in group.curves
-    ]
-
-
-def _own(system_curve: SystemCurve, group: Group, runs: Sequence[Run]) -> list[Run]:
-    measuring = [run for run in runs if run.kind == Run.Kind.MEASURE and run.system_id == system_curve.system.pk]
-    return [run for run in measuring if run.protocol_id == group.protocol_digest]
+    measuring = [run for run in runs if run.kind == Run.Kind.MEASURE and run.protocol_id == group.protocol_digest]
+    notes = []
+    for system_curve in group.curves:
+        system_runs = [run for run in measuring if run.system_id == system_curve.system.pk]
+        notes.append(Note(system_curve, verdicts.of_curve(system_runs), peak_sentence(system_curve)))
+    return notes
 
 
 def peak_sentence(system_curve: SystemCurve) -> str:
-    """The peak without the bias of picking the best; why not, where repeats are too few or not independent."""
+    """Say where the peak is, without the bias of picking the best; or why it is not estimated."""
     if system_curve.curve.withheld:
         return f"No peak is estimated: {system_curve.curve.withheld}."
     levels = peak.of_curve(system_curve.curve)
     selected = peak.selected(levels)
     if selected is None:
         return "No peak is estimated: that needs three repeats or more at each level."
-    value, low, high = (
-        significant(value_in_unit, 3) for value_in_unit in (selected.value, selected.low, selected.high)
-    )
+    value, low, high = (significant(number, 3) for number in (selected.value, selected.low, selected.high))
     best = f"Its best throughput is {value} {system_curve.curve.unit}, between {low} and {high}"
     return f"{best}, {peaks.place(selected, levels)}."

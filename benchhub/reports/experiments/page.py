@@ -23,10 +23,10 @@ from .progress import progress
 
 def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     rows, systems = queries.runs(experiment), queries.systems(experiment)
-    runs, asked_terms = list(verdicts.with_counts(rows)), terms(query)
-    priced_by = price_book((system.hardware for system in systems), (asked_terms.day, asked_terms.today))
+    runs, price_terms = list(verdicts.with_counts(rows)), terms(query)
+    prices = price_book((system.hardware for system in systems), (price_terms.day, price_terms.today))
     curve_groups = groups(runs, systems)
-    swept = sweeps.sweeps(experiment, systems)
+    system_sweeps = sweeps.sweeps(experiment, systems)
     return {
         "experiment": experiment,
         "protocol": protocol.sentences(experiment),
@@ -36,11 +36,11 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "progress": progress(runs),
         "growth": growth.shown(experiment, runs),
         "added": _added(experiment, runs),
-        "sweeps": swept,
-        "sweep_figure": sweeps.throughput_figure(swept),
-        "sweep_latency": sweeps.latency_figure(swept),
+        "sweeps": system_sweeps,
+        "sweep_figure": sweeps.throughput_figure(system_sweeps),
+        "sweep_latency": sweeps.latency_figure(system_sweeps),
         "compare_address": _compare_address(experiment, query),
-        "sections": [_section(group, runs, table(group.curves, priced_by, asked_terms)) for group in curve_groups],
+        "sections": [_section(group, runs, table(group.curves, prices, price_terms)) for group in curve_groups],
         "protocol_differences": _protocol_differences(curve_groups),
     }
 
@@ -50,6 +50,7 @@ def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group]
 
 
 def _section(group: curves.Group, runs: Sequence[Run], prices: Table) -> dict[str, Any]:
+    measuring = [run for run in runs if run.kind == Run.Kind.MEASURE and run.protocol_id == group.protocol_digest]
     return {
         "group": group,
         "figure_id": f"figure-{group.number}",
@@ -58,31 +59,27 @@ def _section(group: curves.Group, runs: Sequence[Run], prices: Table) -> dict[st
         "latency": figures.latency_figure(group.curves),
         "kinds": curves.kinds(group.curves),
         "aside": sum(len(system_curve.aside) for system_curve in group.curves),
-        "all_failed": all(run.state in (State.FAILED, State.LOST) for run in _measured(group, runs)),
+        "all_failed": all(run.state in (State.FAILED, State.LOST) for run in measuring),
         "notes": notes.notes(group, runs),
         "prices": prices,
     }
 
 
-def _measured(group: curves.Group, runs: Sequence[Run]) -> list[Run]:
-    return [run for run in runs if run.kind == Run.Kind.MEASURE and run.protocol_id == group.protocol_digest]
-
-
 def _added(experiment: Experiment, runs: Sequence[Run]) -> int:
-    """Runs beyond the repeats of the plan; a plan that grows has none."""
+    """Count the runs beyond the repeats of the plan; a plan that grows has none."""
     if experiment.grows:
         return 0
     return sum(run.kind == Run.Kind.MEASURE and run.repeat > experiment.repeats for run in runs)
 
 
 def _compare_address(experiment: Experiment, query: QueryDict) -> str:
-    compared = query.copy()
-    compared["experiment"] = str(experiment.pk)
-    return f"{reverse('compare')}?{compared.urlencode()}"
+    comparison_query = query.copy()
+    comparison_query["experiment"] = str(experiment.pk)
+    return f"{reverse('compare')}?{comparison_query.urlencode()}"
 
 
 def _protocol_differences(groups: list[curves.Group]) -> list[str]:
-    """Names of what keeps the experiment's systems apart; empty for one protocol, which is the rule."""
+    """Name the fields that keep the systems apart; empty for one protocol, which is the rule."""
     if len(groups) < 2:
         return []
     return labels(curves.differences(queries.protocol_forms(group.protocol_digest for group in groups)))

@@ -1,4 +1,4 @@
-"""How far an experiment is, counted from its runs."""
+"""Progress of an experiment, counted from its runs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """Those that ended by themselves: what a person cancelled is counted apart."""
+        """Count the runs that ended by themselves; runs that a person cancelled are counted apart."""
         return self.ended - self.cancelled
 
     @property
     def words(self) -> str:
-        """'3 of 16 runs and 2 of 2 loads', of those that ended by themselves."""
+        """Write '3 of 16 runs and 2 of 2 loads', of those that ended by themselves."""
         return counted(self.planned_kinds, self.done_kinds)
 
     @property

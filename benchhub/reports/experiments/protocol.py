@@ -1,4 +1,4 @@
-"""What an experiment asked for beside levels and durations, in sentences: it decides what its numbers mean."""
+"""The conditions of an experiment beside levels and durations, in sentences: they decide what its numbers mean."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchhub.bench.models import Experiment
 
 
 def sentences(experiment: Experiment) -> list[str]:
-    """None for a plan that leaves everything at its default."""
+    """Say what a plan asks for beyond the defaults; empty for a plan that leaves everything at its default."""
     return [
         *_before_all(experiment),
         *_before_each(experiment),
@@ -26,7 +26,7 @@ def _before_all(experiment: Experiment) -> Iterator[str]:
 
 
 def _before_each(experiment: Experiment) -> Iterator[str]:
-    steps = {
+    is_asked_by_step = {
         "the data set is loaded anew": experiment.loading == Experiment.Loading.EACH,
         "the tables are vacuumed": experiment.vacuum,
         "a checkpoint is made": experiment.checkpoint,
@@ -34,8 +34,8 @@ def _before_each(experiment: Experiment) -> Iterator[str]:
         "the host's page cache is dropped": experiment.drop_caches,
         f"all rests for {duration(experiment.settle_s)} to settle": bool(experiment.settle_s),
     }
-    if done := [step for step, is_asked in steps.items() if is_asked]:
-        yield f"Before each run {', '.join(done)}."
+    if steps := [step for step, is_asked in is_asked_by_step.items() if is_asked]:
+        yield f"Before each run {', '.join(steps)}."
 
 
 def _order(experiment: Experiment) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the pages ask of the warehouse, each in a number of queries that does not grow with the data."""
+"""Queries of the pages of experiments; their number does not grow with the data."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MEASURING = Q(kind=Run.Kind.MEASURE)
 
 
 def experiments() -> QuerySet[Experiment]:
-    """Each with its systems' labels, and counts of its runs of all kinds: all, ended, failed, cancelled, waiting.
+    """Return experiments with labels of systems and counts of runs: all, ended, bad, cancelled, waiting.
 
-    Of runs that measure: all, and those that ended by themselves. `grows_on`: more runs may be planned, also where
-    none is left at this moment. To be narrowed.
+    `measure_count` counts the runs that measure, `done_count` those of them that ended by themselves. `grows_on`
+    tells whether more runs may be planned, also where none is left at this moment. Callers narrow the rows.
     """
     return Experiment.objects.select_related("workload").annotate(
         system_labels=_system_labels(),
@@ -64,12 +64,12 @@ def runs_left() -> bool:
 
 
 def experiment(pk: int) -> QuerySet[Experiment]:
-    """With all that its page says of it, and the keys of its hosts."""
+    """Return the experiment with all that its page says of it, and the keys of its hosts."""
     return Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
 
 
 def systems(experiment: Experiment) -> list[System]:
-    """In the order of the plan; not those that its conditions leave without a run."""
+    """Return the systems in the order of the plan, without those that its conditions leave without a run."""
     rows = ExperimentSystem.objects.filter(experiment=experiment).select_related(
         "system__hardware", "system__build", "system__configuration", "system__instance__host", "system__driver"
     )
@@ -79,11 +79,11 @@ def systems(experiment: Experiment) -> list[System]:
 
 
 def runs(experiment: Experiment) -> QuerySet[Run]:
-    """All runs in the order of the plan, with system, result and watch; for the table to be narrowed."""
+    """Return all runs in the order of the plan, with system, result and watch; the table narrows them."""
     rows = experiment.runs.for_table().select_related("system__instance")
     return rows.defer("spec", "result__measures", "result__remarks")
 
 
 def protocol_forms(digests: Iterable[str]) -> list[dict[str, Any]]:
-    """The canonical forms of protocols, to name what differs between them."""
+    """Return the canonical forms of protocols, to name what differs between them."""
     return list(Protocol.objects.filter(digest__in=list(digests)).values_list("form", flat=True))

@@ -1,4 +1,4 @@
-"""The table of an experiment's runs: which columns it has, and how it is searched, sorted and filtered."""
+"""The table of an experiment's runs: its columns, search, order and filters."""
 
 from __future__ import annotations
 
@@ -44,13 +44,7 @@ ASIDE = Filter(
 
 
 def listing(query: QueryDict, experiment: Experiment, runs: QuerySet[Run], systems: Sequence[System]) -> Listing[Run]:
-    filters = (_systems(systems), _clients(experiment.client_levels), STATES, DOUBTS, ASIDE)
+    labels = {str(system.pk): (system.label, Q(system=system.pk)) for system in systems}
+    levels = {str(level): (f"{level:,}", Q(clients=level)) for level in experiment.client_levels}
+    filters = (Filter("system", "System", labels), Filter("clients", "Clients", levels), STATES, DOUBTS, ASIDE)
     return Listing(query, runs, COLUMNS, search=SEARCH, filters=filters, default="run")
-
-
-def _systems(systems: Sequence[System]) -> Filter:
-    return Filter("system", "System", {str(system.pk): (system.label, Q(system=system.pk)) for system in systems})
-
-
-def _clients(levels: Sequence[int]) -> Filter:
-    return Filter("clients", "Clients", {str(level): (f"{level:,}", Q(clients=level)) for level in levels})

@@ -30,7 +30,6 @@ class TagsForm(forms.Form):
 
 @transaction.atomic
 def replace(experiment: Experiment, names: list[str]) -> None:
-    """These take the place of the tags that it has."""
-    own = Tag.objects.filter(experiment=experiment)
-    own.exclude(name__in=names).delete()
+    """Replace the tags of an experiment by these names."""
+    Tag.objects.filter(experiment=experiment).exclude(name__in=names).delete()
     Tag.objects.bulk_create([Tag(experiment=experiment, name=name) for name in names], ignore_conflicts=True)

@@ -67,8 +67,8 @@ def experiment(request: HttpRequest, pk: int) -> HttpResponse:
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(queries.experiment(pk))
     systems = queries.systems(row)
-    swept = sweeps.sweeps(row, systems)
-    text = curves_csv.experiment_csv(swept, page.groups(list(queries.runs(row)), systems))
+    groups = page.groups(list(queries.runs(row)), systems)
+    text = curves_csv.experiment_csv(sweeps.sweeps(row, systems), groups)
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
     return response
@@ -77,8 +77,8 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
 @permission_required("reports.change_tag", raise_exception=True)
 def tags(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
-    present = Tag.objects.filter(experiment=experiment).values_list("name", flat=True)
-    form = TagsForm(request.POST or None, initial={"tags": ", ".join(present)})
+    names = Tag.objects.filter(experiment=experiment).values_list("name", flat=True)
+    form = TagsForm(request.POST or None, initial={"tags": ", ".join(names)})
     if request.method == "POST" and form.is_valid():
         replace(experiment, form.cleaned_data["tags"])
         return redirect("experiment", pk)

@@ -1,4 +1,4 @@
-"""Figures of prices as plain dicts, in the manner of reports.figures: series, marker and dash tell things apart."""
+"""Figures of prices as plain dicts, like curves/figures.py: series, marker and dash tell things apart."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Line:
 
 
 def against_clients(lines: Sequence[Line], unit: str, first: str) -> Figure:
-    """`first` is the axis of clients that it begins with, as reports.figures.first_axis says."""
+    """Draw prices against clients; `first` is the axis to begin with, 'log2' or 'linear'."""
     axes = client_axes(sorted({int(x) for line in lines for x in line.x}))
     return {
         "data": [_line(line, unit, "at %{x} clients") for line in lines],
@@ -40,14 +40,14 @@ def against_clients(lines: Sequence[Line], unit: str, first: str) -> Figure:
 
 
 def against_cores(lines: Sequence[Line], unit: str, present: int) -> Figure:
-    """Costs as cores per socket grow; a thin line stands at what the machine has."""
-    tops = [value for line in lines for value in line.y if value is not None]
+    """Draw costs as cores per socket grow; a thin line stands at the cores of the machine."""
+    costs = [value for line in lines for value in line.y if value is not None]
     mark = {
         "type": "scatter",
         "mode": "lines",
         "name": f"this machine, {present}",
         "x": [present, present],
-        "y": [0, max(tops, default=0)],
+        "y": [0, max(costs, default=0)],
         "line": {"dash": "dot", "width": 1},
         "hoverinfo": "skip",
         "meta": {"series": 6},
@@ -62,7 +62,7 @@ def against_cores(lines: Sequence[Line], unit: str, present: int) -> Figure:
 
 
 def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]], unit: str) -> Figure:
-    """One bar for each label, of parts that add up; the first label on top. A part that is 0 everywhere is left out."""
+    """Draw a bar of parts for each label, the first label on top. A part that is 0 everywhere is left out."""
     bars = [
         {
             "type": "bar",
@@ -89,7 +89,7 @@ def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]],
 
 
 def bars(labels: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]], unit: str) -> Figure:
-    """One bar for each label from 0 to its value, with the range that is known of it; the first label on top."""
+    """Draw a bar for each label from 0 to its value, with the range that is known of it; the first label on top."""
     trace = {
         "type": "bar",
         "orientation": "h",
@@ -115,7 +115,7 @@ def bars(labels: Sequence[str], values: Sequence[float], ends: Sequence[tuple[fl
 
 
 def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present: float, unit: str) -> Figure:
-    """A bar from the price at a setting's low end to that at its high end; a line at the present price."""
+    """Draw a bar from the price at a setting's low end to that at its high end; a line at the present price."""
     bars = {
         "type": "bar",
         "orientation": "h",
@@ -162,9 +162,9 @@ class Spot:
 
 
 def frontier(spots: Sequence[Spot], labels: Sequence[tuple[int, str]], currency: str, unit: str) -> Figure:
-    """Cost to the right, throughput upwards; filled marks are on the frontier, which a line joins."""
+    """Draw cost to the right, throughput upwards; filled marks are on the frontier, which a line joins."""
     edge = sorted((spot for spot in spots if spot.is_on_frontier), key=lambda spot: spot.total)
-    joined = {
+    edge_trace = {
         "type": "scatter",
         "mode": "lines",
         "name": "frontier",
@@ -176,7 +176,7 @@ def frontier(spots: Sequence[Spot], labels: Sequence[tuple[int, str]], currency:
     }
     traces = [_spots([spot for spot in spots if spot.series == series], series, name, unit) for series, name in labels]
     return {
-        "data": [joined, *traces],
+        "data": [edge_trace, *traces],
         "layout": {"xaxis": _amounts(f"total ({currency})"), "yaxis": _amounts(f"throughput ({unit})")},
     }
 
@@ -227,7 +227,7 @@ def _line(line: Line, unit: str, where: str) -> dict[str, Any]:
 
 
 def label(*names: str) -> str:
-    """Each name from a line of its own, long ones over several."""
+    """Break a label into lines: each name begins one, long names take several."""
     return "<br>".join(line for name in names for line in wrap(name, LABEL_WIDTH))
 
 

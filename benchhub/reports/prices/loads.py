@@ -1,4 +1,4 @@
-"""At which load a curve is priced: its peak, a number of clients, or the best level within a latency."""
+"""The load at which a curve is priced: its peak, a number of clients, or the best level within a latency."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class At:
 
 
 def at(curve: Curve, terms: Terms) -> At:
-    """Raises PricingError where no level answers, naming those there are."""
+    """Choose the level of a curve that the terms ask for.
+
+    Raises PricingError where there is no such level, naming the levels that there are.
+    """
     loads = [Load(throughput(curve, level)) for level in curve.levels]
     if terms.load == WITHIN:
         loads = [replace(load, latency_ms=latency_ms(level)) for load, level in zip(loads, curve.levels, strict=True)]
@@ -42,20 +45,20 @@ def at(curve: Curve, terms: Terms) -> At:
 
 
 def throughput(curve: Curve, level: Level, why: str = "") -> Throughput:
-    """The median of a level with its repeats; the evidence names the runs."""
+    """Return the median of a level with its repeats; the evidence names the runs."""
     return pricing.measured(level.throughput, level.values, curve.unit, _evidence(level, why), level.clients)
 
 
 def latency_ms(level: Level) -> float | None:
-    """The 95th percentile of all transactions of the repeats where it is known, otherwise the average."""
+    """Return the 95th percentile of all transactions of the repeats where it is known, otherwise the average."""
     return level.latency_average_ms if level.latency_p95_ms is None else level.latency_p95_ms
 
 
 def _words(curve: Curve, level: Level, terms: Terms) -> str:
     clients = counted_clients(level.clients)
     if terms.load == WITHIN:
-        which = "average latency" if level.latency_p95_ms is None else "p95 latency"
-        return f"at {clients}, {which} {significant(latency_ms(level) or 0, 3)} ms"
+        latency_name = "average latency" if level.latency_p95_ms is None else "p95 latency"
+        return f"at {clients}, {latency_name} {significant(latency_ms(level) or 0, 3)} ms"
     if terms.clients is not None:
         return f"at {clients}"
     return f"peak at {clients}{', the edge of what was run' if curve.peak.edge else ''}"

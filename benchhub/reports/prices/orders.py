@@ -1,6 +1,6 @@
-"""What is bought for a curve: its hardware as bought, by list price or price sheet, standbys, and a licence.
+"""Orders and their costs: a curve's hardware by list price or price sheet, its standbys, and a licence.
 
-What an order costs does not depend on the load: it is asked of the engine once for each hardware and licence model.
+The cost of an order does not depend on the load: the engine is asked once for each hardware and licence model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STANDBY = "standby"
 
 @dataclass(frozen=True, slots=True)
 class NoPrice:
-    """Why there is no price, as a sentence; `missing` names what a list price is to be added of, if that is why."""
+    """Why there is no price, as a sentence; `missing` names what needs a list price, if that is the reason."""
 
     sentence: str
     missing: str = ""
@@ -39,7 +39,7 @@ class NoPrice:
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """An order with its cost. `notes` are steps that stand before those of the engine; `sheet` is where it is from."""
+    """An order with its cost. `notes` are steps before those of the engine; `sheet` is the price sheet it used."""
 
     order: Order
     cost: Cost
@@ -48,9 +48,9 @@ class Priced:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Of the cost alone. A sheet that is bought several times is derived once."""
+        """Return the steps of the cost alone. A sheet that is bought several times is derived once."""
         steps = (*self.notes, *self.cost.steps)
-        return tuple({id(part): part for part in steps}.values()) if self.sheet else steps
+        return tuple({id(step): step for step in steps}.values()) if self.sheet else steps
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -67,31 +67,31 @@ class Priced:
 class Costs:
     """Costs by the prices of one day, each calculated when it is first asked for."""
 
-    def __init__(self, price_book: PriceBook, terms: Terms, on: date) -> None:
-        self.price_book, self.terms, self.on = price_book, terms, on
+    def __init__(self, price_book: PriceBook, terms: Terms, day: date) -> None:
+        self.price_book, self.terms, self.day = price_book, terms, day
         self.quote_terms = pricing.Terms(
             years=terms.years,
-            on=on,
+            on=day,
             currency=terms.currency,
             rounding=terms.rounding,
             discount_percent=terms.discount_percent,
             rates=price_book.rates,
         )
-        self._found: dict[tuple[int, int], Priced | NoPrice] = {}
+        self._costs: dict[tuple[int, int], Priced | NoPrice] = {}
         self._licences: dict[int, Licence] = {}
         self._sheets: dict[int, Sheet] = {}
 
     def price(self, hardware: Hardware, model: LicenceModel) -> Priced | NoPrice:
         key = (hardware.pk, model.pk)
-        if key not in self._found:
-            self._found[key] = self._priced(hardware, model, self.terms.standbys)
-        return self._found[key]
+        if key not in self._costs:
+            self._costs[key] = self._priced(hardware, model, self.terms.standbys)
+        return self._costs[key]
 
     def with_standbys(self, hardware: Hardware, model: LicenceModel, standbys: int) -> Priced | NoPrice:
         return self._priced(hardware, model, standbys)
 
     def licence(self, model: LicenceModel) -> Licence:
-        """Raises RulesError for rules that no form would have let in."""
+        """Return the licence with its prices. Raises RulesError for rules that no form would have let in."""
         if model.pk not in self._licences:
             prices = _prices(self.price_book.of_licence_model.get(model.pk, ()))
             licence, support = Licence(str(model), model.licence_rules(), prices), self.terms.support_percent
@@ -113,12 +113,12 @@ class Costs:
         return Priced(order, cost, _notes(row, standbys), row)
 
     def _order(self, hardware: Hardware, licence: Licence, row: PriceSheet | None, standbys: int) -> Order:
-        """A sheet prices one machine: it is bought again for each standby."""
-        sheet = self._engine_sheet(row) if row else None
-        prices = () if sheet and _has_hardware(sheet) else _prices(self.price_book.of_hardware.get(hardware.pk, ()))
-        bought = hardware.machine()
-        nodes = [Node(bought, prices=prices)]
-        nodes += [Node(bought, standbys, STANDBY, prices)] if standbys else []
+        """Build the order. A sheet prices one machine, so it is bought again for each standby."""
+        sheet, machine = self._engine_sheet(row) if row else None, hardware.machine()
+        has_hardware = sheet is not None and any(line.kind == "hardware" for line in sheet.lines)
+        prices = () if has_hardware else _prices(self.price_book.of_hardware.get(hardware.pk, ()))
+        nodes = [Node(machine, prices=prices)]
+        nodes += [Node(machine, standbys, STANDBY, prices)] if standbys else []
         sheets = (sheet,) * (1 + standbys) if sheet else ()
         return Order(Deployment(tuple(nodes), self.terms.users), (licence,), sheets)
 
@@ -128,16 +128,11 @@ class Costs:
         return self._sheets[row.pk]
 
     def _sheet(self, hardware: Hardware) -> PriceSheet | None:
-        """The newest sheet by the day, unless a list price of the hardware is newer."""
-        row = self.price_book.sheet(hardware.pk, self.on)
-        days = [
-            price.priced_on for price in self.price_book.of_hardware.get(hardware.pk, ()) if price.priced_on <= self.on
-        ]
+        """Return the newest sheet by the day, unless a list price of the hardware is newer."""
+        row = self.price_book.sheet(hardware.pk, self.day)
+        prices = self.price_book.of_hardware.get(hardware.pk, ())
+        days = [price.priced_on for price in prices if price.priced_on <= self.day]
         return row if row and row.priced_on >= max(days, default=row.priced_on) else None
-
-
-def _has_hardware(sheet: Sheet) -> bool:
-    return any(line.kind == "hardware" for line in sheet.lines)
 
 
 def _prices(rows: Sequence[ListPrice]) -> tuple[Price, ...]:
@@ -147,12 +142,12 @@ def _prices(rows: Sequence[ListPrice]) -> tuple[Price, ...]:
 
 
 def _notes(row: PriceSheet | None, standbys: int) -> tuple[Step, ...]:
-    """What a reader of the engine's steps would otherwise not know."""
+    """Explain what the engine's steps leave out: the price sheet and the standbys."""
     notes = []
     if row is not None:
-        cited = f"{row.priced_on.isoformat()}, source: {row.source}"
+        evidence = f"{row.priced_on.isoformat()}, source: {row.source}"
         notes.append(
-            step("price_sheet", "Price sheet: {sheet} says what one machine costs", str(row), cited, sheet=str(row))
+            step("price_sheet", "Price sheet: {sheet} says what one machine costs", str(row), evidence, sheet=str(row))
         )
     if standbys:
         machines = count(standbys, "machine")

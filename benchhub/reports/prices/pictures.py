@@ -25,14 +25,14 @@ BARS, CLIENTS, SPLIT = "bars", "clients", "split"
 
 
 def drawn(query: QueryDict, table: Table) -> LicenceModel | None:
-    """The licence model that `drawn` names, otherwise the last that has a price, which is rarely the free one."""
+    """Return the licence model that `drawn` names, otherwise the last with a price, which is rarely the free one."""
     models = [model for model in table.licence_models if str(model.pk) == query.get("drawn")]
     priced = [cell.model for _, cell in table.quoted]
     return next(iter(models), priced[-1] if priced else None)
 
 
 def bars(table: Table) -> Panel:
-    """Every price of the table as a bar, the lowest on top, with what is known of its range."""
+    """Draw every price of the table as a bar, the lowest on top, with what is known of its range."""
     title = "Prices side by side"
     quoted = sorted(
         ((row, cell, cell.quote) for row, cell in table.quoted if cell.quote),
@@ -61,7 +61,7 @@ def _side(row: Row, cell: Cell) -> PanelRow:
 
 
 def _ends(cell: Cell) -> tuple[float, float]:
-    """Of one run, and where the range has no end, the price itself."""
+    """Return the range of a price; the price itself for one run, and where the range has no end."""
     price = cell.price or Decimal(0)
     if cell.spread is None or cell.spread.n < 2:
         return float(price), float(price)
@@ -69,20 +69,20 @@ def _ends(cell: Cell) -> tuple[float, float]:
 
 
 def against_clients(table: Table, model: LicenceModel) -> Panel:
-    """The price at every level of every curve under one licence model."""
+    """Draw the price at every level of every curve under one licence model."""
     title = "Price against clients"
-    points_by_row = [
+    priced_rows = [
         (row, priced)
         for row in table.rows
         if isinstance(priced := table.costs.price(row.system_curve.system.hardware, model), Priced)
     ]
-    if not points_by_row:
+    if not priced_rows:
         return refused(CLIENTS, title, f"There is no price under {model} to draw.")
-    if sentence := unlike([priced.cost.currency for _, priced in points_by_row]):
+    if sentence := unlike([priced.cost.currency for _, priced in priced_rows]):
         return refused(CLIENTS, title, sentence)
-    unit = f"{points_by_row[0][1].cost.currency} per {table.unit}"
+    unit = f"{priced_rows[0][1].cost.currency} per {table.unit}"
     lines, rows = [], []
-    for row, priced in points_by_row:
+    for row, priced in priced_rows:
         quotes = [
             quote_of(priced.cost, throughput(row.system_curve.curve, level)) for level in row.system_curve.curve.levels
         ]
@@ -90,7 +90,7 @@ def against_clients(table: Table, model: LicenceModel) -> Panel:
         rows += [_level(table, row, quote, len(priced.cost.steps)) for quote in quotes]
     columns = ("System", "Clients", f"Price, {unit}", "From", "To", "which is", "Runs")
     lead = f"The price of one {table.unit} under {model} at each number of clients: lowest where throughput is highest."
-    first = first_axis(row.system_curve for row, _ in points_by_row)
+    first = first_axis(row.system_curve for row, _ in priced_rows)
     return Panel(CLIENTS, title, (lead,), columns, tuple(rows), figures.against_clients(lines, unit, first))
 
 
@@ -108,21 +108,21 @@ def _line(row: Row, quotes: list[Quote]) -> Line:
 
 
 def _level(table: Table, row: Row, quote: Quote, steps_of_cost: int) -> PanelRow:
-    """`steps_of_cost` are left out: they stand with the price in the table."""
+    """Return the row of a level without the first `steps_of_cost` steps, which the table derives."""
     spread, rounding = interval(quote), table.terms.rounding
     level = next(level for level in row.system_curve.curve.levels if level.clients == quote.throughput.clients)
-    to = places_of(quote.quotient, level.throughput.digits)
+    places = places_of(quote.quotient, level.throughput.digits)
     ends: tuple[Decimal | None, Decimal | None] = (None, None)
     if spread.n > 1:
-        high = None if spread.high is None else rounded(spread.high, to, rounding)
-        ends = (rounded(spread.low, to, rounding), high)
+        high = None if spread.high is None else rounded(spread.high, places, rounding)
+        ends = (rounded(spread.low, places, rounding), high)
     kind = spread.kind if spread.n > 1 else "one run"
-    values = (row.system_curve.system.label, level.clients, quote.price(to, rounding), *ends, kind, spread.n)
+    values = (row.system_curve.system.label, level.clients, quote.price(places, rounding), *ends, kind, spread.n)
     return PanelRow(values, quote.steps[steps_of_cost:])
 
 
 def split(table: Table) -> Panel:
-    """What each total is made of: hardware, licence, support and other."""
+    """Draw the parts of each total: hardware, licence, support and other."""
     title = "What the total is made of"
     quoted = table.quoted
     if not quoted:
@@ -141,7 +141,7 @@ def split(table: Table) -> Panel:
 
 
 def kinds_of(costs: Sequence[Cost]) -> list[Kind]:
-    """What totals are split into; 'other' only where there is any."""
+    """Return the kinds that totals are split into; 'other' only where there is any."""
     return [kind for kind in KINDS if kind != "other" or any(cost.subtotal(kind) for cost in costs)]
 
 
@@ -159,5 +159,5 @@ def _cents(amount: Decimal) -> Decimal:
 
 
 def why(row: Row, model: LicenceModel) -> str:
-    """The place of a price's derivation on the page."""
+    """Return the place of a price's derivation on the page."""
     return f"why-{row.system_curve.series}-{model.pk}"

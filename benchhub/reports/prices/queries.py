@@ -1,4 +1,4 @@
-"""What prices ask of the warehouse, in a number of queries that does not grow with the data."""
+"""Queries of prices; their number does not grow with the data."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from benchhub.catalog.models.revised import counting_on
 class PriceBook:
     """Licence models on offer; list prices and price sheets by hardware or licence model, the newest first; rates.
 
-    Licence models are those of the first day that was asked for; `revised` has what has become of them by the last
-    one where that is another revision, None where they are not on offer any more. `revisions` are the keys of all
-    revisions of one licence model, by each of them. Sheets count on one of the days, rates likewise.
+    Licence models are those on offer on the first of the days. `revised` maps each that changed since to its
+    revision by the last day, None where it is not on offer any more. `revisions` are the keys of all revisions of
+    one licence model, by each of them. Sheets and rates count on one of the days.
     """
 
     licence_models: tuple[LicenceModel, ...]
@@ -38,55 +38,55 @@ class PriceBook:
 
     @cached_property
     def descriptions(self) -> dict[int, str]:
-        """What each list price is of, by its number."""
+        """Return the description of each list price, by its number."""
         return {row.pk: row.description for row in self.rows}
 
     @cached_property
     def written(self) -> dict[int, tuple[object, str]]:
-        """Sentences of steps that were written already, by identity: a sheet's lines stand under each licence."""
+        """Return the sentences of steps already written, by identity: a sheet's lines stand under each licence."""
         return {}
 
     @cached_property
     def places(self) -> dict[int, str]:
-        """Where on the page the lines of a sheet are derived already, by the identity of the first step."""
+        """Return the places on the page where lines of a sheet are derived already, by identity of the first step."""
         return {}
 
     def later(self, model: LicenceModel) -> LicenceModel | None:
-        """What has become of a licence model by the last day; None where it is not on offer any more."""
+        """Return the revision of a licence model by the last day; None where it is not on offer any more."""
         return self.revised.get(model.pk, model)
 
-    def sheet(self, hardware: int, on: date) -> PriceSheet | None:
-        """The newest sheet of a hardware by a day."""
+    def sheet(self, hardware: int, day: date) -> PriceSheet | None:
+        """Return the newest sheet of a hardware by a day."""
         rows = (self.sheets or {}).get(hardware, ())
-        return next((row for row in rows if row.priced_on <= on), None)
+        return next((row for row in rows if row.priced_on <= day), None)
 
     @property
     def currencies(self) -> list[str]:
-        """Those that something is priced in, and those that a rate leads to from there."""
-        priced = {row.currency for row in self.rows}
-        priced |= {sheet.currency for rows in (self.sheets or {}).values() for sheet in rows}
-        reached = {
+        """Return the currencies of prices and sheets, and those that an exchange rate leads to from there."""
+        currencies = {row.currency for row in self.rows}
+        currencies |= {sheet.currency for rows in (self.sheets or {}).values() for sheet in rows}
+        exchanged = {
             currency
             for rate in self.rates
-            if {rate.base, rate.quoted} & priced
+            if {rate.base, rate.quoted} & currencies
             for currency in (rate.base, rate.quoted)
         }
-        return sorted(priced | reached)
+        return sorted(currencies | exchanged)
 
 
 def price_book(hardware: Iterable[Hardware], days: Iterable[date]) -> PriceBook:
-    """What there is to price these with on any of these days; nothing of a later one."""
-    bought, by_day = list(dict.fromkeys(hardware)), sorted(set(days))
+    """Read all that prices this hardware with on any of these days; nothing of a later day."""
+    profiles, sorted_days = list(dict.fromkeys(hardware)), sorted(set(days))
     all_models = list(LicenceModel.objects.all())
-    models, later = (tuple(counting_on(day, all_models)) for day in (by_day[0], by_day[-1]))
-    prices = ListPrice.objects.of_licences(all_models) | ListPrice.objects.of_hardware(bought)
-    rows = list(prices.by(by_day[-1]).select_related("licence_model", "hardware").newest_first())
+    models, later = (tuple(counting_on(day, all_models)) for day in (sorted_days[0], sorted_days[-1]))
+    prices = ListPrice.objects.of_licences(all_models) | ListPrice.objects.of_hardware(profiles)
+    rows = list(prices.by(sorted_days[-1]).select_related("licence_model", "hardware").newest_first())
     return PriceBook(
         models,
-        {profile.pk: tuple(row for row in rows if row.counts_for(profile)) for profile in bought},
+        {profile.pk: tuple(row for row in rows if row.counts_for(profile)) for profile in profiles},
         {model.pk: tuple(row for row in rows if row.counts_for(model)) for model in {*models, *later}},
-        _rates(by_day),
-        _sheets(bought, by_day),
+        _rates(sorted_days),
+        _sheets(profiles, sorted_days),
         _revised(models, later),
         _revisions(all_models),
     )
@@ -106,7 +106,7 @@ def _revisions(models: Sequence[LicenceModel]) -> dict[int, frozenset[int]]:
 
 
 def _rates(days: Sequence[date]) -> tuple[Rate, ...]:
-    """The newest of each pair of currencies by each of the days."""
+    """Return the newest rate of each pair of currencies by each of the days."""
     rows = list(ExchangeRate.objects.filter(priced_on__lte=days[-1]))
     newest: dict[tuple[frozenset[str], date], ExchangeRate] = {}
     for row in rows:
@@ -118,9 +118,9 @@ def _rates(days: Sequence[date]) -> tuple[Rate, ...]:
 
 
 def _sheets(hardware: Sequence[Hardware], days: Sequence[date]) -> dict[int, tuple[PriceSheet, ...]]:
-    """Lines are read of those sheets alone that count on one of the days."""
+    """Return the sheets that count on one of the days; only their lines are read."""
     rows = list(PriceSheet.objects.of_hardware(hardware).by(days[-1]))
-    counted = {
+    sheets = {
         profile.pk: dict.fromkeys(
             row
             for day in reversed(days)
@@ -128,5 +128,5 @@ def _sheets(hardware: Sequence[Hardware], days: Sequence[date]) -> dict[int, tup
         )
         for profile in hardware
     }
-    prefetch_related_objects([row for own in counted.values() for row in own], "lines", "discounts")
-    return {pk: tuple(own) for pk, own in counted.items() if own}
+    prefetch_related_objects([row for profile_rows in sheets.values() for row in profile_rows], "lines", "discounts")
+    return {pk: tuple(profile_rows) for pk, profile_rows in sheets.items() if profile_rows}

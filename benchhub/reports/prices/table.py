@@ -1,4 +1,4 @@
-"""Price per unit of throughput of each curve under each licence model, with how sure it is and how it came about."""
+"""The table of prices: each curve's price per unit of throughput under each licence model, with its evidence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SINGLE = "single runs show no spread, so nothing says how sure this is"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The lowest price of a column against each other one: (label, ratio of this price to the other)."""
+    """The lowest price of a column against each of the others: (label, ratio of this price to the other)."""
 
     against: tuple[tuple[str, PriceRatio], ...]
 
@@ -44,15 +44,14 @@ class Verdict:
 
     @property
     def unsure_words(self) -> str:
-        """What there is to say where it is not the lowest for sure."""
+        """Say why the price is not the lowest for sure; empty where it is."""
         if not self.unsure:
             return ""
         if self.is_of_single_runs:
             return SINGLE
-        later = [price_ratio for _, price_ratio in self.against if price_ratio.kind == WITHHELD]
-        return (
-            f"not distinguishable from {_and(self.unsure)}{' (run one after the other: no verdict)' if later else ''}"
-        )
+        is_withheld = any(price_ratio.kind == WITHHELD for _, price_ratio in self.against)
+        remark = " (run one after the other: no verdict)" if is_withheld else ""
+        return f"not distinguishable from {_and(self.unsure)}{remark}"
 
     @property
     def is_lowest(self) -> bool:
@@ -60,7 +59,7 @@ class Verdict:
 
     @property
     def probability_percent(self) -> str:
-        """That it is cheaper than whichever comes closest; empty where repeats are too few to tell."""
+        """Write the probability that it is cheaper than the closest other; empty where repeats are too few."""
         probabilities = [price_ratio.probability_cheaper for _, price_ratio in self.against]
         least = min((probability for probability in probabilities if probability is not None), default=None)
         if least is None or None in probabilities:
@@ -91,7 +90,7 @@ class Cell:
 
     @property
     def spread_words(self) -> str:
-        """The kind of interval and the number of repeats behind it."""
+        """Say the kind of interval and the number of repeats behind it."""
         if self.spread is None or self.spread.n < 2:
             return "1 run, no spread"
         kind = "95% interval" if self.spread.kind == INTERVAL else "range of repeats"
@@ -101,7 +100,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A curve at the load that was asked for; `refusal` says why there is no such level."""
+    """A curve at the load that the terms ask for; `refusal` says why there is no such level."""
 
     system_curve: SystemCurve
     at: At | None
@@ -130,7 +129,7 @@ class Table:
 
     @property
     def per(self) -> str:
-        """What a price per unit is, in words."""
+        """Say in words what a price per unit is."""
         return IN_WORDS.get(self.unit, f"money per {self.unit}")
 
     @property
@@ -143,7 +142,7 @@ class Table:
 
     @property
     def load_words(self) -> str:
-        """Completes 'money for each transaction per second ...'."""
+        """Complete the sentence 'money for each transaction per second ...'."""
         return {PEAK: "at the peak of the curve", WITHIN: f"at the best load within {self.terms.ceiling_ms:f} ms"}.get(
             self.terms.load, f"at {counted_clients(self.terms.clients or 0)}"
         )
@@ -154,7 +153,7 @@ class Table:
 
     @property
     def currencies(self) -> list[str]:
-        """Those to choose from; one that nothing leads to is not offered."""
+        """Return the currencies to choose from; one that no exchange rate leads to is not offered."""
         return self.price_book.currencies
 
     @property
@@ -163,7 +162,7 @@ class Table:
 
     @property
     def has_support(self) -> bool:
-        """Whether support is paid apart from any licence."""
+        """Tell whether support is paid apart from any licence."""
         return any(model.rules.get("payment") == "perpetual" for model, _ in self.choices)
 
     @property
@@ -172,20 +171,22 @@ class Table:
 
     @property
     def lead(self) -> str:
-        """The lowest of all that is shown, and whether anything else may be as low; empty where nothing compares."""
+        """Say which price is the lowest of all, and whether another may be as low; empty where nothing compares."""
         return _lead(self)
 
 
 def table(curves: Sequence[SystemCurve], price_book: PriceBook, terms: Terms) -> Table:
     """Price these curves, all of one unit, by the terms."""
-    choices = tuple((m, terms.shows(price_book.revisions.get(m.pk, {m.pk}))) for m in price_book.licence_models)
+    choices = tuple(
+        (model, terms.shows(price_book.revisions.get(model.pk, {model.pk}))) for model in price_book.licence_models
+    )
     if not any(is_shown for _, is_shown in choices):
         choices = tuple((model, True) for model, _ in choices)
     models = tuple(model for model, is_shown in choices if is_shown)
     costs = Costs(price_book, terms, terms.day)
     today = None if terms.is_of_today else Costs(price_book, terms, terms.today)
     rows = [_row(system_curve, models, costs, today, terms) for system_curve in curves]
-    rows = _judged(rows, models)
+    rows = _with_verdicts(rows, models)
     return Table(tuple(rows), models, choices, terms, costs, _remark(rows))
 
 
@@ -207,7 +208,7 @@ def _cell(system_curve: SystemCurve, load: At, model: LicenceModel, costs: Costs
     flags = priced.flags
     if today is not None:
         flags += _restated(quote, _of_today(system_curve, model, today))
-    return _shown(Cell(model, priced=priced, quote=quote, flags=flags), quote, load, costs.terms)
+    return _with_amounts(Cell(model, priced=priced, quote=quote, flags=flags), quote, load, costs.terms)
 
 
 def _of_today(system_curve: SystemCurve, model: LicenceModel, today: Costs) -> Priced | NoPrice:
@@ -215,23 +216,24 @@ def _of_today(system_curve: SystemCurve, model: LicenceModel, today: Costs) -> P
     return today.price(system_curve.system.hardware, later) if later else NoPrice(f"{model} is not on offer any more.")
 
 
-def _shown(cell: Cell, quote: Quote, load: At, terms: Terms) -> Cell:
-    """Rounded to the digits that the throughput has, and to the cent at the coarsest."""
+def _with_amounts(cell: Cell, quote: Quote, load: At, terms: Terms) -> Cell:
+    """Round the cell's amounts to the digits that the throughput has, and to the cent at the coarsest."""
     known_digits, spread = load.level.throughput.digits, interval(quote)
     places = places_of(quote.quotient, known_digits)
-    over = quote.steps[len(quote.cost.steps) :]
-    steps = (*(cell.priced.steps if cell.priced else ()), *over, *_interval_step(quote, spread))
-    million = None
+    quote_steps = quote.steps[len(quote.cost.steps) :]
+    steps = (*(cell.priced.steps if cell.priced else ()), *quote_steps, *_interval_step(quote, spread))
+    price_per_million = None
     if quote.throughput.unit in SECONDS_OF:
-        per = per_million(quote, terms.utilisation_percent)
-        million, steps = per.price(places_of(per.quotient, known_digits), terms.rounding), (*steps, per.step)
+        million = per_million(quote, terms.utilisation_percent)
+        price_per_million = million.price(places_of(million.quotient, known_digits), terms.rounding)
+        steps = (*steps, million.step)
     return replace(
         cell,
         price=quote.price(places, terms.rounding),
         spread=spread,
         lowest=rounded(spread.low, places, terms.rounding),
         highest=None if spread.high is None else rounded(spread.high, places, terms.rounding),
-        per_million=million,
+        per_million=price_per_million,
         steps=steps,
     )
 
@@ -241,7 +243,7 @@ def places_of(quotient: Decimal, known_digits: int) -> int:
 
 
 def _interval_step(quote: Quote, spread: PriceInterval) -> tuple[Step, ...]:
-    """The range of repeats is among the engine's steps; the interval of the mean is said here."""
+    """Derive the interval of the mean; the engine's steps have the range of repeats."""
     if spread.kind != INTERVAL or not spread.high:
         return ()
     template = (
@@ -269,20 +271,20 @@ def _restated(quote: Quote, today: Priced | NoPrice) -> tuple[str, ...]:
             f"{percent:+.1f}%; 2% or more is a new result.",)  # fmt: skip
 
 
-def _judged(rows: Sequence[Row], models: Sequence[LicenceModel]) -> list[Row]:
+def _with_verdicts(rows: Sequence[Row], models: Sequence[LicenceModel]) -> list[Row]:
     """Give the lowest of each column its verdict, unless a price is missing in it or the currencies are unlike."""
-    judged = [list(row.cells) for row in rows]
+    cell_rows = [list(row.cells) for row in rows]
     for column in range(len(models)):
         cells = [
-            (row.system_curve, at, cells[column])
-            for at, (row, cells) in enumerate(zip(rows, judged, strict=True))
-            if cells
+            (row.system_curve, number, row_cells[column])
+            for number, (row, row_cells) in enumerate(zip(rows, cell_rows, strict=True))
+            if row_cells
         ]
-        if verdict := _verdict([(row_curve.system.label, row_curve, cell) for row_curve, _, cell in cells]):
-            place, verdict_there = verdict
-            at = cells[place][1]
-            judged[at][column] = replace(judged[at][column], verdict=verdict_there)
-    return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, judged, strict=True)]
+        if lowest := _verdict([(system_curve.system.label, system_curve, cell) for system_curve, _, cell in cells]):
+            place, verdict = lowest
+            row_cells = cell_rows[cells[place][1]]
+            row_cells[column] = replace(row_cells[column], verdict=verdict)
+    return [replace(row, cells=tuple(row_cells)) for row, row_cells in zip(rows, cell_rows, strict=True)]
 
 
 def _verdict(cells: Sequence[tuple[str, SystemCurve, Cell]]) -> tuple[int, Verdict] | None:
@@ -293,17 +295,18 @@ def _verdict(cells: Sequence[tuple[str, SystemCurve, Cell]]) -> tuple[int, Verdi
         for place, (label, system_curve, cell) in enumerate(cells)
         if cell.quote
     ]
-    if len(quoted) < 2 or len({quote.currency for *_, quote in quoted}) > 1 or any(not q.total for *_, q in quoted):
+    quotes = [quote for *_, quote in quoted]
+    if len(quotes) < 2 or len({quote.currency for quote in quotes}) > 1 or any(not quote.total for quote in quotes):
         return None
-    at, _, lowest, least = min(quoted, key=lambda candidate: candidate[3].quotient)
+    lowest_place, _, lowest, least = min(quoted, key=lambda candidate: candidate[3].quotient)
     curves = {id(system_curve): system_curve.curve for *_, system_curve, _ in quoted}
     withheld = {key: bool(why_withheld(lowest.curve, curve)) for key, curve in curves.items()}
     others = tuple(
         (label, _against(least, quote, withheld[id(system_curve)]))
         for place, label, system_curve, quote in quoted
-        if place != at
+        if place != lowest_place
     )
-    return at, Verdict(others)
+    return lowest_place, Verdict(others)
 
 
 def _against(least: Quote, other: Quote, is_withheld: bool) -> PriceRatio:
@@ -333,17 +336,17 @@ def _lead(price_table: Table) -> str:
     if verdict.is_lowest:
         return f"{text}."
     is_of_few = not verdict.is_of_single_runs and any(price_ratio.kind == RANGE for _, price_ratio in verdict.against)
-    why = " by so few repeats" if is_of_few else ""
-    return f"{text}; {verdict.unsure_words}{why}."
+    remark = " by so few repeats" if is_of_few else ""
+    return f"{text}; {verdict.unsure_words}{remark}."
 
 
 def _and(names: Sequence[str]) -> str:
-    """a, b and c; of many only the first."""
-    few = list(names[:MOST_NAMED])
-    few += [count(len(names) - MOST_NAMED, "other")] if len(names) > MOST_NAMED else []
-    return few[0] if len(few) == 1 else f"{', '.join(few[:-1])} and {few[-1]}"
+    """Write 'a, b and c'; of many only the first."""
+    parts = list(names[:MOST_NAMED])
+    parts += [count(len(names) - MOST_NAMED, "other")] if len(names) > MOST_NAMED else []
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def metered(models: Sequence[LicenceModel]) -> list[LicenceModel]:
-    """Those that cost something."""
+    """Return the licence models that cost something."""
     return [model for model in models if model.metric != LicenceModel.Metric.NONE]

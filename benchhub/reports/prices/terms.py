@@ -1,4 +1,4 @@
-"""The terms that a reader chooses for prices, all in the address; what it says wrongly gets a sentence."""
+"""The terms that a reader chooses for prices, all in the address; a wrong value gets a sentence."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ NAMES = (
     "term", "licence", "load", "ceiling", "rounding", "day", "currency", "discount", "support", "standbys",
     "utilisation", "users",
 )  # fmt: skip
-# What the questions below the table are about.
+# The parameters that choose the subject of the questions below the table.
 QUESTIONS = ("drawn", "subject", "one", "other")
 ROUNDINGS: Mapping[str, tuple[Rounding, str]] = {"nearest": ("nearest", "to nearest"), "up": ("up", "up")}
 PEAK, WITHIN = "peak", "latency"
 DEFAULT_CEILING_MS = Decimal(10)
 DEFAULT_UTILISATION = Decimal(50)
+SMALLEST = Decimal("0.000001")
 MOST_STANDBYS = 9
 MOST_USERS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an address asks of prices; no licences means all, no day means today.
+    """Terms of prices in an address; no licences means all, no day means today.
 
     `load` is 'peak', 'latency' (the best within `ceiling_ms`) or a number of clients. `problems` has a sentence for
-    each control whose value was not understood and is not used, `typed` what stood in it. `kept` is the rest of the
-    address, for the form.
+    each control whose value was not understood and is not used, `typed` its text. `hidden_parameters` are the rest
+    of the address, for the form.
     """
 
     today: date
@@ -80,7 +81,7 @@ class Terms:
 
     @property
     def words(self) -> str:
-        """3 years, rounded to nearest; and whatever is not as usual."""
+        """Write '3 years, rounded to nearest', and every term that is not as usual."""
         parts = [count(self.years, "year"), f"rounded {ROUNDINGS[self.rounding][1]}"]
         parts += [f"{plain(self.discount_percent)}% off everything"] if self.discount_percent else []
         support = self.support_percent
@@ -91,26 +92,26 @@ class Terms:
 
     @property
     def has_unusual(self) -> bool:
-        """Whether anything under 'More terms' is not as usual, so that the reader should see it."""
+        """Tell whether any term under 'More terms' is not as usual, so that the reader should see it."""
         return any(name in self.typed for name in NAMES[4:])
 
     def shows(self, revisions: Collection[int]) -> bool:
-        """Whether a licence model is chosen, by the key of any of its revisions: another day may price by another."""
+        """Tell whether a licence model is chosen, by any of its revisions: another day may price by another."""
         return not self.licences or not self.licences.isdisjoint(revisions)
 
 
 def terms(query: QueryDict, today: date | None = None) -> Terms:
-    """The terms of an address. What it leaves out or says wrongly is as usual."""
-    on = today or timezone.now().date()
+    """Read the terms of an address. Missing and wrong values are as usual."""
+    current_day = today or timezone.now().date()
     reader = _Reader(query)
     return Terms(
-        today=on,
+        today=current_day,
         years=reader.read("term", _term, DEFAULT_TERM_YEARS),
         rounding=reader.read("rounding", _rounding, "nearest"),
         licences=reader.read_all("licence"),
         load=reader.read("load", _load, PEAK),
         ceiling_ms=reader.read("ceiling", _ceiling, DEFAULT_CEILING_MS),
-        asked_day=reader.read("day", lambda text: _day(text, on), None),
+        asked_day=reader.read("day", lambda text: _day(text, current_day), None),
         currency=reader.read("currency", _currency, ""),
         discount_percent=reader.read("discount", _discount, Decimal(0)),
         support_percent=reader.read("support", _support, None),
@@ -124,12 +125,12 @@ def terms(query: QueryDict, today: date | None = None) -> Terms:
 
 
 def rest(query: QueryDict, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Whatever an address says beside these names."""
+    """Return the parameters of an address beside these names, as (name, value)."""
     return tuple((name, value) for name, values in query.lists() if name not in names for value in values if value)
 
 
 class _Reader:
-    """Reads one address; notes what was typed and what of it was not understood."""
+    """The reader of one address; notes what was typed, and what of it was not understood."""
 
     def __init__(self, query: QueryDict) -> None:
         self.query = query
@@ -157,9 +158,9 @@ class _Reader:
         return frozenset(keys)
 
 
-def _one_of(text: str, values: tuple[str, ...], otherwise: str) -> str:
+def _one_of(text: str, values: tuple[str, ...], sentence: str) -> str:
     if text not in values:
-        raise ValueError(otherwise)
+        raise ValueError(sentence)
     return text
 
 
@@ -178,8 +179,7 @@ def _load(text: str) -> str:
 
 
 def _ceiling(text: str) -> Decimal:
-    sentence = "Write a latency in ms above 0, such as 10 or 2.5."
-    return _number(text, Decimal("0.000001"), Decimal(10**6), sentence)
+    return _number(text, SMALLEST, Decimal(10**6), "Write a latency in ms above 0, such as 10 or 2.5.")
 
 
 def _day(text: str, today: date) -> date:
@@ -211,21 +211,20 @@ def _standbys(text: str) -> int:
 
 
 def _utilisation(text: str) -> Decimal:
-    sentence = "Write a utilisation above 0 and up to 100 per cent."
-    return _number(text, Decimal("0.000001"), HUNDRED, sentence)
+    return _number(text, SMALLEST, HUNDRED, "Write a utilisation above 0 and up to 100 per cent.")
 
 
 def _users(text: str) -> int:
     return _whole(text, 1, MOST_USERS, f"Write a whole number of named users from 1 to {MOST_USERS:,}.")
 
 
-def _whole(text: str, least: int, most: int, otherwise: str) -> int:
+def _whole(text: str, least: int, most: int, sentence: str) -> int:
     if not re.fullmatch("[0-9]{1,10}", text) or not least <= int(text) <= most:
-        raise ValueError(otherwise)
+        raise ValueError(sentence)
     return int(text)
 
 
-def _number(text: str, least: Decimal, most: Decimal, otherwise: str) -> Decimal:
+def _number(text: str, least: Decimal, most: Decimal, sentence: str) -> Decimal:
     if not re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,6})?", text) or not least <= Decimal(text) <= most:
-        raise ValueError(otherwise)
+        raise ValueError(sentence)
     return Decimal(text)

@@ -1,4 +1,4 @@
-"""Prices, known and drawn."""
+"""Prices and curves for the tests, without a database."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def listed(amount, currency="EUR", day=date(2026, 1, 1), pk=1):
 
 
 def drawn(*tps, unit="TPS", label="PostgreSQL 18", hardware=BOX, series=0):
-    built = curve.build(RunPoint(10 * series + n, 8, value, unit, "p", "s") for n, value in enumerate(tps))
-    return SystemCurve(System(label=label, hardware=hardware), series, built)
+    points = (RunPoint(10 * series + n, 8, value, unit, "p", "s") for n, value in enumerate(tps))
+    return SystemCurve(System(label=label, hardware=hardware), series, curve.build(points))
 
 
-def price_book(box="5000", socket="4200", core="1800", **others):
+def price_book(box="5000", socket="4200", core="1800", **fields):
     models = {7: socket, 8: core}
     return PriceBook(
         (PER_SOCKET, PER_CORE),
         {3: (listed(box),)} if box else {},
         {pk: (listed(amount),) for pk, amount in models.items() if amount},
-        **others,
+        **fields,
     )

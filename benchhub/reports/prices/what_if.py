@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -38,7 +38,7 @@ BREAK_EVEN, SENSITIVITY, PARETO, TOPOLOGY = "break-even", "sensitivity", "pareto
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is asked about: one curve under one licence model, and two licence models to be held against each other."""
+    """The subject of the questions: one curve under one licence model, and two licence models to compare."""
 
     row: Row
     model: LicenceModel
@@ -50,7 +50,7 @@ class Subject:
 
 
 def subject(query: QueryDict, table: Table, keys: Sequence[str]) -> Subject | None:
-    """By `subject` (a curve's key), `drawn`, `one` and `other`; the first that there are where these name none."""
+    """Choose the subject by `subject` (a curve's key), `drawn`, `one` and `other`; the first of each by default."""
     model = drawn(query, table)
     if model is None or not table.rows:
         return None
@@ -64,102 +64,107 @@ def _pair(query: QueryDict, table: Table) -> tuple[LicenceModel, LicenceModel] |
         return None
     by_key = {str(model.pk): model for model in models}
     first = by_key.get(query.get("one", ""), models[0])
-    usual = next(model for model in models if model != first)
-    other = by_key.get(query.get("other", ""), usual)
-    return (first, usual if other == first else other)
+    default = next(model for model in models if model != first)
+    other = by_key.get(query.get("other", ""), default)
+    return (first, default if other == first else other)
 
 
-def panels(table: Table, about: Subject) -> list[Panel]:
-    cell = next((cell for cell in about.row.cells if cell.model == about.model), None)
-    drawn_panels = [break_even(table, about), pareto(table)]
+def panels(table: Table, subject: Subject) -> list[Panel]:
+    cell = next((cell for cell in subject.row.cells if cell.model == subject.model), None)
+    drawn_panels = [break_even(table, subject), pareto(table)]
     if cell is not None and cell.quote is not None:
-        drawn_panels[1:1] = [sensitivity(table, about, cell), standbys(table, about, cell)]
+        drawn_panels[1:1] = [sensitivity(table, subject, cell), standbys(table, subject, cell)]
     return drawn_panels
 
 
-def break_even(table: Table, about: Subject) -> Panel:
+def break_even(table: Table, subject: Subject) -> Panel:
     title = "From how many cores is which licence the cheaper?"
-    if about.pair is None:
+    if subject.pair is None:
         return refused(BREAK_EVEN, title, "A break-even needs two licence models that cost something.")
-    bought = about.row.system_curve.system.hardware.machine()
-    most = min(max(FEWEST_CORES, 2 * bought.cores_per_socket), max(MOST_CORES, bought.cores_per_socket))
-    counts = range(bought.disabled_cores_per_socket + 1, most + 1)
+    machine = subject.row.system_curve.system.hardware.machine()
+    most = min(max(FEWEST_CORES, 2 * machine.cores_per_socket), max(MOST_CORES, machine.cores_per_socket))
+    counts = range(machine.disabled_cores_per_socket + 1, most + 1)
     try:
-        first, second = (table.costs.licence(model) for model in about.pair)
-        result = questions.break_even(first, second, bought, counts, table.costs.quote_terms, table.terms.users)
+        first, second = (table.costs.licence(model) for model in subject.pair)
+        result = questions.break_even(first, second, machine, counts, table.costs.quote_terms, table.terms.users)
     except PricingError as error:
         return refused(BREAK_EVEN, title, str(error))
     names = (first.name, second.name)
-    rows = tuple(_crossing(bought, row) for row in result.rows)
+    rows = tuple(_crossing(machine, row) for row in result.rows)
     lines = [
         Line(name, series, counts, [None if cost is None else float(cost) for cost in costs])
         for series, (name, costs) in enumerate(
             zip(names, ([row.cost for row in result.rows], [row.other_cost for row in result.rows]), strict=True)
         )
     ]
-    figure = figures.against_cores(lines, result.currency, bought.cores_per_socket)
+    figure = figures.against_cores(lines, result.currency, machine.cores_per_socket)
     columns = ("Cores per socket", *(f"{name}, {result.currency}" for name in names), "Cheaper")
-    return Panel(BREAK_EVEN, title, _crossings(result, names, bought, table), columns, rows, figure)
+    return Panel(BREAK_EVEN, title, _crossings(result, names, machine, table), columns, rows, figure)
 
 
-def _crossing(bought: Machine, row: Crossing) -> PanelRow:
-    is_own = row.cores_per_socket == bought.cores_per_socket
+def _crossing(machine: Machine, row: Crossing) -> PanelRow:
+    is_own = row.cores_per_socket == machine.cores_per_socket
     amounts = tuple(None if cost is None else rounded(cost) for cost in (row.cost, row.other_cost))
     cheaper = row.cheaper or ("the same" if row.cost is not None else "neither is to be had")
     return PanelRow((row.cores_per_socket, *amounts, cheaper), row.steps, is_marked=is_own)
 
 
-def _crossings(result: BreakEven, names: tuple[str, str], bought: Machine, table: Table) -> tuple[str, ...]:
-    """The plainest first: what holds of this machine; then where it changes."""
+def _crossings(result: BreakEven, names: tuple[str, str], machine: Machine, table: Table) -> tuple[str, ...]:
+    """Say which licence is cheaper on this machine first; then where that changes."""
     first, last = result.rows[0].cores_per_socket, result.rows[-1].cores_per_socket
-    own = next((row for row in result.rows if row.cores_per_socket == bought.cores_per_socket), result.rows[-1])
-    has = f"{bought.name} has {bought.sockets} x {bought.cores_per_socket} cores"
-    here = f"{has}: over {count(table.terms.years, 'year')}, {_is(own)}."
+    own_row = next((row for row in result.rows if row.cores_per_socket == machine.cores_per_socket), result.rows[-1])
+    cores = f"{machine.name} has {machine.sockets} x {machine.cores_per_socket} cores"
+    lead = f"{cores}: over {count(table.terms.years, 'year')}, {_cheaper_text(own_row)}."
     if not result.changes:
-        rows = f"From {first} to {last} cores per socket nothing changes that."
-        return (here, f"{rows} Licence and support of {names[0]} and {names[1]}, the hardware left aside.")
-    start = f"With {first} core{'s' * (first > 1)} per socket {_is(result.rows[0])}."
-    changes = " ".join(f"From {row.cores_per_socket} on {_is(row)}." for row in result.changes)
+        span = f"From {first} to {last} cores per socket nothing changes that."
+        return (lead, f"{span} Licence and support of {names[0]} and {names[1]}, the hardware left aside.")
+    start = f"With {first} core{'s' * (first > 1)} per socket {_cheaper_text(result.rows[0])}."
+    changes = " ".join(f"From {row.cores_per_socket} on {_cheaper_text(row)}." for row in result.changes)
     return (
-        here,
+        lead,
         f"{start} {changes} Counted up to {last}; licence and support alone, the hardware left aside.",
     )
 
 
-def _is(row: Crossing) -> str:
+def _cheaper_text(row: Crossing) -> str:
     if row.cheaper:
         return f"{row.cheaper} is the cheaper"
     return "both cost the same" if row.cost is not None else "neither is to be had"
 
 
-def sensitivity(table: Table, about: Subject, cell: Cell) -> Panel:
+def sensitivity(table: Table, subject: Subject, cell: Cell) -> Panel:
     title = "What moves the price most?"
     assert cell.priced is not None
     assert cell.quote is not None
     quote = cell.quote
     effects = questions.sensitivity(cell.priced.order, quote.throughput, table.costs.quote_terms)
     if not effects:
-        return refused(SENSITIVITY, title, f"Nothing that can be changed moves the price of {about.name}.")
-    unit, to = f"{quote.currency} per {table.unit}", places_of(quote.quotient, 3)
+        return refused(SENSITIVITY, title, f"Nothing that can be changed moves the price of {subject.name}.")
+    unit, places = f"{quote.currency} per {table.unit}", places_of(quote.quotient, 3)
     labels = [_setting(effect) for effect in effects]
     ends = [(float(effect.price_at_low), float(effect.price_at_high)) for effect in effects]
     rows = tuple(
         PanelRow(
-            (label, rounded(effect.price_at_low, to), rounded(effect.price_at_high, to), rounded(effect.size, to)),
+            (
+                label,
+                *(rounded(price, places) for price in (effect.price_at_low, effect.price_at_high, effect.size)),
+            ),
             _ends(effect, quote),
-            why=why(about.row, about.model),
+            why=why(subject.row, subject.model),
         )
         for label, effect in zip(labels, effects, strict=True)
     )
-    lead = f"{labels[0]}, moves the price of {about.name} most: {rows[0].values[1]:,} to {rows[0].values[2]:,} {unit}."
-    more = (
+    lead = (
+        f"{labels[0]}, moves the price of {subject.name} most: {rows[0].values[1]:,} to {rows[0].values[2]:,} {unit}."
+    )
+    explanation = (
         "Each bar prices the same order again with one setting changed and all else as it is; the line is the present "
         f"price, {cell.price:,}. Left out is what moves nothing (support without a perpetual licence, hours "
         "without one by the hour) and a term that a price sheet has no price for."
     )
     columns = ("Setting", f"Price at its low end, {unit}", "at its high end", "Difference")
     figure = figures.tornado([figures.label(*label.split(", ")) for label in labels], ends, float(quote.quotient), unit)
-    return Panel(SENSITIVITY, title, (lead, more), columns, rows, figure)
+    return Panel(SENSITIVITY, title, (lead, explanation), columns, rows, figure)
 
 
 def _setting(effect: Effect) -> str:
@@ -168,10 +173,13 @@ def _setting(effect: Effect) -> str:
 
 
 def _ends(effect: Effect, present: Quote) -> tuple[Step, ...]:
-    """How the price at each end comes about, as far as it differs from the present one, which is derived above."""
+    """Derive the price at each end, as far as it differs from the present one, which is derived above."""
     ends = ((effect.low, effect.at_low), (effect.high, effect.at_high))
-    sentences = {part.sentence for part in present.steps}
-    return tuple(part for value, quote in ends for part in (_end(effect, value), *_differing(quote, sentences)))
+    sentences = {present_step.sentence for present_step in present.steps}
+    steps: list[Step] = []
+    for value, quote in ends:
+        steps += [_end(effect, value), *(part for part in quote.steps if part.sentence not in sentences)]
+    return tuple(steps)
 
 
 def _end(effect: Effect, value: Decimal) -> Step:
@@ -180,15 +188,11 @@ def _end(effect: Effect, value: Decimal) -> Step:
     return step("setting", template, words, setting=SETTINGS[effect.name])
 
 
-def _differing(quote: Quote, sentences: Collection[str]) -> list[Step]:
-    return [part for part in quote.steps if part.sentence not in sentences]
-
-
-def standbys(table: Table, about: Subject, cell: Cell) -> Panel:
-    """Primary and standbys of the same hardware; only the primary was measured."""
+def standbys(table: Table, subject: Subject, cell: Cell) -> Panel:
+    """Price the primary with standbys of the same hardware; only the primary was measured."""
     title = "What do standbys cost?"
-    hardware, counts = about.row.system_curve.system.hardware, sorted({*STANDBYS, table.terms.standbys})
-    prices = [table.costs.with_standbys(hardware, about.model, count) for count in counts]
+    hardware, counts = subject.row.system_curve.system.hardware, sorted({*STANDBYS, table.terms.standbys})
+    prices = [table.costs.with_standbys(hardware, subject.model, count) for count in counts]
     if reasons := [price.sentence for price in prices if isinstance(price, NoPrice)]:
         return refused(TOPOLOGY, title, reasons[0])
     priced = [price for price in prices if isinstance(price, Priced)]
@@ -200,7 +204,7 @@ def standbys(table: Table, about: Subject, cell: Cell) -> Panel:
     amounts = [f"{name}, {currency}" for name in (*map(str.capitalize, kinds), "Total")]
     columns = ("Standbys", *amounts, f"Price, {currency} per {table.unit}")
     figure = figures.stacked(labels, parts, currency)
-    return Panel(TOPOLOGY, title, _first_standby(about, priced), columns, rows, figure)
+    return Panel(TOPOLOGY, title, _first_standby(subject, priced), columns, rows, figure)
 
 
 def _standby(table: Table, cell: Cell, kinds: Sequence[Kind], count: int, priced: Priced) -> PanelRow:
@@ -213,16 +217,16 @@ def _standby(table: Table, cell: Cell, kinds: Sequence[Kind], count: int, priced
     return PanelRow((count, *parts, rounded(priced.cost.total), price), priced.steps, is_marked=is_asked)
 
 
-def _first_standby(about: Subject, priced: Sequence[Priced]) -> tuple[str, str]:
-    none, single = (price.cost for price in priced[:2])
-    added = money(rounded(single.total - none.total), none.currency)
-    if about.model.metric == LicenceModel.Metric.NONE:
+def _first_standby(subject: Subject, priced: Sequence[Priced]) -> tuple[str, str]:
+    without_standby, with_standby = (price.cost for price in priced[:2])
+    added = money(rounded(with_standby.total - without_standby.total), without_standby.currency)
+    if subject.model.metric == LicenceModel.Metric.NONE:
         licence = "there is no licence to pay"
-    elif STANDBY in about.model.licence_rules().exempt_roles:
-        licence = f"{about.model} exempts a standby"
+    elif STANDBY in subject.model.licence_rules().exempt_roles:
+        licence = f"{subject.model} exempts a standby"
     else:
-        licence = f"{about.model} is paid for it as for the primary"
-    lead = f"The first standby adds {added} to {about.name}: the hardware is bought again, and {licence}."
+        licence = f"{subject.model} is paid for it as for the primary"
+    lead = f"The first standby adds {added} to {subject.name}: the hardware is bought again, and {licence}."
     return lead, "A standby adds cost and, here, no throughput: what was measured is one machine."
 
 
@@ -233,7 +237,7 @@ def pareto(table: Table) -> Panel:
         return refused(PARETO, title, sentence)
     if len(quoted) < 2:
         return refused(PARETO, title, "One choice alone has no other to be held against.")
-    places_kept = questions.pareto([quote for *_, quote in quoted])
+    frontier_places = questions.pareto([quote for *_, quote in quoted])
     currency = quoted[0][2].currency
     spots = [
         Spot(
@@ -241,28 +245,32 @@ def pareto(table: Table) -> Panel:
             row.system_curve.series,
             float(quote.total),
             float(quote.throughput.value),
-            place in places_kept,
+            place in frontier_places,
         )
         for place, (row, cell, quote) in enumerate(quoted)
     ]
-    order = sorted(range(len(quoted)), key=lambda place: (place not in places_kept, quoted[place][2].total))
-    rows = tuple(_spot_row(*quoted[place][:2], place in places_kept) for place in order)
-    names = [f"{quoted[place][0].system_curve.system.label} under {quoted[place][1].licence}" for place in places_kept]
+    order = sorted(range(len(quoted)), key=lambda place: (place not in frontier_places, quoted[place][2].total))
+    rows = tuple(_spot_row(*quoted[place][:2], place in frontier_places) for place in order)
+    names = [
+        f"{quoted[place][0].system_curve.system.label} under {quoted[place][1].licence}" for place in frontier_places
+    ]
     count = f"{len(names)} of {len(quoted)} choices {'is' if len(names) == 1 else 'are'} on the frontier"
     lead = f"{count}: no other costs as little and gives as much. By rising cost: {'; '.join(names)}."
-    more = (
+    explanation = (
         "Filled marks are on the frontier. It goes by the medians: where repeats overlap, a neighbour may be as good."
     )
     labels = [(row.system_curve.series, row.system_curve.system.label) for row in table.rows]
     columns = ("System", "Licence", f"Total, {currency}", f"Throughput, {table.unit}", "On the frontier")
-    return Panel(PARETO, title, (lead, more), columns, rows, figures.frontier(spots, labels, currency, table.unit))
+    return Panel(
+        PARETO, title, (lead, explanation), columns, rows, figures.frontier(spots, labels, currency, table.unit)
+    )
 
 
-def _spot_row(row: Row, cell: Cell, is_kept: bool) -> PanelRow:
+def _spot_row(row: Row, cell: Cell, is_on_frontier: bool) -> PanelRow:
     assert cell.quote is not None
     assert row.at is not None
     throughput = Decimal(f"{cell.quote.throughput.value:.{row.at.level.throughput.digits}g}")
-    answer = "yes" if is_kept else ""
+    answer = "yes" if is_on_frontier else ""
     values = (
         row.system_curve.system.label,
         cell.licence,
@@ -270,4 +278,4 @@ def _spot_row(row: Row, cell: Cell, is_kept: bool) -> PanelRow:
         Decimal(f"{throughput:f}"),
         answer,
     )
-    return PanelRow(values, why=why(row, cell.model), is_marked=is_kept)
+    return PanelRow(values, why=why(row, cell.model), is_marked=is_on_frontier)

@@ -1,4 +1,4 @@
-"""The figures of published reports, drawn again as plain dicts from what is printed; see figures.py for the manner."""
+"""The figures of published reports as plain dicts, drawn again from the printed numbers; see curves/figures.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOM_ABOVE = Decimal("1.12")
 
 
 def tps_by_scale(document: Document, ratio: str) -> Figure:
-    """Report A: peaks by scale factor for both builds, including and excluding connecting, at one ratio."""
+    """Draw report A's peaks by scale factor for both builds, including and excluding connecting, at one ratio."""
     cells = [littles_law.cell(row) for row in document.all("result")]
     highest = max(cell.tps for cell in cells) * ROOM_ABOVE
     builds = list(dict.fromkeys(cell.build for cell in cells))
@@ -45,7 +45,7 @@ def _peaks(cells: Sequence[Cell], series: int, pattern: str) -> dict[str, Any]:
 
 
 def price_bars(document: Document) -> Figure:
-    """Report A: prices as printed, hardware only and with subscription, in EUR per TPS."""
+    """Draw report A's prices as printed, hardware only and with subscription, in EUR per TPS."""
     systems = document.all("system")
     data = []
     for series, name, words in ((2, "hardware_only", "hardware only"), (3, "with_subscription", "with subscription")):
@@ -63,7 +63,7 @@ def price_bars(document: Document) -> Figure:
 
 
 def peak_bars(document: Document) -> Figure:
-    """Report B: the two peaks that the text prints."""
+    """Draw report B's two peaks that the text prints."""
     figures = [document.figure(name) for name in ("peak-power8", "peak-x86")]
     trace = {
         **_bar("peak", 0, PLAIN),
@@ -76,7 +76,7 @@ def peak_bars(document: Document) -> Figure:
 
 
 def share_bars(document: Document) -> Figure:
-    """Report B: cores and throughput of POWER8 in per cent of x86."""
+    """Draw report B's cores and throughput of POWER8 in per cent of x86."""
     figures = [document.figure(name) for name in ("cores-percent", "throughput-percent")]
     trace = {
         **_bar("POWER8", 1, PLAIN),
@@ -89,12 +89,12 @@ def share_bars(document: Document) -> Figure:
 
 
 def gain_bars(document: Document) -> Figure:
-    """Report C: each step on top of those before it, then all of them as computed and as printed."""
+    """Draw report C's steps, each on top of those before it, then all of them as computed and as printed."""
     steps = report_c.steps(document)
-    climbed = [report_c.compounded_percent(step.factor for step in steps[:count]) for count in range(len(steps) + 1)]
-    ends = [rounded(percent, 2) for percent in climbed]
+    gains = [report_c.compounded_percent(step.factor for step in steps[:count]) for count in range(len(steps) + 1)]
+    ends = [rounded(percent, 2) for percent in gains]
     printed = document.figure("aggregate")
-    climbing = {
+    each_step = {
         **_bar("each step", 0, PLAIN),
         "x": [f"step {step.number}" for step in steps],
         "y": [end - base for base, end in pairwise(ends)],
@@ -103,20 +103,20 @@ def gain_bars(document: Document) -> Figure:
         "customdata": [f"{step.change}: {step.words}" for step in steps],
         "hovertemplate": "%{x}, %{customdata}<extra></extra>",
     }
-    total = rounded(climbed[-1], 1)
-    data = [climbing, _whole("compounded", total, 1, PLAIN), _whole("printed", printed.value, 2, STRIPED)]
+    total = rounded(gains[-1], 1)
+    data = [each_step, _total_bar("compounded", total, 1, PLAIN), _total_bar("printed", printed.value, 2, STRIPED)]
     figure = _bars(data, "", "throughput gained (%)")
     figure["layout"]["barmode"] = "overlay"
     return figure
 
 
-def _whole(name: str, value: Decimal, series: int, pattern: str) -> dict[str, Any]:
+def _total_bar(name: str, value: Decimal, series: int, pattern: str) -> dict[str, Any]:
     trace = _bar(f"all together, {name}", series, pattern)
     return {**trace, "x": [f"all, {name}"], "y": [value], "text": [f"{value}%"], "hovertemplate": "%{x}: %{text}"}
 
 
 def transaction_bars(document: Document) -> Figure:
-    """Report D: price per transaction as printed, in USD per MQTh."""
+    """Draw report D's price per transaction as printed, in USD per MQTh."""
     data = []
     for series, name in enumerate(("hybrid", "in memory")):
         systems = [system for system in document.all("system") if system.text("name") == name]
@@ -134,7 +134,7 @@ def transaction_bars(document: Document) -> Figure:
 
 
 def throughput_bars(document: Document) -> Figure:
-    """Report D: MQTh as derived, with the interval that the price leaves."""
+    """Draw report D's MQTh as derived, with the interval that the price leaves."""
     data = []
     for series, name in enumerate(("hybrid", "in memory")):
         systems = [system for system in document.all("system") if system.text("name") == name]

@@ -1,4 +1,4 @@
-"""fixtures/published/*.toml, read once: each report with its checks. No database is asked."""
+"""Published reports of fixtures/published/*.toml, read once, each with its checks. No database is asked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DIRECTORY = Path(settings.BASE_DIR) / "fixtures" / "published"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A published report, what was recomputed of it, and what does not survive, a sentence each."""
+    """A published report, its recomputation, and the findings: what does not survive, a sentence each."""
 
     document: Document
     checks: tuple[Check, ...]
@@ -32,27 +32,27 @@ class Report:
 
 @cache
 def reports() -> tuple[Report, ...]:
-    """The reports that are shipped, by letter; the files change only with a release. Raises PublishedError."""
+    """Return the shipped reports by letter; the files change only with a release. Raises PublishedError."""
     return load(DIRECTORY)
 
 
 def load(directory: Path) -> tuple[Report, ...]:
-    """Every report of a directory, recomputed, by letter. Raises PublishedError with file and row."""
-    loaded = sorted((_report(path) for path in directory.glob("*.toml")), key=lambda report: report.document.letter)
-    if not loaded:
+    """Return every report of a directory, recomputed, by letter. Raises PublishedError with file and row."""
+    reports = sorted((_report(path) for path in directory.glob("*.toml")), key=lambda report: report.document.letter)
+    if not reports:
         raise PublishedError(f"There are no published reports in {directory}.")
     for name in ("letter", "slug"):
-        if len({report.about[name] for report in loaded}) < len(loaded):
+        if len({report.about[name] for report in reports}) < len(reports):
             raise PublishedError(f"Two of the files in {directory} have the same {name}.")
-    return tuple(loaded)
+    return tuple(reports)
 
 
 def _report(path: Path) -> Report:
     try:
-        parsed = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise PublishedError(f"{path.name} cannot be read: {error}.") from error
-    document = published.read(path.name, parsed)
+    document = published.read(path.name, content)
     checks = published.recompute(document)
     return Report(document, checks, published.findings(checks), published.tally(checks))
 

@@ -1,4 +1,4 @@
-"""What the page of a published report shows: its sections with figures and tables, then the recomputation."""
+"""The page of a published report: its sections with figures and tables, then the recomputation."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def sections(report: Report) -> Sequence[Section]:
 
 
 def all_tables(report: Report) -> Mapping[str, Table]:
-    """Every table of the report by its key: those of the sections, and the recomputation."""
-    tables_of_report = [table for section in sections(report) for table in section.tables]
-    return {table.key: table for table in (*tables_of_report, tables.recomputed(report.checks))}
+    """Return every table of the report by its key: those of the sections, and the recomputation."""
+    section_tables = [table for section in sections(report) for table in section.tables]
+    return {table.key: table for table in (*section_tables, tables.recomputed(report.checks))}
 
 
 def _rows(document: Document, kind: str) -> list[dict[str, Any]]:
@@ -121,8 +121,8 @@ def _report_b(report: Report) -> Sequence[Section]:
         Chart("peak-bars", "Peaks", "Peaks of POWER8 and x86", figures.peak_bars(document)),
         Chart("share-bars", "POWER8 in per cent of x86", "Cores and throughput", figures.share_bars(document)),
     ]
-    both = [tables.peaks(document, tables.anchors(report.checks)), tables.shares(document)]
-    return (Section("peaks", "Custom script: POWER8 against x86", PEAKS_CAPTION, both, charts),)
+    both_tables = [tables.peaks(document, tables.anchors(report.checks)), tables.shares(document)]
+    return (Section("peaks", "Custom script: POWER8 against x86", PEAKS_CAPTION, both_tables, charts),)
 
 
 def _report_c(report: Report) -> Sequence[Section]:

@@ -1,4 +1,4 @@
-"""The tables of a published report: what its page shows and its CSV holds, from the same cells."""
+"""The tables of a published report, for its page and its CSV from the same cells."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Table:
         return self._labelled(self.totals)
 
     def _labelled(self, rows: Iterable[Iterable[Cell]]) -> list[list[tuple[str, Cell]]]:
-        """Each cell with the title of its column: on a phone it stands beside it."""
+        """Return each cell with the title of its column: on a phone it stands beside it."""
         titles = [column.title for column in self.columns]
         return [list(zip(titles, row, strict=True)) for row in rows]
 
@@ -85,29 +85,29 @@ class Table:
         return text.getvalue()
 
 
-Given = Value | Cell
+CellValue = Value | Cell
 Anchors = Mapping[tuple[str, str], str]
 
 
 def anchors(checks: Iterable[Check]) -> Anchors:
-    """Where on the page each check stands, by its group and what it is of."""
+    """Return the place on the page of each check, by its group and subject."""
     return {(check.group, check.subject): f"check-{number}" for number, check in enumerate(checks, start=1)}
 
 
 def table(
-    key: str, title: str, columns: str, rows: Iterable[Sequence[Given]], totals: Iterable[Sequence[Given]] = ()
+    key: str, title: str, columns: str, rows: Iterable[Sequence[CellValue]], totals: Iterable[Sequence[CellValue]] = ()
 ) -> Table:
-    """`columns` are titles separated by |; a title that ends with # is one of numbers."""
+    """Build a table. `columns` are titles separated by |; a title that ends with # is one of numbers."""
     heads = tuple(Column(title.strip(" #"), title.rstrip().endswith("#")) for title in columns.split("|"))
     return Table(key, title, heads, _cells(rows), _cells(totals))
 
 
-def _cells(rows: Iterable[Sequence[Given]]) -> tuple[tuple[Cell, ...], ...]:
+def _cells(rows: Iterable[Sequence[CellValue]]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(tuple(value if isinstance(value, Cell) else Cell(value) for value in row) for row in rows)
 
 
 def results(document: Document, anchors: Anchors) -> Table:
-    """Report A: the table of results, with what the printed latency implies."""
+    """Return report A's table of results, with what the printed latency implies."""
     cells = [littles_law.cell(row) for row in document.all("result")]
     return table(
         "results",
@@ -135,22 +135,25 @@ def results(document: Document, anchors: Anchors) -> Table:
 
 
 def prices(document: Document, checks: Sequence[Check]) -> Table:
-    """Report A: each system with what was divided, both prices as printed and as computed, in EUR per TPS."""
+    """Return report A's systems with what was divided, and both prices as printed and as computed, in EUR per TPS."""
     group, cell_anchors = "Price per TPS", anchors(checks)
     computed = {
         check.subject: Cell(check.computed, cell_anchors[group, check.subject])
         for check in checks
         if check.group == group
     }
-    rows: list[Sequence[Given]] = []
+    rows: list[Sequence[CellValue]] = []
     for system in document.all("system"):
         hardware, tps = document.cited(system, "hardware"), document.cited(system, "tps")
         units, licence = document.cited(system, "units"), document.cited(system, "licence")
-        alone, with_subscription = (document.cited(system, name) for name in ("hardware_only", "with_subscription"))
+        hardware_only, with_subscription = (
+            document.cited(system, name) for name in ("hardware_only", "with_subscription")
+        )
         subscription = document.value("term") * units.value * licence.value
-        amounts = (_whole(hardware.value), subscription, _whole(hardware.value + subscription), tps.value)
-        both = (alone.value, computed[alone.subject], with_subscription.value, computed[with_subscription.subject])
-        rows.append((system.text("name"), *amounts, *both))
+        total = _without_cents(hardware.value + subscription)
+        amounts = (_without_cents(hardware.value), subscription, total, tps.value)
+        quotients = [(price.value, computed[price.subject]) for price in (hardware_only, with_subscription)]
+        rows.append((system.text("name"), *amounts, *quotients[0], *quotients[1]))
     return table(
         "prices",
         "Prices in EUR per TPS, as printed and as computed",
@@ -160,14 +163,14 @@ def prices(document: Document, checks: Sequence[Check]) -> Table:
     )
 
 
-def _whole(amount: Decimal) -> Decimal:
-    """Without cents where there are none."""
+def _without_cents(amount: Decimal) -> Decimal:
+    """Remove the cents where there are none."""
     return amount.to_integral_value() if amount == amount.to_integral_value() else amount
 
 
 def peaks(document: Document, anchors: Anchors) -> Table:
-    """Report B: the two peaks that its text prints, per core as derived."""
-    rows: list[Sequence[Given]] = []
+    """Return report B's two peaks that its text prints, per core as derived."""
+    rows: list[Sequence[CellValue]] = []
     machines = (("power8", "POWER8, S822L"), ("x86", "x86, Ivy Bridge (PGECons 2013)"))
     for machine, name in machines:
         row = document.row("derived", id=f"peak-per-core-{machine}")
@@ -181,22 +184,22 @@ def peaks(document: Document, anchors: Anchors) -> Table:
     )
 
 
-def _derived(row: Row, anchors: Anchors) -> tuple[Given, ...]:
-    """A derived figure with the interval that rounding leaves."""
+def _derived(row: Row, anchors: Anchors) -> tuple[CellValue, ...]:
+    """Return a derived figure with the interval that rounding leaves."""
     anchor = anchors[DERIVED_GROUP, row.text("what")]
     return Cell(row.number("value"), anchor), row.number("low"), row.number("high")
 
 
 def shares(document: Document) -> Table:
-    """Report B: POWER8 in per cent of x86."""
+    """Return POWER8 in per cent of x86, from report B."""
     names = (("Physical cores", "cores-percent"), ("Throughput", "throughput-percent"))
     rows = [(name, document.figure(figure).printed, document.value(figure)) for name, figure in names]
     return table("shares", "POWER8 in per cent of x86", "What | As printed | Per cent #", rows)
 
 
 def gains(document: Document, anchors: Anchors) -> Table:
-    """Report C: each step with its gain as printed, compounded so far, and the sum of them all as printed."""
-    rows: list[Sequence[Given]] = []
+    """Return report C's steps with each gain as printed, compounded so far, and the printed sum of them all."""
+    rows: list[Sequence[CellValue]] = []
     factor, aggregate = Fraction(1), document.figure("aggregate")
     anchor = anchors["Gains", aggregate.subject]
     for step in report_c.steps(document):
@@ -215,16 +218,17 @@ def gains(document: Document, anchors: Anchors) -> Table:
 
 
 def parts(document: Document, anchors: Anchors) -> Table:
-    """Report D: the parts list in USD, its totals computed and printed."""
-    listed = document.all("part")
-    bought = [(part, (report_d.amount(part, "hybrid"), report_d.amount(part, "in_memory"))) for part in listed]
-    rows: list[Sequence[Given]] = [
-        (part.text("name"), part.text("category"), *both, part.text("oddity")) for part, both in bought
+    """Return report D's parts list in USD, its totals computed and printed."""
+    amounts_by_part = [
+        (part, (report_d.amount(part, "hybrid"), report_d.amount(part, "in_memory"))) for part in document.all("part")
     ]
-    sums = [sum((both[side] or Decimal(0) for _, both in bought), Decimal(0)) for side in (0, 1)]
+    rows: list[Sequence[CellValue]] = [
+        (part.text("name"), part.text("category"), *amounts, part.text("oddity")) for part, amounts in amounts_by_part
+    ]
+    sums = [sum((amounts[side] or Decimal(0) for _, amounts in amounts_by_part), Decimal(0)) for side in (0, 1)]
     printed = [document.figure(name) for name in ("total-hybrid", "total-memory")]
     computed = [Cell(total, anchors["Totals", figure.subject]) for total, figure in zip(sums, printed, strict=True)]
-    totals: list[Sequence[Given]] = [
+    totals: list[Sequence[CellValue]] = [
         ("Total, computed", "", *computed, ""),
         ("Total, printed", "", *(figure.value for figure in printed), ""),
     ]
@@ -233,8 +237,8 @@ def parts(document: Document, anchors: Anchors) -> Table:
 
 
 def transactions(document: Document) -> Table:
-    """Report D: price per transaction as printed, in USD for each MQTh."""
-    rows: list[Sequence[Given]] = []
+    """Return report D's price per transaction as printed, in USD for each MQTh."""
+    rows: list[Sequence[CellValue]] = []
     for system in document.all("system"):
         total, price = document.cited(system, "total"), document.cited(system, "price")
         rows.append((system.text("name"), system.integer("drivers"), total.value, price.value))
@@ -243,8 +247,8 @@ def transactions(document: Document) -> Table:
 
 
 def throughputs(document: Document, anchors: Anchors) -> Table:
-    """Report D: MQTh, which is not printed, with the interval that the price leaves."""
-    rows: list[Sequence[Given]] = []
+    """Return report D's MQTh, which is not printed, with the interval that the price leaves."""
+    rows: list[Sequence[CellValue]] = []
     for system in document.all("system"):
         row = report_d.mqth(document, system)
         rows.append((system.text("name"), system.integer("drivers"), *_derived(row, anchors), row.text("from")))
@@ -253,7 +257,7 @@ def throughputs(document: Document, anchors: Anchors) -> Table:
 
 
 def recomputed(checks: Iterable[Check]) -> Table:
-    """Every check: published, computed, difference, verdict, why."""
+    """Return every check: published, computed, difference, verdict, why."""
     rows = [
         (
             check.section,

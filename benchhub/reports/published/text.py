@@ -15,7 +15,7 @@ from .files import Report
 
 JSON_VERSION = 1
 NARROWEST, WIDEST = 80, 120
-# Width and alignment of each column; what is checked takes the rest.
+# Width and alignment of each column; 'What' takes the rest.
 COLUMNS = (
     ("Section", 10, "<"),
     ("What", 0, "<"),
@@ -28,19 +28,20 @@ INDENT = " " * 11
 
 
 def text(reports: Sequence[Report], columns: int, why: bool = False) -> Iterator[str]:
-    """Lines no wider than the terminal: a table for each report, what does not survive, and a closing count."""
+    """Yield lines no wider than the terminal: a table for each report, what does not survive, and a closing count."""
     width = min(max(columns, NARROWEST), WIDEST) - 1
     for report in reports:
         yield from _table(report, width, why)
     yield "What does not survive"
     for report in reports:
-        yield from _findings(report, width)
+        for finding in report.findings:
+            yield from wrap(f"{report.document.letter}  {finding}", width, subsequent_indent="   ")
     yield ""
     yield from wrap(_closing(reports), width)
 
 
 def as_json(reports: Sequence[Report]) -> str:
-    """The same for programs; every number is text, so that none is rounded when it is read."""
+    """Write the recomputation as JSON; every number is text, so that none is rounded when it is read."""
     content = {
         "version": JSON_VERSION,
         "reports": [_report_json(report) for report in reports],
@@ -50,12 +51,12 @@ def as_json(reports: Sequence[Report]) -> str:
 
 
 def signed(difference: Decimal) -> str:
-    """+0.0052, -0.0020 or 0.00: published less computed."""
+    """Write published less computed with its sign: +0.0052, -0.0020 or 0.00."""
     return f"{difference:+,}" if difference else f"{difference:,}"
 
 
 def exact(check: Check) -> str:
-    """The computed number without any rounding: whole, or a fraction."""
+    """Write the computed number without any rounding, as a whole number or a fraction."""
     fraction = check.exact
     return str(fraction.numerator) if fraction.denominator == 1 else f"{fraction.numerator}/{fraction.denominator}"
 
@@ -86,9 +87,9 @@ def _cells(check: Check) -> list[str]:
 
 
 def _row(cells: Sequence[str], width: int) -> Iterator[str]:
-    """One row, over as many lines as its longest cell needs."""
-    rest = width - sum(column_width for _, column_width, _ in COLUMNS) - (len(COLUMNS) - 1)
-    widths = [column_width or rest for _, column_width, _ in COLUMNS]
+    """Yield one row, over as many lines as its longest cell needs."""
+    rest_width = width - sum(column_width for _, column_width, _ in COLUMNS) - (len(COLUMNS) - 1)
+    widths = [column_width or rest_width for _, column_width, _ in COLUMNS]
     wrapped = [wrap(cell, cell_width) or [""] for cell, cell_width in zip(cells, widths, strict=True)]
     for number in range(max(map(len, wrapped))):
         lines = [cell[number] if number < len(cell) else "" for cell in wrapped]
@@ -98,16 +99,11 @@ def _row(cells: Sequence[str], width: int) -> Iterator[str]:
         yield " ".join(padded).rstrip()
 
 
-def _findings(report: Report, width: int) -> Iterator[str]:
-    for finding in report.findings:
-        yield from wrap(f"{report.document.letter}  {finding}", width, subsequent_indent="   ")
-
-
 def _closing(reports: Sequence[Report]) -> str:
-    all_of_them = _all(reports)
+    total = _all(reports)
     return (
-        f"{all_of_them.total} numbers of {len(reports)} report{'s' * (len(reports) != 1)}: {all_of_them.agrees} agree, "
-        f"{all_of_them.rounded_up} rounded up, {all_of_them.disagrees} disagree."
+        f"{total.total} numbers of {len(reports)} report{'s' * (len(reports) != 1)}: {total.agrees} agree, "
+        f"{total.rounded_up} rounded up, {total.disagrees} disagree."
     )
 
 

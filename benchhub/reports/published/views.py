@@ -1,4 +1,4 @@
-"""Published reports as pages: what they print, drawn again, and what their own numbers make of it."""
+"""Views of published reports: their printed figures, drawn again, and the recomputation of their numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def published(request: HttpRequest) -> HttpResponse:
 
 
 def report(request: HttpRequest, slug: str) -> HttpResponse:
-    """`?csv=` answers with one of the page's tables instead."""
+    """Show a published report; `?csv=` answers with one of its tables instead."""
     published = find(slug)
     if key := request.GET.get("csv"):
         return _csv(published, key)

@@ -1,5 +1,5 @@
-"""From a comparison to a page that others may see: document -> snapshot -> projection -> link -> page and exports.
+"""Sharing: from a comparison to a page for others, document -> snapshot -> projection -> link -> page and files.
 
-`comparison*` and `published` write documents (analysis.snapshot); `publish` freezes one and makes links; `pages` shows
-it to people who sign in, `shared` to whoever has a link; `render` and `exports` turn it into HTML, PDF, CSV and JSON.
+`document` writes documents (analysis.snapshot); `publish` freezes one and makes links; `views` show it to people who
+sign in, `link_views` to whoever has a link; `output` turns it into HTML, PDF, CSV, JSON and a picture.
 """

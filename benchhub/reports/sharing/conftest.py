@@ -44,13 +44,13 @@ def systems():
 @pytest.fixture
 def experiment(systems):
     """16 has a peak of 1,000 TPS (980 and 1,020) at 8 clients; 18 has one of 1,120 (1,100 and 1,140) there."""
-    made = testing.make_experiment(systems, name="On quokka.example.org")
+    experiment = testing.make_experiment(systems, name="On quokka.example.org")
     for system, at_8 in zip(systems, ((980.0, 1020.0), (1100.0, 1140.0)), strict=True):
         for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
-            run = testing.make_run(made, system, clients, repeat, spec=testing.whole_spec(clients=clients))
+            run = testing.make_run(experiment, system, clients, repeat, spec=testing.whole_spec(clients=clients))
             testing.succeeded(run, tps)
             facts(run)
-    return made
+    return experiment
 
 
 def facts(run):
@@ -68,7 +68,7 @@ def facts(run):
 
 @pytest.fixture
 def comparison(experiment, systems):
-    """With 12.5% off everything, which only a link that says so may show."""
+    """A comparison with 12.5% off everything, which only a link that says so may show."""
     state = QueryDict(mutable=True)
     state.setlist("curve", [key(experiment, system) for system in systems])
     state["discount"] = "12.5"
@@ -85,8 +85,8 @@ def snapshot(comparison, publisher):
 def share(snapshot, publisher):
     """Make a link and return its row and its address."""
 
-    def made(hidden=(), password="", **fields):
+    def make_link(hidden=(), password="", **fields):
         link, token = publish.link(snapshot, hidden, password, publisher, name="a reader", **fields)
         return link, f"/s/{token}/"
 
-    return made
+    return make_link

@@ -1,4 +1,4 @@
-"""What people type to keep a comparison, and to make a link."""
+"""Forms to keep a comparison, and to make a link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a link shows to whoever has it: no login, no cookie, and asked for anew at each view, so that revoking works."""
+"""Pages behind a link, for whoever has it: no login, no cookie; each view reads the link anew, so revoking works."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .output import exports, render
 
 CARD = "card.png"
 View = Callable[..., HttpResponse]
-# Why a link shows nothing, and with which status that is said.
+# The reasons why a link shows nothing: status, title and sentence.
 CLOSED = {
     "revoked": (410, "This link was withdrawn", "Whoever sent it to you has closed it for good."),
     "expired": (410, "This link has expired", "Ask whoever sent it to you for a new one."),
@@ -34,7 +34,7 @@ NO_LINK = (404, "There is nothing at this address", "Check that you have the who
 
 
 def open_to_all(view: View) -> View:
-    """No login and no cookie; a form without a cookie has nothing that another site could misuse."""
+    """Open a view to all, without login or cookie: a form without a cookie gives another site nothing to misuse."""
     return login_not_required(csrf_exempt(xframe_options_exempt(require_http_methods(["GET", "HEAD", "POST"])(view))))
 
 
@@ -42,17 +42,17 @@ def by_link(view: View) -> View:
     """Find the link of a token, ask for its password where it has one, and set the headers of all that it shows."""
 
     @wraps(view)
-    def of_token(request: HttpRequest, token: str, key: str = "", **rest: str) -> HttpResponse:
+    def view_of_token(request: HttpRequest, token: str, key: str = "", **parameters: str) -> HttpResponse:
         link = Link.objects.of_token(token).for_sharing().first()
         if link is None or link.state in CLOSED:
-            return _headed(_closed(link), link)
+            return _with_headers(_closed_page(link), link)
         if link.password and not passwords.opens(link, key):
-            return _headed(_asked(request, link, token, is_late=bool(key)), link)
+            return _with_headers(_password_page(request, link, token, is_late=bool(key)), link)
         if request.method == "POST":
-            return _headed(HttpResponse(status=405, headers={"Allow": "GET, HEAD"}), link)
-        return _headed(view(request, link, **rest), link)
+            return _with_headers(HttpResponse(status=405, headers={"Allow": "GET, HEAD"}), link)
+        return _with_headers(view(request, link, **parameters), link)
 
-    return open_to_all(of_token)
+    return open_to_all(view_of_token)
 
 
 @by_link
@@ -75,7 +75,10 @@ def page(request: HttpRequest, link: Link, as_report: bool = False) -> HttpRespo
 
 @by_link
 def card(request: HttpRequest, link: Link) -> HttpResponse:
-    """The picture of a preview card, which is no view of the page. One behind a password has no such address."""
+    """Answer with the picture of a preview card, which is no view of the page.
+
+    A link behind a password names no such picture.
+    """
     etag = f'"{link.projection.sha256[:32]}-{release()}-card"'
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
@@ -89,28 +92,28 @@ def file(_request: HttpRequest, link: Link, name: str) -> HttpResponse:
     return exports.file(link.projection, name)
 
 
-def _closed(link: Link | None) -> HttpResponse:
+def _closed_page(link: Link | None) -> HttpResponse:
     status, title, sentence = CLOSED[link.state] if link else NO_LINK
-    return _said("shared/closed.html", {"title": title, "sentence": sentence}, status)
+    return _rendered("shared/closed.html", {"title": title, "sentence": sentence}, status)
 
 
-def _asked(request: HttpRequest, link: Link, token: str, *, is_late: bool) -> HttpResponse:
-    """The form for the password; the right one leads to an address that opens the page for a while."""
+def _password_page(request: HttpRequest, link: Link, token: str, *, is_late: bool) -> HttpResponse:
+    """Ask for the password; the right one leads to an address that opens the page for a while."""
     address = reverse("shared", args=[token])
     problem = "This address was open for an hour only. Type the password again." if is_late else ""
     if request.method == "POST":
         problem = passwords.refusal(link, request.POST.get("password", ""))
         if not problem:
             return HttpResponseRedirect(reverse("shared-open", args=[token, passwords.key(link)]))
-    return _said("shared/password.html", {"problem": problem, "address": address}, 403 if problem else 200)
+    return _rendered("shared/password.html", {"problem": problem, "address": address}, 403 if problem else 200)
 
 
-def _said(template: str, context: dict[str, str], status: int) -> HttpResponse:
-    """Without the request: what asks for a user or a session might set a cookie."""
+def _rendered(template: str, context: dict[str, str], status: int) -> HttpResponse:
+    """Render without the request: reading a user or a session might set a cookie."""
     return HttpResponse(render_to_string(template, context), status=status)
 
 
-def _headed(response: HttpResponse, link: Link | None) -> HttpResponse:
+def _with_headers(response: HttpResponse, link: Link | None) -> HttpResponse:
     frames = link.embedded_by if link and link.embedded_by else "'none'"
     response.headers["Content-Security-Policy"] = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {frames}")
     response.headers.setdefault("Cache-Control", "private, no-cache")

@@ -1,4 +1,4 @@
-"""The password of a link: who types it gets an address that opens the page for an hour; no cookie is set."""
+"""Passwords of links: whoever types one gets an address that opens the page for an hour; no cookie is set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAIT = timedelta(minutes=1)
 
 
 def key(link: Link) -> str:
-    """Signed with the time. A new password makes old keys useless, because it is part of the salt."""
+    """Sign the link and the time. A new password makes old keys useless, because it is part of the salt."""
     return signing.dumps(link.pk, salt=_salt(link), compress=False)
 
 
@@ -28,12 +28,12 @@ def opens(link: Link, password: str) -> bool:
         return False
 
 
-def refusal(link: Link, typed: str) -> str:
-    """Why this password does not open the link; empty if it does. Who guesses has to wait."""
+def refusal(link: Link, password: str) -> str:
+    """Say why this password does not open the link; empty if it does. Who guesses has to wait."""
     now = timezone.now()
     if link.failures >= TRIES and link.failed_at and link.failed_at > now - WAIT:
         return "Too many wrong passwords were tried. Wait a minute, then try again."
-    if not link.accepts(typed):
+    if not link.accepts(password):
         Link.objects.filter(pk=link.pk).update(failures=F("failures") + 1, failed_at=Now())
         return "This password is wrong. Ask whoever sent you the link."
     Link.objects.filter(pk=link.pk, failures__gt=0).update(failures=0)

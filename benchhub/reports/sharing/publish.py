@@ -1,4 +1,4 @@
-"""Freezing a document, leaving out what a link hides, and making the link."""
+"""Freeze a document, leave out what a link hides, and make the link."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from .document import comparison as comparison_document
 from .document import published
 
 
-def comparison_snapshot(row: models.Comparison, by: Any) -> Snapshot:
+def comparison_snapshot(row: models.Comparison, user: Any) -> Snapshot:
     """Freeze a kept comparison as it is now. Raises NothingToPublishError."""
     now = timezone.now()
     with transaction.atomic():
         comparison = Comparison.load(State.read(QueryDict(row.query)), now.date())
         document = comparison_document.document(comparison, row.title, row.remarks, now, release())
-        return keep(document, by, comparison=row)
+        return keep(document, user, comparison=row)
 
 
-def published_snapshot(report: Report, by: Any) -> Snapshot:
-    return keep(published.document(report, timezone.now(), release()), by, published=report.about["slug"])
+def published_snapshot(report: Report, user: Any) -> Snapshot:
+    return keep(published.document(report, timezone.now(), release()), user, published=report.about["slug"])
 
 
-def keep(document: Node, by: Any, **subject: Any) -> Snapshot:
-    """Store the document as it is now. `subject` is what it is of: comparison or published."""
+def keep(document: Node, user: Any, **subject: Any) -> Snapshot:
+    """Store the document as it is now. `subject` is the comparison, or the name of the published report."""
     content = canonical.to_bytes(document)
     return Snapshot.objects.create(
         title=document["title"],
         content=content,
         sha256=canonical.digest(content),
-        taken_by=by if by.is_authenticated else None,
+        taken_by=user if user.is_authenticated else None,
         taken_at=document["taken_at"],
         **subject,
     )
 
 
 def projection(snapshot: Snapshot, hidden: Iterable[str]) -> Projection:
-    """Return the one projection of a snapshot without these classes; it is made when it is first asked for."""
+    """Return the one projection of a snapshot without these classes, made when it is first needed."""
     classes = [name for name in CLASSES if name in set(hidden)]
     if existing := snapshot.projections.filter(hidden=classes).first():
         return existing
@@ -74,9 +74,9 @@ def _unfrozen(document: Node) -> bytes:
     return canonical.to_bytes(project(canonical.from_bytes(canonical.to_bytes(document)), ()))
 
 
-def link(snapshot: Snapshot, hidden: Iterable[str], password: str, by: Any, **fields: Any) -> tuple[Link, str]:
+def link(snapshot: Snapshot, hidden: Iterable[str], password: str, user: Any, **fields: Any) -> tuple[Link, str]:
     """Make a link, and return it with its token, which cannot be had again."""
-    row = Link(snapshot=snapshot, projection=projection(snapshot, hidden), created_by=by, **fields)
+    row = Link(snapshot=snapshot, projection=projection(snapshot, hidden), created_by=user, **fields)
     row.set_password(password)
     token = row.renew_token()
     row.save()

@@ -1,4 +1,4 @@
-"""A snapshot's prices held against today's: the same throughput, what the same things cost today."""
+"""Compare a snapshot's prices with today's: the same throughput, at today's prices of the same things."""
 
 from __future__ import annotations
 
@@ -37,40 +37,40 @@ class Difference:
 
 
 def differences(document: Node) -> list[Difference]:
-    """One for each price of the snapshot; none where it has no prices, as published reports."""
+    """Return a difference for each price of the snapshot; empty where it has no prices, as published reports."""
     rows: Sequence[Mapping[str, Any]] = document.get("source", {}).get("prices", ())
     if not rows:
         return []
     terms = _today(document["source"]["query"])
-    systems = System.objects.select_related("hardware").in_bulk({_system(row) for row in rows})
+    systems = System.objects.select_related("hardware").in_bulk({_system_key(row) for row in rows})
     models = LicenceModel.objects.in_bulk({row["licence"] for row in rows})
     costs = Costs(price_book([system.hardware for system in systems.values()], [terms.day]), terms, terms.day)
     return [
-        _difference(row, systems[_system(row)], models[row["licence"]], costs, document["unit"])
+        _difference(row, systems[_system_key(row)], models[row["licence"]], costs, document["unit"])
         for row in rows
-        if _system(row) in systems and row["licence"] in models
+        if _system_key(row) in systems and row["licence"] in models
     ]
 
 
 def _today(query: str) -> Terms:
-    """The terms of the snapshot, but by the prices of today."""
+    """Return the terms of the snapshot, but by the prices of today."""
     state = QueryDict(query, mutable=True)
     state.pop("day", None)
     return terms(state)
 
 
-def _system(row: Mapping[str, Any]) -> int:
+def _system_key(row: Mapping[str, Any]) -> int:
     return int(row["curve"].partition("-")[2])
 
 
 def _difference(row: Mapping[str, Any], system: System, model: LicenceModel, costs: Costs, unit: str) -> Difference:
     then = Decimal(row["price"])
-    known_of: dict[str, Any] = {"label": system.label, "licence": str(model), "unit": unit, "then": then}
+    fields: dict[str, Any] = {"label": system.label, "licence": str(model), "unit": unit, "then": then}
     price = costs.price(system.hardware, model)
     if isinstance(price, NoPrice):
-        return Difference(**known_of, currency=row["currency"], refusal=price.sentence)
+        return Difference(**fields, currency=row["currency"], refusal=price.sentence)
     total, before = price.cost.total, Decimal(row["total"])
     now = rounded_quotient(total, Decimal(row["throughput"]), row["places"], costs.terms.rounding)
     is_comparable = price.cost.currency == row["currency"] and before
     percent = (100 * (total - before) / before).quantize(Decimal("0.1")) if is_comparable else None
-    return Difference(**known_of, now=now, currency=price.cost.currency, percent=percent)
+    return Difference(**fields, now=now, currency=price.cost.currency, percent=percent)

@@ -1,4 +1,4 @@
-"""Comparisons, snapshots and links for people who sign in."""
+"""Views of comparisons, snapshots and links for people who sign in."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ may_close = permission_required("reports.change_link", raise_exception=True)
 
 
 def comparisons(request: HttpRequest) -> HttpResponse:
-    """Those that were kept. An address that names curves is meant for the page that compares them."""
+    """List the comparisons that were kept. An address that names curves leads to the page that compares them."""
     if any(request.GET.getlist("curve")):
         return redirect(f"{reverse('compare')}?{request.GET.urlencode()}")
     rows = Comparison.objects.select_related("created_by").annotate(snapshot_count=Count("snapshots"))
@@ -70,7 +70,7 @@ def comparison_new(request: HttpRequest) -> HttpResponse:
 
 
 def comparison(request: HttpRequest, pk: int) -> HttpResponse:
-    """The comparison's page; without curves in the address, with those that were kept."""
+    """Show the comparison's page; without parameters, with the curves that were kept."""
     row = get_object_or_404(Comparison, pk=pk)
     if not request.GET:
         return redirect(f"{request.path}?{row.query}")
@@ -92,7 +92,7 @@ def comparison_edit(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_change
 def comparison_keep(request: HttpRequest, pk: int) -> HttpResponse:
-    """The curves and terms of the address take the place of those that were kept."""
+    """Replace the curves and terms that were kept by those of the address."""
     state = State.read(request.GET)
     if state.keys:
         Comparison.objects.filter(pk=pk).update(query=state.query.urlencode(), changed_at=Now())
@@ -105,11 +105,11 @@ def comparison_keep(request: HttpRequest, pk: int) -> HttpResponse:
 def comparison_publish(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Comparison, pk=pk)
     try:
-        published = publish.comparison_snapshot(row, request.user)
+        snapshot = publish.comparison_snapshot(row, request.user)
     except NothingToPublishError as error:
         messages.error(request, f"Not published. {error}")
         return redirect("comparison", pk)
-    return redirect("snapshot", published.pk)
+    return redirect("snapshot", snapshot.pk)
 
 
 @require_POST
@@ -135,7 +135,7 @@ def snapshot_file(_request: HttpRequest, pk: int, name: str) -> HttpResponse:
 
 
 def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
-    """The same throughput by today's prices, beside those that are frozen."""
+    """Show the same throughput by today's prices, beside the frozen prices."""
     row = get_object_or_404(Snapshot, pk=pk)
     return render(request, "sharing/today.html", {"snapshot": row, "rows": differences(_document(row))})
 
@@ -143,16 +143,16 @@ def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @may_share
 def link_new(request: HttpRequest, pk: int) -> HttpResponse:
-    """The answer to a form shows the address: it is not kept, so it cannot be shown later."""
-    frozen = get_object_or_404(Snapshot, pk=pk)
+    """Show the address in the answer to the form: it is not kept, so it cannot be shown later."""
+    snapshot = get_object_or_404(Snapshot, pk=pk)
     form = LinkForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        cleaned = form.cleaned_data
-        link, token = publish.link(frozen, cleaned["hidden"], cleaned["password"], request.user, **form.fields_of_link)
+        values = form.cleaned_data
+        link, token = publish.link(snapshot, values["hidden"], values["password"], request.user, **form.fields_of_link)
         address = request.build_absolute_uri(reverse("shared", args=[token]))
-        values = {"link": link, "address": address, "hides": _hides(link)}
-        return render(request, "sharing/link_made.html", values, status=201)
-    crumb = {"address": reverse("snapshot", args=[pk]), "title": frozen.title}
+        context = {"link": link, "address": address, "hides": _hides(link)}
+        return render(request, "sharing/link_made.html", context, status=201)
+    crumb = {"address": reverse("snapshot", args=[pk]), "title": snapshot.title}
     context = {"form": form, "title": "Make a link", "crumb": crumb, "action": "Make the link"}
     return render(request, "form.html", context)
 
@@ -184,7 +184,7 @@ def link_revoke(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _changed(pk: int, **fields: Any) -> HttpResponse:
-    """What is revoked stays so."""
+    """Change a link that is not revoked; a revoked one stays as it is."""
     link = get_object_or_404(Link, pk=pk)
     Link.objects.filter(pk=pk, revoked_at=None).update(**fields)
     return redirect("snapshot", link.snapshot_id)

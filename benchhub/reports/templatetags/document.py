@@ -1,4 +1,4 @@
-"""What the templates of a document look up."""
+"""Filters of the templates of a document."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ register = template.Library()
 
 @register.filter
 def title_at(columns: Sequence[Mapping[str, Any]], place: int) -> str:
-    """The title of the column in which a cell stands, for phones, where it stands above the cell."""
+    """Return the title of a cell's column: phones show it above the cell."""
     return str(columns[place]["title"])

@@ -1,4 +1,4 @@
-"""How amounts and derivations of prices are written: grouped digits, and links to what a step rests on."""
+"""Filters that write amounts and derivations of prices: grouped digits, and links to the sources of a step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CELL = {True: '<td class="n">', False: "<td>"}
 
 @register.filter
 def amount(value: Any) -> SafeString:
-    """All the digits of a number, grouped; text as it is; a dash for what is not known."""
+    """Write a number with all its digits, grouped; text as it is; a dash for None."""
     if value is None:
         return MISSING
     if isinstance(value, Decimal):
@@ -40,14 +40,14 @@ def amount(value: Any) -> SafeString:
 
 @register.filter
 def signed(value: Decimal) -> str:
-    """+1.5 or -0.3"""
+    """Write a number with its sign: +1.5 or -0.3."""
     return f"{value:+,}"
 
 
 # A page has thousands of these, so that they are written here and not by a loop in the template.
 @register.filter
 def cells(row: PanelRow) -> SafeString:
-    """The values of a row, numbers to the right."""
+    """Write the values of a row as cells, numbers to the right."""
     return mark_safe("".join(f"{CELL[is_number]}{amount(value)}</td>" for value, is_number in row.cells))
 
 
@@ -58,7 +58,7 @@ def derivation(steps: Iterable[Step], price_book: PriceBook) -> SafeString:
 
 @register.simple_tag
 def price_steps(row: Row, cell: Cell, prices: Table, number: int) -> SafeString:
-    """How a price of the table came about. A sheet's many lines are derived under the first price that has them."""
+    """Derive a price of the table. A sheet's many lines are derived under the first price that has them."""
     place = why(row, cell.model) + (f"-{number}" if number > 1 else "")
     lines = [step for step in cell.steps if step.kind in OF_LINES]
     first = prices.price_book.places.setdefault(id(lines[0]), place) if len(lines) > FEW_LINES else place
@@ -77,18 +77,18 @@ def _written(step: Step, price_book: PriceBook) -> str:
 
 
 def linked(step: Step, price_book: PriceBook) -> SafeString:
-    """The sentence of a step; list prices, price sheets and runs that it rests on lead to where they stand."""
+    """Link the list prices, price sheets and runs in the sentence of a step to their pages."""
     sentence = str(escape(step.sentence))
     if step.kind == "throughput":
         head, _, tail = sentence.rpartition("(")
         runs, where, rest = tail.partition(" at ")
-        return mark_safe(f"{head}({re.sub('[0-9]+', _run, runs)}{where}{rest}")  # escaped above
+        return mark_safe(f"{head}({re.sub('[0-9]+', _run_link, runs)}{where}{rest}")  # escaped above
     if step.kind == "price_sheet":
         return _sheet(sentence, str(step.result), price_book)
-    return mark_safe(re.sub("list price ([0-9]+)", lambda match: _price(match, price_book), sentence))  # likewise
+    return mark_safe(re.sub("list price ([0-9]+)", lambda match: _price_link(match, price_book), sentence))  # likewise
 
 
-def _run(match: re.Match[str]) -> str:
+def _run_link(match: re.Match[str]) -> str:
     return f'<a href="{_address_of_run(int(match[0]))}">{match[0]}</a>'
 
 
@@ -97,7 +97,7 @@ def _address_of_run(pk: int) -> str:
     return reverse("run", args=[pk])
 
 
-def _price(match: re.Match[str], price_book: PriceBook) -> str:
+def _price_link(match: re.Match[str], price_book: PriceBook) -> str:
     description = price_book.descriptions.get(int(match[1]))
     if description is None:
         return match[0]

@@ -30,5 +30,5 @@ register.filter("levels", levels_text)
 
 @register.filter
 def live_rate(run: Run) -> SafeString:
-    """The throughput of a run under way."""
+    """Write the throughput of a run under way, with its unit."""
     return format_html("{} {}", numbers.figure(run.watch.live_tps), tools.get(run.experiment.workload.tool).live_unit)

@@ -1,4 +1,4 @@
-"""What is found of each curve against the baseline, in sentences."""
+"""Compare each curve with the baseline, in sentences."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from benchhub.reports.curves import peaks
 
 
 def claims(entry: Entry, baseline: Entry) -> list[Claim]:
-    """Return what is found of a curve against the baseline, the plainest first."""
+    """Return the claims about a curve against the baseline, the plainest first."""
     by_level = ratio.by_level(entry.curve, baseline.curve)
     best = _best_together(entry, baseline, by_level)
-    claims_made = []
+    statements = []
     if best:
-        claims_made.append(ratio.claim(by_level[best], entry.label, baseline.label, f"at {count(best, 'client')}"))
+        statements.append(ratio.claim(by_level[best], entry.label, baseline.label, f"at {count(best, 'client')}"))
     peaks_at = {entry.curve.peak.level.clients, baseline.curve.peak.level.clients}
     if unbiased := peaks.claim(entry.curve, baseline.curve, entry.label, baseline.label):
-        claims_made.append(unbiased)
+        statements.append(unbiased)
     elif peaks_at != {best}:
-        claims_made.append(_at_the_peaks(entry, baseline))
+        statements.append(_at_the_peaks(entry, baseline))
     if len(by_level) > 1:
-        claims_made.append(Claim("", _over_the_levels(by_level)))
-    return claims_made
+        statements.append(Claim("", _over_the_levels(by_level)))
+    return statements
 
 
 def _best_together(entry: Entry, baseline: Entry, by_level: Mapping[int, Ratio]) -> int:
@@ -62,7 +62,7 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
 
 
 def alone(entry: Entry, *, is_read_only: bool = False) -> str:
-    """Say what a comparison with one curve shows; where nothing can be added, nothing asks for a second one."""
+    """Say what a comparison with one curve shows; ask for a second curve unless the page is read-only."""
     level = entry.curve.peak.level
     median = significant(level.throughput.median, level.throughput.digits)
     peak = f"{entry.label} reaches {median} {entry.curve.unit} at {count(level.clients, 'client')}, its best level"

@@ -1,4 +1,4 @@
-"""What makes compared curves less sure: each doubt with the curves that it holds for, and a verdict on each curve."""
+"""Doubts about compared curves: each with the curves that it holds for, and a verdict on each curve."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEW_DOUBTS = 4
 
 @dataclass(frozen=True, slots=True)
 class SharedDoubt:
-    """A doubt, said once, with the curves that it holds for and where on each: 'at 8 clients', or everywhere ('')."""
+    """A doubt, written once, with its curves and where on each: 'at 8 clients', or '' for the whole curve."""
 
     text: str
     holds: tuple[tuple[Entry, str], ...]
@@ -29,7 +29,7 @@ class SharedDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What makes a comparison less sure: of the systems together, and of each curve that has doubts."""
+    """Doubts about a comparison: about the systems together, and about each curve that has any."""
 
     together: tuple[str, ...]
     of_curves: tuple[tuple[Entry, tuple[str, ...]], ...]
@@ -42,7 +42,7 @@ class Doubts:
 
     @property
     def judged(self) -> list[tuple[str, list[Entry]]]:
-        """The curves by their verdict in words, the worst first."""
+        """Return the curves by their verdict in words, the worst first."""
         worst_first = sorted(self.verdicts, key=lambda pair: -pair[1].weight)
         by_words: dict[str, list[Entry]] = {}
         for entry, verdict in worst_first:
@@ -50,7 +50,7 @@ class Doubts:
         return list(by_words.items())
 
     def words(self, entry: Entry, verdict: Verdict) -> str:
-        """Return the verdict on a curve; one without a doubt about its runs may have another, as a peak at the edge."""
+        """Return the verdict on a curve; one without doubts about its runs may have others, as a peak at the edge."""
         has_doubts = any(entry is other for other, _ in self.of_curves)
         return WORDS[Weight.SLIGHT] if has_doubts and not verdict.weight else verdict.words
 
@@ -60,7 +60,7 @@ class Doubts:
 
 
 def all_doubts(entries: Sequence[Entry]) -> Doubts:
-    """Return what makes these curves less sure, of each and of all together."""
+    """Return the doubts about the given curves, about each and about all together."""
     together = (*described_twice([entry.system for entry in entries]), *_out_of_turn(entries))
     judged = tuple((entry, verdicts.of_curve(entry.runs)) for entry in entries)
     pairs = [(entry, _doubts(entry, verdict)) for entry, verdict in judged]
@@ -69,7 +69,7 @@ def all_doubts(entries: Sequence[Entry]) -> Doubts:
 
 
 def of_curve(entry: Entry) -> list[str]:
-    """Return whatever makes the curve less sure, each as a sentence."""
+    """Return the doubts about a curve, each as a sentence."""
     return _placed(_doubts(entry, verdicts.of_curve(entry.runs)))
 
 
@@ -95,7 +95,7 @@ def _placed(doubts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _doubts(entry: Entry, verdict: Verdict) -> list[tuple[str, str]]:
-    """Each as a sentence, and at which levels; '' where it is of the whole curve."""
+    """Return the doubts about a curve, each as (sentence, levels); levels are '' for the whole curve."""
     peak_sentences = [entry.curve.peak.sentence] if entry.curve.peak.edge else []
     if entry.curve.withheld and not entry.curve.is_in_a_row:
         peak_sentences.append(f"Its means and its peak have no intervals: {entry.curve.withheld}.")
@@ -137,4 +137,4 @@ def _of_runs(entry: Entry) -> list[tuple[str, str]]:
     for level in entry.curve.levels:
         for doubt in level.doubts:
             by_doubt.setdefault(doubt, []).append(str(level.clients))
-    return [(doubt, f"at {', '.join(at)} client{'s' * (at != ['1'])}") for doubt, at in by_doubt.items()]
+    return [(doubt, f"at {', '.join(levels)} client{'s' * (levels != ['1'])}") for doubt, levels in by_doubt.items()]

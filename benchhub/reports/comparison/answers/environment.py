@@ -1,4 +1,4 @@
-"""On what compared curves were run, as found, and by which method: for the page and for what is published."""
+"""The environment of compared curves, as found, and the method: for the page and for what is published."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from benchhub.ui.numbers import measured
 
 from .systems import Side, protocol_text, side_by_side
 
-Facts = Mapping[str, Found]  # by the key of a curve: what was found around one run at its peak
-# What of a host's facts may be published; whatever else a probe finds stays here.
+Facts = Mapping[str, Found]  # by the key of a curve: the facts around one run at its peak
+# The facts of a host that may be published; all others stay here.
 ENVIRONMENT = (
     "os", "kernel", "architecture", "cpu", "memory_bytes", "swap_bytes", "transparent_huge_pages", "cpu_governors",
     "clock_source", "kernel_options", "sysctls", "block_devices", "filesystems", "dmi",
@@ -30,39 +30,37 @@ DESIGN = (
 
 
 def facts_at_peaks(entries: Entries) -> dict[str, Found]:
-    """Return what was found around one run at each curve's peak, by the key of the curve."""
+    """Return the facts found around one run at each curve's peak, by the key of the curve."""
     runs = {entry.curve.peak.level.runs[0].run: entry.key for entry in entries}
     return {runs[row.run_id]: row for row in queries.found(runs)}
 
 
 def environment(entries: Entries, facts: Facts) -> list[Side]:
-    """Return servers, ways of driving and facts of hosts side by side; nothing where nothing was found."""
+    """Return servers, ways of driving and facts of hosts side by side; empty without any facts."""
     if not facts:
         return []
-    servers = Side("server", tuple(_server(facts.get(entry.key)) for entry in entries))
-    driven = Side("driven from", tuple(_driven(entry) for entry in entries))
-    return [servers, driven, *side_by_side([_host_facts(entry, facts.get(entry.key)) for entry in entries])]
+    rows = [facts.get(entry.key) for entry in entries]
+    servers = Side("server", tuple(str(row.server.get("version", "")) if row else "" for row in rows))
+    drivers = Side("driven from", tuple(_driver_text(entry) for entry in entries))
+    host_facts = [_host_facts(entry, row) for entry, row in zip(entries, rows, strict=True)]
+    return [servers, drivers, *side_by_side(host_facts)]
 
 
 def protocol(entries: Entries) -> list[tuple[str, str]]:
-    """Return what was asked of the runs as (field, text); all curves must be of one protocol."""
+    """Return the conditions of the runs as (field, text); all curves must share one protocol."""
     key = entries[0].curve.protocol_digest
     form = {**PROTOCOL_DEFAULTS, **queries.protocol_forms([key]).get(key, {})}
     names = [name for name in form if name not in ("version", "kind") and form[name] not in ({}, None, "")]
     return [(label, protocol_text(name, form[name])) for name, label in zip(names, labels(names), strict=True)]
 
 
-def _server(row: Found | None) -> str:
-    return str(row.server.get("version", "")) if row else ""
-
-
-def _driven(entry: Entry) -> str:
+def _driver_text(entry: Entry) -> str:
     path = entry.system.get_path_display()
     return f"the server's own host, by {path}" if entry.system.driven_locally else f"another host, by {path}"
 
 
 def _host_facts(entry: Entry, row: Found | None) -> dict[str, str]:
-    """Those that may be published, flat, as text: {'cpu: cores per socket': '4'}."""
+    """Return the facts that may be published, flat, as text: {'cpu: cores per socket': '4'}."""
     host = entry.system.instance.host
     facts = row.host.get(host.name, {}) if row and host else {}
     public = {name: facts[name] for name in ENVIRONMENT if name in facts}

@@ -1,4 +1,4 @@
-"""What a comparison finds beyond its levels: at the peaks, over all levels, under a latency ceiling, per core."""
+"""Findings of a comparison beyond its levels: at the peaks, over all levels, under a latency ceiling, per core."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from benchhub.analysis.curves.curve import Curve, why_withheld
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.statistics import estimate, noise, outliers
 from benchhub.analysis.statistics.drift import REMEDY
-from benchhub.analysis.statistics.estimate import Estimate
 from benchhub.analysis.statistics.noise import NoiseFloor
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
 from benchhub.catalog.models import Hardware
@@ -42,9 +41,9 @@ COLUMNS = ("curve", "baseline", "where", "ratio", "low", "high", "p", "p_of_seve
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One ratio with what stands behind it; `where` says at which load, `p` is None where nothing is tested.
+    """One ratio with its evidence; `where` says at which load, `p` is None where nothing is tested.
 
-    Of one that is withheld there are no ends.
+    `low` and `high` are None where the interval is withheld.
     """
 
     where: str
@@ -79,17 +78,21 @@ class Finding:
 
 
 def findings(entries: Entries, ceiling_ms: float | None) -> list[Finding]:
-    """Return what is found of each curve but the baseline; `ceiling_ms` is a latency ceiling, None for none."""
+    """Return the finding on each curve but the baseline; `ceiling_ms` is a latency ceiling, None for none."""
     return [_finding(entry, entries.baseline, ceiling_ms) for entry in entries.others]
 
 
 def _finding(entry: Entry, baseline: Entry, ceiling_ms: float | None) -> Finding:
     by_level = ratio.by_level(entry.curve, baseline.curve)
-    rows = [_row(peaks.clients([at]), level) for at, level in by_level.items() if level.is_tested or level.withheld]
-    over = over_levels(entry.curve, baseline.curve)
+    rows = [
+        _row(peaks.clients([clients]), level)
+        for clients, level in by_level.items()
+        if level.is_tested or level.withheld
+    ]
+    mean = over_levels(entry.curve, baseline.curve)
     at_peak = _at_the_peaks(entry.curve, baseline.curve)
-    sentences = [*_over_sentence(over, entry, baseline), *_ceiling_sentence(entry, baseline, ceiling_ms)]
-    rows += [row for row in (over, at_peak) if row]
+    sentences = [*_mean_sentence(mean, entry, baseline), *_ceiling_sentence(entry, baseline, ceiling_ms)]
+    rows += [row for row in (mean, at_peak) if row]
     normalised = tuple(_normalised(entry, baseline, at_peak)) if at_peak else ()
     return Finding(entry, tuple(sentences), tuple(rows), normalised)
 
@@ -101,13 +104,13 @@ def _row(where: str, ratio: Ratio) -> Row:
 
 
 def over_levels(curve: Curve, baseline: Curve) -> Row | None:
-    """Return the geometric mean of the ratios at levels with three repeats of both; None with fewer than two."""
+    """Return the geometric mean of the ratios at levels with three repeats of both; None for fewer than two."""
     values = {level.clients: level.values for level in baseline.levels}
     pairs = [(level.values, values[level.clients]) for level in curve.levels if level.clients in values]
     enough = [pair for pair in pairs if min(map(len, pair)) >= FEWEST_FOR_INTERVAL]
     if len(enough) < 2:
         return None
-    mean = estimate.mean([_difference(*pair) for pair in enough])
+    mean = estimate.mean([estimate.of_repeats(ours) - estimate.of_repeats(theirs) for ours, theirs in enough])
     if not mean.has_scatter:
         return None
     counts = [min(map(len, side)) for side in zip(*enough, strict=True)]
@@ -116,19 +119,15 @@ def over_levels(curve: Curve, baseline: Curve) -> Row | None:
     return _row(where, ratio.without_bounds(tested, why_withheld(curve, baseline)))
 
 
-def _difference(values: Sequence[float], baseline: Sequence[float]) -> Estimate:
-    return estimate.of_repeats(values) - estimate.of_repeats(baseline)
-
-
-def _over_sentence(over: Row | None, entry: Entry, baseline: Entry) -> Iterator[str]:
-    if over is None or over.low is None or over.high is None:
+def _mean_sentence(mean: Row | None, entry: Entry, baseline: Entry) -> Iterator[str]:
+    if mean is None or mean.low is None or mean.high is None:
         return
-    bounds = f"between {ratio.number(over.low)} and {ratio.number(over.high)}"
-    if over.verdict == "not distinguishable":
-        claim = f"{entry.label} and {baseline.label} are not distinguishable: {ratio.times(over.value)}"
+    bounds = f"between {ratio.number(mean.low)} and {ratio.number(mean.high)}"
+    if mean.verdict == "not distinguishable":
+        claim = f"{entry.label} and {baseline.label} are not distinguishable: {ratio.times(mean.value)}"
     else:
-        claim = f"{entry.label} gives {ratio.times(over.value)} the throughput of {baseline.label}"
-    yield f"Over {over.where} together (geometric mean) {claim}, {bounds}."
+        claim = f"{entry.label} gives {ratio.times(mean.value)} the throughput of {baseline.label}"
+    yield f"Over {mean.where} together (geometric mean) {claim}, {bounds}."
 
 
 def _at_the_peaks(curve: Curve, baseline: Curve) -> Row | None:
@@ -175,7 +174,7 @@ def _normalised(entry: Entry, baseline: Entry, at_peak: Row) -> Iterator[Normali
 
 
 def _counts(hardware: Hardware) -> dict[str, float]:
-    """Count what throughput is divided by, as bought; what is not known is left out."""
+    """Count the hardware by which throughput is divided, as bought; unknown counts are left out."""
     cores, clock = hardware.cores, hardware.clock_ghz
     threads = cores * hardware.threads_per_core if cores and hardware.threads_per_core else None
     counts = {
@@ -235,6 +234,6 @@ def table(findings: Sequence[Finding], baseline: Entry) -> str:
     for finding in findings:
         for row in (*finding.rows, *(normalised.row for normalised in finding.normalised)):
             cells = (finding.entry.label, baseline.label, row.where, row.value, row.low, row.high)
-            more = (row.p, row.adjusted_p, row.n, row.baseline_n, row.verdict)
-            writer.writerow([harmless("" if cell is None else cell) for cell in (*cells, *more)])
+            tests = (row.p, row.adjusted_p, row.n, row.baseline_n, row.verdict)
+            writer.writerow([harmless("" if cell is None else cell) for cell in (*cells, *tests)])
     return text.getvalue()

@@ -28,7 +28,7 @@ CLOSED_LOOP = (
 
 
 def panel(entries: Entries) -> Panel | None:
-    """Draw percentiles; None where no run logged its transactions, a refusal where there are too many runs."""
+    """Draw percentiles of latency; None where no run logged its transactions, a refusal for too many runs."""
     if sum(len(entry.runs) for entry in entries) > latencies.MOST_RUNS:
         return refused(NAME, TITLE, latencies.TOO_MANY)
     if not any(level.latencies for entry in entries for level in entry.curve.levels):
@@ -42,13 +42,9 @@ def panel(entries: Entries) -> Panel | None:
 def _rows(entry: Entry) -> Iterator[tuple[int, tuple[Any, ...]]]:
     for level in entry.curve.levels:
         latencies = (level.latency_average_ms, level.latency_p95_ms, level.latency_p99_ms)
+        cells = [None if value is None else Decimal(str(round_significant(value, 4))) for value in latencies]
         samples = level.latencies.samples if level.latencies else None
-        numbers = (*map(_number, latencies), samples, len(level.runs))
-        yield level.clients, (level.clients, entry.label, *numbers)
-
-
-def _number(value: float | None) -> Decimal | None:
-    return None if value is None else Decimal(str(round_significant(value, 4)))
+        yield level.clients, (level.clients, entry.label, *cells, samples, len(level.runs))
 
 
 def _traces(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -59,14 +55,14 @@ def _traces(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 def _trace(
-    entry: Entry, points: Sequence[tuple[Level, float | None]], which: str, dash: str, suffix: str
+    entry: Entry, points: Sequence[tuple[Level, float | None]], percentile: str, dash: str, suffix: str
 ) -> Iterator[dict[str, Any]]:
     measured = [(level, value) for level, value in points if value is not None]
     if measured:
         yield {
             "type": "scatter",
             "mode": "lines+markers",
-            "name": f"{entry.label}, {which}",
+            "name": f"{entry.label}, {percentile}",
             "x": [level.clients for level, _ in measured],
             "y": [value for _, value in measured],
             "text": [

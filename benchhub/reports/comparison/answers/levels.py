@@ -22,7 +22,7 @@ class Cell:
 
     @property
     def times(self) -> str:
-        """1.12x, 1.08 to 1.16; without a range where no side was repeated, and where it is withheld."""
+        """Write the ratio as '1.12x, 1.08 to 1.16'; without a range where no side was repeated or it is withheld."""
         if self.ratio is None:
             return ""
         bounds = self.ratio.bounds
@@ -30,7 +30,7 @@ class Cell:
 
     @property
     def unsure(self) -> str:
-        """Say where the ratio tells nothing apart; empty where it does."""
+        """Say that the ratio tells nothing apart; empty where it does."""
         if self.is_baseline or self.ratio is None or not self.ratio.overlaps:
             return ""
         if self.ratio.withheld:
@@ -40,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """All curves at one number of clients; None for one that has no run there."""
+    """All curves at one number of clients; None for a curve that has no run there."""
 
     clients: int
     cells: tuple[Cell | None, ...]
@@ -56,10 +56,10 @@ def levels(entries: Entries) -> list[Row]:
         medians = [levels[clients].throughput.median for levels in by_clients if clients in levels]
         best = max(medians) if len(medians) > 1 else None
         cells = tuple(
-            Cell(entry, level, own.get(clients), level.throughput.median == best, entry is baseline)
+            Cell(entry, level, entry_ratios.get(clients), level.throughput.median == best, entry is baseline)
             if (level := levels.get(clients))
             else None
-            for entry, levels, own in zip(entries, by_clients, ratios, strict=True)
+            for entry, levels, entry_ratios in zip(entries, by_clients, ratios, strict=True)
         )
         rows.append(Row(clients, cells))
     return rows

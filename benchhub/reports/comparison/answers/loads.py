@@ -44,7 +44,7 @@ PATTERNS = ("", "/", ".", "x", "\\", "+", "-")
 
 
 def panels(entries: Entries, rows: Sequence[Row]) -> list[Panel]:
-    """Draw what is known of latency, and two more figures where types of transaction are told apart.
+    """Draw percentiles of latency, and two more figures where types of transaction are told apart.
 
     `rows` are the levels of the curves.
     """
@@ -58,12 +58,12 @@ def _of_types(entries: Entries, rows: Sequence[Row]) -> list[Panel]:
     common = [row for row in rows if all(row.cells)]
     if not common:
         return [Panel(LOADS, "Two loads", refusal="There is no number of clients at which each of these was run.")]
-    two = [common[0], *common[1:][-1:]]
-    return [relative(entries, two), percentiles(entries, common[-1].clients)]
+    lowest_and_highest = [common[0], *common[1:][-1:]]
+    return [relative(entries, lowest_and_highest), percentiles(entries, common[-1].clients)]
 
 
 def relative(entries: Entries, rows: Sequence[Row]) -> Panel:
-    """Bars at the lowest and the highest number of clients at which each curve was measured."""
+    """Draw bars at the lowest and the highest number of clients at which each curve was measured."""
     bars = [_bars(entry, _ratios(place, rows)) for place, entry in enumerate(entries)]
     labels = [_labels(entry, _ratios(place, rows)) for place, entry in enumerate(entries)]
     panel_rows = [_relative_row(cell) for row in rows for cell in row.cells if cell]
@@ -84,11 +84,12 @@ def _relative_row(cell: Cell) -> PanelRow:
 
 
 def _which(rows: Sequence[Row]) -> str:
-    """Say what is divided by what, and what the lines on the bars are."""
+    """Say which numbers are divided, and what the lines on the bars mean."""
     ratios = [cell.ratio for row in rows for cell in row.cells if cell and cell.ratio and not cell.is_baseline]
     kinds = {ratio.of_means: BY_MEANS if ratio.of_means else BY_MEDIANS for ratio in ratios}
-    withheld = " Without intervals: the order of the runs allows none." if any(r.withheld for r in ratios) else ""
-    return " ".join(kinds[key] for key in sorted(kinds, reverse=True)) + withheld
+    is_withheld = any(ratio.withheld for ratio in ratios)
+    withheld_text = " Without intervals: the order of the runs allows none." if is_withheld else ""
+    return " ".join(kinds[key] for key in sorted(kinds, reverse=True)) + withheld_text
 
 
 def _ratios(place: int, rows: Sequence[Row]) -> list[tuple[int, Cell, Ratio]]:
@@ -97,13 +98,13 @@ def _ratios(place: int, rows: Sequence[Row]) -> list[tuple[int, Cell, Ratio]]:
 
 
 def _bounds(cell: Cell, ratio: Ratio) -> tuple[float, float]:
-    """No line on the baseline, which is 1 by definition."""
+    """Return the interval of a ratio; the baseline has none, as it is 1 by definition."""
     return ratio.bounds if ratio.bounds and not cell.is_baseline else (ratio.value, ratio.value)
 
 
 def _bars(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
-    bounds = [_bounds(cell, own) for _, cell, own in ratios]
-    values = [own.value for *_, own in ratios]
+    bounds = [_bounds(cell, cell_ratio) for _, cell, cell_ratio in ratios]
+    values = [cell_ratio.value for *_, cell_ratio in ratios]
     return {
         **_bar(entry),
         "offsetgroup": str(entry.series),
@@ -122,7 +123,7 @@ def _bars(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, 
 
 
 def _labels(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
-    """Above the line on each bar: it would run through a label at the bar's top, and hatching hides one within."""
+    """Draw labels above the lines on the bars: lines would run through labels at the top, and hatching hide them."""
     return {
         "type": "scatter",
         "mode": "text",
@@ -131,8 +132,8 @@ def _labels(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str
         "legendgroup": str(entry.series),
         "showlegend": False,
         "x": [_at(clients) for clients, *_ in ratios],
-        "y": [_bounds(cell, own)[1] for _, cell, own in ratios],
-        "text": [ratio.times(own.value) for *_, own in ratios],
+        "y": [_bounds(cell, cell_ratio)[1] for _, cell, cell_ratio in ratios],
+        "text": [ratio.times(cell_ratio.value) for *_, cell_ratio in ratios],
         "textposition": "top center",
         "cliponaxis": False,
         "hoverinfo": "skip",
@@ -141,7 +142,7 @@ def _labels(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str
 
 
 def percentiles(entries: Entries, clients: int) -> Panel:
-    """Draw the percentile of each type over all transactions of the repeats: histograms are merged, no percentiles."""
+    """Draw the percentile of each type over all transactions of the repeats, from their merged histograms."""
     by_type = _merged(entries, clients)
     rows = [
         PanelRow(
@@ -149,7 +150,7 @@ def percentiles(entries: Entries, clients: int) -> Panel:
                 name,
                 entry.label,
                 _number(by_type[entry.key, name] / 1000),
-                sum(r.clients == clients for r in _runs(entry)),
+                sum(run.clients == clients for run in _runs(entry)),
             )
         )
         for name in entries.transactions
@@ -160,8 +161,8 @@ def percentiles(entries: Entries, clients: int) -> Panel:
     if not rows:
         return Panel(TYPES, title, refusal="No response times by type are known at this number of clients.")
     leads = ["Nine of ten transactions of a type that count took at most so long, over all runs together."]
-    if few := [name for name in entries.transactions if any((entry.key, name) not in by_type for entry in entries)]:
-        leads.append(f"Too few were logged, or none was run, for each system to have: {', '.join(few)}.")
+    if missing := [name for name in entries.transactions if any((entry.key, name) not in by_type for entry in entries)]:
+        leads.append(f"Too few were logged, or none was run, for each system to have: {', '.join(missing)}.")
     bars = [
         {
             **_bar(entry),
@@ -180,19 +181,17 @@ def _runs(entry: Entry) -> Iterable[Any]:
 
 
 def _merged(entries: Entries, clients: int) -> dict[tuple[str, str], float]:
-    """Microseconds by curve and type; left out where there are too few transactions to tell."""
+    """Return microseconds by curve and type; left out where there are too few transactions to tell."""
     key_of = {run.run: entry.key for entry in entries for run in _runs(entry) if run.clients == clients}
     histograms: dict[tuple[str, str], list[Histogram]] = {}
     for row in LatencyHistogram.objects.filter(run__in=key_of, name__in=entries.transactions):
         histograms.setdefault((key_of[row.run_id], row.name), []).append(plain(row))
-    merged = {key: _percentile_us(of_type) for key, of_type in histograms.items()}
-    return {key: value for key, value in merged.items() if value is not None}
-
-
-def _percentile_us(histograms: Sequence[Histogram]) -> float | None:
-    return (
-        latencies.merge(histograms).percentile_us(SHARE) if any(histogram.samples for histogram in histograms) else None
-    )
+    percentiles_us = {
+        key: latencies.merge(group).percentile_us(SHARE)
+        for key, group in histograms.items()
+        if any(histogram.samples for histogram in group)
+    }
+    return {key: value for key, value in percentiles_us.items() if value is not None}
 
 
 def _at(clients: int) -> str:

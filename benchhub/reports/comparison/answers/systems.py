@@ -45,7 +45,7 @@ def hardware(entries: Iterable[Entry]) -> list[Side]:
 
 
 def nothing_asked(hardware: Sequence[Side]) -> str:
-    """Say what is left where nothing that was asked of the systems differs."""
+    """Say what remains where nothing that was asked of the systems differs."""
     if names := [side.name.lower() for side in hardware if side.differs]:
         return f"Nothing that was asked of these systems differs but the hardware, as bought: {', '.join(names)}."
     return (
@@ -55,7 +55,7 @@ def nothing_asked(hardware: Sequence[Side]) -> str:
 
 
 def differences(entries: Iterable[Entry]) -> list[Side]:
-    """Return what was asked of the systems and is not the same for all; hardware has a table of its own."""
+    """Return the fields that were asked of the systems and differ; hardware has a table of its own."""
     forms = [flat(entry.system.description) for entry in entries]
     names = Counter(name for form in forms for name in form)
     sides = [Side(name, tuple(form.get(name, NOT_SET) for form in forms)) for name in names]
@@ -97,7 +97,7 @@ def _text(value: Any) -> str:
 
 
 def _inner(value: Any) -> str:
-    """A mapping within one, such as the weights of a mix, or custom scripts with theirs."""
+    """Write a mapping within a mapping, such as the weights of a mix, or custom scripts with theirs."""
     if isinstance(value, Mapping):
         return f"({', '.join(f'{name} {inner}' for name, inner in value.items())})"
     return "; ".join(map(_inner, value)) if isinstance(value, list) else str(value)

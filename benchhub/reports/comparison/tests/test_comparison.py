@@ -34,14 +34,14 @@ def test_a_comparison_takes_the_same_queries_however_many_runs_there_are(
 
 
 def test_the_page_says_first_what_was_found_and_how_sure_it_is(reader, experiment, systems):
-    said = (
+    sentence = (
         "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients</b> "
         "(range of repeats 1.08 to 1.16, 2 repeats each): no interval below 3 repeats."
     )
     response = reader.get(both(experiment, systems))
-    assertContains(response, said)
+    assertContains(response, sentence)
     assertContains(response, "goes from 1.00x at 1 client to 1.12x at 8 clients; the ranges of repeats lie apart at 1")
-    assert response.content.decode().index(said) < response.content.decode().index("latency against clients")
+    assert response.content.decode().index(sentence) < response.content.decode().index("latency against clients")
 
 
 def test_the_baseline_is_the_reader_s(reader, experiment, systems):
@@ -90,11 +90,13 @@ def test_a_level_that_the_baseline_lacks_has_no_ratio(reader, experiment, system
 
 @pytest.fixture
 def other_protocol(systems):
-    made = testing.make_experiment(systems, name="Longer")
+    experiment = testing.make_experiment(systems, name="Longer")
     for system in systems:
-        run = testing.make_run(made, system, 8, 1, protocol=Protocol.stored({"path": "socket", "duration_s": 300}))
+        run = testing.make_run(
+            experiment, system, 8, 1, protocol=Protocol.stored({"path": "socket", "duration_s": 300})
+        )
         testing.succeeded(run, 1234.5)
-    return made
+    return experiment
 
 
 def test_different_protocols_are_refused_and_the_fields_are_named(reader, experiment, systems, other_protocol, prices):
@@ -110,11 +112,13 @@ def test_different_protocols_are_refused_and_the_fields_are_named(reader, experi
 
 
 def test_fields_of_protocols_have_plain_labels_units_and_their_defaults(reader, systems):
-    made = [testing.make_experiment(systems, name=name) for name in ("Cold", "Warm")]
-    for one, form in zip(made, ({}, {"warmup_s": 10, "vacuum": True, "data_set": {"scale_factor": 10}}), strict=True):
+    experiments = [testing.make_experiment(systems, name=name) for name in ("Cold", "Warm")]
+    for experiment, form in zip(
+        experiments, ({}, {"warmup_s": 10, "vacuum": True, "data_set": {"scale_factor": 10}}), strict=True
+    ):
         protocol = Protocol.stored({"path": "socket", **form})
-        testing.succeeded(testing.make_run(one, systems[0], 8, 1, protocol=protocol), 100.0)
-    response = reader.get(address(*(key(one, systems[0]) for one in made)))
+        testing.succeeded(testing.make_run(experiment, systems[0], 8, 1, protocol=protocol), 100.0)
+    response = reader.get(address(*(key(experiment, systems[0]) for experiment in experiments)))
     assertContains(response, "They differ in: data set, vacuum before each run, warm-up.")
     page = response.content.decode()
     for label, values in (("warm-up", {"0 s", "10 s"}), ("vacuum before each run", {"no", "yes"})):
@@ -125,30 +129,38 @@ def test_fields_of_protocols_have_plain_labels_units_and_their_defaults(reader, 
 
 def tatp(system, mqth, **parameters):
     """One run, under neutral names, of TATP with these parameters."""
-    asked = {"subscribers": 20_000, "mix": "80/20", **parameters}
+    parameters = {"subscribers": 20_000, "mix": "80/20", **parameters}
     name = f"TATP {Workload.objects.count()}"
-    workload = Workload.objects.create(name=name, tool="tatp", parameters=asked)
-    made = testing.make_experiment([system], name=f"Evening {workload.pk}", workload=workload)
-    run = testing.make_run(made, system, 8, 1, protocol=Protocol.stored({"path": "socket", "parameters": asked}))
+    workload = Workload.objects.create(name=name, tool="tatp", parameters=parameters)
+    experiment = testing.make_experiment([system], name=f"Evening {workload.pk}", workload=workload)
+    run = testing.make_run(
+        experiment, system, 8, 1, protocol=Protocol.stored({"path": "socket", "parameters": parameters})
+    )
     testing.succeeded(run, mqth, unit="MQTh")
-    return made
+    return experiment
 
 
 def test_uniform_keys_are_marked_beside_those_of_the_definition_and_nowhere_else(reader, systems):
-    made = [tatp(systems[0], 100.0), tatp(systems[0], 120.0, keys="uniform"), tatp(systems[1], 110.0, keys="uniform")]
-    first, uniform, other = (key(one, one.experimentsystem_set.get().system) for one in made)
+    experiments = [
+        tatp(systems[0], 100.0),
+        tatp(systems[0], 120.0, keys="uniform"),
+        tatp(systems[1], 110.0, keys="uniform"),
+    ]
+    first, uniform, other = (
+        key(experiment, experiment.experimentsystem_set.get().system) for experiment in experiments
+    )
     reason = {"reason": "Only to look at both of them side by side."}
     assert reader.post(address(first, uniform), reason).status_code == 302
     response = reader.get(address(first, uniform))
-    drawn = {trace["name"].removesuffix(", each run") for trace in figure_of(response)["data"] if trace.get("name")}
-    assert drawn == {f"PostgreSQL 16, {made[0].name}", f"PostgreSQL 16, {made[1].name}, uniform keys"}
+    labels = {trace["name"].removesuffix(", each run") for trace in figure_of(response)["data"] if trace.get("name")}
+    assert labels == {f"PostgreSQL 16, {experiments[0].name}", f"PostgreSQL 16, {experiments[1].name}, uniform keys"}
     assertNotContains(reader.get(address(uniform, other)), "uniform keys")
 
 
 def test_the_weights_of_a_custom_mix_stand_in_words_where_protocols_differ(reader, systems):
     weights = {"GET_ACCESS_DATA": 3, "UPDATE_LOCATION": 1}
-    made = [tatp(systems[0], 100.0), tatp(systems[0], 90.0, mix="custom", weights=weights)]
-    response = reader.get(address(*(key(one, systems[0]) for one in made)))
+    experiments = [tatp(systems[0], 100.0), tatp(systems[0], 90.0, mix="custom", weights=weights)]
+    response = reader.get(address(*(key(experiment, systems[0]) for experiment in experiments)))
     assertContains(response, "weights (GET_ACCESS_DATA 3, UPDATE_LOCATION 1)")
     assertNotContains(response, "{&#x27;")
 
@@ -156,9 +168,9 @@ def test_the_weights_of_a_custom_mix_stand_in_words_where_protocols_differ(reade
 def test_what_may_be_compared_is_offered(reader, experiment, systems, other_protocol):
     odd = key(other_protocol, systems[0])
     response = reader.get(address(odd, *(key(experiment, system) for system in systems)))
-    alike = "&amp;".join(f"curve={key(experiment, system)}" for system in systems)
-    assertContains(response, f'href="?{alike}">Compare these 2')
-    assertContains(response, f'href="?{alike}">Leave out PostgreSQL 16')
+    curves = "&amp;".join(f"curve={key(experiment, system)}" for system in systems)
+    assertContains(response, f'href="?{curves}">Compare these 2')
+    assertContains(response, f'href="?{curves}">Leave out PostgreSQL 16')
 
 
 def test_a_refusal_gives_no_csv_either(reader, experiment, systems, other_protocol):
@@ -172,18 +184,18 @@ def test_a_refusal_takes_few_queries(reader, experiment, systems, other_protocol
 
 
 def test_unlike_units_are_refused(reader, experiment, systems):
-    made = testing.make_experiment(systems, name="Orders")
-    testing.succeeded(testing.make_run(made, systems[0], 8, 1), 1000.0, unit="NOPM")
-    response = reader.get(address(key(experiment, systems[0]), key(made, systems[0])))
+    orders = testing.make_experiment(systems, name="Orders")
+    testing.succeeded(testing.make_run(orders, systems[0], 8, 1), 1000.0, unit="NOPM")
+    response = reader.get(address(key(experiment, systems[0]), key(orders, systems[0])))
     assertContains(response, "Throughput in NOPM and TPS is not comparable")
     assert figure_of(response) is None
 
 
 def test_a_demonstration_among_them_is_said(reader, experiment, systems):
-    shown = testing.make_experiment(systems, name="Show", is_demonstration=True)
-    testing.succeeded(testing.make_run(shown, systems[0], 8, 1), 900.0)
+    demonstration = testing.make_experiment(systems, name="Show", is_demonstration=True)
+    testing.succeeded(testing.make_run(demonstration, systems[0], 8, 1), 900.0)
     warning = "A demonstration is among these curves."
-    assertContains(reader.get(address(key(experiment, systems[0]), key(shown, systems[0]))), warning)
+    assertContains(reader.get(address(key(experiment, systems[0]), key(demonstration, systems[0]))), warning)
     assertNotContains(reader.get(both(experiment, systems)), warning)
 
 
@@ -208,13 +220,13 @@ def test_a_curve_without_a_result_yet_is_found_and_left_out_with_the_reason(read
 
 
 def test_curves_in_the_address_of_the_kept_comparisons_lead_to_the_page_that_compares_them(reader):
-    led = reader.get("/comparisons/?curve=998-999&day=2026-01-31")
-    assert led.headers["Location"] == "/compare/?curve=998-999&day=2026-01-31"
+    response = reader.get("/comparisons/?curve=998-999&day=2026-01-31")
+    assert response.headers["Location"] == "/compare/?curve=998-999&day=2026-01-31"
 
 
 def test_a_kept_comparison_is_found_though_its_curves_are_not_there_any_more(reader):
-    kept = Comparison.objects.create(title="Of last year", query="curve=998-999")
-    response = reader.get(f"/comparisons/{kept.pk}/", follow=True)
+    comparison = Comparison.objects.create(title="Of last year", query="curve=998-999")
+    response = reader.get(f"/comparisons/{comparison.pk}/", follow=True)
     assertContains(response, "Of last year")
     assertContains(response, "There is no curve 998-999: it is left out.")
 
@@ -268,10 +280,10 @@ def bought_twice(systems):
     """One system, described once as a box of 20 cores and once as one of 40."""
     larger = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=10)
     both_systems = [systems[0], variant(systems[0], hardware_id=larger.pk, label="On the larger box")]
-    made = testing.make_experiment(both_systems, name="Bought twice")
+    experiment = testing.make_experiment(both_systems, name="Bought twice")
     for system in both_systems:
-        testing.succeeded(testing.make_run(made, system, 8, 1), 1000.0)
-    return both(made, both_systems)
+        testing.succeeded(testing.make_run(experiment, system, 8, 1), 1000.0)
+    return both(experiment, both_systems)
 
 
 def test_hardware_that_differs_is_never_called_noise(reader, bought_twice):
@@ -281,27 +293,27 @@ def test_hardware_that_differs_is_never_called_noise(reader, bought_twice):
 
 
 def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_twice, experiment, systems):
-    said = "One host, box, is described by different hardware (Box"
-    assertContains(reader.get(bought_twice), said, count=1)
-    assertNotContains(reader.get(both(experiment, systems)), said)
+    doubt = "One host, box, is described by different hardware (Box"
+    assertContains(reader.get(bought_twice), doubt, count=1)
+    assertNotContains(reader.get(both(experiment, systems)), doubt)
 
 
 def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, systems):
     page = both(experiment, systems)
     assertContains(reader.get(page), '<details id="doubts" open><summary>2 doubts</summary>')
-    more = [{"code": str(number), "text": f"Doubt {number}."} for number in range(3)]
-    testing.succeeded(testing.make_run(experiment, systems[0], 4, 1), 800.0, doubts=more)
+    doubts = [{"code": str(number), "text": f"Doubt {number}."} for number in range(3)]
+    testing.succeeded(testing.make_run(experiment, systems[0], 4, 1), 800.0, doubts=doubts)
     assertContains(reader.get(page), '<details id="doubts"><summary>5 doubts</summary>')
 
 
 def test_a_doubt_about_both_curves_is_said_once_with_the_two(reader, experiment, systems):
-    said = "Fewer than 3 repeats at every level: no interval, and no test."
+    doubt = "Fewer than 3 repeats at every level: no interval, and no test."
     curves = (
         '<span class="one"><span class="key key-0"></span>PostgreSQL 16,</span>'
         '<span class="one"><span class="key key-1"></span>PostgreSQL 18</span>'
     )
     response = reader.get(both(experiment, systems))
-    assertContains(response, f'<li>{said} <span class="under">{curves}</span></li>', count=1)
+    assertContains(response, f'<li>{doubt} <span class="under">{curves}</span></li>', count=1)
     assertContains(response, f"<li><b>Doubtful:</b>{curves}</li>", count=1)
 
 

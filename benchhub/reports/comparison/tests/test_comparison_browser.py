@@ -32,15 +32,15 @@ def experiment():
     """Two systems on a box of 2 sockets that costs 5,000 EUR: 16 gives 1,000 TPS at 8 clients, 18 gives 2,000."""
     box, host = Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10), testing.make_host()
     systems = [testing.make_system(version, host, box) for version in ("16", "18")]
-    made = testing.make_experiment(systems)
+    experiment = testing.make_experiment(systems)
     for system, tps in zip(systems, (1000.0, 2000.0), strict=True):
         for repeat in (1, 2):
-            testing.succeeded(testing.make_run(made, system, 8, repeat), tps)
+            testing.succeeded(testing.make_run(experiment, system, 8, repeat), tps)
     socket = LicenceModel.objects.create(name="Per socket", metric="socket")
-    listed = {"currency": "EUR", "priced_on": date(2026, 1, 1), "source": "a quote"}
-    ListPrice.objects.create(hardware=box, description="Box", amount=Decimal(5000), **listed)
-    ListPrice.objects.create(licence_model=socket, description="socket", amount=Decimal(4200), **listed)
-    return made
+    source = {"currency": "EUR", "priced_on": date(2026, 1, 1), "source": "a quote"}
+    ListPrice.objects.create(hardware=box, description="Box", amount=Decimal(5000), **source)
+    ListPrice.objects.create(licence_model=socket, description="socket", amount=Decimal(4200), **source)
+    return experiment
 
 
 def first_price(page):
@@ -170,8 +170,8 @@ def test_the_load_under_a_ceiling_is_chosen_and_its_ceiling_written(page, experi
 
 def test_figures_of_prices_are_drawn_and_their_questions_change_without_a_reload(page, experiment):
     core = LicenceModel.objects.create(name="Per core", metric="core")
-    listed = {"currency": "EUR", "priced_on": date(2026, 1, 1), "source": "a quote"}
-    ListPrice.objects.create(licence_model=core, description="core", amount=Decimal(1800), **listed)
+    source = {"currency": "EUR", "priced_on": date(2026, 1, 1), "source": "a quote"}
+    ListPrice.objects.create(licence_model=core, description="core", amount=Decimal(1800), **source)
     page.goto(f"/compare/?experiment={experiment.pk}")
     for name in ("clients", "split", "break-even", "sensitivity", "standbys", "pareto"):
         page.locator(f"#chart-{name}.drawn").wait_for()

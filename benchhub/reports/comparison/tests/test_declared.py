@@ -14,11 +14,11 @@ REASON = "The longer runs only add minutes of the same steady state, as their se
 
 @pytest.fixture
 def longer(systems):
-    made = testing.make_experiment(systems, name="Longer")
+    experiment = testing.make_experiment(systems, name="Longer")
     protocol = Protocol.stored({"path": "socket", "duration_s": 300})
     for repeat, tps in enumerate((1230.0, 1234.0, 1238.0), start=1):
-        testing.succeeded(testing.make_run(made, systems[1], 8, repeat, protocol=protocol), tps)
-    return made
+        testing.succeeded(testing.make_run(experiment, systems[1], 8, repeat, protocol=protocol), tps)
+    return experiment
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def test_a_declaration_without_a_real_reason_is_refused_and_nothing_is_compared(
 
 def test_a_declaration_that_is_withdrawn_compares_nothing_and_stays_on_record(reader, page):
     reader.post(page, {"reason": REASON})
-    found = Comparability.objects.get()
-    response = reader.post(reverse("comparability-withdraw", args=[found.pk]), {"back": page})
+    declaration = Comparability.objects.get()
+    response = reader.post(reverse("comparability-withdraw", args=[declaration.pk]), {"back": page})
     assertRedirects(response, page)
     assertContains(reader.get(page), "These curves are not compared")
-    found.refresh_from_db()
-    assert found.withdrawn_by.username == "ada"
+    declaration.refresh_from_db()
+    assert declaration.withdrawn_by.username == "ada"
     reader.post(page, {"reason": REASON})
     assert Comparability.objects.count() == 2
 

@@ -138,12 +138,14 @@ def test_systems_that_ran_one_after_the_other_have_no_interval_and_no_verdict(re
     response = reader.get(both(listed, systems))
     assertContains(response, "PostgreSQL 16 and PostgreSQL 18 have neither interval nor verdict for what they differ")
     assertContains(response, "Run them in one experiment, repeat by repeat or at random.")
-    said = "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients (5 repeats each), but nothing says"
-    assertContains(response, said)
+    sentence = (
+        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients (5 repeats each), but nothing says"
+    )
+    assertContains(response, sentence)
     assertContains(response, ">no verdict</span>", count=3)
     assertContains(response, "The repeats of each level were run in a row", count=1)  # once for both
-    for shown_otherwise in ("between 1.", "At their peaks", "(geometric mean)", "tells the two apart at"):
-        assertNotContains(response, shown_otherwise)
+    for absent in ("between 1.", "At their peaks", "(geometric mean)", "tells the two apart at"):
+        assertNotContains(response, absent)
     rows = rows_of(reader.get(both(listed, systems, csv="findings")))
     assert [row["where"] for row in rows] == ["1 client", "8 clients", "32 clients", "all 3 levels"]
     assert {(row["low"], row["high"], row["p"], row["p_of_several"], row["verdict"]) for row in rows} == {
@@ -168,13 +170,13 @@ def test_in_turns_nothing_is_withheld(reader, repeated, systems):
 
 
 def test_the_api_gives_no_interval_either(reader, listed, systems):
-    named = "&".join(f"curve={key(listed, system)}" for system in systems)
-    found = reader.get(f"/api/v1/comparisons/?{named}").json()
-    other = [row for row in found["ratios"] if row["key"] == key(listed, systems[1])]
+    query = "&".join(f"curve={key(listed, system)}" for system in systems)
+    answer = reader.get(f"/api/v1/comparisons/?{query}").json()
+    other = [row for row in answer["ratios"] if row["key"] == key(listed, systems[1])]
     assert {(row["lowest"], row["highest"], row["verdict"]) for row in other} == {(None, None, "withheld")}
     assert all(row["withheld"].startswith("they were run one after the other") for row in other)
-    assert found["curves"][0]["withheld"].startswith("the repeats of each level")
-    assert {level["low_to_high_is"] for level in found["curves"][0]["levels"]} == {"range of repeats"}
+    assert answer["curves"][0]["withheld"].startswith("the repeats of each level")
+    assert {level["low_to_high_is"] for level in answer["curves"][0]["levels"]} == {"range of repeats"}
 
 
 def test_prices_of_systems_that_ran_one_after_the_other_have_no_lowest(reader, listed, systems, prices):
@@ -185,10 +187,10 @@ def test_prices_of_systems_that_ran_one_after_the_other_have_no_lowest(reader, l
 
 
 def test_tuning_steps_that_were_made_one_after_the_other_have_no_verdict(reader, listed, systems):
-    named = "&".join(f"curve={key(listed, system)}" for system in systems)
-    response = reader.get(f"/compare/steps/?{named}")
+    query = "&".join(f"curve={key(listed, system)}" for system in systems)
+    response = reader.get(f"/compare/steps/?{query}")
     assertContains(response, "The step gives 1.07x the throughput of PostgreSQL 16, but nothing says how sure this is")
-    [row] = rows_of(reader.get(f"/compare/steps/?{named}&csv=steps"))
+    [row] = rows_of(reader.get(f"/compare/steps/?{query}&csv=steps"))
     assert (row["low"], row["high"], row["p"], row["verdict"]) == ("", "", "", "withheld")
 
 
@@ -208,22 +210,22 @@ def test_peaks_that_repeats_choose_differently_are_said_with_the_numbers_that_ar
     """
     newer = {1: (3016.0, 2990.0, 5200.0), 4: (6820.0, 6900.0, 6100.0)}
     older = {1: (7421.0, 7580.0, 2560.0), 4: (6980.0, 7300.0, 4600.0)}
-    said = str(peaks.of_levels(newer, older, "18", "16", "at their peaks", "MQTh"))
-    assert said.startswith("At their peaks 18 and 16 are not distinguishable: 1.30x, ")
-    assert "That compares 6,600 with 5,070 MQTh, geometric means of the repeats, each at the level that the" in said
+    claim = str(peaks.of_levels(newer, older, "18", "16", "at their peaks", "MQTh"))
+    assert claim.startswith("At their peaks 18 and 16 are not distinguishable: 1.30x, ")
+    assert "That compares 6,600 with 5,070 MQTh, geometric means of the repeats, each at the level that the" in claim
 
 
 def test_the_best_level_under_a_ceiling_is_not_called_the_highest_that_was_run():
-    run = {4: (100.0, 101.0, 99.0), 8: (200.0, 201.0, 199.0), 16: (400.0, 401.0, 399.0)}
-    kept = {level: values for level, values in run.items() if level < 16}
-    assert peaks.place_of_kept(peak.selected(kept), kept, run) == (
+    levels = {4: (100.0, 101.0, 99.0), 8: (200.0, 201.0, 199.0), 16: (400.0, 401.0, 399.0)}
+    within = {level: values for level, values in levels.items() if level < 16}
+    assert peaks.place_of_kept(peak.selected(within), within, levels) == (
         "at 8 clients (16 clients did not keep it: the best load may lie between)"
     )
     falling = {4: (300.0, 301.0, 299.0), 8: (200.0, 201.0, 199.0)}
-    assert peaks.place_of_kept(peak.selected(falling), falling, {**falling, 16: run[16]}) == (
+    assert peaks.place_of_kept(peak.selected(falling), falling, {**falling, 16: levels[16]}) == (
         "at 4 clients (the lowest level that was run: the peak may lie below it)"
     )
-    assert "the highest level that was run" in peaks.place_of_kept(peak.selected(run), run, run)
+    assert "the highest level that was run" in peaks.place_of_kept(peak.selected(levels), levels, levels)
 
 
 def test_a_peak_at_the_edge_of_the_sweep_is_called_so():
@@ -231,7 +233,7 @@ def test_a_peak_at_the_edge_of_the_sweep_is_called_so():
     assert peaks.place(peak.selected(levels), levels) == (
         "at 16 clients (the highest level that was run: the peak may lie beyond it)"
     )
-    alike = {4: (10.0, 10.1, 9.9), 8: (199.0, 202.0, 200.0), 16: (200.0, 201.0, 199.0)}
-    assert peaks.place(peak.selected(alike), alike) == (
+    close = {4: (10.0, 10.1, 9.9), 8: (199.0, 202.0, 200.0), 16: (200.0, 201.0, 199.0)}
+    assert peaks.place(peak.selected(close), close) == (
         "at 8 or 16 clients (the highest level that was run is among them: the peak may lie beyond it)"
     )

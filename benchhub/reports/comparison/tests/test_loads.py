@@ -16,13 +16,13 @@ pytestmark = pytest.mark.django_db
 def tatp(systems):
     """16 has 100 MQTh at 1 and 4 clients and 2,000 at 32; 18 has 360 at 4 and 8,400 at 32."""
     workload = Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 100_000, "mix": "80/20"})
-    made = testing.make_experiment(systems, workload=workload, client_levels=[1, 4, 32])
+    experiment = testing.make_experiment(systems, workload=workload, client_levels=[1, 4, 32])
     measured = ((1, 1, 100.0, 0), (4, 1, 100.0, 0), (32, 1, 2000.0, 0), (4, 1, 360.0, 1), (32, 1, 8400.0, 1))
     for clients, repeat, mqth, place in measured:
-        run = testing.make_run(made, systems[place], clients, repeat)
+        run = testing.make_run(experiment, systems[place], clients, repeat)
         testing.succeeded(run, mqth, unit="MQTh")
         with_types(run, 1000 if place else 3000)
-    return made
+    return experiment
 
 
 def with_types(run, slow_us):
@@ -56,14 +56,14 @@ def test_of_single_runs_the_ratio_is_that_of_medians(reader, tatp, systems):
 
 def test_of_three_repeats_figure_table_and_file_say_that_the_ratio_is_of_geometric_means(reader, tatp, systems):
     """At 32 clients 1,000, 2,000 and 4,000 against 2,000, 2,000 and 16,000: 2.00x of means of 2,000 and 4,000."""
-    made = testing.make_experiment(systems, workload=tatp.workload, client_levels=[32])
+    experiment = testing.make_experiment(systems, workload=tatp.workload, client_levels=[32])
     for place, throughputs in enumerate(((1000.0, 2000.0, 4000.0), (2000.0, 2000.0, 16_000.0))):
         for repeat, mqth in enumerate(throughputs, start=1):
-            testing.succeeded(testing.make_run(made, systems[place], 32, repeat), mqth, unit="MQTh")
-    response = reader.get(both(made, systems))
+            testing.succeeded(testing.make_run(experiment, systems[place], 32, repeat), mqth, unit="MQTh")
+    response = reader.get(both(experiment, systems))
     assertContains(response, "the ratio of their geometric means, not of their medians")
     assertNotContains(response, "Median throughput at 32 clients")
-    *_, row = rows_of(reader.get(both(made, systems, csv="loads")))
+    *_, row = rows_of(reader.get(both(experiment, systems, csv="loads")))
     assert (row["Median, MQTh"], row["Geometric mean, MQTh"]) == ("2000.0", "4000.0")
     assert row["Times the baseline, with its interval"].startswith("2.00x, ")
     assert row["Ratio of"] == "geometric means"
@@ -134,18 +134,18 @@ def test_percentiles_of_a_level_are_those_of_all_its_transactions_on_page_and_in
         LatencyHistogram.objects.create(
             run=run, name="latency", **bins, sum_us=1, min_us=latency_us, max_us=latency_us, sampling_rate=0.5
         )
-    drawn = figure(reader.get(both(experiment, systems)), "latencies")["data"]
-    assert [(trace["name"], trace["x"], trace["y"]) for trace in drawn] == [
+    traces = figure(reader.get(both(experiment, systems)), "latencies")["data"]
+    assert [(trace["name"], trace["x"], trace["y"]) for trace in traces] == [
         ("PostgreSQL 16, 95th", [8], [1.0]),
         ("PostgreSQL 16, 99th", [8], [7.0]),
     ]
-    assert drawn[0]["text"] == ["2,000 logged transactions of 2 runs"]
+    assert traces[0]["text"] == ["2,000 logged transactions of 2 runs"]
     rows = rows_of(reader.get(both(experiment, systems, csv="latencies")))
     at_8 = next(row for row in rows if row["Clients"] == "8")
     assert (at_8["99th percentile, ms"], at_8["Logged transactions"], at_8["Runs"]) == ("7.0", "2000", "2")
     levels = rows_of(reader.get(both(experiment, systems, csv="levels")))
-    told = [(row["latency_p95_ms"], row["latency_samples"]) for row in levels if row["clients"] == "8"]
-    assert told == [("1.0", "2000"), ("", "")]
+    percentiles = [(row["latency_p95_ms"], row["latency_samples"]) for row in levels if row["clients"] == "8"]
+    assert percentiles == [("1.0", "2000"), ("", "")]
     page = reader.get(f"/experiments/{experiment.pk}/")
     assertContains(page, "Of 2,000 logged transactions of 2 runs", count=2)
 

@@ -25,14 +25,14 @@ def systems():
 def tatp(systems):
     """16 gives 1,000 MQTh at its highest load, and 18 2,000."""
     workload = Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 100_000, "mix": "80/20"})
-    made = testing.make_experiment(systems, name="Phones", workload=workload, client_levels=list(LOADS))
+    experiment = testing.make_experiment(systems, name="Phones", workload=workload, client_levels=list(LOADS))
     for system, mqth in zip(systems, (1000.0, 2000.0), strict=True):
         for clients in LOADS:
             for repeat in (1, 2):
-                run = testing.make_run(made, system, clients, repeat)
+                run = testing.make_run(experiment, system, clients, repeat)
                 testing.succeeded(run, mqth * clients / LOADS[-1], unit="MQTh")
                 _with_response_times(run, 1e6 / mqth)
-    return made
+    return experiment
 
 
 def _with_response_times(run, slow_us):

@@ -62,8 +62,8 @@ def test_the_list_narrows_by_build_configuration_date_and_tag(reader, experiment
     ExperimentSystem.objects.filter(experiment=other).update(system=tuned)
     testing.succeeded(testing.make_run(other, tuned, 8, 1), 900.0)
     Tag.objects.create(experiment=experiment, name="before")
-    asked = {"build": systems[0].build_id, "configuration": tuned.configuration_id, "since": "30", "tag": "before"}
-    response = reader.get(COMPARE, {name: asked[name]})
+    filters = {"build": systems[0].build_id, "configuration": tuned.configuration_id, "since": "30", "tag": "before"}
+    response = reader.get(COMPARE, {name: filters[name]})
     keys = [key(experiment, systems[0]), key(other, tuned)]
     assertContains(response, f'id="curve-{keys[right]}"')
     assertNotContains(response, f'id="curve-{keys[1 - right]}"')
@@ -88,8 +88,8 @@ def test_who_only_reads_puts_no_tags(client, experiment):
 
 
 def test_the_button_leads_to_an_address_without_the_search(reader, experiment, systems):
-    asked = both(experiment, systems, pick=1, q="Two", sort="date", go=1, term=5)
-    assertRedirects(reader.get(asked), both(experiment, systems, term=5))
+    page = both(experiment, systems, pick=1, q="Two", sort="date", go=1, term=5)
+    assertRedirects(reader.get(page), both(experiment, systems, term=5))
 
 
 def test_comparing_nothing_asks_to_tick_first(reader, experiment):
@@ -101,8 +101,8 @@ def test_an_experiment_leads_to_all_its_curves(reader, experiment, systems):
 
 
 def test_an_experiment_without_a_result_has_nothing_to_compare(reader, systems):
-    made = testing.make_experiment(systems, name="Empty")
-    assertContains(reader.get(COMPARE, {"experiment": made.pk}), "Empty&#x27; has no result yet")
+    empty = testing.make_experiment(systems, name="Empty")
+    assertContains(reader.get(COMPARE, {"experiment": empty.pk}), "Empty&#x27; has no result yet")
     assert reader.get(COMPARE, {"experiment": "x"}).status_code == 404
 
 

@@ -37,8 +37,8 @@ def test_licences_can_be_left_out_and_other_terms_are_left_aside(reader, experim
 
 def test_the_terms_keep_the_rest_of_the_address(reader, experiment, systems, prices):
     response = reader.get(both(experiment, systems, baseline=key(experiment, systems[1]), term=5))
-    kept = f'<input type="hidden" name="baseline" value="{key(experiment, systems[1])}">'
-    assertContains(response, kept, count=4)
+    hidden = f'<input type="hidden" name="baseline" value="{key(experiment, systems[1])}">'
+    assertContains(response, hidden, count=4)
     assertContains(response, '<input type="hidden" name="term" value="5">', count=4)
 
 
@@ -62,9 +62,9 @@ def test_a_missing_price_is_named_and_marks_nothing_cheapest(reader, experiment,
 def test_unlike_currencies_are_never_compared(reader, experiment, host, systems, prices):
     abroad = testing.make_system("17", host, Hardware.objects.create(name="Abroad", sockets=1, cores_per_socket=4))
     list_price("6000", "USD", hardware=abroad.hardware)
-    made = testing.make_experiment([abroad], name="Abroad")
-    testing.succeeded(testing.make_run(made, abroad, 8, 1), 1000.0)
-    response = reader.get(address(key(experiment, systems[0]), key(made, abroad)))
+    other = testing.make_experiment([abroad], name="Abroad")
+    testing.succeeded(testing.make_run(other, abroad, 8, 1), 1000.0)
+    response = reader.get(address(key(experiment, systems[0]), key(other, abroad)))
     assertContains(response, "Prices in EUR and USD are not compared with each other")
     assertContains(response, "amounts in unlike currencies cannot be added")
     assertNotContains(response, ">lowest</span>")
@@ -84,10 +84,10 @@ def test_the_levels_come_as_csv_with_exact_ratios(reader, experiment, systems):
 def test_the_prices_come_as_csv_as_shown(reader, experiment, systems, prices):
     rows = rows_of(reader.get(both(experiment, systems, csv="prices", term=5, rounding="up")))
     assert len(rows) == 6
-    shown = [
+    cells = [
         rows[1][name] for name in ("licence", "terms", "price", "price_low", "price_high", "n", "currency", "unit")
     ]
-    assert shown == ["Per socket", "5 years, rounded up", "47.00", "46.08", "47.96", "2", "EUR", "TPS"]
+    assert cells == ["Per socket", "5 years, rounded up", "47.00", "46.08", "47.96", "2", "EUR", "TPS"]
     assert (rows[1]["hardware_total"], rows[1]["licence_total"]) == ("5000.00", "42000.00")
 
 
@@ -99,11 +99,11 @@ def test_the_systems_come_as_csv_and_an_unknown_table_is_none(reader, experiment
 
 def test_names_are_escaped_and_no_cell_is_a_formula(reader, experiment, systems):
     odd = variant(systems[0], label="=<b>x")
-    made = testing.make_experiment([odd], name="Odd")
-    testing.succeeded(testing.make_run(made, odd, 8, 1), 1000.0)
-    chosen = [key(made, odd), key(experiment, systems[1])]
-    assertNotContains(reader.get(address(*chosen)), "<b>x")
-    assert rows_of(reader.get(address(*chosen, csv="levels")))[-2]["curve"] == "'=<b>x"
+    other = testing.make_experiment([odd], name="Odd")
+    testing.succeeded(testing.make_run(other, odd, 8, 1), 1000.0)
+    keys = [key(other, odd), key(experiment, systems[1])]
+    assertNotContains(reader.get(address(*keys)), "<b>x")
+    assert rows_of(reader.get(address(*keys, csv="levels")))[-2]["curve"] == "'=<b>x"
 
 
 def test_the_page_of_an_experiment_follows_the_term_too(reader, experiment, prices):

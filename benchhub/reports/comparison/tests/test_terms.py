@@ -29,15 +29,15 @@ WITH_SHEETS = QUERIES + 2  # lines, discounts
 @pytest.fixture
 def sheet(hardware):
     """Two disks at 1,000 each, of a server at 4,000, less 10%: 5,400; no licence."""
-    made = PriceSheet.objects.create(
+    sheet = PriceSheet.objects.create(
         name="Box and disks", hardware=hardware, currency="EUR", priced_on=date(2026, 3, 1), source="a quote"
     )
     for position, (description, price, quantity) in enumerate((("Server", 4000, 1), ("Disk", 1000, 2))):
         PriceSheetLine.objects.create(
-            of_sheet=made, position=position, description=description, unit_price=price, quantity=quantity
+            of_sheet=sheet, position=position, description=description, unit_price=price, quantity=quantity
         )
-    PriceSheetDiscount.objects.create(of_sheet=made, position=0, description="Project", percent=10)
-    return made
+    PriceSheetDiscount.objects.create(of_sheet=sheet, position=0, description="Project", percent=10)
+    return sheet
 
 
 def test_a_newer_sheet_of_the_hardware_takes_the_place_of_its_list_price(reader, experiment, systems, prices, sheet):
@@ -143,8 +143,8 @@ def test_a_wrong_term_gets_a_sentence_and_what_was_typed_stays(reader, experimen
     assertContains(response, "Write a discount from 0 to 100 per cent, such as 12.5.")
     assertContains(response, "Write a whole number of standbys from 0 to 9.")
     assertContains(response, "Write a day as year-month-day, such as 2026-01-31.")
-    for typed in ("101", "x", "1.2.2026"):
-        assertContains(response, f'value="{typed}"')
+    for text in ("101", "x", "1.2.2026"):
+        assertContains(response, f'value="{text}"')
     assertContains(response, "over 3 years, rounded to nearest.")
 
 
@@ -189,12 +189,12 @@ def test_every_figure_has_its_table_and_its_file(reader, experiment, systems, pr
 
 
 def test_the_questions_keep_the_terms_and_the_terms_the_questions(reader, experiment, systems, prices):
-    asked = {"discount": 10, "subject": key(experiment, systems[1]), "drawn": prices["socket"].pk}
-    response = reader.get(both(experiment, systems, **asked))
+    parameters = {"discount": 10, "subject": key(experiment, systems[1]), "drawn": prices["socket"].pk}
+    response = reader.get(both(experiment, systems, **parameters))
     assertContains(response, "These answers are about PostgreSQL 18 under Per socket")
     # The ceiling's form, the baseline's, the drawn licence's, and what if or the terms.
     assertContains(response, '<input type="hidden" name="discount" value="10">', count=4)
-    assertContains(response, f'<input type="hidden" name="subject" value="{asked["subject"]}">', count=4)
+    assertContains(response, f'<input type="hidden" name="subject" value="{parameters["subject"]}">', count=4)
 
 
 def test_an_experiment_leads_to_the_figures_of_its_curves_by_the_same_terms(reader, experiment, prices):
@@ -209,22 +209,22 @@ def test_the_queries_do_not_grow_with_curves_licences_prices_or_sheets(
 ):
     with django_assert_num_queries(WITH_SHEETS):
         reader.get(both(experiment, systems))
-    more = [
+    boxes = [
         Hardware.objects.create(name=f"Box {number}", sockets=1, cores_per_socket=number + 1) for number in range(5)
     ]
-    for number, box in enumerate(more):
+    for number, box in enumerate(boxes):
         list_price(str(1000 + number), hardware=box)
         licence = LicenceModel.objects.create(name=f"Model {number}", metric="core")
         list_price(str(100 + number), licence_model=licence)
         PriceSheet.objects.create(
             name=f"Sheet {number}", hardware=box, currency="EUR", priced_on=date(2025, 1, 1), source="a quote"
         )
-    others = [variant(systems[0], hardware_id=box.pk, label=str(box)) for box in more]
-    made = testing.make_experiment(others, name="Many")
-    for other in others:
+    systems_of_boxes = [variant(systems[0], hardware_id=box.pk, label=str(box)) for box in boxes]
+    many = testing.make_experiment(systems_of_boxes, name="Many")
+    for system in systems_of_boxes:
         for clients in (1, 2, 4):
-            testing.succeeded(testing.make_run(made, other, clients, 1), 100.0 * clients)
-    keys = [key(experiment, systems[0]), *(key(made, other) for other in others)]
+            testing.succeeded(testing.make_run(many, system, clients, 1), 100.0 * clients)
+    keys = [key(experiment, systems[0]), *(key(many, system) for system in systems_of_boxes)]
     with django_assert_num_queries(WITH_SHEETS):
         response = reader.get(address(*keys, day="2026-02-01", standbys=1))
     assertContains(response, "Box 4 costs 1,004 EUR")

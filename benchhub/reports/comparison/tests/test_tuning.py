@@ -21,17 +21,22 @@ def tuned(systems):
     for number, setting in enumerate(("shared_buffers", "autovacuum", "huge_pages"), start=1):
         description = {"settings": {setting: "on"}}
         chain.append(variant(systems[0], label=f"Step {number}", description=description))
-    made = testing.make_experiment(chain, name="Tuning")
+    experiment = testing.make_experiment(chain, name="Tuning")
     for system, tps in zip(chain, (1000.0, 1120.0, 1097.6, 1163.456), strict=True):
         for repeat, percent in enumerate((-0.2, 0.0, 0.2), start=1):
-            testing.succeeded(testing.make_run(made, system, 8, repeat), tps * (1 + percent / 100))
-    return made, chain
+            testing.succeeded(testing.make_run(experiment, system, 8, repeat), tps * (1 + percent / 100))
+    return experiment, chain
 
 
-def page(tuned, **more):
-    made, chain = tuned
-    named = "&".join([*(f"curve={key(made, system)}" for system in chain), *(f"{k}={v}" for k, v in more.items())])
-    return f"{reverse('tuning-steps')}?{named}"
+def page(tuned, **parameters):
+    experiment, chain = tuned
+    query = "&".join(
+        [
+            *(f"curve={key(experiment, system)}" for system in chain),
+            *(f"{name}={value}" for name, value in parameters.items()),
+        ]
+    )
+    return f"{reverse('tuning-steps')}?{query}"
 
 
 def test_each_step_is_shown_with_its_effect_and_what_it_changed(reader, tuned):
@@ -46,24 +51,24 @@ def test_a_step_to_another_machine_names_it_and_a_long_digest_is_cut(reader, sys
     other = Hardware.objects.create(name="Larger box", sockets=4, cores_per_socket=8)
     form = {"build": {"binary": "a" * 64}}
     chain = [systems[0], variant(systems[0], label="Moved", hardware_id=other.pk, description=form)]
-    made = testing.make_experiment(chain, name="Moving")
+    experiment = testing.make_experiment(chain, name="Moving")
     for system in chain:
         for repeat, tps in enumerate((1000.0, 1010.0, 990.0), start=1):
-            testing.succeeded(testing.make_run(made, system, 8, repeat), tps)
-    response = reader.get(page((made, chain)))
+            testing.succeeded(testing.make_run(experiment, system, 8, repeat), tps)
+    response = reader.get(page((experiment, chain)))
     assertContains(response, "machine: Box to Larger box")
     assertContains(response, f'to <span title="{"a" * 64}">{"a" * 19}…</span>')
-    [row] = rows_of(reader.get(page((made, chain), csv="steps")))
+    [row] = rows_of(reader.get(page((experiment, chain), csv="steps")))
     assert row["changed"].startswith("machine Box to Larger box; build binary ")
 
 
 def test_the_total_is_said_first_and_the_waterfall_ends_at_it(reader, tuned):
     response = reader.get(page(tuned))
     assertContains(response, "The 3 steps together give 1.16x the throughput of PostgreSQL 16, between 1.16 and 1.17.")
-    found = re.search(r'id="figure-steps" type="application/json">(.*?)</script>', response.content.decode())
-    figure = json.loads(found[1])
-    whole, gains, losses = figure["data"]
-    assert whole["y"] == pytest.approx([100, 116.3456], rel=1e-4)
+    match = re.search(r'id="figure-steps" type="application/json">(.*?)</script>', response.content.decode())
+    figure = json.loads(match[1])
+    ends, gains, losses = figure["data"]
+    assert ends["y"] == pytest.approx([100, 116.3456], rel=1e-4)
     assert gains["base"] == pytest.approx([100, 109.76], rel=1e-4)
     assert (losses["base"], losses["y"]) == (pytest.approx([112.0]), pytest.approx([-2.24], rel=1e-3))
 
@@ -102,10 +107,10 @@ def test_the_queries_do_not_grow_with_the_steps(reader, tuned, django_assert_num
 
 
 def test_a_comparison_leads_to_its_curves_as_steps(reader, tuned):
-    made, chain = tuned
-    named = "&".join(f"curve={key(made, system)}" for system in chain)
-    response = reader.get(f"/compare/?{named}")
-    assertContains(response, f'href="/compare/steps/?{named.replace("&", "&amp;")}"')
+    experiment, chain = tuned
+    query = "&".join(f"curve={key(experiment, system)}" for system in chain)
+    response = reader.get(f"/compare/?{query}")
+    assertContains(response, f'href="/compare/steps/?{query.replace("&", "&amp;")}"')
 
 
 def test_an_address_whose_curves_are_not_there_says_so(reader, tuned):

@@ -29,23 +29,23 @@ def test_the_law_is_drawn_over_the_data_and_no_further():
     marks, line = panel.figure["data"]
     assert (min(line["x"]), max(line["x"])) == (1, pytest.approx(64))
     assert marks["x"] == list(LEVELS)
-    said = " ".join(panel.sentences)
-    assert "PostgreSQL 18: one client gives 1,000 (" in said
-    assert "contention is 2 (" in said
-    assert "The law puts the peak at 44 clients, within what was run." in said
+    text = " ".join(panel.sentences)
+    assert "PostgreSQL 18: one client gives 1,000 (" in text
+    assert "contention is 2 (" in text
+    assert "The law puts the peak at 44 clients, within what was run." in text
 
 
 def test_a_peak_beyond_the_data_is_called_an_extrapolation():
-    said = " ".join(curves_scalability.panel([made(usl, levels=(1, 2, 4, 8, 16))]).sentences)
-    assert "beyond the 16 that were run: an extrapolation, not a measurement" in said
+    text = " ".join(curves_scalability.panel([made(usl, levels=(1, 2, 4, 8, 16))]).sentences)
+    assert "beyond the 16 that were run: an extrapolation, not a measurement" in text
 
 
 def test_a_curve_that_does_not_follow_the_law_gets_no_line_and_says_so():
     panel = curves_scalability.panel([made(lambda clients: usl(clients) * (0.6 if clients == 8 else 1))])
     assert [trace["mode"] for trace in panel.figure["data"]] == ["markers"]
-    said = " ".join(panel.sentences)
-    assert "PostgreSQL 18 does not follow the law" in said
-    assert "contention is" not in said
+    text = " ".join(panel.sentences)
+    assert "PostgreSQL 18 does not follow the law" in text
+    assert "contention is" not in text
 
 
 def test_residuals_stand_in_the_table():

@@ -29,16 +29,16 @@ def system():
 @pytest.fixture
 def experiment(system):
     """1,000 to 3,000 TPS from 16 clients within 5 ms: the highest rate was not held in its one run."""
-    made = testing.make_experiment([system])
+    template = testing.make_experiment([system])
     values = {"client_levels": [16], "rates_tps": [1000, 2000, 3000], "latency_limit_us": 5000, "duration_s": 100}
-    of = Experiment(
-        name="e", workload=made.workload, client_build=made.client_build, client_bin_directory="/b", **values
+    experiment = Experiment(
+        name="e", workload=template.workload, client_build=template.client_build, client_bin_directory="/b", **values
     )
-    plan.queue(of, [system])
+    plan.queue(experiment, [system])
     recipe = {"tool": "pgbench", "scale": 10}
-    known = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
-    DataSet.objects.create(instance=system.instance, build=system.build, **known)
-    return of
+    fields = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    DataSet.objects.create(instance=system.instance, build=system.build, **fields)
+    return experiment
 
 
 def end(run, late):
@@ -93,16 +93,16 @@ def test_a_comparison_never_puts_them_on_the_axis_of_clients(reader, measured):
 
 
 def test_the_figures_are_figures_to_plotly(measured):
-    of = sweeps.sweeps(measured, queries.systems(measured))
-    assert Figure(sweeps.throughput_figure(of)).data[1].x == (1000, 2000, 3000)
-    assert Figure(sweeps.latency_figure(of)).data[0].y == (4.5, 4.5, 4.5)
+    system_sweeps = sweeps.sweeps(measured, queries.systems(measured))
+    assert Figure(sweeps.throughput_figure(system_sweeps)).data[1].x == (1000, 2000, 3000)
+    assert Figure(sweeps.latency_figure(system_sweeps)).data[0].y == (4.5, 4.5, 4.5)
 
 
 def test_the_line_joins_the_medians_and_never_one_repeat_to_another(measured):
-    [of] = sweeps.sweeps(measured, queries.systems(measured))
-    slower = [replace(run, run=run.run + 100, achieved_tps=run.achieved_tps - 100) for run in of.rates[0].runs]
-    twice = replace(of, rates=(Rate(1000, (*of.rates[0].runs, *slower)), *of.rates[1:]))
-    done = of.rates[0].runs[0].achieved_tps
+    [sweep] = sweeps.sweeps(measured, queries.systems(measured))
+    slower = [replace(run, run=run.run + 100, achieved_tps=run.achieved_tps - 100) for run in sweep.rates[0].runs]
+    twice = replace(sweep, rates=(Rate(1000, (*sweep.rates[0].runs, *slower)), *sweep.rates[1:]))
+    done = sweep.rates[0].runs[0].achieved_tps
     _, each, line = Figure(sweeps.throughput_figure([twice])).data
     assert (each.mode, each.x, each.y[:2]) == ("markers", (1000, 1000, 2000, 3000), (done, done - 100))
     assert (line.mode, line.x, line.y[0]) == ("lines", (1000, 2000, 3000), done - 50)

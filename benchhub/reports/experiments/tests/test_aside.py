@@ -33,26 +33,26 @@ def runs():
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
     system = testing.make_system("18", testing.make_host(), hardware)
     experiment = testing.make_experiment([system], client_levels=[8])
-    made = [testing.make_run(experiment, system, 8, repeat) for repeat in (1, 2, 3)]
-    for run, tps in zip(made, (100.0, 110.0, 30.0), strict=True):
+    runs = [testing.make_run(experiment, system, 8, repeat) for repeat in (1, 2, 3)]
+    for run, tps in zip(runs, (100.0, 110.0, 30.0), strict=True):
         testing.succeeded(run, tps)
         run.refresh_from_db()
-    return made
+    return runs
 
 
 def curve_of(experiment):
     [group] = curves.groups(list(queries.runs(experiment)), queries.systems(experiment))
-    [of] = group.curves
-    return of
+    [system_curve] = group.curves
+    return system_curve
 
 
 def test_a_run_set_aside_leaves_the_curve_and_its_spread_and_comes_back(runs, ada):
     experiment = runs[0].experiment
     assert curve_of(experiment).curve.levels[0].throughput.median == 100
     assert aside.set_aside(runs[2], ada, "A backup ran.")
-    of = curve_of(experiment)
-    assert (of.curve.levels[0].throughput.n, of.curve.levels[0].throughput.mean) == (2, 105)
-    assert [run.run for run in of.aside] == [runs[2].pk]
+    system_curve = curve_of(experiment)
+    assert (system_curve.curve.levels[0].throughput.n, system_curve.curve.levels[0].throughput.mean) == (2, 105)
+    assert [run.run for run in system_curve.aside] == [runs[2].pk]
     assert runs[2] not in Run.objects.measured()
     assert "30.0" not in curves_csv.curves_csv(
         curves.groups(list(queries.runs(experiment)), queries.systems(experiment))
@@ -80,8 +80,8 @@ def test_who_did_it_when_and_why_stays_in_the_history_whatever_is_done_later(run
     assert (run.set_aside_by, run.set_aside_reason, run.state) == (ada, "A backup ran.", "succeeded")
     assert run.set_aside_at
     aside.put_back(run, ada)
-    told = [event.reason for event in run.events.all()][-2:]
-    assert told == ["By ada: A backup ran.", "Put back by ada."]
+    reasons = [event.reason for event in run.events.all()][-2:]
+    assert reasons == ["By ada: A backup ran.", "Put back by ada."]
 
 
 def test_only_a_point_is_set_aside_and_only_once(runs, ada):

@@ -19,10 +19,10 @@ def system(page):
 
 @pytest.fixture
 def experiment(system):
-    made = testing.make_experiment([system])
+    experiment = testing.make_experiment([system])
     for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, 990.0), (8, 2, 1010.0)):
-        testing.succeeded(testing.make_run(made, system, clients, repeat), tps)
-    return made
+        testing.succeeded(testing.make_run(experiment, system, clients, repeat), tps)
+    return experiment
 
 
 def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experiment):
@@ -128,11 +128,11 @@ def lies_above(page, upper, lower):
 
 def test_the_buttons_of_a_chart_lie_over_neither_its_legend_nor_its_curves(page, system):
     other = testing.make_system("16", system.driver, system.hardware)
-    made = testing.make_two_curves([system, other])
+    experiment = testing.make_two_curves([system, other])
     sign_in(page)
     for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 800})
-        page.goto(reverse("experiment", args=[made.pk]))
+        page.goto(reverse("experiment", args=[experiment.pk]))
         page.locator(".chart.drawn").wait_for()
         assert lies_above(page, ".switches", ".chart .modebar")
         assert lies_above(page, ".chart .modebar", ".chart .main-svg")

@@ -23,17 +23,17 @@ def experiment():
     """Two runs have ended with a result, one has failed, one waits."""
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
     system = testing.make_system("18", testing.make_host(), hardware)
-    made = testing.make_experiment([system])
+    experiment = testing.make_experiment([system])
     doubt = [{"code": "x", "text": "A doubt."}]
-    testing.succeeded(testing.make_run(made, system, 1, 1), 300.0, doubts=doubt)
-    testing.succeeded(testing.make_run(made, system, 8, 1), 990.0)
-    testing.ended(testing.make_run(made, system, 8, 2), "failed", "it broke")
-    testing.make_run(made, system, 1, 2)
-    return made
+    testing.succeeded(testing.make_run(experiment, system, 1, 1), 300.0, doubts=doubt)
+    testing.succeeded(testing.make_run(experiment, system, 8, 1), 990.0)
+    testing.ended(testing.make_run(experiment, system, 8, 2), "failed", "it broke")
+    testing.make_run(experiment, system, 1, 2)
+    return experiment
 
 
 @pytest.fixture
-def shown(page, experiment):
+def live_page(page, experiment):
     """The experiment's page, its chart drawn, by a clock that can be put forward."""
     sign_in(page)
     page.clock.install()
@@ -53,83 +53,83 @@ def look_again(tab):
     tab.clock.fast_forward(LOOKS_EVERY_MS)
 
 
-def test_focus_scroll_and_what_is_typed_stay_while_the_page_changes(shown, experiment):
-    shown.set_viewport_size({"width": 720, "height": 800})  # as narrow as rows do not stack
-    shown.locator("#list").evaluate("list => (list.scrollLeft = 40)")
-    shown.get_by_role("searchbox").press_sequentially("brok")
+def test_focus_scroll_and_what_is_typed_stay_while_the_page_changes(live_page, experiment):
+    live_page.set_viewport_size({"width": 720, "height": 800})  # as narrow as rows do not stack
+    live_page.locator("#list").evaluate("list => (list.scrollLeft = 40)")
+    live_page.get_by_role("searchbox").press_sequentially("brok")
     end_the_last_run(experiment)
-    look_again(shown)
-    shown.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
-    assert shown.locator("#list").evaluate("list => list.scrollLeft") == 40
-    assert shown.get_by_role("searchbox").input_value() == "brok"
-    shown.keyboard.type("e")
-    assert shown.get_by_role("searchbox").input_value() == "broke"
-    assert shown.evaluate("window.isSamePage")
+    look_again(live_page)
+    live_page.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
+    assert live_page.locator("#list").evaluate("list => list.scrollLeft") == 40
+    assert live_page.get_by_role("searchbox").input_value() == "brok"
+    live_page.keyboard.type("e")
+    assert live_page.get_by_role("searchbox").input_value() == "broke"
+    assert live_page.evaluate("window.isSamePage")
 
 
-def test_a_filter_narrows_the_table_keeps_the_address_and_leaves_the_chart_alone(shown, experiment):
-    expect(shown.locator("#list tbody tr")).to_have_count(4)
-    shown.get_by_label("State").select_option(label="State: failed")
-    expect(shown.locator("#list tbody tr")).to_have_count(1)
-    assert "state=failed" in shown.url
-    shown.get_by_role("searchbox").fill("queued")
-    shown.get_by_role("searchbox").press("Enter")
-    shown.get_by_text("No run matches.").wait_for()
-    shown.get_by_role("link", name="Show all").last.click()
-    expect(shown.locator("#list tbody tr")).to_have_count(4)
-    shown.get_by_role("link", name="Throughput", exact=True).click()
-    shown.wait_for_url("**sort=throughput**")
-    shown.locator("[aria-sort=ascending]", has_text="Throughput").wait_for()
-    assert shown.evaluate("window.isSamePage && window.drawings === 0")
+def test_a_filter_narrows_the_table_keeps_the_address_and_leaves_the_chart_alone(live_page, experiment):
+    expect(live_page.locator("#list tbody tr")).to_have_count(4)
+    live_page.get_by_label("State").select_option(label="State: failed")
+    expect(live_page.locator("#list tbody tr")).to_have_count(1)
+    assert "state=failed" in live_page.url
+    live_page.get_by_role("searchbox").fill("queued")
+    live_page.get_by_role("searchbox").press("Enter")
+    live_page.get_by_text("No run matches.").wait_for()
+    live_page.get_by_role("link", name="Show all").last.click()
+    expect(live_page.locator("#list tbody tr")).to_have_count(4)
+    live_page.get_by_role("link", name="Throughput", exact=True).click()
+    live_page.wait_for_url("**sort=throughput**")
+    live_page.locator("[aria-sort=ascending]", has_text="Throughput").wait_for()
+    assert live_page.evaluate("window.isSamePage && window.drawings === 0")
 
 
-def test_a_filtered_table_stays_filtered_when_a_run_ends_and_the_chart_gets_its_point(shown, experiment):
-    shown.get_by_label("State").select_option(label="State: succeeded")
-    expect(shown.locator("#list tbody tr")).to_have_count(2)
+def test_a_filtered_table_stays_filtered_when_a_run_ends_and_the_chart_gets_its_point(live_page, experiment):
+    live_page.get_by_label("State").select_option(label="State: succeeded")
+    expect(live_page.locator("#list tbody tr")).to_have_count(2)
     end_the_last_run(experiment)
-    look_again(shown)
-    expect(shown.locator("#list tbody tr")).to_have_count(3, timeout=NEXT_LOOK_MS)
-    expect(shown.locator(".chart .points path.point")).to_have_count(3 + 2)
-    assert shown.get_by_label("State").input_value() == "succeeded"
-    assert shown.evaluate("window.isSamePage")
+    look_again(live_page)
+    expect(live_page.locator("#list tbody tr")).to_have_count(3, timeout=NEXT_LOOK_MS)
+    expect(live_page.locator(".chart .points path.point")).to_have_count(3 + 2)
+    assert live_page.get_by_label("State").input_value() == "succeeded"
+    assert live_page.evaluate("window.isSamePage")
 
 
-def test_back_brings_the_table_as_it_was_before_the_filter(shown):
-    shown.get_by_label("State").select_option(label="State: failed")
-    expect(shown.locator("#list tbody tr")).to_have_count(1)
-    shown.go_back()
-    expect(shown.locator("#list tbody tr")).to_have_count(4)
-    shown.go_forward()
-    expect(shown.locator("#list tbody tr")).to_have_count(1)
-    assert shown.evaluate("window.isSamePage && window.drawings === 0")
-    assert shown.locator(".chart.drawn").count() == 1
+def test_back_brings_the_table_as_it_was_before_the_filter(live_page):
+    live_page.get_by_label("State").select_option(label="State: failed")
+    expect(live_page.locator("#list tbody tr")).to_have_count(1)
+    live_page.go_back()
+    expect(live_page.locator("#list tbody tr")).to_have_count(4)
+    live_page.go_forward()
+    expect(live_page.locator("#list tbody tr")).to_have_count(1)
+    assert live_page.evaluate("window.isSamePage && window.drawings === 0")
+    assert live_page.locator(".chart.drawn").count() == 1
 
 
-def test_who_is_signed_out_meanwhile_comes_to_the_sign_in_and_back(shown, experiment):
+def test_who_is_signed_out_meanwhile_comes_to_the_sign_in_and_back(live_page, experiment):
     Session.objects.all().delete()
-    look_again(shown)
-    shown.get_by_label("Password").wait_for(timeout=NEXT_LOOK_MS)
-    shown.get_by_label("Name").fill("ada")
-    shown.get_by_label("Password").fill("engine")
-    shown.get_by_role("button", name="Sign in").click()
-    shown.wait_for_url(f"**{reverse('experiment', args=[experiment.pk])}")
-    expect(shown.locator(".chart.drawn")).to_be_visible()
-    assert shown.get_by_label("Password").count() == 0
+    look_again(live_page)
+    live_page.get_by_label("Password").wait_for(timeout=NEXT_LOOK_MS)
+    live_page.get_by_label("Name").fill("ada")
+    live_page.get_by_label("Password").fill("engine")
+    live_page.get_by_role("button", name="Sign in").click()
+    live_page.wait_for_url(f"**{reverse('experiment', args=[experiment.pk])}")
+    expect(live_page.locator(".chart.drawn")).to_be_visible()
+    assert live_page.get_by_label("Password").count() == 0
 
 
-def test_a_hidden_tab_asks_for_nothing(shown, experiment):
-    shown.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.isHidden, configurable: true})")
-    shown.evaluate("window.isHidden = true")
-    asked = []
-    shown.on("request", lambda request: asked.append(request.url))
+def test_a_hidden_tab_asks_for_nothing(live_page, experiment):
+    live_page.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.isHidden, configurable: true})")
+    live_page.evaluate("window.isHidden = true")
+    addresses = []
+    live_page.on("request", lambda request: addresses.append(request.url))
     end_the_last_run(experiment)
     for _ in range(3):
-        look_again(shown)
-        shown.wait_for_timeout(100)
-    assert asked == []
-    shown.evaluate("window.isHidden = false")
-    look_again(shown)
-    shown.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
+        look_again(live_page)
+        live_page.wait_for_timeout(100)
+    assert addresses == []
+    live_page.evaluate("window.isHidden = false")
+    look_again(live_page)
+    live_page.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
 
 
 def test_a_server_that_is_away_for_a_moment_is_asked_again(chromium, live_server, experiment):
@@ -175,11 +175,11 @@ def test_a_run_that_ends_shows_its_results_without_a_reload(page, experiment):
     assert page.evaluate("window.isSamePage")
 
 
-def test_on_a_phone_runs_and_experiments_stack_so_that_nothing_lies_off_the_screen(shown):
-    shown.set_viewport_size({"width": 360, "height": 800})
+def test_on_a_phone_runs_and_experiments_stack_so_that_nothing_lies_off_the_screen(live_page):
+    live_page.set_viewport_size({"width": 360, "height": 800})
     for cell in (".runs .state-failed", ".runs td.first:has-text('TPS') >> nth=0"):
-        box = shown.locator(cell).first.bounding_box()
+        box = live_page.locator(cell).first.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 360
-    shown.goto(reverse("experiments"))
+    live_page.goto(reverse("experiments"))
     overhang = "list => list.scrollWidth - list.clientWidth"
-    assert shown.locator("#list").evaluate(overhang) == 0
+    assert live_page.locator("#list").evaluate(overhang) == 0

@@ -28,13 +28,13 @@ def test_two_repeats_leave_no_estimate_of_the_peak_and_a_reason(reader, experime
 
 
 def test_where_three_repeats_lie_too_far_apart_for_an_interval_it_is_said_that_a_range_is_shown(reader, systems):
-    made = testing.make_experiment(systems[:1], name="Wide", repeats=3)
+    experiment = testing.make_experiment(systems[:1], name="Wide", repeats=3)
     for clients, values in ((1, (500.0, 510.0, 490.0)), (8, (100.0, 1000.0, 3000.0))):
         for repeat, tps in enumerate(values, start=1):
-            testing.succeeded(testing.make_run(made, systems[0], clients, repeat), tps)
-    response = reader.get(page_of(made))
+            testing.succeeded(testing.make_run(experiment, systems[0], clients, repeat), tps)
+    response = reader.get(page_of(experiment))
     assertContains(response, "at those with two, and where an interval would reach below 0.")
-    rows = csv.DictReader(io.StringIO(reader.get(f"{page_of(made)}curve.csv").content.decode()))
+    rows = csv.DictReader(io.StringIO(reader.get(f"{page_of(experiment)}curve.csv").content.decode()))
     assert [(row["clients"], row["low_to_high_is"]) for row in rows] == [
         ("1", "95% interval of the mean"),
         ("8", "range of repeats"),

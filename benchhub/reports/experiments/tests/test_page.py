@@ -28,30 +28,30 @@ def test_a_unit_follows_its_own_number_where_another_stands_below_it(reader, exp
 
 def test_where_all_runs_failed_the_page_says_so_and_offers_nothing_to_download(reader, systems):
     """A load that succeeded before them changes nothing."""
-    made = testing.make_experiment(systems)
-    testing.ended(testing.make_run(made, systems[0], 1, 1, kind="load"), "succeeded")
+    experiment = testing.make_experiment(systems)
+    testing.ended(testing.make_run(experiment, systems[0], 1, 1, kind="load"), "succeeded")
     for system in systems:
-        testing.ended(testing.make_run(made, system, 1, 1), "failed", "pgbench aborted")
-    response = reader.get(page_of(made))
+        testing.ended(testing.make_run(experiment, system, 1, 1), "failed", "pgbench aborted")
+    response = reader.get(page_of(experiment))
     assertContains(response, "All runs failed: there is nothing to draw.")
     for absent in ("No run has ended with a result yet.", "Download CSV", 'data-picture="png"', "data-switches"):
         assertNotContains(response, absent)
 
 
 def test_where_no_run_has_ended_yet_there_is_a_place_for_the_figure_and_nothing_to_download(reader, systems):
-    made = testing.make_experiment(systems)
-    testing.make_run(made, systems[0], 1, 1)
-    response = reader.get(page_of(made))
+    experiment = testing.make_experiment(systems)
+    testing.make_run(experiment, systems[0], 1, 1)
+    response = reader.get(page_of(experiment))
     assertContains(response, "No run has ended with a result yet.")
     assertContains(response, 'id="chart-1"')
     assertNotContains(response, 'data-picture="png"')
 
 
 def test_where_some_were_cancelled_they_are_not_said_to_have_failed(reader, systems):
-    made = testing.make_experiment(systems)
-    testing.ended(testing.make_run(made, systems[0], 1, 1), "failed", "pgbench aborted")
-    run = testing.make_run(made, systems[0], 8, 1)
+    experiment = testing.make_experiment(systems)
+    testing.ended(testing.make_run(experiment, systems[0], 1, 1), "failed", "pgbench aborted")
+    run = testing.make_run(experiment, systems[0], 8, 1)
     Run.objects.filter(pk=run.pk).update(state="cancelled", ended_at=run.created_at)
-    response = reader.get(page_of(made))
+    response = reader.get(page_of(experiment))
     assertContains(response, "All runs have ended, and none with a result")
     assertNotContains(response, "All runs failed")

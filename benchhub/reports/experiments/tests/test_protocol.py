@@ -11,12 +11,12 @@ def test_a_plan_that_asks_for_nothing_more_says_nothing_more():
 
 
 def test_all_that_was_asked_for_beside_the_levels_is_said_in_the_order_in_which_it_is_done():
-    asked = Experiment(
+    experiment = Experiment(
         thread_rule="clients/2", warmup_run_s=600, warmup_run_clients=2, loading="each", vacuum=True, checkpoint=True,
         restart=True, drop_caches=True, settle_s=5, order="listed", kept_only=["scale=100", "clients=8"],
         left_out=["clients=2; repeat=3"],
     )  # fmt: skip
-    assert sentences(asked) == [
+    assert sentences(experiment) == [
         "Each system is warmed up first by a run of 10 min with 2 clients.",
         "Before each run the data set is loaded anew, the tables are vacuumed, a checkpoint is made, the server is "
         "restarted, the host's page cache is dropped, all rests for 5 s to settle.",

@@ -15,16 +15,16 @@ PAGE_QUERIES = (
 def page(reader, experiment):
     """The experiment's page for an address: with 8 runs, 4 of each system, at 1 and 8 clients."""
 
-    def get(**asked):
-        return reader.get(reverse("experiment", args=[experiment.pk]), asked)
+    def get(**query):
+        return reader.get(reverse("experiment", args=[experiment.pk]), query)
 
     return get
 
 
 def runs(answer):
     """What the table shows of each run: (its place in the plan, system, clients)."""
-    shown = answer.context["listing"].page
-    return [(run.position, run.system.label.removeprefix("PostgreSQL "), run.clients) for run in shown]
+    page = answer.context["listing"].page
+    return [(run.position, run.system.label.removeprefix("PostgreSQL "), run.clients) for run in page]
 
 
 def test_all_runs_stand_in_the_order_of_the_plan(page):
@@ -85,14 +85,14 @@ def test_the_table_comes_in_pages(page, experiment, systems):
     assertContains(page(page="2"), "Page 2 of 2, 65 in all")
 
 
-@pytest.mark.parametrize("asked", [{}, {"q": "18", "state": "succeeded", "doubts": "without", "sort": "-latency"}])
-def test_the_table_takes_the_same_queries_however_it_is_narrowed(page, asked, django_assert_num_queries):
+@pytest.mark.parametrize("query", [{}, {"q": "18", "state": "succeeded", "doubts": "without", "sort": "-latency"}])
+def test_the_table_takes_the_same_queries_however_it_is_narrowed(page, query, django_assert_num_queries):
     with django_assert_num_queries(PAGE_QUERIES):
-        page(**asked)
+        page(**query)
 
 
 def test_a_page_under_way_asks_again_for_what_it_shows(page, experiment, systems):
     assertNotContains(page(state="queued"), "every 5s")
     testing.make_run(experiment, systems[0], 16, 1)
-    asked = f'hx-get="{reverse("experiment", args=[experiment.pk])}?state=queued" hx-trigger="every 5s"'
-    assertContains(page(state="queued"), asked)
+    attributes = f'hx-get="{reverse("experiment", args=[experiment.pk])}?state=queued" hx-trigger="every 5s"'
+    assertContains(page(state="queued"), attributes)

@@ -24,11 +24,11 @@ EXPERIMENT_QUERIES = 13
 @pytest.fixture
 def experiment(systems):
     """16 has a peak of 1,000 TPS (990 and 1,010) at 8 clients; 18 has one of 2,000 there."""
-    made = testing.make_experiment(systems)
+    experiment = testing.make_experiment(systems)
     for system, factor in zip(systems, (1, 2), strict=True):
         for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, 990.0), (8, 2, 1010.0)):
-            testing.succeeded(testing.make_run(made, system, clients, repeat), tps * factor)
-    return made
+            testing.succeeded(testing.make_run(experiment, system, clients, repeat), tps * factor)
+    return experiment
 
 
 def page_of(experiment):
@@ -37,8 +37,8 @@ def page_of(experiment):
 
 def figure_of(response, number=1):
     script = rf'<script id="figure-{number}" type="application/json">(.*?)</script>'
-    found = re.search(script, response.content.decode())
-    return json.loads(found[1])
+    match = re.search(script, response.content.decode())
+    return json.loads(match[1])
 
 
 @pytest.mark.parametrize("page", ["/", LIST, "/experiments/1/", "/experiments/1/curve.csv"])
@@ -82,7 +82,7 @@ def test_a_list_of_ended_experiments_does_not_refresh_itself(reader, experiment)
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("query", "names"),
     [
         ({"q": "demonstration other"}, ["Other, a demonstration"]),
         ({"q": "PostgreSQL 18"}, ["Other, a demonstration", "Two builds"]),
@@ -97,11 +97,11 @@ def test_a_list_of_ended_experiments_does_not_refresh_itself(reader, experiment)
         ({"sort": "-name"}, ["Two builds", "Other, a demonstration"]),
     ],
 )
-def test_the_list_is_searched_filtered_and_sorted_by_its_address(reader, experiment, systems, asked, found):
+def test_the_list_is_searched_filtered_and_sorted_by_its_address(reader, experiment, systems, query, names):
     other = testing.make_experiment(systems, name="Other, a demonstration", is_demonstration=True)
     testing.make_run(other, systems[0], 1, 1)
-    response = reader.get(LIST, asked)
-    assert [row.name for row in response.context["listing"].page] == found
+    response = reader.get(LIST, query)
+    assert [row.name for row in response.context["listing"].page] == names
 
 
 def test_home_and_list_take_the_same_queries_for_one_experiment_and_for_four(
@@ -113,9 +113,9 @@ def test_home_and_list_take_the_same_queries_for_one_experiment_and_for_four(
         with django_assert_num_queries(queries):
             reader.get(page)
     for name in "abc":
-        made = testing.make_experiment(systems, name=name)
-        testing.make_run(made, systems[0], 1, 1)
-        testing.succeeded(testing.make_run(made, systems[1], 1, 1), 10.0)
+        other = testing.make_experiment(systems, name=name)
+        testing.make_run(other, systems[0], 1, 1)
+        testing.succeeded(testing.make_run(other, systems[1], 1, 1), 10.0)
     for page, queries in (("/", HOME_QUERIES - 1), (LIST, LIST_QUERIES)):
         with django_assert_num_queries(queries):
             reader.get(page)
@@ -140,10 +140,10 @@ def test_the_curve_has_every_repeat_and_the_medians_of_both_systems(reader, expe
 
 
 def test_three_repeats_show_an_interval_of_their_mean_and_say_so(reader, systems):
-    made = testing.make_experiment(systems[:1])
+    experiment = testing.make_experiment(systems[:1])
     for repeat, tps in enumerate((90.0, 100.0, 110.0), start=1):
-        testing.succeeded(testing.make_run(made, systems[0], 8, repeat), tps)
-    response = reader.get(page_of(made))
+        testing.succeeded(testing.make_run(experiment, systems[0], 8, repeat), tps)
+    response = reader.get(page_of(experiment))
     assertContains(response, "The bar is a 95% interval of the mean (t distribution).")
     for text in (
         ">95% interval</td>",
@@ -220,9 +220,9 @@ def test_a_missing_price_is_named_and_is_not_zero(reader, experiment):
 
 
 def test_the_newest_price_counts_and_one_of_a_later_day_does_not(reader, experiment, prices, hardware):
-    listed = {"hardware": hardware, "currency": "EUR", "source": "another quote"}
-    ListPrice.objects.create(description="Box", amount=Decimal("6000"), priced_on=date(2026, 2, 1), **listed)
-    ListPrice.objects.create(description="Box", amount=Decimal("9000"), priced_on=date(2999, 1, 1), **listed)
+    fields = {"hardware": hardware, "currency": "EUR", "source": "another quote"}
+    ListPrice.objects.create(description="Box", amount=Decimal("6000"), priced_on=date(2026, 2, 1), **fields)
+    ListPrice.objects.create(description="Box", amount=Decimal("9000"), priced_on=date(2999, 1, 1), **fields)
     response = reader.get(page_of(experiment))
     assertContains(response, "Box costs 6,000 EUR")
     assertNotContains(response, "9,000 EUR")
@@ -240,11 +240,11 @@ def test_runs_of_different_protocols_are_never_drawn_on_one_curve(reader, hardwa
         testing.make_system("16", host, hardware),
         testing.make_system("18", host, hardware, path="loopback"),
     ]
-    made = testing.make_experiment(systems)
+    experiment = testing.make_experiment(systems)
     for system in systems:
-        run = testing.make_run(made, system, 1, 1, protocol=Protocol.stored({"path": system.path}))
+        run = testing.make_run(experiment, system, 1, 1, protocol=Protocol.stored({"path": system.path}))
         testing.succeeded(run, 100.0)
-    response = reader.get(page_of(made))
+    response = reader.get(page_of(experiment))
     assertContains(response, "run under 2 protocols, which differ in: connection path.")
     for number in (1, 2):
         assert len({trace["name"].split(",")[0] for trace in figure_of(response, number)["data"]}) == 1
@@ -267,9 +267,9 @@ def test_a_page_under_way_refreshes_itself_and_estimates_what_is_left(reader, ex
 
 
 def test_an_experiment_without_a_result_yet_says_so(reader, systems):
-    made = testing.make_experiment(systems)
-    testing.make_run(made, systems[0], 1, 1)
-    assertContains(reader.get(page_of(made)), "No run has ended with a result yet.")
+    experiment = testing.make_experiment(systems)
+    testing.make_run(experiment, systems[0], 1, 1)
+    assertContains(reader.get(page_of(experiment)), "No run has ended with a result yet.")
 
 
 def test_the_csv_holds_exact_values(reader, experiment):
@@ -291,8 +291,8 @@ def test_a_page_has_no_inline_script_but_data(reader, experiment):
 
 
 def test_names_are_escaped_in_the_page_and_in_the_data_of_the_chart(reader, systems):
-    made = testing.make_experiment(systems, name="</script><b>x")
-    assertNotContains(reader.get(page_of(made)), "</script><b>x")
+    experiment = testing.make_experiment(systems, name="</script><b>x")
+    assertNotContains(reader.get(page_of(experiment)), "</script><b>x")
 
 
 def test_a_page_that_is_not_there_says_so(reader):
@@ -324,10 +324,10 @@ def test_an_edge_is_said_to_be_so_far_while_runs_are_outstanding(reader, experim
 
 def test_cancelled_runs_are_counted_apart_and_are_no_failure(reader, experiment, systems):
     testing.ended(testing.make_run(experiment, systems[0], 16, 1), "cancelled", "ada cancelled it")
-    page, listed = reader.get(page_of(experiment)), reader.get(LIST)
-    for response in (page, listed):
+    page, experiments = reader.get(page_of(experiment)), reader.get(LIST)
+    for response in (page, experiments):
         assertContains(response, "1 cancelled")
         assertContains(response, "8 of 9")
         assertNotContains(response, "failed or lost</")
     assertNotContains(page, "without a result")
-    assertContains(listed, ">ended</span>")
+    assertContains(experiments, ">ended</span>")

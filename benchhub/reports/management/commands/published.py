@@ -34,7 +34,7 @@ class Command(BaseCommand):
         return self._say("\n".join(published_text.text(selected, columns, options["why"])))
 
     def _say(self, text: str) -> None:
-        """In what the terminal can show; a reader who has gone (`| head`) is no error."""
+        """Write what the terminal can show; a reader who has gone (`| head`) is no error."""
         encoding = getattr(self.stdout, "encoding", None) or "utf-8"
         if encoding.lower() in ("ascii", "ansi_x3.4-1968", "us-ascii"):
             text = text.replace("€", "EUR").encode("ascii", "replace").decode()

@@ -12,8 +12,8 @@ from benchhub.reports.prices.terms import terms
 
 
 def point(run, clients, tps, average=None, p95_us=None):
-    known = Histogram([p95_us], [p95_us + 1], [500], p95_us, p95_us) if p95_us else None
-    return RunPoint(run, clients, tps, "TPS", "p", "s", latency_average_ms=average, histogram=known)
+    histogram = Histogram([p95_us], [p95_us + 1], [500], p95_us, p95_us) if p95_us else None
+    return RunPoint(run, clients, tps, "TPS", "p", "s", latency_average_ms=average, histogram=histogram)
 
 
 CURVE = curve.build(

@@ -20,8 +20,8 @@ def asked(query):
 
 
 def shown(query="", curves=None, **amounts):
-    found = table(curves or [drawn(1000.0)], price_book(**amounts), asked(query))
-    return [[str(cell.price) for cell in row.cells] for row in found.rows]
+    price_table = table(curves or [drawn(1000.0)], price_book(**amounts), asked(query))
+    return [[str(cell.price) for cell in row.cells] for row in price_table.rows]
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_each_term_has_its_price(query, per_socket, per_core):
 
 
 def test_the_range_is_rounded_the_way_the_price_is():
-    found = table([drawn(900.0, 1100.0)], price_book(), asked("rounding=up&term=1"))
-    cell = found.rows[0].cells[0]  # 13,400 / 1,000, / 1,100 = 12.1818, / 900 = 14.8889
+    price_table = table([drawn(900.0, 1100.0)], price_book(), asked("rounding=up&term=1"))
+    cell = price_table.rows[0].cells[0]  # 13,400 / 1,000, / 1,100 = 12.1818, / 900 = 14.8889
     assert [str(value) for value in (cell.price, cell.lowest, cell.highest)] == ["13.40", "12.19", "14.89"]
 
 
@@ -129,22 +129,22 @@ def test_support_is_at_the_per_cent_that_is_asked_for_where_licences_are_bought_
     for_good = LicenceModel(
         pk=9, name="For good", metric="socket", rules={"payment": "perpetual", "support_percent": "22"}
     )
-    of = PriceBook((for_good, PER_SOCKET), {3: (listed("5000"),)}, {9: (listed("1000"),), 7: (listed("4200"),)})
-    found = [table([drawn(1000.0)], of, asked(query)) for query in ("", "support=10", "support=0")]
+    book = PriceBook((for_good, PER_SOCKET), {3: (listed("5000"),)}, {9: (listed("1000"),), 7: (listed("4200"),)})
+    tables = [table([drawn(1000.0)], book, asked(query)) for query in ("", "support=10", "support=0")]
     # 5,000 + 2 x 1,000 + 3 x 22%, 10% or 0% of 2,000; the subscription stays (5,000 + 25,200) / 1,000
-    assert [[str(cell.price) for cell in one.rows[0].cells] for one in found] == [
+    assert [[str(cell.price) for cell in price_table.rows[0].cells] for price_table in tables] == [
         *(["8.32", "30.20"], ["7.60", "30.20"], ["7.00", "30.20"])
     ]
-    assert "support at 10% a year" in found[1].terms.words
-    assert found[0].has_support
+    assert "support at 10% a year" in tables[1].terms.words
+    assert tables[0].has_support
     assert not table([drawn(1000.0)], price_book(), asked("")).has_support
 
 
 def test_the_newest_price_by_the_day_counts_and_a_move_of_two_per_cent_is_to_be_restated():
     prices = (listed("6000", day=date(2026, 5, 1), pk=2), listed("5000"))
-    of = PriceBook((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
-    today = table([drawn(1000.0)], of, asked("term=1")).rows[0].cells[0]
-    then = table([drawn(1000.0)], of, asked("term=1&day=2026-03-01")).rows[0].cells[0]
+    book = PriceBook((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
+    today = table([drawn(1000.0)], book, asked("term=1")).rows[0].cells[0]
+    then = table([drawn(1000.0)], book, asked("term=1&day=2026-03-01")).rows[0].cells[0]
     assert (str(today.price), today.flags) == ("14.40", ())
     assert str(then.price) == "13.40"
     assert then.flags == (
@@ -154,15 +154,15 @@ def test_the_newest_price_by_the_day_counts_and_a_move_of_two_per_cent_is_to_be_
 
 def test_a_move_below_two_per_cent_is_not_restated():
     prices = (listed("5100", day=date(2026, 5, 1), pk=2), listed("5000"))  # 13,500 against 13,400: 0.75%
-    of = PriceBook((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
-    assert table([drawn(1000.0)], of, asked("term=1&day=2026-03-01")).rows[0].cells[0].flags == ()
+    book = PriceBook((PER_SOCKET,), {3: prices}, {7: (listed("4200"),)})
+    assert table([drawn(1000.0)], book, asked("term=1&day=2026-03-01")).rows[0].cells[0].flags == ()
 
 
 def test_a_day_is_priced_by_its_licence_model_and_restated_by_what_became_of_that():
     per_pack = LicenceModel(pk=9, name="Per core", metric="core", revision=2, rules={"pack": 8})
-    of = price_book(revised={8: per_pack, 7: None})
-    of = replace(of, of_licence_model={**of.of_licence_model, 9: (listed("1800"),)})
-    per_socket, per_core = table([drawn(1000.0)], of, asked("term=1&day=2026-03-01")).rows[0].cells
+    book = price_book(revised={8: per_pack, 7: None})
+    book = replace(book, of_licence_model={**book.of_licence_model, 9: (listed("1800"),)})
+    per_socket, per_core = table([drawn(1000.0)], book, asked("term=1&day=2026-03-01")).rows[0].cells
     assert str(per_core.price) == "41.00"  # 20 cores; in packs of 8 they are 24: 5,000 + 24 x 1,800 = 48,200
     assert [flag for flag in per_core.flags if "48.20 EUR per TPS, +17.6%" in flag]
     assert per_socket.flags == (
@@ -171,8 +171,8 @@ def test_a_day_is_priced_by_its_licence_model_and_restated_by_what_became_of_tha
 
 
 def test_an_address_that_names_any_revision_of_a_licence_model_shows_the_one_of_the_day():
-    of = price_book(revisions={7: frozenset({7}), 8: frozenset({8, 9})})
-    cells = table([drawn(1000.0)], of, asked("licence=9&day=2026-03-01")).rows[0].cells
+    book = price_book(revisions={7: frozenset({7}), 8: frozenset({8, 9})})
+    cells = table([drawn(1000.0)], book, asked("licence=9&day=2026-03-01")).rows[0].cells
     assert [cell.model for cell in cells] == [PER_CORE]
 
 
@@ -184,8 +184,8 @@ def test_before_the_first_price_the_page_names_the_first_day():
 
 def test_standbys_are_bought_and_licensed_unless_the_licence_exempts_them():
     exempting = LicenceModel(pk=9, name="Exempting", metric="socket", rules={"exempt_roles": ["standby"]})
-    of = PriceBook((PER_SOCKET, exempting), {3: (listed("5000"),)}, {7: (listed("4200"),), 9: (listed("4200"),)})
-    paid, exempt = table([drawn(1000.0)], of, asked("term=1&standbys=2")).rows[0].cells
+    book = PriceBook((PER_SOCKET, exempting), {3: (listed("5000"),)}, {7: (listed("4200"),), 9: (listed("4200"),)})
+    paid, exempt = table([drawn(1000.0)], book, asked("term=1&standbys=2")).rows[0].cells
     assert str(paid.price) == "40.20"  # 3 x (5,000 + 2 x 4,200)
     assert str(exempt.price) == "23.40"  # 3 x 5,000 + 2 x 4,200
     assert any("Exempt: Box needs none of Exempting, as its role is standby" in str(step) for step in exempt.steps)
@@ -193,30 +193,30 @@ def test_standbys_are_bought_and_licensed_unless_the_licence_exempts_them():
 
 def test_a_limit_on_users_asks_how_many_there_are():
     few = LicenceModel(pk=9, name="Few", metric="server", rules={"max_users": 10})
-    of = PriceBook((few,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
-    refused, dear, priced = (table([drawn(1000.0)], of, asked(query)) for query in ("", "users=11", "users=10"))
+    book = PriceBook((few,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
+    refused, dear, affordable = (table([drawn(1000.0)], book, asked(query)) for query in ("", "users=11", "users=10"))
     assert refused.has_users
     assert "named users, and their number is not known" in refused.rows[0].cells[0].refusal.sentence
     assert dear.rows[0].cells[0].refusal.is_not_eligible
-    assert priced.rows[0].cells[0].price == Decimal("8.00")  # (5,000 + 3 x 1,000) / 1,000
+    assert affordable.rows[0].cells[0].price == Decimal("8.00")  # (5,000 + 3 x 1,000) / 1,000
     assert not table([drawn(1000.0)], price_book(), asked("")).has_users
 
 
 def test_a_licence_that_does_not_cover_the_machine_is_not_eligible_and_says_why():
     small = LicenceModel(pk=9, name="Small", metric="socket", rules={"max_sockets": 1})
-    of = PriceBook((small,), {3: (listed("5000"),)}, {9: (listed("100"),)})
-    cell = table([drawn(1000.0)], of, asked("")).rows[0].cells[0]
+    book = PriceBook((small,), {3: (listed("5000"),)}, {9: (listed("100"),)})
+    cell = table([drawn(1000.0)], book, asked("")).rows[0].cells[0]
     assert cell.refusal.is_not_eligible
     assert "it is for servers of at most 1 socket, and Box has 2." in cell.refusal.sentence
 
 
 def test_a_currency_that_a_rate_reaches_converts_everything_by_the_rate_of_the_day():
     rates = (Rate("EUR", "USD", Decimal("1.10"), date(2026, 1, 1), "a bank"),)
-    of = price_book(rates=rates)
-    assert of.currencies == ["EUR", "USD"]
-    cell = table([drawn(1000.0)], of, asked("term=1&currency=USD")).rows[0].cells[0]
+    book = price_book(rates=rates)
+    assert book.currencies == ["EUR", "USD"]
+    cell = table([drawn(1000.0)], book, asked("term=1&currency=USD")).rows[0].cells[0]
     assert (str(cell.price), cell.quote.currency) == ("14.74", "USD")  # 13,400 x 1.10
-    cell = table([drawn(1000.0)], of, asked("term=1&currency=GBP")).rows[0].cells[0]
+    cell = table([drawn(1000.0)], book, asked("term=1&currency=GBP")).rows[0].cells[0]
     assert "there is no rate between them" in cell.refusal.sentence
 
 
@@ -229,12 +229,12 @@ def test_all_that_is_paid_may_be_discounted_away_and_nothing_breaks():
 def test_the_systems_of_report_a_cost_what_it_says():
     power = Hardware(pk=3, name="S822L", sockets=2, cores_per_socket=10)
     xeon = Hardware(pk=4, name="Xeon", sockets=4, cores_per_socket=15)
-    of = PriceBook(
+    book = PriceBook(
         (PER_SOCKET, PER_CORE),
         {3: (listed("38364"),), 4: (listed("61179"),)},
         {7: (listed("4200"),), 8: (listed("1800"),)},
     )
-    rows = table([drawn(365_974.0, hardware=power), drawn(1000.0, hardware=xeon, series=1)], of, asked("")).rows
+    rows = table([drawn(365_974.0, hardware=power), drawn(1000.0, hardware=xeon, series=1)], book, asked("")).rows
     totals = [[cell.quote.total for cell in row.cells] for row in rows]
     # 38,364 + 3 x 2 x 4,200 and + 3 x 20 x 1,800; 61,179 + 3 x 4 x 4,200 and + 3 x 60 x 1,800
     assert totals == [[63_564, 146_364], [111_579, 385_179]]
@@ -247,19 +247,19 @@ def test_there_is_nothing_to_price_without_licence_models_or_curves():
 
 
 def test_the_lines_of_a_sheet_are_derived_once_on_a_page_and_other_prices_lead_there():
-    found = table([drawn(1000.0)], price_book(), asked(""))
-    row, lines = found.rows[0], tuple(step("line", "Line: {result}", number) for number in range(8))
-    one, other = (replace(cell, steps=(*lines, step("sheet", "Sheet: {result}", 99))) for cell in row.cells)
-    first, second = price_steps(row, one, found, 1), price_steps(row, other, found, 1)
+    price_table = table([drawn(1000.0)], price_book(), asked(""))
+    row, lines = price_table.rows[0], tuple(step("line", "Line: {result}", number) for number in range(8))
+    cell, other = (replace(cell, steps=(*lines, step("sheet", "Sheet: {result}", 99))) for cell in row.cells)
+    first, second = price_steps(row, cell, price_table, 1), price_steps(row, other, price_table, 1)
     assert (first.count("<li>"), second.count("<li>")) == (9, 2)
     assert 'their 8 steps stand <a href="#why-0-7">' in second
     assert "Line: 3" not in second
     assert "Sheet: 99." in second
-    assert price_steps(row, one, found, 1) == first
+    assert price_steps(row, cell, price_table, 1) == first
 
 
 def test_a_few_lines_are_derived_with_every_price():
-    found = table([drawn(1000.0)], price_book(), asked(""))
-    row, lines = found.rows[0], (step("line", "Line: {result}", 1),)
+    price_table = table([drawn(1000.0)], price_book(), asked(""))
+    row, lines = price_table.rows[0], (step("line", "Line: {result}", 1),)
     cells = [replace(cell, steps=lines) for cell in row.cells]
-    assert [price_steps(row, cell, found, 1) for cell in cells] == ["<li>Line: 1.</li>"] * 2
+    assert [price_steps(row, cell, price_table, 1) for cell in cells] == ["<li>Line: 1.</li>"] * 2

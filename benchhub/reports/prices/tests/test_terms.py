@@ -14,33 +14,46 @@ def asked(query):
 
 
 def test_terms_are_as_usual_unless_asked_otherwise():
-    found = asked("")
-    assert (found.years, found.rounding, found.licences, found.hidden_parameters) == (3, "nearest", frozenset(), ())
-    assert (found.load, found.day, found.currency, found.standbys) == ("peak", TODAY, "", 0)
-    assert (found.discount_percent, found.utilisation_percent, found.users) == (0, 50, None)
-    assert found.words == "3 years, rounded to nearest"
-    assert found.problems == {}
-    assert not found.has_unusual
+    price_terms = asked("")
+    assert (price_terms.years, price_terms.rounding, price_terms.licences, price_terms.hidden_parameters) == (
+        3,
+        "nearest",
+        frozenset(),
+        (),
+    )
+    assert (price_terms.load, price_terms.day, price_terms.currency, price_terms.standbys) == ("peak", TODAY, "", 0)
+    assert (price_terms.discount_percent, price_terms.utilisation_percent, price_terms.users) == (0, 50, None)
+    assert price_terms.words == "3 years, rounded to nearest"
+    assert price_terms.problems == {}
+    assert not price_terms.has_unusual
 
 
 def test_terms_are_read_from_the_address_and_the_rest_of_it_is_kept():
-    found = asked("curve=1-2&curve=1-3&term=1&rounding=up&licence=7&licence=8&baseline=1-2&drawn=7")
-    assert (found.years, found.rounding, found.licences) == (1, "up", frozenset({7, 8}))
-    assert found.hidden_parameters == (("curve", "1-2"), ("curve", "1-3"), ("baseline", "1-2"), ("drawn", "7"))
-    assert found.words == "1 year, rounded up"
+    price_terms = asked("curve=1-2&curve=1-3&term=1&rounding=up&licence=7&licence=8&baseline=1-2&drawn=7")
+    assert (price_terms.years, price_terms.rounding, price_terms.licences) == (1, "up", frozenset({7, 8}))
+    assert price_terms.hidden_parameters == (("curve", "1-2"), ("curve", "1-3"), ("baseline", "1-2"), ("drawn", "7"))
+    assert price_terms.words == "1 year, rounded up"
 
 
 def test_the_less_usual_terms_are_read_too_and_said():
-    found = asked(
+    price_terms = asked(
         "day=2026-01-31&discount=12.5&support=18&standbys=2&utilisation=30&load=latency&ceiling=2.5&currency=USD&users=40"
     )
-    assert (found.day, found.discount_percent, found.standbys) == (date(2026, 1, 31), Decimal("12.5"), 2)
-    assert (found.utilisation_percent, found.load, found.ceiling_ms) == (30, "latency", Decimal("2.5"))
-    assert (found.currency, found.users, found.support_percent) == ("USD", 40, 18)
-    said = "3 years, rounded to nearest, 12.5% off everything, support at 18% a year, with 2 standbys"
-    said += ", by the prices of 2026-01-31"
-    assert found.words == said
-    assert found.has_unusual
+    assert (price_terms.day, price_terms.discount_percent, price_terms.standbys) == (
+        date(2026, 1, 31),
+        Decimal("12.5"),
+        2,
+    )
+    assert (price_terms.utilisation_percent, price_terms.load, price_terms.ceiling_ms) == (
+        30,
+        "latency",
+        Decimal("2.5"),
+    )
+    assert (price_terms.currency, price_terms.users, price_terms.support_percent) == ("USD", 40, 18)
+    words = "3 years, rounded to nearest, 12.5% off everything, support at 18% a year, with 2 standbys"
+    words += ", by the prices of 2026-01-31"
+    assert price_terms.words == words
+    assert price_terms.has_unusual
 
 
 def test_a_load_may_be_a_number_of_clients():
@@ -83,12 +96,12 @@ def test_a_load_may_be_a_number_of_clients():
     ],
 )
 def test_what_is_not_understood_gets_a_sentence_beside_its_control_and_changes_nothing(name, text):
-    found = asked(f"{name}={text}")
-    assert list(found.problems) == [name]
-    assert found.problems[name].endswith((".", "these."))
+    price_terms = asked(f"{name}={text}")
+    assert list(price_terms.problems) == [name]
+    assert price_terms.problems[name].endswith((".", "these."))
     usual = asked("")
     for field in ("years", "rounding", "licences", "load", "ceiling_ms", "day", "currency", "standbys", "words"):
-        assert getattr(found, field) == getattr(usual, field)
+        assert getattr(price_terms, field) == getattr(usual, field)
 
 
 def test_what_was_typed_wrongly_is_not_lost():

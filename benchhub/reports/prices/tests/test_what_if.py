@@ -17,13 +17,13 @@ from benchhub.reports.prices.testing import PER_CORE, PER_SOCKET, TODAY, drawn, 
 FREE = LicenceModel(pk=6, name="Hardware only", metric="none")
 
 
-def answers(query="", curves=None, of=None):
-    asked = QueryDict(query)
+def answers(query="", curves=None, book=None):
+    parameters = QueryDict(query)
     curves = curves or [drawn(1000.0, 1010.0)]
-    found = table(curves, of or price_book(), terms(asked, TODAY))
+    price_table = table(curves, book or price_book(), terms(parameters, TODAY))
     keys = [f"1-{number}" for number in range(len(curves))]
-    about = what_if.subject(asked, found, keys)
-    return {panel.name: panel for panel in what_if.panels(found, about)}, found, about
+    subject = what_if.subject(parameters, price_table, keys)
+    return {panel.name: panel for panel in what_if.panels(price_table, subject)}, price_table, subject
 
 
 def values(panel):
@@ -39,24 +39,24 @@ def test_the_break_even_of_socket_and_core_lies_where_their_costs_meet():
     assert panel.sentences[0] == "Box has 2 x 10 cores: over 3 years, Per socket is the cheaper."
     assert "With 1 core per socket Per core is the cheaper. From 3 on Per socket is the cheaper." in panel.sentences[1]
     assert all(row.steps for row in panel.rows)
-    assert any("3 years x 6 x 1,800 EUR = 32,400 EUR" in str(one) for one in panel.rows[2].steps)
+    assert any("3 years x 6 x 1,800 EUR = 32,400 EUR" in str(step) for step in panel.rows[2].steps)
     assert len(panel.rows) == 32
 
 
 def test_one_licence_that_costs_something_has_no_break_even():
-    of = PriceBook((FREE, PER_SOCKET), {3: (listed("5000"),)}, {6: (), 7: (listed("4200"),)})
-    panels, _, _ = answers(of=of)
+    book = PriceBook((FREE, PER_SOCKET), {3: (listed("5000"),)}, {6: (), 7: (listed("4200"),)})
+    panels, _, _ = answers(book=book)
     assert panels["break-even"].figure is None
     assert "needs two licence models" in panels["break-even"].refusal
 
 
 def test_the_pair_of_the_break_even_is_in_the_address_and_never_twice_the_same():
-    _, _, about = answers("one=8&other=7")
-    assert about.pair == (PER_CORE, PER_SOCKET)
-    _, _, about = answers("one=8&other=8")
-    assert about.pair == (PER_CORE, PER_SOCKET)
-    _, _, about = answers("one=x&other=99")
-    assert about.pair == (PER_SOCKET, PER_CORE)
+    _, _, subject = answers("one=8&other=7")
+    assert subject.pair == (PER_CORE, PER_SOCKET)
+    _, _, subject = answers("one=8&other=8")
+    assert subject.pair == (PER_CORE, PER_SOCKET)
+    _, _, subject = answers("one=x&other=99")
+    assert subject.pair == (PER_SOCKET, PER_CORE)
 
 
 def test_sensitivity_prices_the_order_again_with_one_setting_changed():
@@ -68,7 +68,7 @@ def test_sensitivity_prices_the_order_again_with_one_setting_changed():
         ("Discount on everything, 0 to 25%", Decimal("30.20"), Decimal("22.65"), Decimal("7.55")),
     ]
     assert "13.40 to 47.00 EUR per TPS" in panel.sentences[0]
-    term = [str(one) for one in panel.rows[0].steps]
+    term = [str(step) for step in panel.rows[0].steps]
     assert term[0] == "Term, 1 year, and all else as in the present price."
     assert any("1 year x 2 x 4,200 EUR = 8,400 EUR" in sentence for sentence in term)
     assert any("42,000 EUR" in sentence for sentence in term[term.index(next(s for s in term if "5 years" in s)) :])
@@ -79,8 +79,8 @@ def test_support_moves_a_perpetual_licence_alone():
     perpetual = LicenceModel(
         pk=9, name="For good", metric="socket", rules={"payment": "perpetual", "support_percent": "20"}
     )
-    of = PriceBook((perpetual,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
-    panels, _, _ = answers(of=of, curves=[drawn(1000.0)])
+    book = PriceBook((perpetual,), {3: (listed("5000"),)}, {9: (listed("1000"),)})
+    panels, _, _ = answers(book=book, curves=[drawn(1000.0)])
     row = next(row for row in values(panels["sensitivity"]) if row[0].startswith("Support"))
     assert row[1:3] == (Decimal("7.90"), Decimal("8.50"))  # 5,000 + 2,000 + 3 x 15% (25%) of 2,000
 
@@ -97,15 +97,15 @@ def test_standbys_add_their_hardware_and_their_licence():
 
 def test_the_frontier_keeps_what_no_other_choice_beats():
     large = Hardware(pk=4, name="Large", sockets=2, cores_per_socket=20)
-    of = PriceBook(
+    book = PriceBook(
         (FREE, PER_SOCKET),
         {3: (listed("5000"),), 4: (listed("9000"),)},
         {6: (), 7: (listed("4200"),)},
     )
     curves = [drawn(1000.0, 1001.0, label="small"), drawn(1500.0, 1501.0, label="large", hardware=large, series=1)]
-    panels, _, _ = answers(of=of, curves=curves)
-    kept = [row[:2] for row in values(panels["pareto"]) if row[4] == "yes"]
-    assert kept == [("small", "Hardware only"), ("large", "Hardware only")]
+    panels, _, _ = answers(book=book, curves=curves)
+    choices = [row[:2] for row in values(panels["pareto"]) if row[4] == "yes"]
+    assert choices == [("small", "Hardware only"), ("large", "Hardware only")]
     assert panels["pareto"].sentences[0].startswith("2 of 4 choices are on the frontier")
     symbols = panels["pareto"].figure["data"][2]["marker"]["symbol"]
     assert symbols == ["square", "square-open"]
@@ -113,14 +113,14 @@ def test_the_frontier_keeps_what_no_other_choice_beats():
 
 def test_unlike_currencies_are_never_on_one_axis():
     abroad = Hardware(pk=4, name="Abroad", sockets=1, cores_per_socket=4)
-    of = PriceBook((FREE,), {3: (listed("5000"),), 4: (listed("6000", "USD"),)}, {6: ()})
+    book = PriceBook((FREE,), {3: (listed("5000"),), 4: (listed("6000", "USD"),)}, {6: ()})
     curves = [drawn(1000.0), drawn(1000.0, hardware=abroad, series=1)]
-    panels, found, about = answers(of=of, curves=curves)
+    panels, price_table, subject = answers(book=book, curves=curves)
     for panel in (
         panels["pareto"],
-        pictures.bars(found),
-        pictures.split(found),
-        pictures.against_clients(found, about.model),
+        pictures.bars(price_table),
+        pictures.split(price_table),
+        pictures.against_clients(price_table, subject.model),
     ):
         assert panel.figure is None
         assert panel.rows == ()
@@ -128,8 +128,8 @@ def test_unlike_currencies_are_never_on_one_axis():
 
 
 def test_the_split_adds_up_to_the_total_and_leaves_out_a_kind_that_nothing_is_of():
-    _, found, _ = answers("term=1", curves=[drawn(1000.0)])
-    panel = pictures.split(found)
+    _, price_table, _ = answers("term=1", curves=[drawn(1000.0)])
+    panel = pictures.split(price_table)
     assert values(panel)[0][2:] == (Decimal("5000.00"), Decimal("8400.00"), Decimal("0.00"), Decimal("13400.00"))
     assert [trace["name"] for trace in panel.figure["data"]] == ["hardware", "licence"]
     patterns = [trace["marker"]["pattern"]["shape"] for trace in panel.figure["data"]]
@@ -137,8 +137,8 @@ def test_the_split_adds_up_to_the_total_and_leaves_out_a_kind_that_nothing_is_of
 
 
 def test_bars_stand_by_price_with_the_range_that_their_table_and_file_say():
-    _, found, _ = answers("term=1&licence=7", curves=[drawn(1000.0), drawn(990.0, 1010.0, label="two", series=1)])
-    panel = pictures.bars(found)
+    _, price_table, _ = answers("term=1&licence=7", curves=[drawn(1000.0), drawn(990.0, 1010.0, label="two", series=1)])
+    panel = pictures.bars(price_table)
     price = Decimal("13.40")  # 13,400 / 1,000; 13,400 / 1,010 = 13.267, / 990 = 13.535
     assert sorted(values(panel)) == [
         ("PostgreSQL 18", "Per socket", price, None, None, "one run", 1),
@@ -153,8 +153,8 @@ def test_bars_stand_by_price_with_the_range_that_their_table_and_file_say():
 
 
 def test_the_figure_against_clients_has_the_prices_of_its_table_and_the_file_the_same_digits():
-    _, found, _ = answers("term=1&drawn=7", curves=[drawn(990.0, 1010.0)])
-    panel = pictures.against_clients(found, PER_SOCKET)
+    _, price_table, _ = answers("term=1&drawn=7", curves=[drawn(990.0, 1010.0)])
+    panel = pictures.against_clients(price_table, PER_SOCKET)
     assert values(panel) == [
         # 13,400 / 1,000, / 1,010 = 13.267, / 990 = 13.535
         ("PostgreSQL 18", 8, Decimal("13.40"), Decimal("13.27"), Decimal("13.54"), "range of repeats", 2)
@@ -166,16 +166,16 @@ def test_the_figure_against_clients_has_the_prices_of_its_table_and_the_file_the
 
 
 def test_without_any_price_there_is_no_question():
-    of = PriceBook((PER_SOCKET,), {3: ()}, {7: ()})
-    asked = QueryDict("")
-    found = table([drawn(1000.0)], of, terms(asked, date(2026, 6, 30)))
-    assert what_if.subject(asked, found, ["1-0"]) is None
+    book = PriceBook((PER_SOCKET,), {3: ()}, {7: ()})
+    parameters = QueryDict("")
+    price_table = table([drawn(1000.0)], book, terms(parameters, date(2026, 6, 30)))
+    assert what_if.subject(parameters, price_table, ["1-0"]) is None
 
 
 def test_an_exempt_standby_adds_its_hardware_alone():
     exempting = LicenceModel(pk=9, name="Exempting", metric="socket", rules={"exempt_roles": ["standby"]})
-    of = PriceBook((exempting,), {3: (listed("5000"),)}, {9: (listed("4200"),)})
-    panels, _, _ = answers("term=1", of=of, curves=[drawn(1000.0)])
+    book = PriceBook((exempting,), {3: (listed("5000"),)}, {9: (listed("4200"),)})
+    panels, _, _ = answers("term=1", book=book, curves=[drawn(1000.0)])
     assert [row[4] for row in values(panels["standbys"])] == [13_400, 18_400, 23_400, 28_400]
     assert panels["standbys"].sentences[0].endswith("and Exempting exempts a standby.")
     assert any(step.kind == "exempt" for step in panels["standbys"].rows[1].steps)
@@ -183,7 +183,7 @@ def test_an_exempt_standby_adds_its_hardware_alone():
 
 def test_standbys_of_a_licence_for_one_server_are_refused_with_the_reason():
     single = LicenceModel(pk=9, name="Single", metric="server", rules={"max_servers": 1})
-    of = PriceBook((single,), {3: (listed("5000"),)}, {9: (listed("100"),)})
-    panels, _, _ = answers(of=of)
+    book = PriceBook((single,), {3: (listed("5000"),)}, {9: (listed("100"),)})
+    panels, _, _ = answers(book=book)
     assert panels["standbys"].figure is None
     assert "it is for at most 1 server, and there are 2." in panels["standbys"].refusal

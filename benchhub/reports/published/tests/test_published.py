@@ -42,12 +42,12 @@ def texts(html, tag):
 
 def tables(response):
     """Title -> rows of cells as text, of each table with figures."""
-    found = {}
+    rows_by_title = {}
     for part in response.content.decode().split("<h3>")[1:]:
         if '<table class="printed stack bare">' in part:
             rows = re.findall(r"<tr>(.*?)</tr>", part[: part.index("</table>")], re.DOTALL)
-            found[unescape(part[: part.index("</h3>")])] = [texts(row, "td") for row in rows[1:]]
-    return found
+            rows_by_title[unescape(part[: part.index("</h3>")])] = [texts(row, "td") for row in rows[1:]]
+    return rows_by_title
 
 
 @pytest.mark.parametrize("path", ["/published/", f"/published/{SLUGS[0]}/", f"/published/{SLUGS[0]}/?csv=prices"])
@@ -74,10 +74,10 @@ def test_a_report_is_marked_as_published_and_asks_no_more_than_who_reads(reader,
     assertContains(response, "Published, not measured here.")
     for title in ("What does not survive", "Hardware, settings and method", "Oddities, kept as they are"):
         assertContains(response, title)
-    [report] = [one for one in reports() if one.about["slug"] == slug]
-    shown = unescape(response.content.decode())
-    assert all(finding in shown for finding in report.findings)
-    assert all(check.why in shown for check in report.checks)
+    [report] = [report for report in reports() if report.about["slug"] == slug]
+    text = unescape(response.content.decode())
+    assert all(finding in text for finding in report.findings)
+    assert all(check.why in text for check in report.checks)
     assert response.content.decode().count("How was this computed?</summary>") == len(report.checks)
 
 
@@ -86,8 +86,8 @@ def test_a_report_that_is_not_there_is_not_found(reader):
 
 
 def test_the_results_of_report_a_are_drawn_by_scale_for_both_builds_at_each_ratio(reader):
-    drawn = figures(page(reader, SLUGS[0]))
-    traces = {trace["name"]: trace for trace in drawn["tps-1"]["data"]}
+    figures_by_name = figures(page(reader, SLUGS[0]))
+    traces = {trace["name"]: trace for trace in figures_by_name["tps-1"]["data"]}
     assert list(traces) == [
         "9.4.4, including", "9.4.4, excluding", "9.5 Beta 1, including", "9.5 Beta 1, excluding",
     ]  # fmt: skip
@@ -95,9 +95,9 @@ def test_the_results_of_report_a_are_drawn_by_scale_for_both_builds_at_each_rati
     assert traces["9.4.4, including"]["y"] == ["423148", "406589", "379414", "365974"]
     assert traces["9.4.4, including"]["text"] == ["?"] * 4
     assert traces["9.5 Beta 1, excluding"]["text"] == [""] * 4
-    at_two_to_one = {trace["name"]: trace for trace in drawn["tps-2"]["data"]}
+    at_two_to_one = {trace["name"]: trace for trace in figures_by_name["tps-2"]["data"]}
     assert at_two_to_one["9.5 Beta 1, including"]["y"] == ["614637", "587628", "535254", "460610"]
-    assert drawn["tps-1"]["layout"]["yaxis"]["range"] == drawn["tps-2"]["layout"]["yaxis"]["range"]
+    assert figures_by_name["tps-1"]["layout"]["yaxis"]["range"] == figures_by_name["tps-2"]["layout"]["yaxis"]["range"]
 
 
 def test_the_prices_of_report_a_are_drawn_as_printed_with_and_without_subscription(reader):
@@ -125,12 +125,15 @@ def test_the_steps_of_report_c_climb_to_what_they_compound_to_beside_what_is_pri
 
 def test_report_d_draws_prices_and_derived_throughput_on_axes_of_their_own(reader):
     response = page(reader, SLUGS[3])
-    drawn = figures(response)
-    assert [trace["y"] for trace in drawn["transaction-bars"]["data"]] == [["21.58", "5.26"], ["6.27", "1.29"]]
-    _, in_memory = drawn["throughput-bars"]["data"]
+    figures_by_name = figures(response)
+    assert [trace["y"] for trace in figures_by_name["transaction-bars"]["data"]] == [
+        ["21.58", "5.26"],
+        ["6.27", "1.29"],
+    ]
+    _, in_memory = figures_by_name["throughput-bars"]["data"]
     assert in_memory["y"] == ["69398", "337305"]
     assert in_memory["error_y"]["array"] == ["55", "1313"]  # 69,453 - 69,398 and 338,618 - 337,305
-    assert all("derived" in trace["name"] for trace in drawn["throughput-bars"]["data"])
+    assert all("derived" in trace["name"] for trace in figures_by_name["throughput-bars"]["data"])
     assertNotContains(response, "EUR")
     rows = tables(response)["Parts list as priced"]
     assert rows[2][2:4] == ["–", "7,495"]
@@ -152,9 +155,9 @@ def test_no_figure_has_two_units_or_two_currencies(reader, slug):
 def test_plotly_accepts_every_figure_as_valid(reader):
     from plotly.graph_objects import Figure
 
-    drawn = [figure for slug in SLUGS for figure in figures(page(reader, slug)).values()]
-    assert len(drawn) == 8
-    assert all(Figure(figure).data for figure in drawn)
+    all_figures = [figure for slug in SLUGS for figure in figures(page(reader, slug)).values()]
+    assert len(all_figures) == 8
+    assert all(Figure(figure).data for figure in all_figures)
 
 
 def test_bars_beside_each_other_differ_by_pattern_and_not_by_colour_alone(reader):
@@ -178,10 +181,10 @@ def test_a_csv_holds_what_the_page_shows_to_the_last_digit(reader, slug, key):
     heads, *rows = csv.reader(io.StringIO(response.content.decode()))
     assert all(len(row) == len(heads) for row in rows)
     if key != "recomputation":
-        [report] = [one for one in reports() if one.about["slug"] == slug]
-        shown = tables(page(reader, slug))[published_page.all_tables(report)[key].title]
+        [report] = [report for report in reports() if report.about["slug"] == slug]
+        page_rows = tables(page(reader, slug))[published_page.all_tables(report)[key].title]
         assert [[cell.replace(",", "") for cell in row] for row in rows] == [
-            [cell.replace(",", "").replace("–", "") for cell in row] for row in shown
+            [cell.replace(",", "").replace("–", "") for cell in row] for row in page_rows
         ]
 
 

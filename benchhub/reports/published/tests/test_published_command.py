@@ -61,10 +61,10 @@ def test_one_report_can_be_asked_for_in_either_case():
 
 def test_json_holds_every_number_as_text_with_a_version():
     done = run("--json")
-    found = json.loads(done.stdout, parse_float=pytest.fail)
-    assert (found["version"], [report["letter"] for report in found["reports"]]) == (1, ["A", "B", "C", "D"])
-    assert found["tally"] == {"total": 127, "agrees": 103, "rounded up": 1, "disagrees": 23}
-    for report in found["reports"]:
+    answer = json.loads(done.stdout, parse_float=pytest.fail)
+    assert (answer["version"], [report["letter"] for report in answer["reports"]]) == (1, ["A", "B", "C", "D"])
+    assert answer["tally"] == {"total": 127, "agrees": 103, "rounded up": 1, "disagrees": 23}
+    for report in answer["reports"]:
         assert set(report) == {
             "letter", "slug", "title", "document", "who", "year", "compared", "checks", "findings", "tally",
         }  # fmt: skip
@@ -133,9 +133,9 @@ def test_a_terminal_is_filled_and_not_overrun(columns, widest):
         stdout=theirs,
     ) as command:
         os.close(theirs)
-        shown = _all_of(ours)
+        text = _all_of(ours)
     assert command.returncode == 0
-    assert max(map(len, shown.splitlines())) == widest
+    assert max(map(len, text.splitlines())) == widest
 
 
 def _all_of(ours):

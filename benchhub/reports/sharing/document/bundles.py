@@ -1,4 +1,4 @@
-"""For each curve the files with which its peak is measured again, as part of a document."""
+"""Bundles of a document: for each curve, the files with which its peak is measured again."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ class NothingToPublishError(Exception):
 def document(comparison: Comparison, title: str, remarks: str, at: datetime, release: str) -> Node:
     """Write a comparison down as of a time. Raises NothingToPublishError where its curves cannot be compared."""
     _require_publishable(comparison)
-    beside = [*comparison.load_panels, comparison.scalability]
-    panels = [*beside, *comparison.price_panels, *comparison.what_if_panels]
+    load_panels = [*comparison.load_panels, comparison.scalability]
+    panels = [*load_panels, *comparison.price_panels, *comparison.what_if_panels]
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -62,7 +62,7 @@ def _require_publishable(comparison: Comparison) -> None:
 
 
 def _summary(comparison: Comparison) -> str:
-    """What a preview card says: the first thing that was found, and the lowest price."""
+    """Write the text of a preview card: the first finding, and the lowest price."""
     sentences: list[Any] = [claims[0] for _, claims in comparison.claims[:1]]
     sentences = sentences or [comparison.alone_text(is_read_only=True)]
     return " ".join(map(str, [*sentences, *([comparison.prices.lead] if comparison.prices.lead else [])]))

@@ -1,4 +1,4 @@
-"""Intervals and tests behind what was found, the noise of the hosts, and how both are computed."""
+"""Intervals and tests behind the findings, the noise of the hosts, and how both are computed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def section(comparison: Comparison) -> Node:
     noise = [nodes.paragraph(" ".join(host.sentences)) for host in comparison.host_noise]
     rows = [nodes.row([nodes.cell(name, role="head"), nodes.cell(method)]) for name, method in findings.METHODS]
     columns = [nodes.column("What"), nodes.column("How it is computed")]
-    how = nodes.table("methods", "How these are computed", columns, rows, style="given", is_folded=True)
+    methods = nodes.table("methods", "How these are computed", columns, rows, style="given", is_folded=True)
     too_few = nodes.paragraph("Too few repeats on these hosts to say how noisy they are.", "caption")
     law = panel_blocks(comparison.scalability, ())
-    return nodes.section("statistics", "Intervals, tests and noise", [*blocks, *(noise or [too_few]), *law, how])
+    return nodes.section("statistics", "Intervals, tests and noise", [*blocks, *(noise or [too_few]), *law, methods])
 
 
 def loads(comparison: Comparison) -> list[Node]:
@@ -50,7 +50,7 @@ def _finding(finding: Finding, baseline: Entry) -> list[Node]:
 
 
 def _per_piece(finding: Finding, baseline: Entry) -> list[Node]:
-    """Peaks divided by what was bought: their ratios stand in the table above."""
+    """Write peaks divided by the hardware as bought: their ratios stand in the table above."""
     if not finding.normalised:
         return []
     labels = (finding.entry.label, baseline.label)

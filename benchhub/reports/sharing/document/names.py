@@ -1,4 +1,4 @@
-"""Names that stand in the texts of a document and may have to be hidden, each with what stands in its place."""
+"""Names in the texts of a document that may have to be hidden, each with its alias."""
 
 from __future__ import annotations
 
@@ -29,48 +29,44 @@ def of_comparison(comparison: Comparison) -> list[Node]:
     licences = [model for model in models if model.metric != LicenceModel.Metric.NONE]
     return _without_repeats(
         [
-            *_named("host", "host", ([host.name, _short(host.name), _short(host.address)] for host in hosts)),
-            *_named("host", "instance", ([instance.name] for instance in instances)),
-            *_named("address", "address", ([host.address] for host in hosts)),
-            *_named(
+            *_aliases("host", "host", ([host.name, _short(host.name), _short(host.address)] for host in hosts)),
+            *_aliases("host", "instance", ([instance.name] for instance in instances)),
+            *_aliases("address", "address", ([host.address] for host in hosts)),
+            *_aliases(
                 "address", "address", ([instance.address] for instance in instances if instance.address[:1] != "/")
             ),
-            *_named("vendor", "machine", ([machine.name, machine.processor] for machine in machines)),
-            *_named("vendor", "licence", ([model.name, model.product] for model in licences)),
-            *_named("vendor", "price", ([*texts] for texts in _priced(comparison.prices))),
-            *_named("vendor", "vendor", ([text] for row in comparison.facts.values() for text in _made_by(row.host))),
+            *_aliases("vendor", "machine", ([machine.name, machine.processor] for machine in machines)),
+            *_aliases("vendor", "licence", ([model.name, model.product] for model in licences)),
+            *_aliases("vendor", "price", ([*texts] for texts in _price_texts(comparison.prices))),
+            *_aliases("vendor", "vendor", ([text] for row in comparison.facts.values() for text in _made_by(row.host))),
         ]
     )
 
 
-def _named(about: str, word: str, groups: Iterable[Sequence[str]]) -> Iterator[Node]:
-    """One alias for all the names of a thing."""
+def _aliases(about: str, word: str, groups: Iterable[Sequence[str]]) -> Iterator[Node]:
+    """Yield one alias for all the names of a thing."""
     for number, names in enumerate(groups):
-        yield from (nodes.name(about, name, f"{word} {_letter(number)}") for name in names if name)
-
-
-def _letter(number: int) -> str:
-    """A to Z, then A2, B2 and so on."""
-    turn, place = divmod(number, len(LETTERS))
-    return LETTERS[place] + (str(turn + 1) if turn else "")
+        turn, place = divmod(number, len(LETTERS))
+        alias = f"{word} {LETTERS[place]}{turn + 1 if turn else ''}"  # A to Z, then A2, B2 and so on
+        yield from (nodes.name(about, name, alias) for name in names if name)
 
 
 def _short(address: str) -> str:
-    """db1 of db1.example.org; nothing of a number or of what has no dots."""
-    first, _, rest = address.partition(".")
-    return first if rest and not first.isdecimal() else ""
+    """Return db1 of db1.example.org; empty for a number or a name without dots."""
+    first, _, domain = address.partition(".")
+    return first if domain and not first.isdecimal() else ""
 
 
-def _priced(priced: Table) -> Iterator[list[str]]:
-    for row in priced.price_book.rows:
+def _price_texts(prices: Table) -> Iterator[list[str]]:
+    for row in prices.price_book.rows:
         yield [row.description, row.source, row.part_number]
-    for sheets in (priced.price_book.sheets or {}).values():
+    for sheets in (prices.price_book.sheets or {}).values():
         for sheet in sheets:
             yield [sheet.name, sheet.source]
 
 
 def _made_by(value: Any) -> Iterator[str]:
-    """Whatever a probe found under a name that says who made something."""
+    """Yield whatever a probe found under a name that says who made something."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if name in OF_VENDORS and isinstance(inner, str):

@@ -1,4 +1,4 @@
-"""Prices as they were: the table with derivations, its figures, and what today's prices are held against."""
+"""Prices as they were: the table with derivations, its figures, and the source of a comparison with today."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchhub.reports.prices.terms import Terms
 
 from .results import from_csv
 
-# How a price came about tells list prices, discounts and who sells.
+# The derivation of a price tells list prices, discounts and who sells.
 DERIVATION = ("discount", "vendor")
 DISCOUNT = ("discount",)
 
@@ -43,7 +43,7 @@ def sections(comparison: Comparison) -> list[Node]:
 
 
 def _answer(panel: Panel, terms: Terms) -> list[Node]:
-    """What moves the price has a price without any discount: beside the present one it tells what that is."""
+    """Write an answer. What moves the price shows one without discount, which tells the discount."""
     blocks = panel_blocks(panel, about_discount(terms))
     if panel.name != what_if.SENSITIVITY:
         return blocks
@@ -51,54 +51,54 @@ def _answer(panel: Panel, terms: Terms) -> list[Node]:
 
 
 def about_discount(terms: Terms) -> tuple[str, ...]:
-    """What a sentence discloses that says these terms."""
+    """Return the classes that a sentence with these terms discloses."""
     return DISCOUNT if terms.discount_percent else ()
 
 
-def _table(priced: Table) -> list[Node]:
-    blocks = [nodes.paragraph(_caption(priced), "caption")]
-    if priced.terms.discount_percent:
-        blocks.append(nodes.paragraph(f"{priced.terms.discount_percent:f}% is off everything.", "caption", DISCOUNT))
-    blocks += [nodes.paragraph(priced.lead, "lead")] if priced.lead else []
-    blocks += [nodes.paragraph(priced.remark, "note")] if priced.remark else []
-    columns = [nodes.column("System"), *(nodes.column(str(model)) for model in priced.licence_models)]
-    rows = [nodes.row([_system(row), *_cells(row, priced)]) for row in priced.rows]
-    return [*blocks, nodes.table("price-table", f"Price per {priced.unit}", columns, rows, style="prices")]
+def _table(prices: Table) -> list[Node]:
+    blocks = [nodes.paragraph(_caption(prices), "caption")]
+    if prices.terms.discount_percent:
+        blocks.append(nodes.paragraph(f"{prices.terms.discount_percent:f}% is off everything.", "caption", DISCOUNT))
+    blocks += [nodes.paragraph(prices.lead, "lead")] if prices.lead else []
+    blocks += [nodes.paragraph(prices.remark, "note")] if prices.remark else []
+    columns = [nodes.column("System"), *(nodes.column(str(model)) for model in prices.licence_models)]
+    rows = [nodes.row([_system(row), *_cells(row, prices)]) for row in prices.rows]
+    return [*blocks, nodes.table("price-table", f"Price per {prices.unit}", columns, rows, style="prices")]
 
 
-def _caption(priced: Table) -> str:
-    """The terms without the discount, which has a sentence of its own."""
-    words = replace(priced.terms, discount_percent=Decimal(0)).words
-    text = f"Price per {priced.unit}: {priced.per}, {priced.load_words}, over {words}. All doubt in it is that of the "
+def _caption(prices: Table) -> str:
+    """Write the terms without the discount, which has a sentence of its own."""
+    words = replace(prices.terms, discount_percent=Decimal(0)).words
+    text = f"Price per {prices.unit}: {prices.per}, {prices.load_words}, over {words}. All doubt in it is that of the "
     text += "throughput: the range of its repeats, or from three on their 95% interval."
-    return f"{text} {priced.closed_loop}".strip()
+    return f"{text} {prices.closed_loop}".strip()
 
 
 def _system(row: Row) -> Node:
-    bought = str(row.system_curve.system.hardware)
-    notes = [f"{bought}, {row.at.words}" if row.at else bought]
+    machine = str(row.system_curve.system.hardware)
+    notes = [f"{machine}, {row.at.words}" if row.at else machine]
     return nodes.cell(row.system_curve.system.label, notes=notes, series=row.system_curve.series, role="head")
 
 
-def _cells(row: Row, priced: Table) -> list[Node]:
+def _cells(row: Row, prices: Table) -> list[Node]:
     if row.refusal:
-        return [nodes.cell(row.refusal, role="error") for _ in priced.licence_models]
-    return [_cell(cell, priced) for cell in row.cells]
+        return [nodes.cell(row.refusal, role="error") for _ in prices.licence_models]
+    return [_cell(cell, prices) for cell in row.cells]
 
 
-def _cell(cell: Cell, priced: Table) -> Node:
+def _cell(cell: Cell, prices: Table) -> Node:
     if cell.quote is None or cell.price is None:
         is_not_eligible = bool(cell.refusal and cell.refusal.is_not_eligible)
-        why = cell.refusal.sentence if cell.refusal else ""
+        refusal = cell.refusal.sentence if cell.refusal else ""
         return nodes.cell(
-            "not eligible" if is_not_eligible else "no price", notes=[nodes.note(why, DERIVATION)], role="missing"
+            "not eligible" if is_not_eligible else "no price", notes=[nodes.note(refusal, DERIVATION)], role="missing"
         )
     against = cell.verdict.against if cell.verdict else ()
     return nodes.cell(
         f"{cell.price:,f}",
         exact=f"{cell.quote.quotient:f}",
-        unit=f"{cell.quote.currency} per {priced.unit}",
-        notes=[*_said(cell, priced), *(nodes.note(flag, DISCOUNT, "flag") for flag in cell.flags)],
+        unit=f"{cell.quote.currency} per {prices.unit}",
+        notes=[*_notes(cell, prices), *(nodes.note(flag, DISCOUNT, "flag") for flag in cell.flags)],
         tags=["lowest"] if cell.verdict and cell.verdict.is_lowest else [],
         steps=[*map(str, cell.steps), *(f"Against {label}: {price_ratio.sentence}" for label, price_ratio in against)],
         steps_about=DERIVATION,
@@ -106,14 +106,14 @@ def _cell(cell: Cell, priced: Table) -> Node:
     )
 
 
-def _said(cell: Cell, priced: Table) -> list[str]:
+def _notes(cell: Cell, prices: Table) -> list[str]:
     texts = [cell.spread_words]
     if cell.verdict and cell.verdict.unsure:
         texts.append(cell.verdict.unsure_words)
     if cell.verdict and cell.verdict.probability_percent:
         texts.append(f"the cheaper one with a probability of {cell.verdict.probability_percent}%")
     if cell.per_million is not None and cell.quote:
-        use = f"{priced.terms.utilisation_percent:f}% use"
+        use = f"{prices.terms.utilisation_percent:f}% use"
         texts.append(f"{cell.per_million:,f} {cell.quote.currency} per million transactions at {use}")
     return texts
 
@@ -128,13 +128,13 @@ def panel_blocks(panel: Panel, about: Sequence[str]) -> list[Node]:
 
 
 def _panel_row(row: PanelRow) -> Node:
-    cells = [nodes.cell(_shown(value), exact=_exact(value)) for value in row.values]
+    cells = [nodes.cell(_grouped(value), exact=_exact(value)) for value in row.values]
     if row.steps:
         cells[-1] |= {"steps": {"items": [str(step) for step in row.steps], "about": list(DERIVATION)}}
     return nodes.row(cells, is_marked=row.is_marked)
 
 
-def _shown(value: Value) -> str:
+def _grouped(value: Value) -> str:
     if value is None:
         return "–"
     return value if isinstance(value, str) else f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
@@ -147,30 +147,30 @@ def _exact(value: Value) -> str:
 
 
 def of_panels(panels: Iterable[Panel], terms: Terms) -> list[Node]:
-    """The numbers of each figure for programs."""
-    return [_of_panel(panel, terms) for panel in panels if panel.rows]
+    """Return the numbers of each figure for programs."""
+    data_tables = []
+    for panel in panels:
+        if panel.rows:
+            data = from_csv(panel.name, panel.title, panel.csv(), {}, {"derivation": list(DERIVATION)})
+            tells_discount = panel.name == what_if.SENSITIVITY and terms.discount_percent
+            data_tables.append({**data, "about": list(DISCOUNT)} if tells_discount else data)
+    return data_tables
 
 
-def _of_panel(panel: Panel, terms: Terms) -> Node:
-    data = from_csv(panel.name, panel.title, panel.csv(), {}, {"derivation": list(DERIVATION)})
-    tells_discount = panel.name == what_if.SENSITIVITY and terms.discount_percent
-    return {**data, "about": list(DISCOUNT)} if tells_discount else data
-
-
-def tables(priced: Table) -> list[Node]:
+def tables(prices: Table) -> list[Node]:
     about = {name: list(DERIVATION) for name in ("derivation", "missing")} | {"flags": list(DISCOUNT)}
-    about["terms"] = list(about_discount(priced.terms))
+    about["terms"] = list(about_discount(prices.terms))
     amounts = dict.fromkeys(("total", "hardware_total", "licence_total", "support_total"), "as in the column currency")
     money_units = dict.fromkeys(
         ("price", "price_low", "price_high", "exact"), "the column currency per the column unit"
     )
     units = {**amounts, **money_units, "per_million": "the column currency per million transactions"}
-    text = comparison_csv.prices(priced)
-    return [from_csv("prices", f"Price per {priced.unit}", text, {**units, "utilisation_percent": "%"}, about)]
+    text = comparison_csv.prices(prices)
+    return [from_csv("prices", f"Price per {prices.unit}", text, {**units, "utilisation_percent": "%"}, about)]
 
 
 def source(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return what today's prices are held against: each price with the throughput and the total that gave it."""
+    """Return each price with the throughput and the total that gave it, to be compared with today's prices."""
     pairs = zip(comparison.entries, comparison.prices.rows, strict=True)
     return [_source(entry.key, cell) for entry, row in pairs for cell in row.cells if cell.quote]
 

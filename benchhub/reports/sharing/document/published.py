@@ -1,4 +1,4 @@
-"""The document of a published report: what its page shows, and that it was not measured here."""
+"""The document of a published report: its page, and the note that it was not measured here."""
 
 from __future__ import annotations
 
@@ -82,15 +82,17 @@ def _section(section: Section) -> Node:
 
 def _table(table: Table) -> Node:
     columns = [nodes.column(column.title, is_number=column.is_number) for column in table.columns]
-    rows = [nodes.row(map(_cell, row), is_marked=False) for row in table.rows]
+    rows = [
+        nodes.row(
+            (nodes.cell(cell.text, exact=_exact(cell), role="missing" if cell.is_missing else "") for cell in row),
+            is_marked=False,
+        )
+        for row in table.rows
+    ]
     totals = [
         nodes.row([nodes.cell(cell.text, exact=_exact(cell), role="strong") for cell in row]) for row in table.totals
     ]
     return nodes.table(f"{table.key}-table", table.title, columns, [*rows, *totals], style="printed")
-
-
-def _cell(cell: Cell) -> Node:
-    return nodes.cell(cell.text, exact=_exact(cell), role="missing" if cell.is_missing else "")
 
 
 def _exact(cell: Cell) -> str:

@@ -1,4 +1,4 @@
-"""What was found, and the curves: sentences, figures, the table by clients, and how sure it is."""
+"""Findings and curves of a document: sentences, figures, the table by clients, and the doubts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNDER_WAY = "Runs of this comparison were still to come when it was published."
 
 
 def findings(comparison: Comparison, remarks: str) -> Node:
-    """Write what was found, the plainest first, with the lowest price and what makes it less sure."""
+    """Write the findings, the plainest first, with the lowest price and the doubts."""
     sentences = {finding.entry.key: finding.sentences for finding in comparison.findings}
     blocks = [nodes.paragraph(DEMONSTRATION, "note")] if comparison.demonstrations else []
     if comparison.is_under_way:
@@ -95,7 +95,8 @@ def _cell(cell: Cell | None, is_compared: bool) -> Node:
     if cell is None:
         return nodes.cell("–", role="missing")
     spread = cell.level.throughput
-    notes = [_ratio(cell)] if is_compared else []
+    ratio_text = "baseline" if cell.is_baseline else cell.times or "not in the baseline"
+    notes = [ratio_text] if is_compared else []
     notes.append(count(spread.n, "run") + (f", {spread_words(cell)}" if spread.n > 1 else ""))
     if cell.level.doubts:
         notes.append(count(len(cell.level.doubts), "doubt"))
@@ -109,12 +110,6 @@ def spread_words(cell: Cell) -> str:
     return f"{significant(spread.low, spread.digits)} to {significant(spread.high, spread.digits)}"
 
 
-def _ratio(cell: Cell) -> str:
-    if cell.is_baseline:
-        return "baseline"
-    return cell.times or "not in the baseline"
-
-
 def tables(comparison: Comparison) -> list[Node]:
     text = comparison_csv.levels(comparison)
     units = dict.fromkeys(("median", "lowest", "highest"), comparison.unit)
@@ -125,7 +120,7 @@ def tables(comparison: Comparison) -> list[Node]:
 def from_csv(
     name: str, title: str, text: str, units: dict[str, str], about: dict[str, list[str]] | None = None
 ) -> Node:
-    """A table for programs of what the comparison's page offers as CSV."""
+    """Return a table for programs, from a CSV of the comparison's page."""
     heads, *rows = csv.reader(StringIO(text))
     columns = [nodes.data_column(head, units.get(head, ""), (about or {}).get(head, ())) for head in heads]
     return nodes.data(name, title, columns, rows)

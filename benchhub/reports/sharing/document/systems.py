@@ -1,4 +1,4 @@
-"""On what, how and from where a comparison was measured: hardware, environment, tuning, method, sources, settings."""
+"""The measured systems of a document: hardware, environment, tuning, method, sources, settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OF_VENDORS = (
 
 
 def sections(comparison: Comparison) -> list[Node]:
-    """Write on what, how and from where these curves were measured."""
+    """Write the sections on the systems, the protocol and the sources of these curves."""
     entries = comparison.entries
     hardware = _sides("hardware-table", "Hardware", comparison.hardware, entries)
     return [
@@ -59,10 +59,10 @@ def tables(comparison: Comparison) -> list[Node]:
     return [systems, nodes.data("settings", "Server settings as found", columns, rows)]
 
 
-def _sides(name: str, title: str, sides: Iterable[Side], entries: Entries, **how: Any) -> Node:
-    """Fields of the compared curves side by side; what differs is marked."""
+def _sides(name: str, title: str, sides: Iterable[Side], entries: Entries, **options: Any) -> Node:
+    """Write fields of the compared curves side by side; those that differ are marked."""
     columns = [nodes.column("Field"), *(nodes.column(entry.label, series=entry.series) for entry in entries)]
-    return nodes.table(name, title, columns, map(_side, sides), style="sides", **how)
+    return nodes.table(name, title, columns, map(_side, sides), style="sides", **options)
 
 
 def _side(side: Side) -> Node:
@@ -81,11 +81,12 @@ def _environment(comparison: Comparison) -> list[Node]:
 
 def _tuning(entries: Entries) -> list[Node]:
     columns = [nodes.column("System"), nodes.column("Build"), nodes.column("Configuration")]
-    configurations = nodes.table("configurations", "Configurations", columns, map(_configuration, entries))
-    settings = [_settings_asked(entry) for entry in entries]
+    table = nodes.table("configurations", "Configurations", columns, map(_configuration, entries))
+    forms = [entry.system.configuration for entry in entries]
+    settings = [{name: str(value) for name, value in {**form.settings, **form.os_settings}.items()} for form in forms]
     if not any(settings):
-        return [configurations, nodes.paragraph("No setting was asked for: the servers ran with their own.")]
-    return [configurations, _sides("asked-table", "Settings asked for", side_by_side(settings), entries)]
+        return [table, nodes.paragraph("No setting was asked for: the servers ran with their own.")]
+    return [table, _sides("asked-table", "Settings asked for", side_by_side(settings), entries)]
 
 
 def _configuration(entry: Entry) -> Node:
@@ -99,11 +100,6 @@ def _configuration(entry: Entry) -> Node:
     )
 
 
-def _settings_asked(entry: Entry) -> dict[str, str]:
-    configuration = entry.system.configuration
-    return {name: str(value) for name, value in {**configuration.settings, **configuration.os_settings}.items()}
-
-
 def _differences(comparison: Comparison) -> list[Node]:
     entries = comparison.entries
     if len(entries) < 2:
@@ -115,7 +111,7 @@ def _differences(comparison: Comparison) -> list[Node]:
 
 
 def _declared(comparison: Comparison) -> list[Node]:
-    """That protocols differ, in what, and why somebody holds them comparable all the same."""
+    """Say in what the protocols differ, and why somebody holds them comparable all the same."""
     if not comparison.declarations:
         return []
     heads = [", ".join(entry.label for entry in group) for group in comparison.groups]
@@ -157,7 +153,7 @@ def _source(entry: Entry) -> Node:
 
 
 def _settings(comparison: Comparison) -> list[Node]:
-    """Those that are not the server's own default; all of them are in the table for programs."""
+    """Write the settings that are not the server's own default; the table for programs has all of them."""
     if not comparison.facts:
         return [nodes.paragraph("Nothing was found out about the servers of these runs.")]
     rows = comparison.facts.values()

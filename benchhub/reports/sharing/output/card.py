@@ -1,4 +1,4 @@
-"""The picture of a preview card: title, first finding and curves, drawn of what a link shows and of no more."""
+"""The picture of a preview card: title, first finding and curves, drawn from what a link shows and no more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 1200, 630  # what readers of Open Graph crop least
 FINER = 2  # drawn so many times as large, and made smaller: Pillow's lines have steps
 MARGIN = 60
-KEPT = 64
+CARDS_KEPT = 64
 COLOURS_KEPT = 128
 PAGE, INK, MUTED, RULE, ACCENT = "#ffffff", "#16212b", "#56636f", "#d9e0e6", "#14506b"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568f", "#c98500", "#3f97cf", "#4a4a4a")
@@ -50,9 +50,9 @@ class Card:
     curves: tuple[Curve, ...] = ()
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CARDS_KEPT)
 def png(sha256: str) -> bytes:
-    """Of the projection of this digest, which never changes."""
+    """Return the picture for the projection of this digest, which never changes."""
     content = Projection.objects.filter(sha256=sha256).values_list("content", flat=True)[0]
     return drawn(card(canonical.from_bytes(bytes(content))))
 
@@ -76,7 +76,7 @@ def _curves(plotly: Node) -> Iterator[Curve]:
 
 
 def _number(value: Any) -> float:
-    """Below 0 for what is none, as categories are."""
+    """Return a value as a number, below 0 for a value that is none, such as a category."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -85,14 +85,14 @@ def _number(value: Any) -> float:
 
 
 def drawn(picture: Card) -> bytes:
-    """PNG of WIDTH x HEIGHT. Pillow costs some 10 MB, so that it is imported by processes that need it."""
+    """Draw a PNG of WIDTH x HEIGHT. Pillow costs some 10 MB, so that it is imported by processes that need it."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (WIDTH * FINER, HEIGHT * FINER), PAGE)
     pen = _Pen(ImageDraw.Draw(image))
     pen.box(0, 0, WIDTH, 14, ACCENT)
-    at = pen.lines(MARGIN, 48, picture.title, 46, INK, most=2)
-    pen.lines(MARGIN, at + 14, picture.summary, 26, MUTED, most=3 if picture.curves else 9)
+    bottom = pen.lines(MARGIN, 48, picture.title, 46, INK, most=2)
+    pen.lines(MARGIN, bottom + 14, picture.summary, 26, MUTED, most=3 if picture.curves else 9)
     if picture.curves:
         _chart(pen, picture)
     pen.text(MARGIN, HEIGHT - 42, "BenchHub", 22, ACCENT)
@@ -102,11 +102,11 @@ def drawn(picture: Card) -> bytes:
 
 
 def _chart(pen: _Pen, card: Card) -> None:
-    """Clients by logarithm to the right, as on the page; upwards from 0."""
+    """Draw clients by logarithm to the right, as on the page; upwards from 0."""
     points = [point for curve in card.curves for point in curve.points]
     step = tick(max(y for _, y in points))
     most = step * max(1, math.ceil(max(y for _, y in points) / step))
-    first, last = (math.log2(pick(x for x, _ in points)) for pick in (min, max))
+    first, last = (math.log2(extreme(x for x, _ in points)) for extreme in (min, max))
 
     def place(point: Point) -> Point:
         across = (math.log2(point[0]) - first) / (last - first) if last > first else 0.5
@@ -127,14 +127,14 @@ def _chart(pen: _Pen, card: Card) -> None:
 
 
 def tick(highest: float) -> float:
-    """1, 2 or 5 times a power of ten, so that about TICKS steps reach what is highest."""
+    """Return 1, 2 or 5 times a power of ten, so that about TICKS steps reach the highest value."""
     rough = (highest or 1.0) / TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     return next(step * power for step in (1, 2, 5, 10) if step * power >= rough)
 
 
 def _spread_out(values: Sequence[float], place: Any, apart: float = 62) -> list[float]:
-    """Those whose labels do not touch: the first, and each that is far enough from the one before."""
+    """Return the values whose labels do not touch: the first, and each that is far enough from the one before."""
     places: list[float] = []
     for value in values:
         if not places or place(value) - place(places[-1]) >= apart:
@@ -143,16 +143,16 @@ def _spread_out(values: Sequence[float], place: Any, apart: float = 62) -> list[
 
 
 class _Pen:
-    """Draws in the measures of the finished picture."""
+    """A pen in the measures of the finished picture."""
 
-    def __init__(self, on: ImageDraw) -> None:
-        self.on = on
+    def __init__(self, canvas: ImageDraw) -> None:
+        self.canvas = canvas
 
     def box(self, left: float, top: float, right: float, bottom: float, colour: str) -> None:
-        self.on.rectangle([FINER * pixel for pixel in (left, top, right, bottom)], fill=colour)
+        self.canvas.rectangle([FINER * pixel for pixel in (left, top, right, bottom)], fill=colour)
 
     def line(self, points: Sequence[Point], colour: str, width: int) -> None:
-        self.on.line([(FINER * x, FINER * y) for x, y in points], fill=colour, width=FINER * width, joint="curve")
+        self.canvas.line([(FINER * x, FINER * y) for x, y in points], fill=colour, width=FINER * width, joint="curve")
 
     def curve(self, points: Sequence[Point], series: int) -> None:
         self.line(points, COLOURS[series % len(COLOURS)], 4)
@@ -161,23 +161,23 @@ class _Pen:
 
     def mark(self, x: float, y: float, series: int) -> None:
         corners, turn = MARKS[series % len(MARKS)]
-        colour, at = COLOURS[series % len(COLOURS)], (FINER * x, FINER * y, FINER * 9.0)
+        colour, (across, down, radius) = COLOURS[series % len(COLOURS)], (FINER * x, FINER * y, FINER * 9.0)
         if corners:
-            self.on.regular_polygon(at, corners, rotation=turn, fill=colour)
+            self.canvas.regular_polygon((across, down, radius), corners, rotation=turn, fill=colour)
         else:
-            self.on.ellipse([at[0] - at[2], at[1] - at[2], at[0] + at[2], at[1] + at[2]], fill=colour)
+            self.canvas.ellipse([across - radius, down - radius, across + radius, down + radius], fill=colour)
 
     def text(
         self, x: float, y: float, text: str, size: int, colour: str, *, anchor: str = "la", width: float = math.inf
     ) -> None:
-        """Cut where it is wider than `width`."""
+        """Write a text, cut where it is wider than `width`."""
         font, drawable = _font(size), _drawable(text)
         while len(drawable) > 3 and font.getlength(drawable) > FINER * width:
             drawable = drawable.removesuffix("...")[:-1].rstrip() + "..."
-        self.on.text((FINER * x, FINER * y), drawable, fill=colour, font=font, anchor=anchor)
+        self.canvas.text((FINER * x, FINER * y), drawable, fill=colour, font=font, anchor=anchor)
 
     def lines(self, x: float, y: float, text: str, size: int, colour: str, *, most: int) -> float:
-        """Wrapped at words; what `most` lines do not hold is cut. Returns where the next line would begin."""
+        """Write a text wrapped at words and cut after `most` lines. Return where the next line would begin."""
         for line in _wrapped(_drawable(text), size, most):
             self.text(x, y, line, size, colour, width=WIDTH - 2 * MARGIN)
             y += size * 1.3
@@ -196,7 +196,7 @@ def _wrapped(text: str, size: int, most: int) -> list[str]:
 
 
 def _drawable(text: str) -> str:
-    """Pillow's own font has Latin letters; what it has not is left out, and stands in the card's text."""
+    """Return the text in Latin letters, as Pillow's own font has no others; the card's text keeps them all."""
     return "".join(
         character for character in text.translate(PLAIN) if character.isascii() or 0xA1 <= ord(character) <= 0x17E
     )

@@ -47,39 +47,41 @@ class Made:
 
 
 class NoFileError(Exception):
-    """There is no file of that name; the message says which there are."""
+    """There is no file of that name; the message lists the names that there are."""
 
 
 def file(projection: Projection, name: str) -> HttpResponse:
-    """The file of this name, or a sentence that says why there is none."""
+    """Answer with the file of this name, or with a sentence that says why there is none."""
     try:
         return made(projection, name).response
     except NoFileError as error:
-        return _said(error, 404)
+        return _sentence(error, 404)
     except pdf.NoPdfError as error:
-        return _said(error, 501)
+        return _sentence(error, 501)
 
 
-def _said(error: Exception, status: int) -> HttpResponse:
+def _sentence(error: Exception, status: int) -> HttpResponse:
     return HttpResponse(f"{error}\n", status=status, content_type="text/plain; charset=utf-8")
 
 
 def made(projection: Projection, name: str) -> Made:
-    """data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with .tar.gz.
+    """Make the file of a name.
 
-    Raises NoFileError and NoPdfError.
+    Names are data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with
+    .tar.gz. Raises NoFileError and NoPdfError.
     """
     stem, _, kind = name.partition(".")
     document = canonical.from_bytes(bytes(projection.content))
-    return _made(_content(projection, document, stem, kind), document, stem, kind)
+    content = _content(projection, document, stem, kind)
+    return Made(content, TYPES[kind], f"{slugify(document['title'])[:60] or 'benchhub'}-{stem}.{kind}")
 
 
 def _content(projection: Projection, document: Node, stem: str, kind: str) -> bytes:
     if f"{stem}.{kind}" == JSON_FILE:
         return bytes(projection.content)
-    if kind == "csv" and (table := next((entry for entry in document["tables"] if entry["id"] == stem), None)):
+    if kind == "csv" and (table := next((table for table in document["tables"] if table["id"] == stem), None)):
         return table_csv(table).encode()
-    if kind == "tar.gz" and (bundle := next((entry for entry in document["bundles"] if entry["id"] == stem), None)):
+    if kind == "tar.gz" and (bundle := next((bundle for bundle in document["bundles"] if bundle["id"] == stem), None)):
         return archive(stem, {file["name"]: file["text"] for file in bundle["files"]})
     if kind in ("html", "pdf") and stem in ("page", "report"):
         html = render.one_file(document, projection.sha256, as_report=stem == "report")
@@ -88,17 +90,17 @@ def _content(projection: Projection, document: Node, stem: str, kind: str) -> by
 
 
 def names(document: Node) -> list[str]:
-    """Of all its files; whether PDF can be had is a matter of the server."""
+    """Return the names of all files of a document; PDF is among them where this server can print it."""
     files = [JSON_FILE, "page.html", "report.html", *(["page.pdf", "report.pdf"] if pdf.is_available() else [])]
     return [
         *files,
         *(f"{table['id']}.csv" for table in document["tables"]),
-        *(f"{table['id']}.tar.gz" for table in document["bundles"]),
+        *(f"{bundle['id']}.tar.gz" for bundle in document["bundles"]),
     ]
 
 
 def _printed(projection: Projection, html: str, name: str) -> bytes:
-    """Printed once by each release, and kept. Raises NoPdfError."""
+    """Print a page, once for each release, and keep it. Raises NoPdfError."""
     if stored := _kept(projection, name):
         return stored
     with pdf.turn():
@@ -110,30 +112,23 @@ def _printed(projection: Projection, html: str, name: str) -> bytes:
 
 
 def _kept(projection: Projection, name: str) -> bytes:
-    """Empty where this release has not printed it."""
+    """Return the page that this release has printed; empty where there is none."""
     row = projection.prints.filter(name=name, release=release()).first()
     return bytes(row.content) if row else b""
 
 
 def table_csv(table: Node) -> str:
-    """The unit stands behind a column's name where it has one of its own: 'median (TPS)'."""
+    """Write a table. A column's unit stands behind its name: 'median (TPS)'."""
     text = StringIO()
     writer = csv.writer(text)
-    writer.writerow(harmless(_head(column)) for column in table["columns"])
-    writer.writerows([_written(value) for value in row] for row in table["rows"])
+    heads = [(str(column["name"]), column["unit"]) for column in table["columns"]]
+    writer.writerow(harmless(f"{name} ({unit})" if unit else name) for name, unit in heads)
+    writer.writerows([_harmless(value) for value in row] for row in table["rows"])
     return text.getvalue()
 
 
-def _written(value: str) -> str:
-    """A number below 0 begins as a formula would, and is none, also with its unit: -1 ms."""
+def _harmless(value: str) -> str:
+    """Guard a cell against formulas; a number below 0 stays as it is, also with its unit: -1 ms."""
     number, _, unit = value.partition(" ")
     is_number = NUMBER.fullmatch(number) and (not unit or UNIT.fullmatch(unit))
     return value if is_number else str(harmless(value))
-
-
-def _head(column: Node) -> str:
-    return f"{column['name']} ({column['unit']})" if column["unit"] else str(column["name"])
-
-
-def _made(content: bytes, document: Node, stem: str, kind: str) -> Made:
-    return Made(content, TYPES[kind], f"{slugify(document['title'])[:60] or 'benchhub'}-{stem}.{kind}")

@@ -1,4 +1,4 @@
-"""A file of HTML as PDF, by headless Chromium where that is installed."""
+"""Print a file of HTML as PDF, by headless Chromium where that is installed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def is_available() -> bool:
 
 @contextmanager
 def turn() -> Iterator[None]:
-    """Raises NoPdfError where others print for long."""
+    """Wait for the one browser of this process. Raises NoPdfError where others print for long."""
     if not ONE.acquire(timeout=PATIENCE_S):
         raise NoPdfError("Other pages are being printed. Try again in a minute.")
     try:
@@ -60,7 +60,7 @@ def turn() -> Iterator[None]:
 
 
 def printed(html: str) -> bytes:
-    """To be called in `turn`. Raises NoPdfError."""
+    """Print HTML as PDF; call it in `turn`. Raises NoPdfError."""
     chromium = program()
     if chromium is None:
         raise NoPdfError("This server has no Chromium, which prints PDF. Print the page from your browser instead.")

@@ -33,9 +33,9 @@ PAGES_KEPT = 64
 
 @lru_cache(maxsize=PAGES_KEPT)
 def page(sha256: str, as_report: bool = False, picture: str = "") -> tuple[bytes, bytes]:
-    """The shared page of a projection, plain and gzipped. A projection never changes, so neither does its page.
+    """Return the shared page of a projection, plain and gzipped. A projection never changes, so the page is cached.
 
-    `picture` is the whole address of its preview card's picture, as other sites ask for one that is whole.
+    `picture` is the absolute address of its preview card's picture, as other sites ask for.
     """
     content = Projection.objects.filter(sha256=sha256).values_list("content", flat=True)[0]
     html = html_page(canonical.from_bytes(bytes(content)), sha256, as_report=as_report, picture=picture).encode()
@@ -43,14 +43,15 @@ def page(sha256: str, as_report: bool = False, picture: str = "") -> tuple[bytes
 
 
 def html_page(document: Node, sha256: str, *, as_report: bool = False, picture: str = "") -> str:
-    """Its addresses are relative, but that of the picture: without that it holds no token."""
+    """Render the page with relative addresses but that of the picture: without a picture it holds no token."""
     values = {**context(document, sha256, as_report=as_report), "picture": picture}
     return render_to_string("shared/page.html", values)
 
 
 def one_file(document: Node, sha256: str, *, as_report: bool = False) -> str:
-    """Everything in one HTML file: styles, scripts and data. It asks nothing of any server."""
-    inlined = {"styles": _joined(STYLES), "scripts": [_script(name) for name in SCRIPTS]}
+    """Render everything in one HTML file: styles, scripts and data. It asks nothing of any server."""
+    styles = mark_safe("\n".join(map(_static, STYLES)))
+    inlined = {"styles": styles, "scripts": [_script(name) for name in SCRIPTS]}
     return render_to_string("shared/one_file.html", {**context(document, sha256, as_report=as_report), **inlined})
 
 
@@ -66,7 +67,7 @@ def context(document: Node, sha256: str, *, as_report: bool = False) -> dict[str
 
 
 def report_sections(document: Node) -> list[Node]:
-    """In the order of a report, numbered; what has no place in it comes last."""
+    """Return the sections numbered in the order of a report; those without a place in it come last."""
     places = {name: place for place, name in enumerate(REPORT_ORDER)}
     ordered = sorted(document["sections"], key=lambda section: places.get(section["id"], len(places)))
     return [
@@ -75,12 +76,8 @@ def report_sections(document: Node) -> list[Node]:
     ]
 
 
-def _joined(names: tuple[str, ...]) -> SafeString:
-    return mark_safe("\n".join(map(_static, names)))
-
-
 def _script(name: str) -> SafeString:
-    """What would end a script element early stands in strings alone, where a backslash changes nothing."""
+    """Escape the end of a script element: it stands in strings alone, where a backslash changes nothing."""
     return mark_safe(re.sub(r"</(?=script)", r"<\\/", _static(name), flags=re.IGNORECASE))
 
 

@@ -27,17 +27,17 @@ def viewer(client):
 
 
 def test_a_comparison_is_kept_with_its_curves_and_terms(client, publisher, experiment, systems):
-    asked = both(experiment, systems, term=1, discount=10).removeprefix("/compare/")
-    page = client.get(f"/compare/{asked}").content.decode()
-    assert f'href="/comparisons/new{asked.replace("&", "&amp;")}"' in page
-    client.post(f"/comparisons/new{asked}", {"title": "Which one?", "remarks": "Look."})
-    kept = Comparison.objects.get()
-    assert (kept.title, kept.remarks, kept.created_by) == ("Which one?", "Look.", publisher)
-    led = client.get(f"/comparisons/{kept.pk}/")
-    assert led.headers["Location"] == f"/comparisons/{kept.pk}/?{kept.query}"
-    shown = client.get(led.headers["Location"]).content.decode()
-    assert "<h1>Which one?</h1>" in shown
-    assert "Publish</button>" in shown
+    query = both(experiment, systems, term=1, discount=10).removeprefix("/compare/")
+    page = client.get(f"/compare/{query}").content.decode()
+    assert f'href="/comparisons/new{query.replace("&", "&amp;")}"' in page
+    client.post(f"/comparisons/new{query}", {"title": "Which one?", "remarks": "Look."})
+    comparison = Comparison.objects.get()
+    assert (comparison.title, comparison.remarks, comparison.created_by) == ("Which one?", "Look.", publisher)
+    response = client.get(f"/comparisons/{comparison.pk}/")
+    assert response.headers["Location"] == f"/comparisons/{comparison.pk}/?{comparison.query}"
+    text = client.get(response.headers["Location"]).content.decode()
+    assert "<h1>Which one?</h1>" in text
+    assert "Publish</button>" in text
 
 
 def test_nothing_is_kept_without_curves(client, publisher):
@@ -58,13 +58,13 @@ def test_what_was_kept_changes_only_when_somebody_says_so(client, publisher, com
 
 
 def test_publishing_leads_to_the_snapshot_and_keeps_who_did_it(client, publisher, comparison):
-    led = client.post(f"/comparisons/{comparison.pk}/publish")
-    made = Snapshot.objects.get()
-    assert led.headers["Location"] == f"/snapshots/{made.pk}/"
-    assert (made.taken_by, made.comparison, made.title) == (publisher, comparison, "16 or 18 on quokka")
-    assert client.get(f"/snapshots/{made.pk}/").status_code == 200
-    listed = client.get("/comparisons/").content.decode()
-    assert '<td class="n" data-label="Published">1</td>' in listed
+    response = client.post(f"/comparisons/{comparison.pk}/publish")
+    snapshot = Snapshot.objects.get()
+    assert response.headers["Location"] == f"/snapshots/{snapshot.pk}/"
+    assert (snapshot.taken_by, snapshot.comparison, snapshot.title) == (publisher, comparison, "16 or 18 on quokka")
+    assert client.get(f"/snapshots/{snapshot.pk}/").status_code == 200
+    comparisons = client.get("/comparisons/").content.decode()
+    assert '<td class="n" data-label="Published">1</td>' in comparisons
 
 
 def test_curves_of_other_protocols_are_not_published(comparison, experiment, systems, publisher):
@@ -77,16 +77,16 @@ def test_curves_of_other_protocols_are_not_published(comparison, experiment, sys
 def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(experiment, systems, publisher):
     slow = testing.make_experiment(systems[:1], name="By TLS")
     testing.succeeded(testing.make_run(slow, systems[0], 8, 1, protocol=Protocol.stored({"path": "tls"})), 500.0)
-    kept = Comparison.objects.create(
+    comparison = Comparison.objects.create(
         title="x", query=f"curve={key(experiment, systems[0])}&curve={key(slow, systems[0])}"
     )
     with pytest.raises(NothingToPublishError, match="not comparable"):
-        publish.comparison_snapshot(kept, publisher)
+        publish.comparison_snapshot(comparison, publisher)
     digests = sorted(Protocol.stored({"path": path}).pk for path in ("socket", "tls"))
     reason = {"reason": "The network is never the bottleneck here.", "declared_by": publisher}
     Comparability.objects.create(first_id=digests[0], second_id=digests[1], **reason)
-    made = publish.comparison_snapshot(kept, publisher)
-    method = next(one for one in json.loads(bytes(made.content))["sections"] if one["id"] == "method")
+    snapshot = publish.comparison_snapshot(comparison, publisher)
+    method = next(section for section in json.loads(bytes(snapshot.content))["sections"] if section["id"] == "method")
     assert method["blocks"][0]["text"].endswith("all the same: The network is never the bottleneck here.")
     cells = [[cell["text"] for cell in row["cells"]] for row in method["blocks"][1]["rows"]]
     assert ["connection path", "socket", "tls"] in cells
@@ -106,7 +106,7 @@ def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapsh
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "sentence"),
     [
         ("password", "short", "at least 8 characters"),
         ("embedded_by", "wiki.example.org", "is no site: write https://"),
@@ -116,10 +116,10 @@ def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapsh
         ("name", "", "This field is required."),
     ],
 )
-def test_a_link_that_cannot_be_is_refused_beside_its_field(client, publisher, snapshot, field, value, said):
+def test_a_link_that_cannot_be_is_refused_beside_its_field(client, publisher, snapshot, field, value, sentence):
     fields = {"name": "x", "hidden": ["host"], "expires": "7", "password": "", "embedded_by": "", field: value}
     answer = client.post(f"/snapshots/{snapshot.pk}/links/new", fields)
-    assert said in answer.content.decode()
+    assert sentence in answer.content.decode()
     assert not Link.objects.exists()
 
 
@@ -153,18 +153,18 @@ def test_a_viewer_may_look_and_do_nothing_else(viewer, snapshot, comparison, sha
 
 @pytest.mark.parametrize("slug", [report.about["slug"] for report in files.reports()])
 def test_a_published_report_is_shared_with_all_its_tables(client, publisher, slug):
-    led = client.post(f"/published/{slug}/publish").headers["Location"]
-    made = Snapshot.objects.get()
-    assert (led, made.published, made.comparison) == (f"/snapshots/{made.pk}/", slug, None)
-    _, token = publish.link(made, ["host", "address", "discount"], "", publisher, name="x")
+    location = client.post(f"/published/{slug}/publish").headers["Location"]
+    snapshot = Snapshot.objects.get()
+    assert (location, snapshot.published, snapshot.comparison) == (f"/snapshots/{snapshot.pk}/", slug, None)
+    _, token = publish.link(snapshot, ["host", "address", "discount"], "", publisher, name="x")
     page = client.get(f"/s/{token}/").content.decode()
     assert "Published, not measured here." in page
     report = published_views.find(slug)
     for name, table in published_page.all_tables(report).items():
         assert client.get(f"/s/{token}/{name}.csv").content.decode() == table.csv()
     assert [check.subject for check in report.checks if escape(check.subject) not in page] == []
-    assert client.get(f"/snapshots/{made.pk}/today").status_code == 200
-    assert led in client.get(f"/published/{slug}/").content.decode()
+    assert client.get(f"/snapshots/{snapshot.pk}/today").status_code == 200
+    assert location in client.get(f"/published/{slug}/").content.decode()
 
 
 def test_nobody_who_has_not_signed_in_sees_a_snapshot_without_a_link(snapshot, client):

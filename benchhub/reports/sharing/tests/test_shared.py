@@ -37,13 +37,13 @@ def document(snapshot):
 def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
     content = bytes(snapshot.content)
     assert canonical.digest(content) == snapshot.sha256
-    found = document(snapshot)
-    assert (found["format"], found["version"], found["unit"]) == ("benchhub.snapshot", 1, "TPS")
-    assert [section["id"] for section in found["sections"]] == [
+    node = document(snapshot)
+    assert (node["format"], node["version"], node["unit"]) == ("benchhub.snapshot", 1, "TPS")
+    assert [section["id"] for section in node["sections"]] == [
         "found", "curves", "levels", "statistics", "prices", "price-figures", "what-if", "hardware", "environment",
         "tuning", "differences", "method", "sources", "settings",
     ]  # fmt: skip
-    assert [table["id"] for table in found["tables"]] == [
+    assert [table["id"] for table in node["tables"]] == [
         "levels", "findings", "prices", "systems", "settings", "bars", "clients", "split", "sensitivity", "standbys",
         "pareto",
     ]  # fmt: skip
@@ -58,18 +58,18 @@ def test_what_has_no_verdict_and_no_percentile_on_the_page_has_none_in_a_snapsho
     bins = {"lower_us": [3000], "upper_us": [3001], "counts": [1000], "sum_us": 1, "min_us": 3000, "max_us": 3000}
     for run in runs[:3]:
         LatencyHistogram.objects.create(run=run, name="latency", **bins)
-    found = document(publish.comparison_snapshot(comparison, publisher))
-    levels = next(table for table in found["tables"] if table["id"] == "levels")
+    node = document(publish.comparison_snapshot(comparison, publisher))
+    levels = next(table for table in node["tables"] if table["id"] == "levels")
     names = [column["name"] for column in levels["columns"]]
     rows = [dict(zip(names, row, strict=True)) for row in levels["rows"]]
     assert [(row["ratio_lowest"], row["ratio_verdict"]) for row in rows][1::2] == [("", "withheld")] * 2
     # 1 client of 16: both runs; 8 clients: one of two, so that the other may be the worse one.
-    told = {(row["curve"], row["clients"]): (row["latency_p99_ms"], row["latency_samples"]) for row in rows}
-    assert told["PostgreSQL 16", "1"] == ("3.0", "2000")
-    assert told["PostgreSQL 16", "8"] == ("", "")
-    [panel] = [section for section in found["sections"] if section["id"] == "loads"]
+    percentiles = {(row["curve"], row["clients"]): (row["latency_p99_ms"], row["latency_samples"]) for row in rows}
+    assert percentiles["PostgreSQL 16", "1"] == ("3.0", "2000")
+    assert percentiles["PostgreSQL 16", "8"] == ("", "")
+    [panel] = [section for section in node["sections"] if section["id"] == "loads"]
     assert [block["kind"] for block in panel["blocks"]] == ["figure", "paragraph", "paragraph", "table"]
-    assert "no verdict" in json.dumps(found["sections"])
+    assert "no verdict" in json.dumps(node["sections"])
 
 
 def test_a_snapshot_and_what_a_link_shows_of_it_are_never_rewritten(snapshot, share):
@@ -154,18 +154,18 @@ def test_a_revoked_link_is_closed_at_once_even_for_those_who_have_the_page(share
 
 
 @pytest.mark.parametrize(
-    ("fields", "status", "said"),
+    ("fields", "status", "sentence"),
     [
         ({"expires_at": timezone.now() - timedelta(seconds=1)}, 410, b"expired"),
         ({"paused_at": timezone.now()}, 403, b"paused"),
     ],
 )
-def test_an_expired_or_paused_link_shows_nothing(share, stranger, fields, status, said):
+def test_an_expired_or_paused_link_shows_nothing(share, stranger, fields, status, sentence):
     link, address = share()
     Link.objects.filter(pk=link.pk).update(**fields)
     for name in ("", "report", "data.json", "levels.csv", "page.html", "page.pdf"):
         answer = stranger.get(address + name)
-        assert (answer.status_code, said in answer.content) == (status, True)
+        assert (answer.status_code, sentence in answer.content) == (status, True)
         assert b"1,120" not in answer.content
     link.refresh_from_db()
     assert link.views == 0
@@ -179,9 +179,9 @@ def test_a_wrong_token_finds_nothing(share, stranger):
 
 def test_a_password_opens_the_page_by_an_address_and_not_by_a_cookie(share, stranger):
     _, address = share(password="correct horse")
-    asked = stranger.get(address)
-    assert b"A password is needed" in asked.content
-    assert b"PostgreSQL" not in asked.content
+    question = stranger.get(address)
+    assert b"A password is needed" in question.content
+    assert b"PostgreSQL" not in question.content
     wrong = stranger.post(address, {"password": "wrong"})
     assert (wrong.status_code, b"This password is wrong." in wrong.content) == (403, True)
     right = stranger.post(address, {"password": "correct horse"})
@@ -229,7 +229,7 @@ def test_a_page_may_be_in_a_frame_of_the_sites_that_the_link_names_only(share, s
 @pytest.mark.parametrize("hidden", [("host",), ("address",), ("vendor",), ALL])
 def test_what_is_hidden_is_in_no_byte_of_page_or_file(share, stranger, hidden):
     _, address = share(hidden)
-    names = [name for one in hidden for name in SECRETS.get(one, ())]
+    names = [name for class_name in hidden for name in SECRETS.get(class_name, ())]
     for file in ("", "report", "data.json", "levels.csv", "prices.csv", "systems.csv", "page.html"):
         answer = stranger.get(address + file)
         assert answer.status_code == 200
@@ -241,11 +241,11 @@ def test_what_is_hidden_is_in_no_byte_of_page_or_file(share, stranger, hidden):
         assert ("12.5%" in text) == says_discount
 
 
-@pytest.mark.parametrize("one", SECRETS)
-def test_what_is_not_hidden_is_there(share, stranger, one):
-    _, address = share([other for other in ALL if other != one])
+@pytest.mark.parametrize("class_name", SECRETS)
+def test_what_is_not_hidden_is_there(share, stranger, class_name):
+    _, address = share([name for name in ALL if name != class_name])
     text = stranger.get(f"{address}data.json").content.decode()
-    assert SECRETS[one][0] in text
+    assert SECRETS[class_name][0] in text
 
 
 def test_the_files_agree_with_the_page_to_the_last_digit(share, stranger):
@@ -259,9 +259,9 @@ def test_the_files_agree_with_the_page_to_the_last_digit(share, stranger):
     cell = next(row for row in prices if row["curve"] == "PostgreSQL 18" and row["licence"] == "Per core of Initech")
     # (5,000 + 3 x 20 x 1,800) less 12.5% = 98,875; 98,875 / 1,120 = 88.2812...
     assert Decimal(cell["total (as in the column currency)"]) == Decimal("98875")
-    shown = cell["price (the column currency per the column unit)"]
-    assert shown == "88.28"
-    assert f'>{shown}</span><span class="unit">EUR per TPS</span>' in page
+    price = cell["price (the column currency per the column unit)"]
+    assert price == "88.28"
+    assert f'>{price}</span><span class="unit">EUR per TPS</span>' in page
     data = stranger.get(f"{address}data.json")
     table = next(table for table in data.json()["tables"] if table["id"] == "prices")
     assert [list(cell.values())] == [row for row in table["rows"] if row[:3:2] == [cell["curve"], cell["licence"]]]
@@ -353,21 +353,21 @@ def test_a_shared_page_takes_no_more_than_two_queries_once_it_was_made(share, st
 
 
 def test_what_if_is_frozen_with_the_subject_and_the_numbers_of_the_page(snapshot):
-    found = document(snapshot)
-    section = next(one for one in found["sections"] if one["id"] == "what-if")
+    node = document(snapshot)
+    section = next(section for section in node["sections"] if section["id"] == "what-if")
     assert section["blocks"][0]["text"].startswith("These answers are about PostgreSQL 16 under Hardware only,")
     names = [block["id"] for block in section["blocks"] if block["kind"] == "figure"]
     assert names == ["sensitivity", "standbys", "pareto"]  # one licence costs something: there is no break-even
-    table = next(one for one in found["tables"] if one["id"] == "standbys")
+    table = next(table for table in node["tables"] if table["id"] == "standbys")
     # no standby: 5,000 less 12.5% = 4,375; one: the hardware again
     totals = [row[[column["name"] for column in table["columns"]].index("Total, EUR")] for row in table["rows"]]
     assert totals[:2] == ["4375.00", "8750.00"]
 
 
 def test_what_moves_the_price_tells_a_discount_and_goes_with_it(share, stranger):
-    _, told = share()
-    _, hidden = share(["discount"])
-    assert stranger.get(f"{told}sensitivity.csv").status_code == 200
-    assert stranger.get(f"{hidden}sensitivity.csv").status_code == 404
-    text = stranger.get(f"{hidden}data.json").content.decode()
+    _, open_address = share()
+    _, hiding_address = share(["discount"])
+    assert stranger.get(f"{open_address}sensitivity.csv").status_code == 200
+    assert stranger.get(f"{hiding_address}sensitivity.csv").status_code == 404
+    text = stranger.get(f"{hiding_address}data.json").content.decode()
     assert "Discount on everything" not in text and '"id":"standbys"' in text

@@ -98,9 +98,9 @@ def test_from_curves_to_a_page_that_a_stranger_opens_until_the_link_is_withdrawn
     assert secrets_in(download(fresh, "One HTML file").read_text()) == []
     pdf = download(fresh, "PDF")
     assert pdf.read_bytes().startswith(b"%PDF-")
-    said = text_of_pdf(pdf)
-    assert "throughput" in said
-    assert secrets_in(said) == []
+    text = text_of_pdf(pdf)
+    assert "throughput" in text
+    assert secrets_in(text) == []
 
     with fresh.expect_download() as waiting:
         fresh.get_by_role("button", name="SVG of Throughput, TPS").click()

@@ -31,10 +31,10 @@ def shown(content):
 
 
 def test_a_card_has_the_curves_of_the_first_figure_and_neither_repeats_nor_other_figures(snapshot):
-    found = card.card(canonical.from_bytes(bytes(snapshot.content)))
-    assert (found.title, found.axis, found.across) == ("16 or 18 on quokka", "Throughput, TPS", "clients")
+    picture = card.card(canonical.from_bytes(bytes(snapshot.content)))
+    assert (picture.title, picture.axis, picture.across) == ("16 or 18 on quokka", "Throughput, TPS", "clients")
     # 300 and 310 at 1 client; 980 and 1,020, and 1,100 and 1,140 at 8
-    assert [(one.name, one.points) for one in found.curves] == [
+    assert [(curve.name, curve.points) for curve in picture.curves] == [
         ("PostgreSQL 16", ((1.0, 305.0), (8.0, 1000.0))),
         ("PostgreSQL 18", ((1.0, 305.0), (8.0, 1120.0))),
     ]
@@ -43,9 +43,9 @@ def test_a_card_has_the_curves_of_the_first_figure_and_neither_repeats_nor_other
 @pytest.mark.parametrize("hidden", [("host",), ("vendor", "discount"), ("host", "address", "discount", "vendor")])
 def test_what_a_link_hides_is_not_drawn(share, hidden):
     link, _ = share(hidden)
-    drawn = str(astuple(card.card(canonical.from_bytes(bytes(link.projection.content))))).lower()
-    assert [name for one in hidden for name in SECRETS.get(one, ()) if name.lower() in drawn] == []
-    assert "postgresql 18" in drawn
+    text = str(astuple(card.card(canonical.from_bytes(bytes(link.projection.content))))).lower()
+    assert [name for class_name in hidden for name in SECRETS.get(class_name, ()) if name.lower() in text] == []
+    assert "postgresql 18" in text
 
 
 def test_a_page_names_a_picture_that_anybody_gets_without_signing_in(share, stranger):
@@ -82,7 +82,7 @@ def test_a_link_with_a_password_has_no_picture(share, stranger):
         assert (b"PNG" in answer.content, answer["Content-Type"].startswith("text/")) == (False, True)
 
 
-@pytest.mark.parametrize("report", reports(), ids=lambda one: one.about["slug"])
+@pytest.mark.parametrize("report", reports(), ids=lambda report: report.about["slug"])
 def test_every_published_report_has_a_card(report):
     document = canonical.from_bytes(canonical.to_bytes(published.document(report, timezone.now(), "1")))
     assert shown(card.drawn(card.card(document))).size == (1200, 630)
@@ -96,7 +96,7 @@ def test_ticks_are_round_and_about_four(highest, step):
 
 
 @pytest.mark.parametrize(
-    "of",
+    "picture",
     [
         card.Card("測試 " * 40, "word" * 200),
         card.Card("", "", "TPS", "", (card.Curve("一" * 30, 8, ((4.0, 0.0), (4.0, 0.0))),)),
@@ -104,5 +104,5 @@ def test_ticks_are_round_and_about_four(highest, step):
     ],
     ids=["letters that the font has not", "one level and nothing measured", "far too much"],
 )
-def test_odd_content_is_drawn_too(of):
-    assert shown(card.drawn(of)).size == (1200, 630)
+def test_odd_content_is_drawn_too(picture):
+    assert shown(card.drawn(picture)).size == (1200, 630)

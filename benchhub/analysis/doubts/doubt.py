@@ -1,0 +1,40 @@
+"""A doubt: a reason not to trust a number as it stands, with its weight and its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+# One of the numbers must be wrong.
+CONTRADICTIONS = frozenset(
+    {"littles-law", "rate", "logged-count", "commits-missing", "excluding-below-including", "scale"}
+)
+SLIGHT = frozenset({"threads-uneven", "threads-beyond-clients", "clients-share-host"})
+
+
+class Weight(IntEnum):
+    """The weight of a doubt; a verdict is that of its heaviest doubt."""
+
+    SLIGHT = 1
+    DOUBTFUL = 2
+    CONTRADICTED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A reason not to trust a number as it stands.
+
+    `code` is stable; `text` is a sentence with its numbers; `where` is the place in words ('at 8 clients'), empty where
+    the doubt is about the whole.
+    """
+
+    code: str
+    text: str
+    weight: Weight = Weight.DOUBTFUL
+    where: str = ""
+
+
+def weighed(code: str, text: str) -> Doubt:
+    """Return the doubt with the weight that its code has."""
+    weight = Weight.CONTRADICTED if code in CONTRADICTIONS else Weight.DOUBTFUL
+    return Doubt(code, text, Weight.SLIGHT if code in SLIGHT else weight)
