@@ -148,7 +148,7 @@ def sign_in(page: Any) -> None:
 
 
 def is_too_wide(page: Any) -> bool:
-    """Whether the page, of which there must be a body, is wider than its window."""
+    """Tell whether the page, of which there must be a body, is wider than its window."""
     return bool(page.locator("body").evaluate("body => body.parentElement.scrollWidth > innerWidth"))
 
 
@@ -166,7 +166,7 @@ class Target:
 
 @pytest.fixture(scope="session")
 def account() -> Account:
-    """Who runs the servers: the present user, or as root a user made for it."""
+    """Return the account that runs the servers: the present user, or as root a user made for it."""
     with alone():
         return accounts.for_clone(CLONE)
 

@@ -1,4 +1,4 @@
-"""What several of these tests share: a supervisor whose children they kill and count, and rows for every page."""
+"""Fixtures that several of these tests share: a supervisor whose children they kill and count, and rows for pages."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def everything() -> dict[str, Any]:
         **runs,
         **_idle(system),
         **_shared(experiment, system),
-        **_told(experiment, runs["run"]),
+        **_webhook(experiment, runs["run"]),
         "sheet": sheet_with_everything(catalogue["hardware"]),
         "host": host,
         "system": system,
@@ -88,7 +88,7 @@ def _times(host: Host, experiment: Experiment) -> None:
 
 
 def _idle(system: System) -> dict[str, Any]:
-    """What nothing refers to, so that it may be deleted or retired."""
+    """Return rows that nothing refers to, so that they may be deleted or retired."""
     server = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
     built = {"build": system.build, "configuration": system.configuration}
     return {
@@ -100,13 +100,13 @@ def _idle(system: System) -> dict[str, Any]:
 
 def _shared(experiment: Experiment, system: System) -> dict[str, Any]:
     query = f"curve={experiment.pk}-{system.pk}"
-    kept = Comparison.objects.create(title="How it scales", query=query, remarks="One box.")
-    snapshot = publish.comparison_snapshot(kept, AnonymousUser())
+    comparison = Comparison.objects.create(title="How it scales", query=query, remarks="One box.")
+    snapshot = publish.comparison_snapshot(comparison, AnonymousUser())
     link, _ = publish.link(snapshot, ["host"], "correct horse", None, name="A reader")
-    return {"comparison": kept, "snapshot": snapshot, "link": link}
+    return {"comparison": comparison, "snapshot": snapshot, "link": link}
 
 
-def _told(experiment: Experiment, run: Run) -> dict[str, Any]:
+def _webhook(experiment: Experiment, run: Run) -> dict[str, Any]:
     colleague = get_user_model().objects.create_user("grace")
     webhook = Webhook.objects.create(
         name="Chat", url="https://example.org/hook", events=["run.ended"], secret="s", created_by=colleague

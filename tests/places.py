@@ -36,19 +36,19 @@ def held(prefix: str) -> Iterator[Path]:
 
 def reap(prefix: str, end: Callable[[Path], None]) -> list[Path]:
     """End and remove what nobody holds any more; returns the folders. Several sessions may do this at once."""
-    found = []
+    folders = []
     for lock in Path(tempfile.gettempdir()).glob(f"{prefix}*/{LOCK}"):
         # Somebody holds it, another user's it is, or another session was quicker.
         with contextlib.suppress(OSError), lock.open() as ours:
             fcntl.flock(ours, fcntl.LOCK_EX | fcntl.LOCK_NB)
             end(lock.parent)
             shutil.rmtree(lock.parent, ignore_errors=True)
-            found.append(lock.parent)
-    return found
+            folders.append(lock.parent)
+    return folders
 
 
 def end_servers(folder: Path) -> None:
-    """Those of the folder and of the supervisors in folders below it: each one's mark is the name of its folder."""
+    """End those of the folder and of the supervisors below it, whose marks are the names of their folders."""
     for place in (folder, *(notes.parent for notes in folder.glob("*/run"))):
         stop_leftovers(place, [f"{place.name}-target", place.name])
 

@@ -33,15 +33,15 @@ def token(transactional_db):
     return tokens.issue(make_user("ci", Role.RUNNER), "ci", ["read", "ingest", "run"], expires_at)[1]
 
 
-def call(url, token, *words, given=None):
+def call(url, token, *words, stdin=None):
     # -I: it must do without anything that is installed beside Python.
     environment = {"BENCHHUB_URL": url, "BENCHHUB_TOKEN": token}
     command = [sys.executable, "-I", str(CLIENT), *words]
-    return subprocess.run(command, env=environment, input=given, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, input=stdin, capture_output=True, text=True, timeout=60)
 
 
 def test_results_are_pushed_and_their_curve_is_fetched(live_server, token, tmp_path):
-    pushed = call(live_server.url, token, "push", "-", given=json.dumps(EXAMPLE))
+    pushed = call(live_server.url, token, "push", "-", stdin=json.dumps(EXAMPLE))
     assert pushed.returncode == 0, pushed.stderr
     experiment = Experiment.objects.get()
     assert pushed.stdout == f"{live_server.url}/api/v1/experiments/{experiment.pk}/\n"
@@ -61,13 +61,13 @@ def test_when_it_was_measured_and_with_how_many_clients_may_be_said_beside_the_f
     (tmp_path / "like.json").write_text(json.dumps(like))
     command = ["pgbench", "-", "--like", str(tmp_path / "like.json"), "--clients", "8"]
     printed = EXAMPLE["output"]["stdout"]
-    without = call(live_server.url, token, *command, given=printed)
+    without = call(live_server.url, token, *command, stdin=printed)
     assert (without.returncode, Run.objects.count()) == (1, 0)
     assert "/measured_at: This field is required." in without.stderr
-    unzoned = call(live_server.url, token, *command, "--measured-at", "2026-01-31T04:30:00", given=printed)
+    unzoned = call(live_server.url, token, *command, "--measured-at", "2026-01-31T04:30:00", stdin=printed)
     assert (unzoned.returncode, Run.objects.count()) == (1, 0)
     assert "/measured_at: Write the time with its zone" in unzoned.stderr
-    done = call(live_server.url, token, *command, "--measured-at", "2026-01-31T04:30:00+02:00", given=printed)
+    done = call(live_server.url, token, *command, "--measured-at", "2026-01-31T04:30:00+02:00", stdin=printed)
     assert done.returncode == 0, done.stderr
     run = Run.objects.get()
     assert (run.clients, run.started_at) == (8, datetime(2026, 1, 31, 2, 30, tzinfo=UTC))
@@ -76,7 +76,7 @@ def test_when_it_was_measured_and_with_how_many_clients_may_be_said_beside_the_f
 
 def test_faults_are_told_by_line_and_nothing_is_stored(live_server, token):
     lines = "\n".join([json.dumps(EXAMPLE), json.dumps({**EXAMPLE, "clients": 4})])
-    refused = call(live_server.url, token, "push", "-", given=lines)
+    refused = call(live_server.url, token, "push", "-", stdin=lines)
     assert refused.returncode == 1
     assert "line 2, /clients: The output is of 8 clients, not of 4." in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -84,7 +84,7 @@ def test_faults_are_told_by_line_and_nothing_is_stored(live_server, token):
 
 
 def test_a_plan_that_cannot_be_is_refused_in_words(live_server, token):
-    refused = call(live_server.url, token, "queue", "-", given='{"name": "x"}')
+    refused = call(live_server.url, token, "queue", "-", stdin='{"name": "x"}')
     assert refused.returncode == 1 and "/systems: This field is required." in refused.stderr
     denied = call(live_server.url, "bh_wrong", "curve", "1")
     assert denied.returncode == 1 and "make a new one" in denied.stderr
@@ -102,14 +102,14 @@ def test_a_file_that_is_none_or_no_json_is_named_and_nothing_is_sent(tmp_path, w
 
 @pytest.mark.parametrize(("status", "length"), [(503, 19), (201, 1000)], ids=["503", "an answer that breaks off"])
 def test_a_server_in_trouble_is_asked_again_with_the_same_key(status, length):
-    seen = []
+    keys = []
 
     class InTrouble(BaseHTTPRequestHandler):
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
-            seen.append(self.headers["Idempotency-Key"])
+            keys.append(self.headers["Idempotency-Key"])
             body = b'{"experiments": []}'
-            is_first = len(seen) == 1
+            is_first = len(keys) == 1
             self.send_response(status if is_first else 201)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(length if is_first else len(body)))
@@ -121,7 +121,7 @@ def test_a_server_in_trouble_is_asked_again_with_the_same_key(status, length):
 
     server = HTTPServer(("127.0.0.1", 0), InTrouble)
     Thread(target=server.serve_forever, daemon=True).start()
-    done = call(f"http://127.0.0.1:{server.server_port}", "bh_x", "push", "-", given="{}")
+    done = call(f"http://127.0.0.1:{server.server_port}", "bh_x", "push", "-", stdin="{}")
     server.shutdown()
     assert done.returncode == 0, done.stderr
-    assert len(seen) == 2 and seen[0] == seen[1]
+    assert len(keys) == 2 and keys[0] == keys[1]

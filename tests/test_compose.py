@@ -43,14 +43,14 @@ def interpolated(value: Any, variables: dict[str, str]) -> Any:
 def _value(match: re.Match[str], variables: dict[str, str]) -> str:
     if match["escaped"]:
         return "$"
-    found = variables.get(match["name"], "")
-    if match["kind"] == "?" and not found:
+    value = variables.get(match["name"], "")
+    if match["kind"] == "?" and not value:
         raise KeyError(f"{match['name']}: {match['rest']}")
-    return found or (match["rest"] if match["kind"] == "-" else "")
+    return value or (match["rest"] if match["kind"] == "-" else "")
 
 
 def new_env(folder: Path) -> dict[str, str]:
-    """What docker/new-env.sh writes."""
+    """Return the variables that docker/new-env.sh writes."""
     subprocess.run(["sh", CLONE / "docker" / "new-env.sh"], cwd=folder, check=True)
     return read_env(folder / ".env")
 
@@ -61,13 +61,13 @@ def read_env(file: Path) -> dict[str, str]:
 
 
 def services(variables: dict[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = interpolated(yaml.safe_load(FILE.read_text()), variables)["services"]
-    return found
+    document: dict[str, Any] = interpolated(yaml.safe_load(FILE.read_text()), variables)
+    return document["services"]
 
 
 @dataclass
 class Place:
-    """Where the services run here. `addresses` turns what the file says into what is on this machine."""
+    """The place where the services run here. `addresses` turns what the file says into what is on this machine."""
 
     processes: Processes
     folder: Path
@@ -228,10 +228,10 @@ def test_secrets_are_never_replaced(tmp_path: Path) -> None:
 
 
 def test_every_service_that_stays_has_a_health_check(tmp_path: Path) -> None:
-    found = services(new_env(tmp_path))
-    assert {"db", "broker", "target"} | OURS == found.keys()
-    assert {name for name, service in found.items() if "healthcheck" not in service} == {"prepare"}
-    assert {name for name, service in found.items() if service["image"].startswith("benchhub:")} == OURS
+    by_name = services(new_env(tmp_path))
+    assert {"db", "broker", "target"} | OURS == by_name.keys()
+    assert {name for name, service in by_name.items() if "healthcheck" not in service} == {"prepare"}
+    assert {name for name, service in by_name.items() if service["image"].startswith("benchhub:")} == OURS
 
 
 def test_docker_compose_reads_the_file_as_we_do(tmp_path: Path) -> None:
@@ -262,5 +262,5 @@ def test_the_image_has_what_prints_pdf_unless_it_is_built_without() -> None:
     conditional = re.search(r'if \[ "\$PDF" = 1 \]; then(.*?)fi$', dockerfile, re.S | re.M)
     assert conditional
     assert any(f" {program} " in conditional[1] for program in pdf.PROGRAMS)
-    for told, built in (({}, "1"), ({"PDF": "0"}, "0")):
-        assert interpolated(yaml.safe_load(FILE.read_text())["x-app"]["build"]["args"], told) == {"PDF": built}
+    for variables, is_built in (({}, "1"), ({"PDF": "0"}, "0")):
+        assert interpolated(yaml.safe_load(FILE.read_text())["x-app"]["build"]["args"], variables) == {"PDF": is_built}

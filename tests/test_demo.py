@@ -100,8 +100,8 @@ def left_running(clone: Path) -> list[str]:
     marked = [*proc.marked(MARKER, marker), *proc.marked(MARKER, target_marker(marker))]
     folders = (str(clone), str(account.private_folder(clone)))
     lines = [" ".join(proc.command_line(pid)) for pid in proc.pids() if pid != os.getpid()]
-    named = [line for line in lines if any(folder in line for folder in folders)]
-    return named + [str(process) for process in marked]
+    mentions = [line for line in lines if any(folder in line for folder in folders)]
+    return mentions + [str(process) for process in marked]
 
 
 def experiment(clone: Path) -> dict[str, str]:
@@ -155,8 +155,8 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
         assert "  Nothing was left to run at this start: all succeeded" in lines
         url = next(line.strip() for line in lines if line.strip().startswith("http://"))
         words = next(line for line in lines if line.strip().startswith("user")).replace(",", "").split()
-        shown = page.visit(url, words[1], words[3])
-        assert (shown.status, latest["name"] in shown.text) == (200, True)
+        answer = page.visit(url, words[1], words[3])
+        assert (answer.status, latest["name"] in answer.text) == (200, True)
         with pytest.raises(EmbeddedError, match="was not shown to user demo"):
             page.visit(url, words[1], "guess")
         read_the_finished_curve(chromium, url, words[1], words[3])
@@ -178,8 +178,8 @@ def check_that_web_is_started_again(clone: Path, demo: subprocess.Popen[str], ur
     note = json.loads((clone / "var/run/web.child.json").read_text())
     os.kill(note["identity"]["pid"], signal.SIGKILL)
     assert demo.stdout is not None
-    told = list(iter(demo.stdout.readline, "Starting web again (1 of 3).\n"))
-    assert any(line.startswith("web has ended by itself (exit code -9)") for line in told)
+    lines = list(iter(demo.stdout.readline, "Starting web again (1 of 3).\n"))
+    assert any(line.startswith("web has ended by itself (exit code -9)") for line in lines)
     alive = url.partition("/experiments")[0] + "/alive"
     deadline = time.monotonic() + 30
     while not page.answers(alive) and time.monotonic() < deadline:
@@ -216,7 +216,7 @@ def test_what_a_killed_demonstration_left_is_cleared_away(clone: Path) -> None:
 
 
 def remembered_web_port(clone: Path) -> int:
-    """That of the last start; of one made now where no test of this clone made one."""
+    """Return the port of the last start, which is made now where no test of this clone made one."""
     home = account.private_folder(clone) if os.geteuid() == 0 else clone / "var"
     if not (home / "ports.json").exists():
         with serving(clone) as (demo, _lines):
@@ -276,8 +276,8 @@ def test_two_that_start_at_once_never_get_one_web_port_although_neither_serves_y
 def test_no_two_servers_are_promised_one_port(home_account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "LOWEST", 20_000)
     monkeypatch.setattr(ports, "HIGHEST", 20_020)
-    chosen = [state.choose_port(home_account, name) for name in ("a", "b", "c", "d")]
-    assert len(set(chosen)) == 4
+    numbers = [state.choose_port(home_account, name) for name in ("a", "b", "c", "d")]
+    assert len(set(numbers)) == 4
 
 
 def test_too_little_room_is_said_before_anything_is_written(

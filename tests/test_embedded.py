@@ -339,14 +339,14 @@ def test_the_folder_of_root_s_servers_lets_their_user_in_whatever_root_s_umask(
 
 
 def test_a_child_inherits_the_open_files_that_it_is_given_and_no_other(own_processes: Processes) -> None:
-    (given, theirs), (kept, ours) = os.pipe(), os.pipe()
+    (their_end, theirs), (our_end, ours) = os.pipe(), os.pipe()
     script = f"import os; os.write({theirs}, b'given'); os.write({ours}, b'kept')"
     heir = own_processes.start("heir", [sys.executable, "-c", script], folder=Path("/"), inherits=(theirs,))
     with pytest.raises(ChildError, match="Bad file descriptor"):
         own_processes.run(heir)
     os.close(theirs)
     os.close(ours)
-    with os.fdopen(given) as first, os.fdopen(kept) as second:
+    with os.fdopen(their_end) as first, os.fdopen(our_end) as second:
         assert (first.read(), second.read()) == ("given", "")
 
 
@@ -364,10 +364,10 @@ def test_what_a_killed_test_session_left_running_is_ended_by_the_next_and_nothin
         job = Processes(left / "job", marker=f"{left.name}-target").start("job", ["sleep", "60"], folder=Path("/"))
         (left / "job" / "run" / "job.child.json").unlink()
         assert places.reap(prefix, places.end_servers) == [left]
-        assert not any(proc.is_alive(one.identity) for one in (*children, job))
+        assert not any(proc.is_alive(child.identity) for child in (*children, job))
         assert not left.exists()
         assert proc.is_alive(ours.identity) and held.exists()
         alive.stop_all()
     assert not held.exists()
-    for one in (*children, job):
-        one.process.wait(5)
+    for child in (*children, job):
+        child.process.wait(5)

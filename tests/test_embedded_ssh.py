@@ -42,7 +42,7 @@ def any_target(
     server_folder: Path,
     account: Account,
 ) -> Target:
-    """Both kinds of daemon, one after the other."""
+    """Return a target of each kind of daemon, one after the other."""
     if request.param == "asyncssh":
         monkeypatch.setenv(FORCE_ASYNCSSH, "asyncssh")
     marker = f"{own_processes.marker}-target"
@@ -88,8 +88,8 @@ def test_a_host_key_other_than_the_pinned_one_is_refused(any_target: Target) -> 
 
 
 def _is_alone_and_asleep(marker: str) -> bool:
-    """Whether setsid has become the program that it was asked to start, and nothing else is left."""
-    return [proc.command_line(one.pid)[:1] for one in proc.marked(MARKER, marker)] == [["sleep"]]
+    """Tell whether setsid has become the program that it was asked to start, and nothing else is left."""
+    return [proc.command_line(process.pid)[:1] for process in proc.marked(MARKER, marker)] == [["sleep"]]
 
 
 def test_a_detached_child_outlives_its_connection_and_is_found_by_its_mark(

@@ -86,8 +86,8 @@ def add_hardware_and_price(tab: Any) -> None:
     fill(tab, name="A box", sockets="1", cores_per_socket="2", threads_per_core="1", memory_gib="24")
     save(tab)
     go(tab, "Prices", "Add a price")
-    of_the_box = tab.locator("[name=of] option", has_text="A box").get_attribute("value")
-    tab.locator("[name=of]").select_option(of_the_box)
+    box = tab.locator("[name=of] option", has_text="A box").get_attribute("value")
+    tab.locator("[name=of]").select_option(box)
     fill(tab, description="A box", amount="1000", currency="EUR", priced_on="2026-01-01", source="a quotation")
     save(tab)
 

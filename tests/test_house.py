@@ -158,12 +158,12 @@ def test_only_the_load_generators_know_each_other_by_name():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and node.value in names
     ]
-    asked = [place for path in outside for place in readings_of_parameters(path)]
-    assert (imported, written, asked) == ([], [], [])
+    readings = [place for path in outside for place in readings_of_parameters(path)]
+    assert (imported, written, readings) == ([], [], [])
 
 
 def readings_of_parameters(path):
-    """Where a module reads a parameter of a workload by its name: parameters["..."] or parameters.get("...")."""
+    """Yield where a module reads a parameter of a workload by name: parameters["..."] or parameters.get("...")."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             owner, key = node.value, node.slice.value
@@ -239,7 +239,7 @@ def test_every_path_that_a_document_names_is_there(document):
 
 
 def is_lost(path):
-    """Whether it reads as a path in this repository and leads nowhere; a name in capitals stands for any."""
+    """Tell whether it reads as a path in this repository and leads nowhere; a name in capitals stands for any."""
     first, *rest = path.split("/")
     if re.search(r"[^\w./-]|\b[A-Z]{4,}/|/\d+$", path):
         return False

@@ -1,4 +1,4 @@
-"""What a person reads when the packages cannot be installed, by what pip wrote to its log."""
+"""The sentence that a person reads when the packages cannot be installed, by what pip wrote to its log."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ CATALOGUE = {f"{kind}-add" for kind in ("host", "instance", "hardware", "price",
 
 @pytest.fixture
 def offered(client, rows):
-    """What the pages that the user may look at lead to: names in urls.py, each with the pages that do."""
+    """Find where the pages that the user may look at lead: names in urls.py, each with the pages that do."""
 
-    def found(user):
+    def find(user):
         client.force_login(user)
         ways: dict[str, set[str]] = {}
         for page, row in PAGES.items():
@@ -50,7 +50,7 @@ def offered(client, rows):
                 ways.setdefault(name, set()).add(page)
         return ways
 
-    return found
+    return find
 
 
 def name_of(address):
@@ -62,9 +62,9 @@ def name_of(address):
 
 
 def refused(ways, user):
-    """The names that lead nowhere for this user, whatever the host."""
-    pages = {name: found for name, found in ways.items() if ":" not in name and " " not in name}
-    return {name: found for name, found in pages.items() if policy.refusal(user, name, {"pk": 0})}
+    """Return the names that lead nowhere for this user, whatever the host."""
+    own_ways = {name: pages for name, pages in ways.items() if ":" not in name and " " not in name}
+    return {name: pages for name, pages in own_ways.items() if policy.refusal(user, name, {"pk": 0})}
 
 
 def test_a_viewer_is_offered_nothing_to_change_and_sees_the_results(client, offered, rows):
@@ -73,9 +73,9 @@ def test_a_viewer_is_offered_nothing_to_change_and_sees_the_results(client, offe
     assert refused(ways, viewer) == {}
     assert {name for name in ways if name.endswith(" itself")} == {"token-add itself", "password-change itself"}
     assert {"experiment", "run", "experiment-curve", "compare", "host", "price-sheet-csv", "evidence"} <= ways.keys()
-    shown = client.get(reverse("experiment", args=[rows["experiment"].pk])).content.decode()
-    assert "Throughput and latency against clients" in shown and ">305<" in shown
-    assert "Download CSV" in shown
+    page = client.get(reverse("experiment", args=[rows["experiment"].pk])).content.decode()
+    assert "Throughput and latency against clients" in page and ">305<" in page
+    assert "Download CSV" in page
 
 
 def test_a_runner_is_offered_what_the_permit_opens_and_not_the_catalogue(offered, rows):

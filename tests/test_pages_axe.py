@@ -66,15 +66,15 @@ def sign_in(tab):
 
 
 def faults(tab):
-    """What axe finds under each scheme and width, by where it was found."""
-    found = {}
+    """Return the faults that axe finds, by scheme and width."""
+    sentences_by_view = {}
     for scheme in SCHEMES:
         for width in WIDTHS:
             tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             tab.set_viewport_size({"width": width, "height": 900})
             if sentences := tab.evaluate(RUN):
-                found[f"{scheme}, {width} px"] = sentences
-    return found
+                sentences_by_view[f"{scheme}, {width} px"] = sentences
+    return sentences_by_view
 
 
 def open_with_axe(tab, path):

@@ -78,12 +78,12 @@ def private_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Outside(ThreadingHTTPServer):
-    """An HTTPS server called localhost, at the address that the name has here; `seen` is what it was told."""
+    """An HTTPS server called localhost, at the address that the name has here; `posts` is what it was sent."""
 
     daemon_threads = True
 
     def __init__(self, certificate: Path) -> None:
-        self.seen: list[tuple[str, dict[str, str], bytes]] = []
+        self.posts: list[tuple[str, dict[str, str], bytes]] = []
         address = socket.getaddrinfo("localhost", 0, type=socket.SOCK_STREAM)[0]
         self.address_family = address[0]
         super().__init__(address[4][:2], Answers)
@@ -102,7 +102,7 @@ class Outside(ThreadingHTTPServer):
 class Answers(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.seen.append((self.path, dict(self.headers), body))
+        self.server.posts.append((self.path, dict(self.headers), body))
         self.send_response(204)
         self.end_headers()
 
@@ -133,8 +133,8 @@ def end_a_run() -> Run:
 
 
 def is_signed(headers: dict[str, str], body: bytes) -> bool:
-    stamp, found = (part.partition("=")[2] for part in headers["BenchHub-Signature"].split(","))
-    return found == notices.signature(SECRET, stamp, body)
+    stamp, signature = (part.partition("=")[2] for part in headers["BenchHub-Signature"].split(","))
+    return signature == notices.signature(SECRET, stamp, body)
 
 
 @pytest.mark.django_db
@@ -144,7 +144,7 @@ def test_a_notice_goes_over_https_to_a_server_whose_authority_is_named(settings,
         webhook(server.url)
         run = end_a_run()
         assert notices.send_due() == 1
-    [(path, headers, body)] = server.seen
+    [(path, headers, body)] = server.posts
     assert (path, json.loads(body)["run"]["id"], is_signed(headers, body)) == ("/hook", run.pk, True)
     assert headers["Host"] == urlsplit(server.url).netloc
     sent = Notice.objects.get()
@@ -152,19 +152,19 @@ def test_a_notice_goes_over_https_to_a_server_whose_authority_is_named(settings,
 
 
 @pytest.mark.parametrize(
-    ("certificate", "authorities", "said"),
+    ("certificate", "authorities", "word"),
     [("right", "", "WEBHOOK_CA_FILE"), ("wrong", "ca.pem", "localhost")],
     ids=["an authority that nobody named", "the certificate of another name"],
 )
-def test_nothing_is_told_to_a_server_that_cannot_prove_who_it_is(settings, private_ca, certificate, authorities, said):
+def test_nothing_is_told_to_a_server_that_cannot_prove_who_it_is(settings, private_ca, certificate, authorities, word):
     settings.WEBHOOK_NETWORKS = HERE
     settings.WEBHOOK_CA_FILE = str(private_ca / authorities) if authorities else ""
     with (
         outside(private_ca / f"{certificate}.pem") as server,
-        pytest.raises(OSError, match=f"certificate is not trusted.*{said}"),
+        pytest.raises(OSError, match=f"certificate is not trusted.*{word}"),
     ):
         post.post(server.url, b"{}", {})
-    assert server.seen == []
+    assert server.posts == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -193,7 +193,7 @@ def test_a_worker_tells_of_a_run_that_has_ended(private_ca, broker_url, processe
                 time.sleep(0.1)
         finally:
             processes.stop_named("webhook-worker")
-    [(_, headers, body)] = server.seen
-    told = json.loads(body)
-    assert (told["event"], told["run"]["id"], told["run"]["state"]) == ("run.ended", run.pk, "cancelled")
+    [(_, headers, body)] = server.posts
+    notice = json.loads(body)
+    assert (notice["event"], notice["run"]["id"], notice["run"]["state"]) == ("run.ended", run.pk, "cancelled")
     assert is_signed(headers, body)

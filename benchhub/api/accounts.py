@@ -1,4 +1,4 @@
-"""Who may do what, and who did: one's own account, and for administrators users, tokens and the audit log."""
+"""The account of whoever asks, its tokens, and for administrators users and the audit log."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class AccountShown(UserShown):
 
 
 class TokenShown(RowSerializer):
-    """Its text was shown once, when it was made on a page, and is kept nowhere."""
+    """A token. Its text was shown once, when it was made on a page, and is kept nowhere."""
 
     owner = drf.SlugRelatedField(slug_field="username", read_only=True)
     state = drf.ChoiceField(choices=["valid", "expired", "revoked"], read_only=True)
@@ -90,7 +90,7 @@ class Account(View):
 
     @extend_schema(responses=forced_singular_serializer(AccountShown))
     def list(self, request: Request) -> Response:
-        """Who asks, and what that opens."""
+        """Return the account that asks, and the scopes that are open to it."""
         user: Any = request.user
         user.scopes = [name for name in tokens.SCOPES if tokens.may(user, request.auth, name)]
         return Response(self.get_serializer(user).data)
@@ -116,7 +116,7 @@ class Users(AddView):
         return UserForm(instance=instance, initial={"role": Role.VIEWER.value}, editor=self.request.user)
 
     def partial_update(self, request: Request, pk: str) -> Response:  # named by the address
-        """What is left out stays; accounts are shut by `is_active`, and not deleted."""
+        """Change the fields that are sent. An account is shut by `is_active`, and never deleted."""
         row = self.get_object()
         self.require_unchanged(row)
         self.save(self.changed_values(row, request), row)
@@ -125,8 +125,10 @@ class Users(AddView):
     def _require_pages(self, row: Any, role: str) -> None:
         """Refuse by token what must outlive no token: an account that opens everything and stays."""
         highest = str(Role.ADMINISTRATOR.value)
-        is_of_one = row is not None and rights.role(get_user_model().objects.get(pk=row.pk)) == Role.ADMINISTRATOR
-        if self.request.auth is not None and (is_of_one or role == highest):
+        is_administrator = (
+            row is not None and rights.role(get_user_model().objects.get(pk=row.pk)) == Role.ADMINISTRATOR
+        )
+        if self.request.auth is not None and (is_administrator or role == highest):
             raise problems.Problem(403, PAGES_ONLY)
 
 
@@ -136,7 +138,7 @@ class Tokens(ReadView):
     filterset_fields: ClassVar[Any] = {"owner__username": ["exact"], "expires_at": ["gte", "lte"]}
 
     def get_queryset(self) -> QuerySet[Token]:
-        """One's own; who opens 'admin' sees everybody's."""
+        """Return the tokens of whoever asks; who opens 'admin' gets everybody's."""
         rows: QuerySet[Token] = super().get_queryset()
         if getattr(self, "swagger_fake_view", False):  # described, and asked by nobody
             return rows
@@ -146,14 +148,14 @@ class Tokens(ReadView):
     @extend_schema(request=None, responses=TokenShown)
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, pk: str) -> Response:
-        """Whatever uses it is refused from now on. It cannot be made good again."""
+        """Withdraw it for good: whatever uses it is refused from now on."""
         row = self.get_object()
         tokens.revoke(row)
         return Response(self.get_serializer(self.get_object()).data)
 
 
 class AuditLog(ReadView):
-    """Who did, or tried to do, what."""
+    """The audit log says who did, or tried to do, what."""
 
     queryset = Entry.objects.order_by("pk")
     serializer_class = EntryShown

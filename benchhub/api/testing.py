@@ -1,4 +1,4 @@
-"""What tests of the API share."""
+"""Helpers that tests of the API share."""
 
 from __future__ import annotations
 

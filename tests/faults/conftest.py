@@ -26,7 +26,7 @@ QUICK = ("test_secrets.py", "test_tidy.py")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """All of them take minutes (`make faults`): unless somebody asks for this folder, only the quick ones run."""
+    """Run only the quick ones, unless somebody asks for this folder: all of them take minutes (`make faults`)."""
     is_asked_for = any("faults" in str(word) for word in config.invocation_params.args)
     is_slow = collection_path.name.startswith("test_") and collection_path.name not in QUICK
     return True if is_slow and not is_asked_for else None

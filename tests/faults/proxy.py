@@ -47,7 +47,7 @@ class Proxy:
         self.answers.clear()
 
     def hold_answers(self) -> None:
-        """What is sent arrives; no answer comes back."""
+        """Let what is sent arrive, and no answer come back."""
         self.answers.clear()
 
     def mend(self) -> None:

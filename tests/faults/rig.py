@@ -89,7 +89,7 @@ class Site:
         return self.machine.name
 
     def count(self) -> Counter[str]:
-        """How often the load of each run was executed here, by the run's application name."""
+        """Count how often the load of each run was executed here, by the run's application name."""
         file = self.bin_directory / "executions"
         return Counter(file.read_text().split()) if file.exists() else Counter()
 
@@ -97,7 +97,7 @@ class Site:
         return self.count()[f"benchhub-{run.uuid}"]
 
     def behave(self, shell: str) -> None:
-        """What the host's load does from now on before it becomes the real one, or instead of it (`exit`)."""
+        """Set what the host's load does from now on before it becomes the real one, or instead of it (`exit`)."""
         self.machine.account.write(self.bin_directory / "behaviour", shell + "\n")
 
     def folder(self, run: Run, attempt: int = 1) -> Path:
@@ -234,10 +234,10 @@ def crash(cluster: Cluster) -> None:
     proc.kill(family)
 
 
-def until(is_so: Callable[[], object], patience_s: float = PATIENCE_S, what: str = "") -> None:
+def until(is_so: Callable[[], object], patience_s: float = PATIENCE_S, event: str = "") -> None:
     deadline = time.monotonic() + patience_s
     while not is_so():
-        assert time.monotonic() < deadline, f"it did not happen within {patience_s:g} s: {what or is_so}"
+        assert time.monotonic() < deadline, f"it did not happen within {patience_s:g} s: {event or is_so}"
         time.sleep(0.1)
 
 

@@ -1,4 +1,4 @@
-"""What the warehouse knows of a rig: a host and an instance per site, and experiments on them."""
+"""The rows of a rig in the warehouse: a host and an instance per site, and experiments on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load leaves behind: gigabytes, NUL bytes, bad UTF-8, files cut short."""
+"""The files that a load leaves behind: gigabytes, NUL bytes, bad UTF-8, files cut short."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must not be seen in process lists, logs, tracebacks and pages during runs good and bad: keys and passwords."""
+"""Keys and passwords are not seen in process lists, logs, tracebacks and pages during runs good and bad."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.target
 
 
 def words_of_everyone() -> str:
-    """All command lines on this machine, targets included, as ps shows them to every user."""
+    """Return all command lines on this machine, targets included, as ps shows them to every user."""
     return "\n".join(" ".join(proc.command_line(pid)) for pid in proc.pids())
 
 
@@ -28,7 +28,7 @@ class Watchman:
     """Looks at the process list again and again until it is told to stop."""
 
     def __init__(self, secrets: list[str]) -> None:
-        self.secrets, self.found, self.looks = secrets, set(), 0
+        self.secrets, self.leaks, self.looks = secrets, set(), 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
@@ -43,13 +43,13 @@ class Watchman:
     def _watch(self) -> None:
         while not self._over.wait(0.02):
             words = words_of_everyone()
-            self.found |= {secret for secret in self.secrets if secret in words}
+            self.leaks |= {secret for secret in self.secrets if secret in words}
             self.looks += 1
 
 
 @pytest.fixture
 def secrets(rig, site, system) -> list[str]:
-    """Those that BenchHub was given: they must be on no line that anybody else reads."""
+    """Return those that BenchHub was given: they must be on no line that anybody else reads."""
     key_lines = [line for line in site.private_key.splitlines() if len(line) > 40]
     environment = rig.environment
     return [*key_lines[:3], rig.server.password, environment["SECRET_KEY"], environment["FIELD_KEYS"]]
@@ -64,9 +64,9 @@ def logs(rig) -> str:
 
 def test_the_watchman_sees_a_secret_on_a_command_line():
     with subprocess.Popen(["sh", "-c", "sleep 3; : open-sesame"]) as careless, Watchman(["open-sesame"]) as watchman:
-        until(lambda: watchman.found)
+        until(lambda: watchman.leaks)
         careless.kill()
-    assert watchman.found
+    assert watchman.leaks
 
 
 def test_no_secret_is_in_a_process_list_a_log_or_what_is_stored_of_runs_good_and_bad(
@@ -82,11 +82,11 @@ def test_no_secret_is_in_a_process_list_a_log_or_what_is_stored_of_runs_good_and
         Instance.objects.update(password=rig.server.password, database="nowhere")
         rows.until_final(rows.queue(system))
     assert watchman.looks > 50
-    assert watchman.found == set()
-    said = logs(rig) + worker.log.read_text()
-    said += str(list(Event.objects.values())) + str(list(Watch.objects.values())) + str(list(Run.objects.values()))
-    said += "".join(bytes(row.content).decode(errors="replace") for row in Evidence.objects.all())
-    assert [secret for secret in secrets if secret in said] == []
+    assert watchman.leaks == set()
+    text = logs(rig) + worker.log.read_text()
+    text += str(list(Event.objects.values())) + str(list(Watch.objects.values())) + str(list(Run.objects.values()))
+    text += "".join(bytes(row.content).decode(errors="replace") for row in Evidence.objects.all())
+    assert [secret for secret in secrets if secret in text] == []
 
 
 def test_a_traceback_of_the_worker_shows_no_secret(rig, site, system, secrets):
@@ -100,8 +100,8 @@ def test_a_traceback_of_the_worker_shows_no_secret(rig, site, system, secrets):
     try:
         [run] = rows.queue(system, duration_s=1)
         until(lambda: "Traceback" in worker.log.read_text())
-        said = worker.log.read_text() + Watch.objects.get(run=run).contact_error
-        assert [secret for secret in secrets if secret in said] == []
+        text = worker.log.read_text() + Watch.objects.get(run=run).contact_error
+        assert [secret for secret in secrets if secret in text] == []
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TRIGGER fault ON bench_evidence")
@@ -117,9 +117,9 @@ def test_no_page_shows_a_secret(rig, site, system, secrets, client, ends_once):
     host, instance = system.driver, system.instance
     addresses = ["/", "/hosts/", f"/hosts/{host.pk}/", f"/instances/{instance.pk}/edit", reverse("run", args=[run.pk])]
     pages = [client.get(address, follow=True) for address in [*addresses, "/health", "/metrics"]]
-    shown = "".join(page.content.decode(errors="replace") for page in pages)
-    assert host.name in shown
-    assert [secret for secret in secrets if secret in shown] == []
+    text = "".join(page.content.decode(errors="replace") for page in pages)
+    assert host.name in text
+    assert [secret for secret in secrets if secret in text] == []
 
 
 def test_the_password_goes_by_a_file_for_its_owner_alone_and_is_gone_afterwards(rig, site, system, ends_once):

@@ -1,4 +1,4 @@
-"""What happens on the host under test: rebooted, full, its PostgreSQL gone, processes escaped or mistaken."""
+"""Faults of the host under test: rebooted, full, its PostgreSQL gone, processes escaped or mistaken."""
 
 from __future__ import annotations
 

@@ -63,15 +63,15 @@ def test_a_warehouse_that_stands_still_for_several_leases_has_everything_once(ri
     worker = rig.both()
     runs = rows.queue(system, 3)
     rows.until_state(runs[0], "running")
-    pid = int((warehouse.data_directory / "postmaster.pid").read_text().split()[0])
+    postmaster = int((warehouse.data_directory / "postmaster.pid").read_text().split()[0])
     from benchhub.embedded import proc
 
-    everyone = [process.pid for process in proc.family(pid)] + [pid]
-    for one in everyone:
-        os.kill(one, signal.SIGSTOP)
+    pids = [process.pid for process in proc.family(postmaster)] + [postmaster]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
     time.sleep(2 * rig.lease_s)
-    for one in everyone:
-        os.kill(one, signal.SIGCONT)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
     ends_once(runs)
     assert worker.exit_code is None
 

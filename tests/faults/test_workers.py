@@ -20,7 +20,7 @@ MOVES = 5  # reserved, starting, running, collecting, succeeded
 
 
 def is_waited_for(file: Path) -> bool:
-    """Whether somebody waits for a lock on the file, as /proc/locks tells."""
+    """Tell whether somebody waits for a lock on the file, as /proc/locks tells."""
     inode = f":{file.stat().st_ino} "
     return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
 

@@ -80,5 +80,9 @@ def curve_of(key: str, system_curve: curves.SystemCurve) -> dict[str, Any]:
         "unit": system_curve.curve.unit,
     }
     digests = {"protocol_digest": system_curve.curve.protocol_digest, "system_digest": system_curve.curve.system_digest}
-    at = {"peak_clients": peak.level.clients, "peak_remark": peak.sentence, "withheld": system_curve.curve.withheld}
-    return {**names, **digests, **at, "levels": Level(system_curve.curve.levels, many=True).data}
+    peak_fields = {
+        "peak_clients": peak.level.clients,
+        "peak_remark": peak.sentence,
+        "withheld": system_curve.curve.withheld,
+    }
+    return {**names, **digests, **peak_fields, "levels": Level(system_curve.curve.levels, many=True).data}

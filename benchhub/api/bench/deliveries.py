@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -86,7 +86,7 @@ NEEDED_FILES = " ".join(
 
 
 class OutputBrought(Strict):
-    """What the load generator printed, whole, and for some what else it left."""
+    """The whole output of the load generator, and the other files that some leave."""
 
     stdout = drf.CharField(max_length=1_000_000, trim_whitespace=False, allow_blank=True)
     stderr = drf.CharField(max_length=4_000_000, trim_whitespace=False, required=False, allow_blank=True)
@@ -186,7 +186,7 @@ class DeliveryMade(DeliveryShown):
 
 
 class Deliveries(ReadView):
-    """What was brought in, by whom and when."""
+    """A delivery says who brought results in, and when."""
 
     queryset = models.Delivery.objects.select_related("by").order_by("pk")
     serializer_class = DeliveryShown
@@ -287,14 +287,13 @@ def _output(sent: Mapping[str, Any]) -> Outputs:
     return Outputs(sent.get("returncode", 0), sent["stdout"].encode(), sent.get("stderr", "").encode(), files)
 
 
-def _rejected(faults: Iterable[import_check.Fault], is_bulk: bool) -> problems.Problem:
-    listed = list(faults)
+def _rejected(faults: Sequence[import_check.Fault], is_bulk: bool) -> problems.Problem:
     errors = [
         {**({"line": fault.line} if is_bulk else {}), "pointer": fault.pointer, "detail": fault.detail}
-        for fault in listed[:MOST_FAULTS]
+        for fault in faults[:MOST_FAULTS]
     ]
-    line_count = len({fault.line for fault in listed})
+    line_count = len({fault.line for fault in faults})
     lines = f"{count(line_count, 'line')} {'has' if line_count == 1 else 'have'}"
     detail = f"Nothing was stored, because {lines} faults."
-    more = f" The first {MOST_FAULTS} of {count(len(listed), 'fault')} are named." if len(listed) > MOST_FAULTS else ""
+    more = f" The first {MOST_FAULTS} of {count(len(faults), 'fault')} are named." if len(faults) > MOST_FAULTS else ""
     return problems.Problem(422, detail + more if is_bulk else "Nothing was stored.", errors)

@@ -22,7 +22,7 @@ NAME = OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, descripti
 
 
 class Translated(drf.Serializer):
-    """What the report did, and what is done here in its place."""
+    """A step of the report's method, and what is done here in its place."""
 
     published = drf.CharField()
     here = drf.CharField()
@@ -65,7 +65,7 @@ class Presets(View):
     @extend_schema(parameters=[NAME], request=None, responses={200: OpenApiTypes.OBJECT})
     @action(detail=True, methods=["post"])
     def plan(self, request: Request, pk: str) -> Response:
-        """What to send to experiments/ once you have added `systems`.
+        """Return what to send to experiments/ once you have added `systems`.
 
         Workloads that it needs are added to the catalogue where they are missing. Nothing is queued.
         """

@@ -66,7 +66,7 @@ class GrowthStep(serializers.Serializer):
 
 
 class Growth(serializers.Serializer):
-    """What an experiment that searches or decides has found so far."""
+    """Results so far of an experiment that searches or decides."""
 
     grows = serializers.CharField(source="experiment.grows", help_text="peak, ceiling or decide.")
     precision = serializers.FloatField(source="experiment.precision", help_text="As a share.")
@@ -85,7 +85,7 @@ class Growth(serializers.Serializer):
 
 
 class Preview(serializers.Serializer):
-    """What would be queued, and what is odd about it."""
+    """A plan before it is queued: its runs, how long they take, and its doubts."""
 
     run_count = serializers.IntegerField()
     load_count = serializers.IntegerField(help_text="Data sets that have to be loaded first.")
@@ -140,7 +140,7 @@ MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=li
 
 
 def draft_of(sent: Mapping[str, Any], user: Any, *, needs_name: bool) -> plan_form.Draft:
-    """The form of a plan as the page would have sent it."""
+    """Return the form of a plan as the page would have sent it."""
     systems = sent.get("systems", [])
     data: dict[str, Any] = {**preview.DEFAULTS, **json_forms.texts({k: v for k, v in sent.items() if k != "systems"})}
     data |= {"systems-TOTAL_FORMS": str(len(systems)), "systems-INITIAL_FORMS": "0"}
@@ -150,11 +150,13 @@ def draft_of(sent: Mapping[str, Any], user: Any, *, needs_name: bool) -> plan_fo
 
 
 def plan_request_of(draft: plan_form.Draft) -> plan_form.PlanRequest:
-    """What was asked for. Raises a problem that names the fields."""
+    """Return what the draft asks for. Raises a problem that names the fields."""
     if draft.plan_request:
         return draft.plan_request
-    of_systems = [one for n, form in enumerate(draft.systems) for one in problems.of_form(form, f"/systems/{n}")]
-    raise problems.invalid([*problems.of_form(draft.plan), *of_systems])
+    faults = problems.of_form(draft.plan)
+    for number, form in enumerate(draft.systems):
+        faults += problems.of_form(form, f"/systems/{number}")
+    raise problems.invalid(faults)
 
 
 class Experiments(ReadView):
@@ -175,16 +177,16 @@ class Experiments(ReadView):
     def create(self, request: Request) -> Response:
         """Plan an experiment and queue its runs."""
         sent = json_forms.checked(PLAN, request.data)
-        asked = plan_request_of(draft_of(sent, request.user, needs_name=True))
-        return self._shown(preview.queue(asked, request.user))
+        plan_request = plan_request_of(draft_of(sent, request.user, needs_name=True))
+        return self._shown(preview.queue(plan_request, request.user))
 
     @extend_schema(request=PLAN, responses=Preview)
     @action(detail=False, methods=["post"])
     def plan(self, request: Request) -> Response:
-        """What would be queued; nothing is saved."""
+        """Show what would be queued; nothing is saved."""
         sent = json_forms.checked(PLAN, request.data, partial=True)
-        asked = plan_request_of(draft_of(sent, request.user, needs_name=False))
-        return Response(Preview(preview.look(asked)).data)
+        plan_request = plan_request_of(draft_of(sent, request.user, needs_name=False))
+        return Response(Preview(preview.look(plan_request)).data)
 
     @extend_schema(request=POLICY, responses=Experiment)
     def partial_update(self, request: Request, pk: str) -> Response:
@@ -238,7 +240,7 @@ class Experiments(ReadView):
     @extend_schema(request=TAGS)
     @action(detail=True, methods=["put"])
     def tags(self, request: Request, pk: str) -> Response:
-        """These take the place of the tags that it has."""
+        """Replace its tags by these."""
         row, sent = self.get_object(), json_forms.checked(type(TAGS), request.data)
         if wrong := [word for word in sent["tags"] if "," in word]:
             raise problems.invalid([{"pointer": "/tags", "detail": f"'{wrong[0]}' has a comma: name tags one by one."}])
@@ -273,7 +275,7 @@ class Experiments(ReadView):
     @extend_schema(responses={(200, "application/json"): CurveGroup(many=True), (200, "text/csv"): str})
     @action(detail=True, renderer_classes=[JSONRenderer, Csv, Page], pagination_class=None, filter_backends=[])
     def curves(self, request: Request, pk: str) -> Response:
-        """Its curves, one group for each protocol; as CSV with Accept: text/csv."""
+        """Return its curves, one group for each protocol; as CSV with Accept: text/csv."""
         row = self.get_object()
         runs, systems = list(queries.runs(row)), queries.systems(row)
         groups = curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs))
@@ -284,7 +286,7 @@ class Experiments(ReadView):
     @extend_schema(responses=Growth)
     @action(detail=True, pagination_class=None, filter_backends=[])
     def growth(self, request: Request, pk: str) -> Response:
-        """What a search or a decision has found, and what was believed before each of its steps."""
+        """Return what a search or a decision has found, and what was believed before each of its steps."""
         row = self.get_object()
         growth = experiments_growth.shown(row, list(queries.runs(row)))
         if growth is None:

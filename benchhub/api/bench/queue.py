@@ -1,4 +1,4 @@
-"""What runs, what comes next on each host, why it waits and when it is expected to start."""
+"""The queue: runs under way, those that come next on each host, why they wait and when they are expected to start."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Queue(drf.Serializer):
     hosts = Lane(many=True, source="lanes", help_text="Those that anything runs on or waits for, and those in trouble.")
     is_cut = drf.BooleanField(help_text="Whether more runs wait than are looked at.")
 
-    def get_experiments(self, lane: Any) -> list[int]:
-        return [experiment.pk for experiment in lane["experiments"]]
+    def get_experiments(self, queue_page: Any) -> list[int]:
+        return [experiment.pk for experiment in queue_page["experiments"]]
 
 
 class QueueShown(View):
@@ -52,5 +52,5 @@ class QueueShown(View):
 
     @extend_schema(responses=forced_singular_serializer(Queue))
     def list(self, request: Request) -> Response:  # DRF's signature
-        """What comes next, and when. Expected starts are estimates."""
+        """Return what comes next, and when. Expected starts are estimates."""
         return Response(Queue(page.queue_at(timezone.now())).data)

@@ -146,7 +146,7 @@ class Runs(ReadView):
     @extend_schema(request=ASIDE)
     @action(detail=True, methods=["post"], url_path="set-aside")
     def set_aside(self, request: Request, pk: str) -> Response:
-        """It stays in every table, but leaves every figure, mean and price until it is put back."""
+        """Set it aside: it stays in every table, but leaves every figure, mean and price until it is put back."""
         row = self._permitted()
         sent = json_forms.checked(ASIDE, request.data)
         form = aside.AsideForm(json_forms.texts(sent))
@@ -167,7 +167,7 @@ class Runs(ReadView):
     @extend_schema(responses={(200, "application/gzip"): OpenApiTypes.BINARY})
     @action(detail=True, **FILE)
     def bundle(self, request: Request, pk: str) -> HttpResponse:
-        """A tar.gz of shell commands, settings and data set, by which it is repeated without BenchHub."""
+        """Return a tar.gz of shell commands, settings and data set, by which it is repeated without BenchHub."""
         row = runs().filter(pk=self.get_object().pk).exclude(kind=models.Run.Kind.LOAD).first()
         if row is None:
             raise problems.Problem(409, "It loads a data set, and measures nothing that could be repeated.")
@@ -179,7 +179,7 @@ class Runs(ReadView):
     @extend_schema(responses=SeriesOfRun)
     @action(detail=True, pagination_class=None, filter_backends=[])
     def series(self, request: Request, pk: str) -> Response:
-        """Its metrics over time, and its latencies."""
+        """Return its metrics over time, and its latencies."""
         row = self.get_object()
         data = {"series": row.series.order_by("metric"), "histograms": row.histograms.order_by("name")}
         return Response(SeriesOfRun(data).data)
@@ -187,7 +187,7 @@ class Runs(ReadView):
     @extend_schema(responses=Found)
     @action(detail=True, pagination_class=None, filter_backends=[])
     def found(self, request: Request, pk: str) -> Response:
-        """Settings and facts as they were found around the run."""
+        """Return settings and facts as they were found around the run."""
         row = models.Found.objects.filter(run=self.get_object()).first()
         if row is None:
             raise problems.Problem(404, "Nothing was found out about the server and its host in this run.")
@@ -196,13 +196,13 @@ class Runs(ReadView):
     @extend_schema(responses=Event(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
     def events(self, request: Request, pk: str) -> Response:
-        """Every move of its state."""
+        """Return every move of its state."""
         return Response(Event(self.get_object().events.all(), many=True).data)
 
     @extend_schema(responses=Evidence(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
     def evidence(self, request: Request, pk: str) -> Response:
-        """What its attempts left, file by file."""
+        """List what its attempts left, file by file."""
         files = models.Evidence.objects.filter(attempt__run=self.get_object()).select_related("attempt")
         rows, context = files.order_by("attempt__number", "name"), self.get_serializer_context()
         return Response(Evidence(rows, many=True, context=context).data)
@@ -210,7 +210,7 @@ class Runs(ReadView):
     @extend_schema(parameters=[FILE_NUMBER], responses={(200, "text/plain"): OpenApiTypes.BINARY})
     @action(detail=True, url_path="evidence/(?P<file>[0-9]{1,18})", **FILE)
     def evidence_file(self, request: Request, pk: str, file: str) -> HttpResponse:
-        """One of these files, byte for byte."""
+        """Return one of these files, byte for byte."""
         return downloads.evidence(get_object_or_404(models.Evidence, pk=file, attempt__run=self.get_object()))
 
     @extend_schema(
@@ -219,7 +219,7 @@ class Runs(ReadView):
     )
     @action(detail=True, pagination_class=None, filter_backends=[], url_path="log/(?P<stream>[a-z]{1,20})")
     def log(self, request: Request, pk: str, stream: str) -> Response:
-        """The last part of a live log, while the run is under way."""
+        """Return the last part of a live log, while the run is under way."""
         row, after = self.get_object(), request.query_params.get("after", "0")
         if not (after.isascii() and after.isdecimal() and len(after) < 19):
             raise problems.Problem(400, "Write the number of a byte after which to begin.")
@@ -227,13 +227,10 @@ class Runs(ReadView):
         if log is None:
             raise Http404
         part = live_log.part(log, int(after))
-        return Response(Log({**_fields(part), "is_over": row.is_final}).data)
+        fields = {name: getattr(part, name) for name in ("stream", "text", "end", "skipped_bytes")}
+        return Response(Log({**fields, "is_over": row.is_final}).data)
 
     def _permitted(self) -> models.Run:
         row: models.Run = self.get_object()
         permits.require_run(self.request.user, row)
         return row
-
-
-def _fields(part: live_log.Part) -> dict[str, Any]:
-    return {name: getattr(part, name) for name in ("stream", "text", "end", "skipped_bytes")}

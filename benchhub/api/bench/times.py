@@ -1,4 +1,4 @@
-"""When hosts are blocked and experiments may run."""
+"""The times at which hosts are blocked and experiments may run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class WindowRequest(Owned):
 
 
 class Times(ReadView):
-    """Both kinds: each belongs to a host or to an experiment."""
+    """Each reservation and each window belongs to a host or to an experiment."""
 
     write_scope = "run"
     takes: ClassVar[type[Strict]]

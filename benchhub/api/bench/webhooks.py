@@ -80,7 +80,7 @@ class Webhooks(AddView):
 
 
 class Notices(ReadView):
-    """What webhooks were told, and what came of it."""
+    """A notice says what a webhook was told, and what came of it."""
 
     queryset = Notice.objects.order_by("pk")
     serializer_class = NoticeShown

@@ -67,14 +67,14 @@ class Hosts(EditView):
     retire = show_again = None  # a host is deleted, or stays
 
     def created_answer(self, row: Any) -> Response:
-        self._request_visit(row, models.Host.Wanted.KEY)
+        row.ask(models.Host.Wanted.KEY)
         return super().created_answer(row)
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
         form = self.form(values, instance)
         row = json_forms.save_form(form)
         if instance and form.is_moved:
-            self._request_visit(row, models.Host.Wanted.KEY)
+            row.ask(models.Host.Wanted.KEY)
         return row
 
     @extend_schema(request=None, responses={202: Host})
@@ -124,9 +124,5 @@ class Hosts(EditView):
 
     def _accepted_visit(self, purpose: str) -> Response:
         row = self.get_object()
-        self._request_visit(row, purpose)
-        return self.accepted_answer(row)
-
-    @staticmethod
-    def _request_visit(row: models.Host, purpose: str) -> None:
         row.ask(purpose)
+        return self.accepted_answer(row)

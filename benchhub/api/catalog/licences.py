@@ -35,19 +35,19 @@ class LicenceModel(RowSerializer):
 Values = dict[str, Any]
 
 
-def _rule(name: str) -> drf.Field:
-    label, help_text = LABELS[name]
-    words = ". ".join(filter(None, (label, help_text)))
-    return drf.CharField(required=False, allow_blank=True, max_length=200, help_text=words)
-
-
 LICENCE_TABLES = {
     name: json_rows.serializer_of(fields, f"Licence{name.capitalize()}")(many=True, required=False)
     for name, fields in TABLES.items()
 }
 
 
-RULES = {**{name: _rule(name) for name in LABELS}, **LICENCE_TABLES}
+RULES = {
+    **{
+        name: drf.CharField(required=False, allow_blank=True, max_length=200, help_text=". ".join(filter(None, words)))
+        for name, words in LABELS.items()
+    },
+    **LICENCE_TABLES,
+}
 
 
 TRIAL = serializer_of(TrialForm, "LicenceTrialRequest")
@@ -83,7 +83,7 @@ class LicenceModels(ReviseView):
     @extend_schema(request=PREVIEWED_RULES(partial=True), responses=LicencePreview)
     @action(detail=False, methods=["post"])
     def preview(self, request: Request) -> Response:
-        """What the rules come to on a machine, and at a price; nothing is saved."""
+        """Show what the rules come to on a machine, and at a price; nothing is saved."""
         sent = json_forms.checked(PREVIEWED_RULES, request.data, partial=True)
         draft = LicenceDraft(_form_data({**self._form_values(None), **sent}))
         if draft.trial is None:
@@ -106,9 +106,9 @@ class LicenceModels(ReviseView):
                   for name, fields in TABLES.items()}  # fmt: skip
         data = json_forms.texts({name: value for name, value in values.items() if name not in tables})
         form = LicenceModelForm(data, instance=instance, tables=tables)
-        wrong = [problem for table in tables.values() for problem in json_rows.problems_of(table)]
-        if not form.is_valid() or wrong:
-            raise problems.invalid([*problems.of_form(form), *wrong])
+        table_problems = [problem for table in tables.values() for problem in json_rows.problems_of(table)]
+        if not form.is_valid() or table_problems:
+            raise problems.invalid([*problems.of_form(form), *table_problems])
         return json_forms.save_form(form)
 
 

@@ -1,4 +1,4 @@
-"""What rows of the catalogue have in common: revisions, retiring, deleting."""
+"""Views that the resources of the catalogue share: revisions, retiring, deleting."""
 
 from __future__ import annotations
 

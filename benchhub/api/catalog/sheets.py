@@ -99,7 +99,7 @@ class Sheets(ReviseView):
     @extend_schema(request=PRICED(partial=True), responses=SheetPreview)
     @action(detail=False, methods=["post"])
     def preview(self, request: Request) -> Response:
-        """What a sheet comes to; nothing is saved."""
+        """Show what a sheet comes to; nothing is saved."""
         sent = json_forms.checked(self.takes, request.data, partial=True)
         draft = SheetDraft(_texts({**NEW, "lines": [], **sent}))
         if (total := draft.total) is None:
@@ -110,7 +110,7 @@ class Sheets(ReviseView):
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     @action(detail=True, **FILE)
     def csv(self, request: Request, pk: str) -> HttpResponse:  # named by the address
-        """With the name of its hardware, as the page reads it in again (docs/price-sheets.md)."""
+        """Return it as CSV with the name of its hardware, as the page reads it in again (docs/price-sheets.md)."""
         return download(self.get_object())
 
     def changed_values(self, row: models.PriceSheet, request: Request) -> Values:

@@ -48,13 +48,13 @@ def _request(forms: tuple[type[WorkloadForm], ...]) -> Any:
     names = {name: None for form in forms for name in form.base_fields if name != "tool"}
     fields = {name: json_forms.json_field(_of_all_kinds(name, forms), is_usual=name != "name") for name in names}
     with_scripts = listing(form.kind.name for form in forms if form.kind.has_scripts)
-    own: Values = {
+    attributes: Values = {
         "kind": kind,
         **fields,
         "scripts": Script(many=True, required=False, max_length=MOST_SCRIPTS, help_text=f"Of {with_scripts}."),
         "__module__": __name__,
     }
-    return type("WorkloadRequest", (Strict,), own)
+    return type("WorkloadRequest", (Strict,), attributes)
 
 
 def _of_all_kinds(name: str, workload_forms: Sequence[type[WorkloadForm]]) -> forms.Field:
@@ -62,7 +62,7 @@ def _of_all_kinds(name: str, workload_forms: Sequence[type[WorkloadForm]]) -> fo
     fields = {form.kind.name: form.base_fields[name] for form in workload_forms if name in form.base_fields}
     field: Any = deepcopy(next(iter(fields.values())))
     if isinstance(field, forms.ChoiceField):
-        field.choices = dict(choice for own in fields.values() for choice in _choices(own)).items()
+        field.choices = dict(choice for kind_field in fields.values() for choice in _choices(kind_field)).items()
     attribute = "json_help" if isinstance(field, SettingsField) else "help_text"
     setattr(field, attribute, _help(fields) if name not in ("name", "remark") else "")
     return cast(forms.Field, field)
@@ -102,7 +102,7 @@ class Workloads(ReviseView):
 
     @extend_schema(request=takes)
     def create(self, request: Request) -> Response:
-        """Left out, `kind` is pgbench with one of its own scripts."""
+        """Add a workload. Left out, `kind` is pgbench with one of its own scripts."""
         sent = json_forms.checked(workload_request(), request.data)
         forms = forms_by_kind()
         return self.created_answer(self._saved(forms[sent.pop("kind", next(iter(forms)))], None, sent))
@@ -110,7 +110,7 @@ class Workloads(ReviseView):
     @extend_schema(request=takes(partial=True), responses={201: Workload, 200: Workload})
     @action(detail=True, methods=["post"])
     def revise(self, request: Request, pk: str) -> Response:
-        """Where nothing is changed there is no new revision: then the answer is 200 with the row as it is."""
+        """Make a new revision. If nothing changes there is none: then the answer is 200 with the row as it is."""
         answer = super().revise(request, pk)
         return Response(answer.data) if str(answer.data["id"]) == pk else answer
 

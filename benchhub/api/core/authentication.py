@@ -1,4 +1,4 @@
-"""Who asks: a program with a token, or a person who has signed in; and what that opens."""
+"""Authentication of programs by a token and of people by their session, and the scopes that this opens."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class HasScope(BasePermission):
 
 def scope_of(view: Any, method: str) -> str:
     """Return the scope that a view asks for when it is called by this method."""
-    read = getattr(view, "read_scope", "read")
+    read_scope = getattr(view, "read_scope", "read")
     action = getattr(view, "action", None)
     scopes: dict[str, str] = getattr(view, "scopes", {})
-    return scopes.get(action or "", read if method in SAFE_METHODS else view.write_scope)
+    return scopes.get(action or "", read_scope if method in SAFE_METHODS else view.write_scope)

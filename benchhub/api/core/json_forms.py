@@ -82,9 +82,9 @@ def _choices(field: Any) -> list[Any]:
 
 def checked(serializer: type[serializers.Serializer], data: Any, *, partial: bool = False) -> dict[str, Any]:
     """Return what was sent, of the right types. Raises ValidationError."""
-    read = serializer(data=data, partial=partial)
-    read.is_valid(raise_exception=True)
-    return dict(read.validated_data)
+    reader = serializer(data=data, partial=partial)
+    reader.is_valid(raise_exception=True)
+    return dict(reader.validated_data)
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, Any]:

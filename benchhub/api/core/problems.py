@@ -45,8 +45,8 @@ class Problem(exceptions.APIException):
 
 
 def invalid(errors: Iterable[Mapping[str, Any]]) -> Problem:
-    listed = list(errors)
-    return Problem(422, f"Nothing was stored, because of {count(len(listed), 'fault')}.", listed)
+    faults = list(errors)
+    return Problem(422, f"Nothing was stored, because of {count(len(faults), 'fault')}.", faults)
 
 
 def of_form(form: Any, prefix: str = "") -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""How answers are written beside JSON: as CSV, and as a page to browse."""
+"""Formats of answers beside JSON: CSV, and a page to browse."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Page(renderers.BaseRenderer):
     media_type, format, charset = "text/html", "html", "utf-8"
 
     def render(self, data: Any, _media_type: str | None = None, context: Mapping[str, Any] | None = None) -> str:
-        given_context = context or {}
-        view, request, response = given_context["view"], given_context["request"], given_context["response"]
+        context = context or {}
+        view, request, response = context["view"], context["request"], context["response"]
         response["Content-Type"] = "text/html; charset=utf-8"
         text = "" if data is None else renderers.JSONRenderer().render(data, "application/json; indent=2").decode()
         page_context = {

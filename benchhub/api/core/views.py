@@ -1,4 +1,4 @@
-"""What all views of the API share: scopes, ETags, idempotency keys, pages by cursor, and writing by forms."""
+"""Parts that all views of the API share: scopes, ETags, idempotency keys, pages by cursor, and writing by forms."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class Pages(pagination.CursorPagination):
 
 
 class Utc(IsoDateTimeField):
-    """In UTC: Python knows offsets of 20 hours, and PostgreSQL refuses them."""
+    """A time in UTC: Python knows offsets of 20 hours, and PostgreSQL refuses them."""
 
     def clean(self, value: Any) -> Any:
-        read = super().clean(value)
+        time = super().clean(value)
         try:
-            return read.astimezone(UTC) if read else read
+            return time.astimezone(UTC) if time else time
         except OverflowError as error:
             raise ValidationError("Write a time of this calendar.") from error
 
@@ -109,7 +109,7 @@ class Filters(DjangoFilterBackend):
 
 
 class Search(filters.SearchFilter):
-    """Described where it searches something only."""
+    """A search that is described only where it searches something."""
 
     def get_schema_operation_parameters(self, view: Any) -> list[Any]:
         return super().get_schema_operation_parameters(view) if getattr(view, "search_fields", None) else []
@@ -236,14 +236,14 @@ def answer_once(
     """
     if len(key) > KEY_LENGTH or not key.isprintable():
         raise problems.Problem(400, f"An Idempotency-Key has {KEY_LENGTH} printable characters at most.")
-    own = Answer.objects.filter(owner=request.user.pk)
-    own.filter(created_at__lt=Now() - ANSWER_LIFETIME).delete()
+    answers = Answer.objects.filter(owner=request.user.pk)
+    answers.filter(created_at__lt=Now() - ANSWER_LIFETIME).delete()
     request_text = f"{request.method} {request.get_full_path()}\n".encode() + request._request.body
     digest = hashlib.sha256(request_text).hexdigest()
     with transaction.atomic():
         new = Answer(owner_id=request.user.pk, key=key, request_digest=digest)
         Answer.objects.bulk_create([new], ignore_conflicts=True)
-        answer = own.select_for_update().get(key=key)
+        answer = answers.select_for_update().get(key=key)
         if answer.status is not None:
             return _repeated_answer(answer, digest)
         response = handle()

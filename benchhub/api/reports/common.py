@@ -1,4 +1,4 @@
-"""What the resources of reports have in common."""
+"""Constants that the resources of reports share."""
 
 from __future__ import annotations
 

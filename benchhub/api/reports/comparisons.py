@@ -83,7 +83,7 @@ class Finding(drf.Serializer):
 
 
 class Ratio(drf.Serializer):
-    """To the baseline at the same number of clients; null where one of the two did not run there."""
+    """A ratio to the baseline at the same number of clients; null where one of the two did not run there."""
 
     key = drf.CharField()
     clients = drf.IntegerField()
@@ -128,7 +128,7 @@ class Prices(drf.Serializer):
 
 
 class Word(drf.Serializer):
-    """By whom different protocols were declared comparable, and why."""
+    """A declaration that different protocols are comparable: by whom, and why."""
 
     id = drf.IntegerField()
     by = drf.CharField()
@@ -166,7 +166,7 @@ class Comparisons(View):
     @extend_schema(parameters=[*PARAMETERS, *ABOUT], responses=WHOLE)
     @action(detail=False, **FILE)
     def document(self, request: Request) -> HttpResponse:
-        """All that the page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
+        """Return all that the page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
         state = state_of(request._request.GET, set(STATE))
         _require_terms(state)
         try:

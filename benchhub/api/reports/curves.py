@@ -17,7 +17,7 @@ from benchhub.reports.comparison.entries import key_of
 
 
 class FinishedCurve(drf.Serializer):
-    """What one experiment measured of one system; none of its runs is still to come."""
+    """A curve that one experiment measured of one system; none of its runs is still to come."""
 
     key = drf.SerializerMethodField(help_text="Names the curve in a comparison: experiment-system.")
     experiment = drf.IntegerField(source="experiment_id")
@@ -53,7 +53,7 @@ class Curves(mixins.ListModelMixin, View):
     search_fields = queries.SEARCH
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Finished curves, to be named in comparisons by their keys."""
+        """List finished curves, to be named in comparisons by their keys."""
         return super().list(request, *args, **kwargs)
 
     def paginate_queryset(self, queryset: QuerySet[ExperimentSystem]) -> Any:

@@ -66,7 +66,7 @@ class Declarations(ReadView):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def withdraw(self, request: Request, pk: str) -> Response:
-        """The curves that it held together are refused again; what was declared stays on record."""
+        """Withdraw it: the curves that it held together are refused again. It stays on record."""
         standing = Comparability.objects.standing().filter(pk=self.get_object().pk)
         if not standing.update(withdrawn_at=Now(), withdrawn_by=request.user.pk):
             raise problems.Problem(409, "It was withdrawn already.")

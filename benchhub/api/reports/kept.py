@@ -30,7 +30,7 @@ from .snapshots import Snapshot, published_answer
 
 
 class KeptForm(ComparisonForm):
-    """What the page takes from its own address is a field here."""
+    """The form of the page, with a field for what the page takes from its own address."""
 
     query = forms.CharField(
         max_length=1000,
@@ -85,7 +85,7 @@ class KeptComparisons(AddView):
         return KeptForm(instance=instance)
 
     def partial_update(self, request: Request, pk: str) -> Response:
-        """What was published before stays as it was."""
+        """Change the fields that are sent; what was published before stays as it was."""
         row = self.get_object()
         self.require_unchanged(row)
         values = self.changed_values(row, request)

@@ -65,7 +65,7 @@ class Links(ReadView):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, pk: str) -> Response:
-        """Whoever has it sees nothing from now on; it cannot be opened again."""
+        """Withdraw it for good: whoever has it sees nothing from now on."""
         return self._changed(revoked_at=Now())
 
     def _changed(self, **fields: Any) -> Response:

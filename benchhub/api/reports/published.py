@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.api.core.views import FILE, View
-from benchhub.reports.published.files import Report, find, reports
+from benchhub.reports.published.files import find, reports
 from benchhub.reports.sharing import publish
 
 from .common import DOCUMENT
@@ -43,20 +43,16 @@ class PublishedReports(View):
 
     @extend_schema(parameters=[SLUG])
     def retrieve(self, request: Request, pk: str) -> Response:
-        return Response(self.get_serializer(_report(pk)).data)
+        return Response(self.get_serializer(find(pk)).data)
 
     @extend_schema(parameters=[SLUG], responses=DOCUMENT)
     @action(detail=True, **FILE)
     def document(self, request: Request, pk: str) -> HttpResponse:
-        """All that its page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
-        return HttpResponse(publish.published_now(_report(pk)), content_type="application/json")
+        """Return all that its page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
+        return HttpResponse(publish.published_now(find(pk)), content_type="application/json")
 
     @extend_schema(parameters=[SLUG], request=None, responses={201: Snapshot})
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, pk: str) -> Response:
         """Freeze it as a snapshot, whose document holds every figure of it."""
-        return published_answer(self, publish.published_snapshot(_report(pk), request.user))
-
-
-def _report(slug: str) -> Report:
-    return find(slug)
+        return published_answer(self, publish.published_snapshot(find(pk), request.user))

@@ -1,4 +1,4 @@
-"""What is published of comparisons."""
+"""Snapshots of comparisons and of published reports, with their files and links."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ class Snapshots(ReadView):
     @extend_schema(responses=DOCUMENT)
     @action(detail=True, **FILE)
     def document(self, request: Request, pk: str) -> HttpResponse:
-        """All of it, as docs/snapshots.md describes: the bytes of the page's data.json."""
+        """Return all of it, as docs/snapshots.md describes: the bytes of the page's data.json."""
         return exports.made(publish.projection(self.get_object(), ()), exports.JSON_FILE).response
 
     @extend_schema(parameters=[NAME], responses=FILES)
     @action(detail=True, url_path=r"files/(?P<name>[^/]{1,80})", **FILE)
     def files(self, request: Request, pk: str, name: str) -> HttpResponse:
-        """It as a file: offline HTML, PDF, CSV of a table, JSON, or what repeats a run without BenchHub."""
+        """Return it as a file: offline HTML, PDF, CSV of a table, JSON, or what repeats a run without BenchHub."""
         try:
             return exports.made(publish.projection(self.get_object(), ()), name).response
         except exports.NoFileError as error:
@@ -99,7 +99,7 @@ class Snapshots(ReadView):
     @extend_schema(responses=Difference(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
     def today(self, request: Request, pk: str) -> Response:
-        """Its throughput by today's prices, beside those that are frozen."""
+        """Price its throughput by today's prices, beside those that are frozen."""
         frozen = canonical.from_bytes(bytes(self.get_object().content))
         return Response(Difference(today.differences(frozen), many=True).data)
 

@@ -30,7 +30,7 @@ PARAMETERS = [
 
 
 class Effect(drf.Serializer):
-    """Of medians with fewer than three repeats on a side, otherwise of geometric means with a 95% interval."""
+    """A ratio of medians with fewer than three repeats on a side, otherwise of geometric means with a 95% interval."""
 
     ratio = drf.FloatField(source="value")
     lowest = drf.FloatField()
@@ -68,7 +68,7 @@ class TuningSteps(View):
 
     @extend_schema(parameters=PARAMETERS, responses=forced_singular_serializer(TuningSeries))
     def list(self, request: Request) -> Response:
-        """What each of a series of curves gained on the one before, and all of them together."""
+        """Return what each of a series of curves gained on the one before, and all of them together."""
         query = request._request.GET
         state = state_of(query, {"way", "clients"})
         if faults := _faults(query):

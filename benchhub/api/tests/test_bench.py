@@ -145,28 +145,28 @@ def test_a_plan_starts_from_a_published_method_and_its_design_is_cancelled(runne
     assert queued.status_code == 202, queued.content
     design = runner.send("get", f"designs/{queued.json()['design']}/").json()
     assert (design["preset"], len(design["experiments"])) == ("report-b", 2)
-    of_design = Run.objects.filter(experiment__in=design["experiments"])
-    assert of_design.filter(kind=Run.Kind.MEASURE).count() == 2 * 9 * 5  # workloads x levels x trials
+    runs = Run.objects.filter(experiment__in=design["experiments"])
+    assert runs.filter(kind=Run.Kind.MEASURE).count() == 2 * 9 * 5  # workloads x levels x trials
     stranger = program(make_user("otto", Role.RUNNER), "run")
     assert stranger.send("post", f"designs/{design['id']}/cancel/").status_code == 403
-    assert not of_design.filter(state="cancelled").exists()
+    assert not runs.filter(state="cancelled").exists()
     assert runner.send("post", f"designs/{design['id']}/cancel/").status_code == 202
-    assert set(of_design.values_list("state", flat=True)) == {"cancelled"}
+    assert set(runs.values_list("state", flat=True)) == {"cancelled"}
 
 
 def test_conditions_cross_systems_with_the_parts_of_a_design_and_all_parts_are_run_again(runner, plan):
-    both = {
+    plan = {
         **plan,
         "systems": [{"instance": instance.pk} for instance in Instance.objects.order_by("pk")],
         "scales": "10, 20",
     }
-    crossed = {**both, "kept_only": "system=2; scale=20; clients=1"}
+    crossed = {**plan, "kept_only": "system=2; scale=20; clients=1"}
     assert runner.send("post", "experiments/", crossed).status_code == 202
     [part] = Experiment.objects.filter(name=plan["name"])
     assert (part.design_id, part.workload.parameters["scale"], part.kept_only) == (None, 20, ["system=2; clients=1"])
     ran = part.runs.values_list("system__instance__name", "kind", "clients").order_by("position")
     assert list(ran) == [("pg18", "load", 0), ("pg18", "measure", 1), ("pg18", "measure", 1)]
-    complete = runner.send("post", "experiments/", {**both, "left_out": "scale=10; system=1"})
+    complete = runner.send("post", "experiments/", {**plan, "left_out": "scale=10; system=1"})
     design = Experiment.objects.get(pk=complete.json()["id"]).design
     answer = runner.send("post", f"designs/{design.pk}/again/")
     assert (answer.status_code, len(answer.json()["experiments"])) == (202, 2)
@@ -383,6 +383,6 @@ def test_finished_curves_are_found_by_what_was_measured_and_named_for_comparison
 def test_a_list_of_curves_asks_no_more_of_the_database_the_more_curves_there_are(viewer, experiment, systems):
     with CaptureQueriesContext(connection) as first_queries:
         viewer.send("get", "curves/?page_size=1")
-    with CaptureQueriesContext(connection) as all_of_them:
+    with CaptureQueriesContext(connection) as all_queries:
         viewer.send("get", "curves/")
-    assert len(first_queries) == len(all_of_them)
+    assert len(first_queries) == len(all_queries)

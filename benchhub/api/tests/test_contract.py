@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def one_connection():
-    """That of the test, in whose transaction all requests are: Django would close it after each."""
+    """Keep the connection of the test, in whose transaction all requests are: Django would close it after each."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield

@@ -94,7 +94,7 @@ def test_recorded_output_of_real_versions_is_read(courier, version):
 
 @pytest.fixture
 def tatp(courier):
-    """What a run of TATP left: 2 s of warm-up, 6 s measured, 4 clients on 2 threads."""
+    """Return the files of a run of TATP: 2 s of warm-up, 6 s measured, 4 clients on 2 threads."""
     Workload.objects.create(name="tatp", tool="tatp", parameters={"subscribers": 100_000})
     names = ("tatp.messages", "tatp.told", "tatp.before", "tatp.after")
     files = {name: (RECORDED / "tatp-16" / name).read_text() for name in names}

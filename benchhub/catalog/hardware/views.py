@@ -1,4 +1,4 @@
-"""What is bought: hardware, and the list prices of hardware and licences."""
+"""Hardware, and the list prices of hardware and licences."""
 
 from __future__ import annotations
 

@@ -77,12 +77,12 @@ class HostForm(CatalogForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         place = {name: cleaned[name] for name in PLACE if name in cleaned}
-        same = (
+        others = (
             Host.objects.filter(**place).exclude(pk=self.instance.pk)
             if len(place) == len(PLACE)
             else Host.objects.none()
         )
-        if other := same.values_list("name", flat=True).first():
+        if other := others.values_list("name", flat=True).first():
             self.add_error("address", f"The host {other} has this address, port and user already.")
         return cleaned
 

@@ -1,4 +1,4 @@
-"""What the page of a host shows: the four steps of adding it, fingerprints, and its facts in people's words."""
+"""The page of a host: the four steps of adding it, fingerprints, and its facts in people's words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGEST_SKEW_S = 2
 
 @dataclass(frozen=True)
 class HostPage:
-    """What the page of a host shows. The host comes out of `host()`; lists are read when they are first needed."""
+    """The page of a host, which comes out of `host()`; lists are read when they are first needed."""
 
     host: Host
 
@@ -164,18 +164,18 @@ MEMORY_TOLERANCE = 0.1  # firmware and kernel keep some of it
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What was bought beside what the probe found; `unit` is of both."""
+    """A number that was bought, beside the same number as the probe found it; `unit` is of both."""
 
     name: str
     bought: Any
-    found: Any
+    probed: Any
     unit: str = ""
 
     @property
     def differs(self) -> bool:
         if self.unit == "bytes":
-            return bool(abs(self.bought - self.found) > MEMORY_TOLERANCE * self.bought)
-        return bool(self.bought != self.found)
+            return bool(abs(self.bought - self.probed) > MEMORY_TOLERANCE * self.bought)
+        return bool(self.bought != self.probed)
 
 
 def bought_and_found(host: Host) -> list[Difference]:
@@ -196,7 +196,7 @@ def bought_and_found(host: Host) -> list[Difference]:
         Difference("vCPUs of the virtual machine", hardware.vm_vcpus, None if None in counts else math.prod(counts)),
         Difference("Memory of the virtual machine", hardware.vm_memory_bytes, memory_bytes, "bytes"),
     ]
-    comparable = [row for row in rows if row.bought is not None and row.found is not None]
+    comparable = [row for row in rows if row.bought is not None and row.probed is not None]
     return comparable if any(row.differs for row in comparable) else []
 
 

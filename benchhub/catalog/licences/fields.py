@@ -1,4 +1,4 @@
-"""How the parameters of a licence model are called and grouped in its form: the names are the engine's."""
+"""The labels and groups of a licence model's parameters in its form; the names are the engine's."""
 
 from __future__ import annotations
 

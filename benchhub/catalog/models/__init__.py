@@ -1,4 +1,4 @@
-"""What exists, as tables: what is tested, on what, at what price. Words: docs/words.md."""
+"""The tables of the catalogue: what is tested, on which machine, at which price. Words: docs/words.md."""
 
 from .hardware import ExchangeRate, Hardware, LicenceModel, ListPrice
 from .hosts import Host, InterferenceGroup

@@ -1,4 +1,4 @@
-"""What is bought: hardware, licence models, and the dated list prices and exchange rates that are never rewritten."""
+"""Hardware, licence models, and the dated list prices and exchange rates that are never rewritten."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _gb(memory_bytes: int | None) -> Decimal | None:
 
 
 class LicenceModel(Revised):
-    """How a product's licence is counted and paid: analysis.pricing.rules. What holds its default is not in `rules`."""
+    """The rules by which a product's licence is counted and paid; `rules` leaves out what holds its default."""
 
     class Metric(models.TextChoices):
         NONE = "none", "hardware only"
@@ -205,7 +205,7 @@ class ListPrice(models.Model):
 
 
 class ExchangeRate(models.Model):
-    """What one unit of `base` cost in `quoted` on a day. Append-only, as prices are."""
+    """The price of one unit of `base` in `quoted` on a day. Append-only, as prices are."""
 
     base = models.CharField(max_length=3, validators=[CURRENCY])
     quoted = models.CharField(max_length=3, validators=[CURRENCY])

@@ -67,7 +67,7 @@ class Instance(models.Model):
 
 
 class DataSet(models.Model):
-    """What was loaded into an instance: the recipe, the build that loaded it, its size, checksum and age."""
+    """The data that was loaded into an instance: the recipe, the build that loaded it, its size, checksum and age."""
 
     instance = models.ForeignKey(Instance, models.PROTECT, related_name="data_sets")
     build = models.ForeignKey(PgBuild, models.PROTECT)

@@ -35,7 +35,7 @@ class PriceSheetQuerySet(RevisedQuerySet):
 
 
 class PriceSheet(Revised):
-    """How amounts are rounded and what the maintenance covers: analysis.pricing.sheet."""
+    """A sheet's term and the way its amounts are rounded: analysis.pricing.sheet."""
 
     class RoundedPer(models.TextChoices):
         UNIT = "unit", "each unit price and line"

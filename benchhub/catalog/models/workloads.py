@@ -1,4 +1,4 @@
-"""What is run and under which settings, as tables."""
+"""Workloads and configurations, as tables."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class Workload(Revised):
 
     @property
     def description(self) -> Description:
-        """The workload in the words of its load generator."""
+        """Return the workload in the words of its load generator."""
         return tools.get(self.tool).describe(self.parameters)
 
     @property
     def size(self) -> str:
-        """How much data, in the load generator's own measure; empty where it has none."""
+        """Return the size of the data set, in the load generator's own measure; empty where it has none."""
         return self.description.size
 
     @property
     def scale(self) -> int | None:
-        """The factor that sizes the data set; None where the load generator has none."""
+        """Return the factor that sizes the data set; None where the load generator has none."""
         return tools.get(self.tool).scale(self.parameters)
 
     @property
     def scripts_digest(self) -> str:
-        """SHA-256 of what custom scripts send; empty for other workloads."""
+        """Return the SHA-256 of what custom scripts send; empty for other workloads."""
         return tools.get(self.tool).scripts_digest(self.parameters) if self.tool else ""

@@ -1,4 +1,4 @@
-"""What refers to a row anywhere in the warehouse, whichever app it belongs to."""
+"""References to a row from anywhere in the warehouse, whichever app they belong to."""
 
 from __future__ import annotations
 

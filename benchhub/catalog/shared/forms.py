@@ -1,4 +1,4 @@
-"""What the catalogue's forms share: what a form refuses, it says in a sentence beside the field."""
+"""Parts that the catalogue's forms share: each form says beside the field what it refuses."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class CatalogForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         for name, value in list(cleaned.items()):
-            one_line = isinstance(value, str) and not isinstance(self.fields[name].widget, forms.Textarea)
-            if one_line and not value.isprintable():
+            is_one_line = isinstance(value, str) and not isinstance(self.fields[name].widget, forms.Textarea)
+            if is_one_line and not value.isprintable():
                 self.add_error(name, "Write it on one line, without control characters.")
         return cleaned
 
@@ -81,10 +81,10 @@ class RevisedForm(CatalogForm):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        of_name = self._meta.model._default_manager.filter(name=name)
-        if of_name.filter(retired_at=None).exists():
+        namesakes = self._meta.model._default_manager.filter(name=name)
+        if namesakes.filter(retired_at=None).exists():
             raise forms.ValidationError(f"There is already one named {name}: choose another name, or revise that one.")
-        if of_name.exists():
+        if namesakes.exists():
             raise forms.ValidationError(f"One named {name} is retired: choose another name, or show that one again.")
         return name
 
@@ -95,8 +95,8 @@ class RevisedForm(CatalogForm):
         return cleaned
 
     def changes(self) -> dict[str, Any]:
-        own = (*(name for name in self.fields if name in (self._meta.fields or ())), *self.derived)
-        return {name: getattr(self.instance, name) for name in own}
+        names = (*(name for name in self.fields if name in (self._meta.fields or ())), *self.derived)
+        return {name: getattr(self.instance, name) for name in names}
 
     def save(self, commit: bool = True) -> Any:
         if not self.instance.pk:

@@ -1,4 +1,4 @@
-"""What the lists and forms of revised things share: hardware, licence models, configurations, workloads."""
+"""Parts that the lists and forms of revised things share: hardware, licence models, configurations, workloads."""
 
 from __future__ import annotations
 

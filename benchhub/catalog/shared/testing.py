@@ -1,4 +1,4 @@
-"""How a person puts a key on a host."""
+"""Steps of a person who puts a key on a host."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ FORMULA = ("=", "+", "-", "@", "'")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong in a line of the file, counted from 1, and in which column; "" is the line as a whole."""
+    """A fault in a line of the file, counted from 1, and its column; "" is the line as a whole."""
 
     line: int
     column: str
@@ -42,7 +42,7 @@ class Problem:
 
 
 class CsvError(ValueError):
-    """All that is wrong with a file."""
+    """Raised with all problems of a file."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(" ".join(map(str, problems)))
@@ -86,8 +86,8 @@ def read(text: str) -> SheetTexts:
     if problems := _wrong_heads(rows[0][0] if rows else 1, heads):
         raise CsvError(problems)
     texts, lines, problems = _texts(rows[1:], heads)
-    beyond = {problem.line for problem in problems if not problem.column}
-    problems += [problem for problem in _wrong_cells(texts, lines) if problem.line not in beyond]
+    unreadable_lines = {problem.line for problem in problems if not problem.column}
+    problems += [problem for problem in _wrong_cells(texts, lines) if problem.line not in unreadable_lines]
     if problems:
         raise CsvError(sorted(problems, key=lambda problem: problem.line))
     return texts

@@ -1,4 +1,4 @@
-"""What the pages of price sheets show: a sheet with the steps that led to its total, and the editor of one."""
+"""The pages of price sheets: a sheet with the steps that led to its total, and the editor of one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CategoryTotal:
 
 @dataclass(frozen=True)
 class SheetPage:
-    """What the page of a price sheet shows; `reported` is the form of a price per unit of a reported metric."""
+    """The page of a price sheet; `reported` is the form of a price per unit of a reported metric."""
 
     sheet: PriceSheet
     reported: ReportedForm
@@ -49,7 +49,13 @@ class SheetPage:
 
     @cached_property
     def categories(self) -> list[CategoryTotal]:
-        return [CategoryTotal(subtotal, self._steps(subtotal.category)) for subtotal in self._subtotals]
+        rows = self.total.rows if self.total else ()
+        return [
+            CategoryTotal(
+                subtotal, tuple(step for row in rows if row.line.category == subtotal.category for step in row.steps)
+            )
+            for subtotal in self._subtotals
+        ]
 
     @property
     def price_before_discounts(self) -> Decimal:
@@ -67,14 +73,10 @@ class SheetPage:
     def _subtotals(self) -> tuple[Subtotal, ...]:
         return self.total.subtotals if self.total else ()
 
-    def _steps(self, category: str) -> tuple[Step, ...]:
-        rows = self.total.rows if self.total else ()
-        return tuple(step for row in rows if row.line.category == category for step in row.steps)
-
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of reading a file: a sentence, or the problems that kept it from being read and the pasted text."""
+    """The outcome of reading a file: a sentence, or the problems that kept it from being read and the pasted text."""
 
     sentence: str = ""
     problems: Sequence[csv.Problem] = ()
@@ -83,7 +85,7 @@ class Imported:
 
 @dataclass(frozen=True)
 class EditorPage:
-    """What the editor of a sheet shows beside the draft."""
+    """The page on which a draft is edited."""
 
     draft: SheetDraft
     imported: Imported

@@ -34,5 +34,5 @@ class ReportedForm(forms.Form):
         """Return the price of one unit of the metric and its derivation; None unless the form is valid."""
         if not self.is_bound or not self.is_valid():
             return None
-        by = self.cleaned_data
-        return per_metric(total, by["metric"], by["unit"], by["decimals"], by["rounding"])
+        values = self.cleaned_data
+        return per_metric(total, values["metric"], values["unit"], values["decimals"], values["rounding"])

@@ -142,21 +142,21 @@ def sent_texts(data: QueryDict) -> SheetTexts:
 
 def texts_of(sheet: PriceSheet) -> SheetTexts:
     """Return the texts of a saved sheet, to be revised."""
-    own = {name: written(getattr(sheet, name)) for name in SHEET_NAMES if name != "hardware"}
+    fields = {name: written(getattr(sheet, name)) for name in SHEET_NAMES if name != "hardware"}
     return SheetTexts(
-        {**own, "hardware": written(sheet.hardware_id)},
+        {**fields, "hardware": written(sheet.hardware_id)},
         _rows(sheet.lines.all(), LINE),
         _rows(sheet.discounts.all(), DISCOUNT),
     )
 
 
 def _rows(rows: Iterable[Any], fields: Sequence[Field]) -> Rows:
-    return [{field.name: _text(field, getattr(row, field.name)) for field in fields} for row in rows]
+    return [{column.name: _text(column, getattr(row, column.name)) for column in fields} for row in rows]
 
 
-def _text(of_field: Field, value: Any) -> str:
+def _text(column: Field, value: Any) -> str:
     """Write a value; a default that is empty is written as nothing, so that a row shows only what it says."""
-    return "" if value == of_field.empty and not of_field.default else written(value)
+    return "" if value == column.empty and not column.default else written(value)
 
 
 def added_texts(typed: SheetTexts, read: SheetTexts, is_replacing: bool) -> SheetTexts:

@@ -100,22 +100,18 @@ def _sent(request: HttpRequest, row: PriceSheet | None) -> HttpResponse:
 
 def _imported(request: HttpRequest, typed: SheetTexts, row: PriceSheet | None) -> HttpResponse:
     """Show the form with what a file holds. A file with faults changes nothing; nothing is saved either way."""
+    file: Any = request.FILES.get("file")
     pasted = request.POST.get("pasted", "")
     try:
-        read = csv.read(_file(request) or pasted)
-        _find_hardware(read)
+        text = csv.decode(file.read(csv.LARGEST_BYTES + 1)) if file else ""
+        texts = csv.read(text or pasted)
+        _find_hardware(texts)
     except csv.CsvError as error:
         return _editor(request, SheetDraft(typed, row), Imported(problems=error.problems, pasted=pasted))
     is_replacing = "replace" in request.POST or is_untouched(typed)
-    draft = SheetDraft(added_texts(typed, read, is_replacing), row)
-    counts = f"{count(len(read.lines), 'line')}, {count(len(read.discounts), 'discount')}"
+    draft = SheetDraft(added_texts(typed, texts, is_replacing), row)
+    counts = f"{count(len(texts.lines), 'line')}, {count(len(texts.discounts), 'discount')}"
     return _editor(request, draft, Imported(f"Read: {counts}. Nothing is saved yet."))
-
-
-def _file(request: HttpRequest) -> str:
-    """Return the text of the file that was sent, if one was. Raises CsvError."""
-    file: Any = request.FILES.get("file")
-    return csv.decode(file.read(csv.LARGEST_BYTES + 1)) if file else ""
 
 
 def _find_hardware(texts: SheetTexts) -> None:

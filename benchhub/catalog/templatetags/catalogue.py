@@ -1,4 +1,4 @@
-"""How amounts of money and memory, and the days of prices, are written in the catalogue."""
+"""Filters that write amounts of money and memory, and the days of prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a page asks for each field that load generators describe (runners/tools/kinds.py)."""
+"""Form fields, made of those that load generators describe (runners/tools/kinds.py)."""
 
 from __future__ import annotations
 

@@ -87,17 +87,17 @@ class WorkloadForm(RevisedForm):
         return {**values, **({self._scripts_field.name: scripts} if self._scripts_field else {})}
 
     def save(self, commit: bool = True) -> Any:
-        """A revision in which nothing differs is none: the row stays as it is."""
-        asked = self.changes()
-        same = Workload.objects.filter(pk=self.instance.pk, **asked).first() if self.instance.pk else None
-        return same or super().save(commit)
+        """Save the workload; a revision in which nothing differs is none, and the row stays as it is."""
+        pk = self.instance.pk
+        unchanged = Workload.objects.filter(pk=pk, **self.changes()).first() if pk else None
+        return unchanged or super().save(commit)
 
 
 @cache
 def _form(tool: Tool, kind: Kind) -> type[WorkloadForm]:
     fields = {field.name: FORM_FIELDS[type(field)](field) for field in kind.fields if type(field) in FORM_FIELDS}
-    own: dict[str, Any] = {"kind": kind, "tool_name": tool.name, "__module__": __name__}
-    return type("WorkloadForm", (WorkloadForm,), {**own, **fields})
+    attributes: dict[str, Any] = {"kind": kind, "tool_name": tool.name, "__module__": __name__}
+    return type("WorkloadForm", (WorkloadForm,), {**attributes, **fields})
 
 
 def forms_by_kind() -> dict[str, type[WorkloadForm]]:

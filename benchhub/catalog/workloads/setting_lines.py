@@ -11,28 +11,28 @@ _VALUE = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[^'#][^#]*)")
 
 
 def read_settings(text: str, *, keep_case: bool = False) -> dict[str, str]:
-    """{name: value} of lines `name = value`; # begins a comment. ValueError names every line that is wrong.
+    """Return {name: value} of lines `name = value`; # begins a comment. Raises ValueError with each line that is wrong.
 
     A name is in small letters, which PostgreSQL takes for the same, unless its case is kept.
     """
-    found: dict[str, str] = {}
-    wrong: list[str] = []
+    settings: dict[str, str] = {}
+    faults: list[str] = []
     for number, line in _lines(text):
         try:
             typed, value = _setting(line)
             name = typed if keep_case else typed.lower()
-            if name in found:
+            if name in settings:
                 raise ValueError(f"{name} is set a second time.")
-            found[name] = value
+            settings[name] = value
         except ValueError as error:
-            wrong.append(f"Line {number}: {error}")
-    if wrong:
-        raise ValueError(" ".join(wrong))
-    return found
+            faults.append(f"Line {number}: {error}")
+    if faults:
+        raise ValueError(" ".join(faults))
+    return settings
 
 
 def write_settings(settings: Mapping[str, Any]) -> str:
-    """The lines from which `read_settings` reads the same again."""
+    """Return the lines from which `read_settings` reads the same again."""
     return "\n".join(f"{name} = {_quoted(str(value))}" for name, value in settings.items())
 
 

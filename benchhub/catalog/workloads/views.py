@@ -1,4 +1,4 @@
-"""What is asked of a server and of a load generator: configurations and workloads."""
+"""Configurations and workloads: the lists, their forms, and the page of a workload."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def configurations(request: HttpRequest) -> HttpResponse:
 
 def configuration_add(request: HttpRequest) -> HttpResponse:
     intro = "What a server is meant to be set to. BenchHub changes no setting: each run says where it found others."
-    shown = {"title": "Add a configuration", "action": "Add the configuration", "intro": intro}
-    return _form(request, ConfigurationForm(request.POST or None), "configurations", "Configurations", **shown)
+    texts = {"title": "Add a configuration", "action": "Add the configuration", "intro": intro}
+    return _form(request, ConfigurationForm(request.POST or None), "configurations", "Configurations", **texts)
 
 
 def configuration_revise(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Configuration, pk=pk)
     intro = note_revision(row.revision + 1, [(row.instance_set.count(), "instance")])
-    shown = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
+    texts = {"title": f"Revise {row}", "action": f"Save revision {row.revision + 1}", "intro": intro}
     form = ConfigurationForm(request.POST or None, instance=row)
-    return _form(request, form, "configurations", "Configurations", **shown)
+    return _form(request, form, "configurations", "Configurations", **texts)
 
 
 def workloads(request: HttpRequest) -> HttpResponse:
@@ -63,7 +63,7 @@ def workloads(request: HttpRequest) -> HttpResponse:
 
 
 def workload_add(request: HttpRequest) -> HttpResponse:
-    """`?kind=` chooses the form, `preset` what it starts from."""
+    """Add a workload. `kind` in the address chooses the form, `preset` the values that it starts from."""
     forms = forms_by_kind()
     form_class = forms.get(request.GET.get("kind", ""), next(iter(forms.values())))
     _require_right_to_write(request, form_class)
@@ -95,7 +95,7 @@ def workload_revise(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _may_open(request: HttpRequest, form_class: type[WorkloadForm]) -> bool:
-    """A custom script is sent to servers as it is written: that takes a right of its own."""
+    """Tell whether the user may see the form: a custom script runs on servers as it is written, which takes a right."""
     return not form_class.kind.has_scripts or request.user.has_perm("catalog.write_scripts")
 
 
@@ -108,14 +108,14 @@ def _require_right_to_write(request: HttpRequest, form_class: type[WorkloadForm]
 
 
 def _form(
-    request: HttpRequest, form: ConfigurationForm | WorkloadForm, back: str, back_title: str, **shown: Any
+    request: HttpRequest, form: ConfigurationForm | WorkloadForm, back: str, back_title: str, **context: Any
 ) -> HttpResponse:
     before = form.instance.pk
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         _say_saved(request, saved, is_as_before=saved.pk == before)
         return redirect(back)
     crumb = {"address": reverse(back), "title": back_title}
-    return render(request, "catalog/recipe_form.html", {"form": form, "crumb": crumb, **shown})
+    return render(request, "catalog/recipe_form.html", {"form": form, "crumb": crumb, **context})
 
 
 def _say_saved(request: HttpRequest, saved: Configuration | Workload, is_as_before: bool) -> None:

@@ -114,7 +114,7 @@ def test_what_was_bought_stands_beside_what_was_found_where_they_differ(engineer
     Host.objects.update(hardware=other)
     answer = engineer.get(page)
     assertContains(answer, "Bought and found differ")
-    assert [(row.name, row.bought, row.found, row.differs) for row in answer.context["page"].differences] == [
+    assert [(row.name, row.bought, row.probed, row.differs) for row in answer.context["page"].differences] == [
         ("Sockets", 2, 1, True),
         ("Cores per socket", 8, 8, False),
         ("Threads per core", 2, 2, False),

@@ -38,7 +38,7 @@ HEAD = "record,description,quantity,unit_price,kind\n"
 
 
 def values(texts):
-    """What the rows say, as values."""
+    """Return the values of the rows."""
     tables = [RowSet("lines", "Line", LINE, texts.lines), RowSet("discounts", "Discount", DISCOUNT, texts.discounts)]
     priced = check_rows(*tables)
     assert all(table.is_valid for table in tables), [table.problems for table in tables]

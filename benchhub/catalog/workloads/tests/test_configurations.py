@@ -78,8 +78,8 @@ def test_a_revision_of_a_workload_keeps_what_its_form_does_not_ask_for(engineer)
     parameters = {"script": "select-only", "scale": 7, "fillfactor": 90}
     own = Workload.objects.create(name="own", tool="pgbench", parameters=parameters)
     engineer.post(reverse("workload-revise", args=[own.pk]), READS)
-    kept = Workload.objects.current().get().parameters
-    assert kept == {**parameters, "scale": 100, "query_mode": "prepared"}
+    revised = Workload.objects.current().get()
+    assert revised.parameters == {**parameters, "scale": 100, "query_mode": "prepared"}
 
 
 def test_a_revision_that_is_refused_keeps_what_was_typed(engineer):
@@ -133,8 +133,8 @@ def test_the_lists_are_searched_filtered_and_sorted(engineer):
     Configuration.objects.create(name="x", settings={"shared_buffers": "8GB"})
     Configuration.objects.create(name="y", volatile_storage=True)
 
-    def names(page, **asked):
-        return [row.name for row in engineer.get(reverse(page), asked).context["listing"].page]
+    def names(page, **query):
+        return [row.name for row in engineer.get(reverse(page), query).context["listing"].page]
 
     assert names("workloads", script="tpcb-like") == ["b", "c"]
     assert names("workloads", sort="scale") == ["b", "c", "a"]

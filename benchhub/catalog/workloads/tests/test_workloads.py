@@ -111,10 +111,10 @@ def test_the_list_tells_workloads_of_one_mix_and_size_apart(author):
     assert Workload.objects.get().description.peculiarities == ()
     other = {"name": "other", "keys": "uniform", "population": "original-tool", "seed": 7}
     author.post(add("tatp"), {**TATP, **other, "mix": "custom", "weights": "3 0 0 0 1 0 0"})
-    said = "3/0/0/0/1/0/0; uniform keys; forwardings last 1 to 24 hours; seed 7"
-    assertContains(author.get(reverse("workloads")), f'<span class="under">{said}</span>')
-    assertContains(author.get(reverse("workloads"), {"tool": "tatp"}), said)
-    assertNotContains(author.get(reverse("workloads"), {"tool": "pgbench"}), said)
+    words = "3/0/0/0/1/0/0; uniform keys; forwardings last 1 to 24 hours; seed 7"
+    assertContains(author.get(reverse("workloads")), f'<span class="under">{words}</span>')
+    assertContains(author.get(reverse("workloads"), {"tool": "tatp"}), words)
+    assertNotContains(author.get(reverse("workloads"), {"tool": "pgbench"}), words)
 
 
 @pytest.mark.parametrize("text", ["--5", "9" * 5000])
@@ -247,8 +247,8 @@ def test_each_revision_of_a_workload_can_be_read_without_the_right_to_change_it(
     assertContains(client.get(reverse("workloads")), f'<a href="{pages[second]}">own</a>')
     with django_assert_num_queries(PAGE_QUERIES):
         old = client.get(pages[first])
-    for told in ("cutoff = 7", "Script 1, weight 3", "WHERE aid = :aid;", "SELECT 1 AS first;", "revision 1, replaced"):
-        assertContains(old, told)
+    for text in ("cutoff = 7", "Script 1, weight 3", "WHERE aid = :aid;", "SELECT 1 AS first;", "revision 1, replaced"):
+        assertContains(old, text)
     assertContains(old, f'<dd class="hash">{first.scripts_digest}</dd>')
     assertContains(old, f'Other revisions: <a href="{pages[second]}">2</a>.')
     new = client.get(pages[second])
@@ -257,7 +257,7 @@ def test_each_revision_of_a_workload_can_be_read_without_the_right_to_change_it(
 
 
 @pytest.mark.parametrize(
-    ("kind", "typed", "told"),
+    ("kind", "typed", "value"),
     [
         ("tatp", TATP, "GET_SUBSCRIBER_DATA = 35, GET_NEW_DESTINATION = 10"),
         (
@@ -267,10 +267,10 @@ def test_each_revision_of_a_workload_can_be_read_without_the_right_to_change_it(
         ),
     ],
 )
-def test_the_page_of_a_workload_tells_its_parameters_in_full(author, kind, typed, told):
+def test_the_page_of_a_workload_tells_its_parameters_in_full(author, kind, typed, value):
     author.post(add(kind), typed)
     page = author.get(reverse("workload", args=[Workload.objects.get().pk]))
-    assertContains(page, f"<dd>{told}")
+    assertContains(page, f"<dd>{value}")
     assertContains(page, "Revise")
     assertNotContains(page, "Other revisions")
     assertNotContains(page, "SHA-256")
