@@ -20,7 +20,12 @@ def plain(value: int | float | Decimal) -> str:
 
 def count(number: int | float | Decimal, noun: str, plural: str = "") -> str:
     """Write how many there are: 1 run, 1,200 runs; the plural is the noun with an s unless it is given."""
-    return f"{plain(number)} {noun if number == 1 else plural or noun + 's'}"
+    return f"{plain(number)} {word(noun, number, plural)}"
+
+
+def word(singular: str, number: int | float | Decimal, plural: str = "") -> str:
+    """Return the word for so many: run, runs; was, were. The plural is the singular with an s unless it is given."""
+    return singular if number == 1 else plural or singular + "s"
 
 
 def listing(items: Iterable[str], conjunction: str = "and") -> str:

@@ -14,6 +14,7 @@ from benchhub.analysis.protocol.digest import differing_fields, labels
 from benchhub.analysis.statistics import drift, outliers
 from benchhub.analysis.statistics.drift import Start
 from benchhub.analysis.statistics.spread import Spread, summarise
+from benchhub.analysis.words import listing
 
 from . import latencies
 from .latencies import Histogram, Latencies
@@ -223,7 +224,7 @@ def _levels(runs: Sequence[RunPoint]) -> tuple[Level, ...]:
 
 def _require_one_unit(units: set[str]) -> None:
     if len(units) > 1:
-        raise UnlikeUnitsError(f"Throughput in {' and '.join(sorted(units))} is not comparable: the units differ.")
+        raise UnlikeUnitsError(f"Throughput in {listing(sorted(units))} is not comparable: the units differ.")
 
 
 def _require_one_protocol(digests: set[str], protocols: Protocols) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from benchhub.analysis.words import word
+
 SAMPLES_ABOVE = 10
 METHOD = (
     "percentile of all transactions of the repeats, from their merged histograms (bins at most 1/512 wide); not shown "
@@ -83,7 +85,7 @@ class Latencies:
     @property
     def words(self) -> str:
         count_text = f"{self.samples:,} {'logged ' if self.is_sampled else ''}transactions"
-        return f"{count_text} of {self.repeats} run{'s' * (self.repeats > 1)}"
+        return f"{count_text} of {self.repeats} {word('run', self.repeats)}"
 
 
 def merge(histograms: Sequence[Histogram]) -> Merged:

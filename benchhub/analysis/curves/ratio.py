@@ -15,7 +15,7 @@ from benchhub.analysis.statistics import estimate
 from benchhub.analysis.statistics.drift import REMEDY
 from benchhub.analysis.statistics.estimate import Estimate
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, RANGE, summarise
-from benchhub.analysis.words import round_significant
+from benchhub.analysis.words import listing, round_significant
 
 from .curve import Curve, UnlikeUnitsError, require_comparable, why_withheld
 
@@ -97,7 +97,7 @@ class Claim:
 def throughput_ratio(values: Sequence[float], baseline: Sequence[float], unit: str, baseline_unit: str) -> Ratio:
     """Return the ratio of two sets of repeats. Raises UnlikeUnitsError, and ValueError if a side has no repeat."""
     if unit != baseline_unit:
-        units = " and ".join(sorted((unit, baseline_unit)))
+        units = listing(sorted((unit, baseline_unit)))
         raise UnlikeUnitsError(f"There is no ratio of throughput in {units}: the units differ.")
     return _ratio(tuple(values), tuple(baseline))
 

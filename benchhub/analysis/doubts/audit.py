@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-Doubt = tuple[str, str]
+from .doubt import Doubt, weighed
+
+# The code of a doubt, and its sentence.
+Finding = tuple[str, str]
 
 LITTLES_LAW_TOLERANCE = 0.05
 RATE_TOLERANCE = 0.02
@@ -62,7 +65,7 @@ class Evidence:
 
 
 def audit(evidence: Evidence) -> tuple[Doubt, ...]:
-    """Return the doubts as (code, sentence with its numbers in it); () when everything agrees."""
+    """Return the doubts, each with its numbers in the sentence; () when everything agrees."""
     checks = (
         _littles_law,
         _rate,
@@ -73,10 +76,10 @@ def audit(evidence: Evidence) -> tuple[Doubt, ...]:
         _scale,
         _few_transactions,
     )
-    return tuple(doubt for doubt in (check(evidence) for check in checks) if doubt is not None)
+    return tuple(weighed(*finding) for check in checks if (finding := check(evidence)))
 
 
-def _littles_law(evidence: Evidence) -> Doubt | None:
+def _littles_law(evidence: Evidence) -> Finding | None:
     """Check that clients = TPS x latency, which holds in a closed loop whose clients only wait for the server."""
     latency = _latency_range_ms(evidence)
     failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
@@ -109,7 +112,7 @@ def _latency_range_ms(evidence: Evidence) -> tuple[float, float] | None:
     return max(0.0, average_ms - PRINTED_LATENCY_ROUNDING_MS), average_ms + PRINTED_LATENCY_ROUNDING_MS
 
 
-def _rate(evidence: Evidence) -> Doubt | None:
+def _rate(evidence: Evidence) -> Finding | None:
     """Check that transactions / duration = TPS, without the time of the first connecting, as TPS leaves it out."""
     if evidence.transactions is None or evidence.duration_s is None:
         return None
@@ -122,7 +125,7 @@ def _rate(evidence: Evidence) -> Doubt | None:
     )
 
 
-def _logged_count(evidence: Evidence) -> Doubt | None:
+def _logged_count(evidence: Evidence) -> Finding | None:
     """Check that each transaction is in the log; of a sampled log the count is binomial."""
     logged_count, rate = evidence.logged_transactions, evidence.log_sampling_rate
     if logged_count is None or evidence.transactions is None or rate == 0:
@@ -137,7 +140,7 @@ def _logged_count(evidence: Evidence) -> Doubt | None:
     )
 
 
-def _commits(evidence: Evidence) -> Doubt | None:
+def _commits(evidence: Evidence) -> Finding | None:
     """Check that the server committed every transaction, and little beside them."""
     growth, commits = evidence.xact_commit_growth, evidence.commits_per_transaction
     if growth is None or commits is None or evidence.transactions is None:
@@ -164,7 +167,7 @@ def _commit_allowance(evidence: Evidence) -> int:
     return COMMITS_PER_CONNECTION * connections + beside
 
 
-def _connecting(evidence: Evidence) -> Doubt | None:
+def _connecting(evidence: Evidence) -> Finding | None:
     """Check TPS with and without connecting: up to 13, 'excluding' overstates TPS with many clients."""
     including, excluding = evidence.tps_including, evidence.tps_excluding
     if including is None or excluding is None or evidence.connect_each:
@@ -179,7 +182,7 @@ def _connecting(evidence: Evidence) -> Doubt | None:
     return None
 
 
-def _threads(evidence: Evidence) -> Doubt | None:
+def _threads(evidence: Evidence) -> Finding | None:
     clients, threads = evidence.clients, evidence.threads
     if threads is None or threads < 1:
         return None
@@ -190,14 +193,14 @@ def _threads(evidence: Evidence) -> Doubt | None:
     return None
 
 
-def _scale(evidence: Evidence) -> Doubt | None:
+def _scale(evidence: Evidence) -> Finding | None:
     planned, reported = evidence.asked_scale, evidence.reported_scale
     if planned is None or reported is None or planned == reported:
         return None
     return "scale", f"Scale {planned} was asked for, but pgbench found scale {reported}."
 
 
-def _few_transactions(evidence: Evidence) -> Doubt | None:
+def _few_transactions(evidence: Evidence) -> Finding | None:
     needed = FEWEST_TRANSACTIONS_PER_CLIENT * evidence.clients
     if evidence.transactions is None or evidence.transactions >= needed:
         return None

@@ -1,18 +1,19 @@
-"""Give one verdict on a run, and on a curve, with the reasons against trusting its number as it stands."""
+"""Give one verdict on a run, and on a curve, with its doubts: reasons not to trust its number as it stands."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 from benchhub.analysis.statistics import drift as statistics_drift
 from benchhub.analysis.statistics.drift import Start
 from benchhub.analysis.statistics.outliers import RULE, outlier
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
+from benchhub.analysis.words import word
 
 from . import steadiness
+from .doubt import Doubt, Weight
 from .idle_host import BUSY_AT_A_GLANCE_PERCENT
 from .steadiness import Steadiness
 
@@ -22,20 +23,6 @@ FAILED_SHARE = 0.01
 SHORT_SHARE = 0.95
 COLD_FACTOR = 2.0
 COLD_BLOCKS = 0.1
-# Doubts of ingest (audit.py, the parsers) that are contradictions: one of the numbers must be wrong.
-CONTRADICTIONS = frozenset(
-    {"littles-law", "rate", "logged-count", "commits-missing", "excluding-below-including", "scale"}
-)
-SLIGHT = frozenset({"threads-uneven", "threads-beyond-clients", "clients-share-host"})
-
-
-class Weight(IntEnum):
-    """The weight of a reason; the verdict is that of its heaviest reason."""
-
-    SLIGHT = 1
-    DOUBTFUL = 2
-    CONTRADICTED = 3
-
 
 WORDS = {
     0: "no reason for doubt was found",
@@ -46,24 +33,15 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """A reason for doubt: `code` is stable, `text` is a sentence with its numbers."""
-
-    code: str
-    text: str
-    weight: Weight
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
-    """The reasons against a number; `unchecked` names what could not be checked and so gives no reason."""
+    """The doubts about a number; `unchecked` names what could not be checked and so raises no doubt."""
 
-    reasons: tuple[Reason, ...]
+    doubts: tuple[Doubt, ...]
     unchecked: tuple[str, ...] = ()
 
     @property
     def weight(self) -> int:
-        return max((reason.weight for reason in self.reasons), default=0)
+        return max((doubt.weight for doubt in self.doubts), default=0)
 
     @property
     def words(self) -> str:
@@ -71,14 +49,14 @@ class Verdict:
 
     @property
     def codes(self) -> frozenset[str]:
-        return frozenset(reason.code for reason in self.reasons)
+        return frozenset(doubt.code for doubt in self.doubts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
     """The facts of one run that are judged; None is unknown, and not checked.
 
-    `doubts` are those of ingest as (code, text). `driver_busy_share` is of all CPUs of a driver that is not the
+    `doubts` are those of ingest. `driver_busy_share` is of all CPUs of a driver that is not the
     server's own machine, `thread_busy_share` of the load generator's threads; `busy_before`, by host, just before the
     load. `throttle_events` counts how often a hardware thread was slowed down by heat. `blocks_read` were not found in
     shared buffers. `covered_s` is the series' length.
@@ -86,7 +64,7 @@ class RunFacts:
 
     clients: int
     duration_s: float
-    doubts: Sequence[tuple[str, str]] = ()
+    doubts: Sequence[Doubt] = ()
     steadiness: Steadiness | None = None
     transactions: int | None = None
     failed_transactions: int = 0
@@ -119,83 +97,77 @@ def of_run(facts: RunFacts) -> Verdict:
         _stored, _client_bound, _busy_before, _unsteady, _throttled, _stolen, _failures, _truncated,
         _changed_settings, _cold,
     )  # fmt: skip
-    return Verdict(tuple(reason for check in checks for reason in check(facts)), tuple(_unchecked(facts)))
+    return Verdict(tuple(doubt for check in checks for doubt in check(facts)), tuple(_unchecked(facts)))
 
 
-def of_doubts(doubts: Iterable[tuple[str, str]]) -> Verdict:
-    """Return the verdict on a run of which only the doubts of ingest, as (code, text), are at hand."""
-    return Verdict(tuple(_reasons(doubts)))
+def of_doubts(doubts: Iterable[Doubt]) -> Verdict:
+    """Return the verdict on a run of which only the doubts of ingest are at hand."""
+    return Verdict(tuple(doubts))
 
 
-def _stored(facts: RunFacts) -> Iterator[Reason]:
-    yield from _reasons(facts.doubts)
+def _stored(facts: RunFacts) -> Iterator[Doubt]:
+    yield from facts.doubts
 
 
-def _reasons(doubts: Iterable[tuple[str, str]]) -> Iterator[Reason]:
-    for code, text in doubts:
-        heavy = Weight.CONTRADICTED if code in CONTRADICTIONS else Weight.DOUBTFUL
-        yield Reason(code, text, Weight.SLIGHT if code in SLIGHT else heavy)
-
-
-def _client_bound(facts: RunFacts) -> Iterator[Reason]:
+def _client_bound(facts: RunFacts) -> Iterator[Doubt]:
     if facts.driver_busy_share is not None and facts.driver_busy_share >= BUSY_SHARE:
         text = f"The driver's CPUs were {facts.driver_busy_share:.0%} busy: the load generator may be the limit."
-        yield Reason("client-bound", text, Weight.DOUBTFUL)
+        yield Doubt("client-bound", text)
     elif facts.thread_busy_share is not None and facts.thread_busy_share >= BUSY_SHARE:
         text = (
             f"The load generator's threads were {min(1.0, facts.thread_busy_share):.0%} busy: it may be the limit. "
             "Give it more threads, or a driver of its own."
         )
-        yield Reason("client-bound", text, Weight.DOUBTFUL)
+        yield Doubt("client-bound", text)
 
 
-def _busy_before(facts: RunFacts) -> Iterator[Reason]:
+def _busy_before(facts: RunFacts) -> Iterator[Doubt]:
     for host, share in facts.busy_before.items():
         if 100 * share > BUSY_AT_A_GLANCE_PERCENT:
             text = f"Just before the load {share:.0%} of the CPU time of {host} went to other work."
-            yield Reason("host-busy", text, Weight.DOUBTFUL)
+            yield Doubt("host-busy", text)
 
 
-def _unsteady(facts: RunFacts) -> Iterator[Reason]:
+def _unsteady(facts: RunFacts) -> Iterator[Doubt]:
     for sentence in steadiness.sentences(facts.steadiness) if facts.steadiness else ():
-        yield Reason("unsteady", sentence, Weight.DOUBTFUL)
+        yield Doubt("unsteady", sentence)
 
 
-def _throttled(facts: RunFacts) -> Iterator[Reason]:
+def _throttled(facts: RunFacts) -> Iterator[Doubt]:
     if facts.throttle_events:
         times = "once" if facts.throttle_events == 1 else f"{facts.throttle_events:,} times"
         text = f"CPUs were slowed down by heat {times} during the run, counted by hardware thread."
-        yield Reason("throttled", text, Weight.DOUBTFUL)
+        yield Doubt("throttled", text)
 
 
-def _stolen(facts: RunFacts) -> Iterator[Reason]:
+def _stolen(facts: RunFacts) -> Iterator[Doubt]:
     if facts.stolen_share is not None and facts.stolen_share >= STOLEN_SHARE:
         text = f"{facts.stolen_share:.1%} of the CPU time was taken by other guests of the machine (steal)."
-        yield Reason("stolen-cpu", text, Weight.DOUBTFUL)
+        yield Doubt("stolen-cpu", text)
 
 
-def _failures(facts: RunFacts) -> Iterator[Reason]:
+def _failures(facts: RunFacts) -> Iterator[Doubt]:
     if not facts.failed_transactions:
         return
     share = facts.failed_transactions / (facts.failed_transactions + (facts.transactions or 0))
     text = f"{facts.failed_transactions:,} transactions failed ({share:.2g} of all); they are in no throughput."
-    yield Reason("failures", text, Weight.DOUBTFUL if share >= FAILED_SHARE else Weight.SLIGHT)
+    yield Doubt("failures", text, Weight.DOUBTFUL if share >= FAILED_SHARE else Weight.SLIGHT)
 
 
-def _truncated(facts: RunFacts) -> Iterator[Reason]:
+def _truncated(facts: RunFacts) -> Iterator[Doubt]:
     """Compare the length of the series: progress comes once a second, and its last line may be missing."""
     if facts.covered_s is not None and facts.covered_s < min(SHORT_SHARE * facts.duration_s, facts.duration_s - 2):
         text = f"Progress was reported for {facts.covered_s:g} of {facts.duration_s:g} s: the run was cut short."
-        yield Reason("truncated", text, Weight.CONTRADICTED)
+        yield Doubt("truncated", text, Weight.CONTRADICTED)
 
 
-def _changed_settings(facts: RunFacts) -> Iterator[Reason]:
+def _changed_settings(facts: RunFacts) -> Iterator[Doubt]:
     if facts.settings_changed:
         names = ", ".join(facts.settings_changed)
-        yield Reason("settings-changed", f"Settings changed during the run: {names}.", Weight.CONTRADICTED)
+        yield Doubt("settings-changed", f"Settings changed during the run: {names}.", Weight.CONTRADICTED)
 
 
-def _cold(facts: RunFacts) -> Iterator[Reason]:
+def _cold(facts: RunFacts) -> Iterator[Doubt]:
     """Look for a rise beside reads, which fill a cache; reads alone may be the nature of a large data set."""
     blocks, steady = facts.blocks_per_transaction, facts.steadiness
     rose = steady and ((steady.has_trend and steady.trend and steady.trend.percent > 0) or _slow_start(steady))
@@ -204,7 +176,7 @@ def _cold(facts: RunFacts) -> Iterator[Reason]:
             f"{blocks:.2g} blocks per transaction were not in shared buffers, and throughput rose meanwhile: "
             "the cache was not warm."
         )
-        yield Reason("cache-not-warm", text, Weight.DOUBTFUL)
+        yield Doubt("cache-not-warm", text)
 
 
 def _slow_start(steady: Steadiness) -> bool:
@@ -235,48 +207,48 @@ class CurveFacts:
 
 
 def of_curve(facts: CurveFacts) -> Verdict:
-    """Return the verdict on a curve as a whole: the reasons of its runs, each once with the runs it concerns, and its
+    """Return the verdict on a curve as a whole: the doubts of its runs, each once with the runs it concerns, and its
     own.
     """
     verdicts = facts.verdicts or {run: of_run(run_facts) for run, run_facts in facts.runs.items()}
     checks = (_few_repeats, _lost, _changed_host, _colder_than_others, _outliers, _out_of_turn, _drifted)
-    curve_reasons = tuple(reason for check in checks for reason in check(facts))
+    curve_doubts = tuple(doubt for check in checks for doubt in check(facts))
     unchecked = dict.fromkeys(name for verdict in verdicts.values() for name in verdict.unchecked)
-    return Verdict((*_run_reasons(facts, verdicts), *curve_reasons), tuple(unchecked))
+    return Verdict((*_run_doubts(facts, verdicts), *curve_doubts), tuple(unchecked))
 
 
-def _run_reasons(facts: CurveFacts, verdicts: Mapping[int, Verdict]) -> Iterator[Reason]:
-    by_code: dict[str, list[tuple[int, Reason]]] = {}
+def _run_doubts(facts: CurveFacts, verdicts: Mapping[int, Verdict]) -> Iterator[Doubt]:
+    by_code: dict[str, list[tuple[int, Doubt]]] = {}
     for run, verdict in verdicts.items():
         for code in sorted(verdict.codes):
-            reason = max((doubt for doubt in verdict.reasons if doubt.code == code), key=lambda doubt: doubt.weight)
-            by_code.setdefault(code, []).append((run, reason))
-    for code, reasons in by_code.items():
-        weight = max(reason.weight for _, reason in reasons)
-        text = reasons[0][1].text
-        if len(reasons) > 1:
-            text = f"{len(reasons)} of {len(facts.runs)} runs ({_runs(run for run, _ in reasons)}). The first: {text}"
+            doubt = max((doubt for doubt in verdict.doubts if doubt.code == code), key=lambda doubt: doubt.weight)
+            by_code.setdefault(code, []).append((run, doubt))
+    for code, doubts in by_code.items():
+        weight = max(doubt.weight for _, doubt in doubts)
+        text = doubts[0][1].text
+        if len(doubts) > 1:
+            text = f"{len(doubts)} of {len(facts.runs)} runs ({_runs(run for run, _ in doubts)}). The first: {text}"
         else:
-            text = f"Run {reasons[0][0]}: {text}"
-        yield Reason(code, text, weight)
+            text = f"Run {doubts[0][0]}: {text}"
+        yield Doubt(code, text, weight)
 
 
-def _few_repeats(facts: CurveFacts) -> Iterator[Reason]:
+def _few_repeats(facts: CurveFacts) -> Iterator[Doubt]:
     counts = _by_level(facts)
     few = [clients for clients, runs in counts.items() if len(runs) < FEWEST_FOR_INTERVAL]
     if few:
         where = "every level" if len(few) == len(counts) else f"{', '.join(map(str, few))} clients"
         text = f"Fewer than {FEWEST_FOR_INTERVAL} repeats at {where}: no interval, and no test."
-        yield Reason("few-repeats", text, Weight.DOUBTFUL)
+        yield Doubt("few-repeats", text)
 
 
-def _lost(facts: CurveFacts) -> Iterator[Reason]:
+def _lost(facts: CurveFacts) -> Iterator[Doubt]:
     if facts.lost:
         text = f"{facts.lost} of {facts.planned} runs ended without a result; no point comes of that."
-        yield Reason("runs-lost", text, Weight.DOUBTFUL)
+        yield Doubt("runs-lost", text)
 
 
-def _changed_host(facts: CurveFacts) -> Iterator[Reason]:
+def _changed_host(facts: CurveFacts) -> Iterator[Doubt]:
     states: dict[str, list[int]] = {}
     for run, run_facts in facts.runs.items():
         if run_facts.facts_digest:
@@ -284,10 +256,10 @@ def _changed_host(facts: CurveFacts) -> Iterator[Reason]:
     if len(states) > 1:
         parts = "; ".join(_runs(runs) for runs in states.values())
         text = f"Host or server were found in {len(states)} states during this curve: {parts}."
-        yield Reason("host-changed", text, Weight.DOUBTFUL)
+        yield Doubt("host-changed", text)
 
 
-def _colder_than_others(facts: CurveFacts) -> Iterator[Reason]:
+def _colder_than_others(facts: CurveFacts) -> Iterator[Doubt]:
     """Find runs that read far more blocks per transaction than the others at their level: their cache was colder."""
     for clients, runs in _by_level(facts).items():
         blocks = {run: value for run in runs if (value := facts.runs[run].blocks_per_transaction) is not None}
@@ -300,29 +272,29 @@ def _colder_than_others(facts: CurveFacts) -> Iterator[Reason]:
                 f"Run {run} at {clients} clients read {blocks[run]:.2g} blocks per transaction, the others there about "
                 f"{median:.2g}: its cache was not warm."
             )
-            yield Reason("colder-cache", text, Weight.DOUBTFUL)
+            yield Doubt("colder-cache", text)
 
 
-def _outliers(facts: CurveFacts) -> Iterator[Reason]:
+def _outliers(facts: CurveFacts) -> Iterator[Doubt]:
     for clients, runs in _by_level(facts).items():
         values = {run: value for run in runs if (value := facts.runs[run].throughput) is not None}
         index = outlier(list(values.values()))
         if index is not None:
             fellows = f"its {len(values) - 1} fellows at {clients} clients ({RULE})"
             text = f"Run {list(values)[index]} lies far from {fellows}. It is kept in every figure."
-            yield Reason("outlier", text, Weight.DOUBTFUL)
+            yield Doubt("outlier", text)
 
 
-def _out_of_turn(facts: CurveFacts) -> Iterator[Reason]:
+def _out_of_turn(facts: CurveFacts) -> Iterator[Doubt]:
     if statistics_drift.repeats_in_a_row(_starts(facts)):
         text = (
             "The repeats of each level were run in a row, so that they share what the host was like just then: no "
             "interval is shown. Plan repeats as blocks, or at random."
         )
-        yield Reason("repeats-in-a-row", text, Weight.DOUBTFUL)
+        yield Doubt("repeats-in-a-row", text)
 
 
-def _drifted(facts: CurveFacts) -> Iterator[Reason]:
+def _drifted(facts: CurveFacts) -> Iterator[Doubt]:
     drift = statistics_drift.drift(_starts(facts))
     if drift and drift.is_clear:
         verb = "rose" if drift.percent > 0 else "fell"
@@ -330,7 +302,7 @@ def _drifted(facts: CurveFacts) -> Iterator[Reason]:
             f"Throughput {verb} by {abs(drift.percent):.1f}% from the first run to the last, the levels being equal: "
             "repeats are not independent, as the intervals assume."
         )
-        yield Reason("drift", text, Weight.DOUBTFUL)
+        yield Doubt("drift", text)
 
 
 def _starts(facts: CurveFacts) -> list[Start]:
@@ -346,4 +318,4 @@ def _by_level(facts: CurveFacts) -> dict[int, list[int]]:
 
 def _runs(run_numbers: Iterable[int]) -> str:
     runs = list(run_numbers)
-    return f"run{'s' * (len(runs) > 1)} {', '.join(map(str, runs))}"
+    return f"{word('run', len(runs))} {', '.join(map(str, runs))}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from benchhub.analysis.words import count
+from benchhub.analysis.words import count, listing
 
 from .licences.cost import Licence
 from .licences.units import NotEligible
@@ -136,7 +136,7 @@ def break_even(
             )
         )
     if len(currencies) > 1:
-        names = " and ".join(sorted(currencies))
+        names = listing(sorted(currencies))
         raise UnlikeCurrenciesError(f"Licences in {names} have no break-even: name one currency, and a dated rate.")
     return BreakEven("".join(currencies), tuple(rows))
 

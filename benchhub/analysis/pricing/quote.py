@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from benchhub.analysis.statistics.spread import Spread
-from benchhub.analysis.words import count
+from benchhub.analysis.words import count, listing
 
 from .licences.cost import Licence, LicenceCost, price_licence, require_term
 from .licences.units import NotEligible
@@ -380,11 +380,11 @@ def require_alike(quotes: Sequence[Quote]) -> None:
     """Raise UnlikeCurrenciesError or UnlikeMetricsError unless these prices may be compared."""
     currencies = sorted({quote.currency for quote in quotes})
     if len(currencies) > 1:
-        raise UnlikeCurrenciesError(f"Prices in {' and '.join(currencies)} are not comparable: convert them first.")
+        raise UnlikeCurrenciesError(f"Prices in {listing(currencies)} are not comparable: convert them first.")
     units = sorted({quote.throughput.unit for quote in quotes})
     if len(units) > 1:
-        raise UnlikeMetricsError(f"Prices per {' and '.join(units)} are not comparable: the units differ.")
+        raise UnlikeMetricsError(f"Prices per {listing(units)} are not comparable: the units differ.")
     terms = sorted({quote.term_years for quote in quotes})
     if len(terms) > 1:
-        terms_text = " and ".join(count(term, "year") for term in terms)
+        terms_text = listing(count(term, "year") for term in terms)
         raise UnlikeMetricsError(f"Prices over {terms_text} are not comparable: the terms differ.")

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from benchhub.analysis.words import count
 from benchhub.bench.models import Design, Experiment, Run, RunQuerySet
 from benchhub.bench.queue import permits, queue
 from benchhub.bench.queue.progress import counted
@@ -164,7 +165,7 @@ def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         runs = add(experiment, form.cleaned_data["levels"], form.cleaned_data["repeats"])
         transaction.on_commit(wake)
-        messages.success(request, f"{len(runs)} run{'' if len(runs) == 1 else 's'} queued.")
+        messages.success(request, f"{count(len(runs), 'run')} queued.")
         return redirect("experiment", pk)
     context = {
         "form": form,

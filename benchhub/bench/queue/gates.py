@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import BooleanField, CharField, DurationField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce, Concat, Now
 
+from benchhub.analysis.words import listing
 from benchhub.bench.models import QUEUE_ORDER, Hold, Reservation, Run, Window
 from benchhub.bench.models.states import ACTIVE, State
 from benchhub.catalog.models import Host
@@ -123,7 +124,7 @@ GATES = (
     Gate(
         "host_paused",
         Q(**{f"{DRIVER}__paused_at__isnull": False}) | Q(**{f"{SERVER}__paused_at__isnull": False}),
-        lambda run: f"The host {' and '.join(host.name for host in hosts(run) if host.paused_at)} is paused.",
+        lambda run: f"The host {listing(host.name for host in hosts(run) if host.paused_at)} is paused.",
     ),
     Gate(
         "untrusted",

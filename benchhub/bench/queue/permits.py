@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 
 from benchhub.accounts.rights import Role, denied_hosts, is_at_least, role
+from benchhub.analysis.words import listing
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.catalog.models import Host
 
@@ -41,4 +42,4 @@ def refusal(user: Any, hosts: Iterable[int | None]) -> str:
     if not denied:
         return ""
     names = Host.objects.filter(pk__in=denied).order_by("name").values_list("name", flat=True)
-    return f"Your account has no permit to run on {' and '.join(names)}: ask an administrator for one."
+    return f"Your account has no permit to run on {listing(names)}: ask an administrator for one."

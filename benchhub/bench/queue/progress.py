@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TextIO
 
+from benchhub.analysis.words import count, listing
 from benchhub.bench.models import Run
 from benchhub.bench.models.states import State
 
@@ -23,10 +24,8 @@ def counted(kinds: Mapping[str, int], done: Mapping[str, int] | None = None) -> 
     With `done`: '3 of 16 runs and 2 of 2 loads'.
     """
     done_text = {kind: "" if done is None else f"{done.get(kind, 0):,} of " for kind, _ in NAMES}
-    parts = [
-        f"{done_text[kind]}{n:,} {name}{'' if n == 1 else 's'}" for kind, name in NAMES if (n := kinds.get(kind, 0))
-    ]
-    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part) or "0 runs"
+    parts = [f"{done_text[kind]}{count(n, name)}" for kind, name in NAMES if (n := kinds.get(kind, 0))]
+    return listing(parts) or "0 runs"
 
 
 def seconds_left(runs: Sequence[Run]) -> float:

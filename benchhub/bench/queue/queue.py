@@ -17,6 +17,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, models, 
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from benchhub.analysis.words import count
 from benchhub.bench.models import Attempt, Event, Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import ACTIVE, FINAL, State, may_move
 from benchhub.bench.webhooks import notices
@@ -286,8 +287,8 @@ def stop_failing() -> None:
 
 
 def _stop(experiment: Experiment) -> None:
-    count = experiment.failures  # type: ignore[attr-defined]  # tripped() annotates it, which no type tells
-    reason = f"{count} run{'' if count == 1 else 's'} failed or lost, which is where its policy stops it."
+    failed = experiment.failures  # type: ignore[attr-defined]  # tripped() annotates it, which no type tells
+    reason = f"{count(failed, 'run')} failed or lost, which is where its policy stops it."
     if experiment.failure_policy == Experiment.FailurePolicy.PAUSE:
         pause(experiment, reason)
     else:

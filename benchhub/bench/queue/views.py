@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from benchhub.analysis.words import count
 from benchhub.bench.models import Experiment, Reservation, Run, Window
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
@@ -84,10 +85,10 @@ def run_rerun(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _rerun(request: HttpRequest, runs: QuerySet[Run], address: str) -> HttpResponse:
-    count = queue.run_again(runs, f"To be run again, as {request.user} asked.")
+    requeued = queue.run_again(runs, f"To be run again, as {request.user} asked.")
     transaction.on_commit(wake)
-    if count:
-        messages.success(request, f"{count} run{'' if count == 1 else 's'} queued again, as new attempts.")
+    if requeued:
+        messages.success(request, f"{count(requeued, 'run')} queued again, as new attempts.")
     else:
         messages.info(request, "Nothing was queued: only a run that failed or was lost is run again.")
     return redirect(address)

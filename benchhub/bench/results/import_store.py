@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from benchhub.analysis.doubts.doubt import Doubt
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import (
     Attempt,
@@ -30,7 +31,6 @@ from benchhub.bench.models import (
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.catalog.instances.forms import managed_build
-from runners.contract import Doubt
 
 from . import ingest
 from .import_check import (

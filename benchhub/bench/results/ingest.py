@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models.functions import Now
 
 from benchhub.analysis.doubts import audit, verdict
+from benchhub.analysis.doubts.doubt import Doubt, weighed
 from benchhub.analysis.protocol import digest
 from benchhub.analysis.protocol.settings import same_setting
 from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
@@ -17,7 +18,7 @@ from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.catalog.models import DataSet
 from runners import tools
-from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Doubt, Outputs, RunResult
+from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Outputs, RunResult
 from runners.tools.printed import last_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
@@ -118,7 +119,8 @@ def result_row(
     run: Run, attempt: Attempt, result: RunResult, observed: Observed, more_doubts: Iterable[Doubt] = ()
 ) -> Result:
     """Return the result, unsaved, with what its parser and the audit of its numbers doubt, and with `more_doubts`."""
-    doubts = [*result.doubts, *audit_doubts(run, result, observed), *more_doubts]
+    parser_doubts = [weighed(doubt.code, doubt.text) for doubt in result.doubts]
+    doubts = [*parser_doubts, *audit_doubts(run, result, observed), *more_doubts]
     values = {name: measure.value for name, measure in result.measures.items()}
     throughput = result.measures[throughput_name(run)]
     return Result(
@@ -205,31 +207,29 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
     values = {name: measure.value for name, measure in result.measures.items()}
     spec = plan.spec_of(run)
     expectation = tools.get(spec.tool).expectation(spec.parameters)
-    contradictions = audit.audit(
-        audit.Evidence(
-            clients=run.clients,
-            threads=run.threads,
-            duration_s=values.get("measured_s", spec.duration_s),
-            tps=values[throughput_name(run)],
-            tps_including=values.get("tps_including"),
-            tps_excluding=values.get("tps_excluding"),
-            transactions=_whole(values.get("transactions")),
-            failed_transactions=_whole(values.get("failed_transactions")) or 0,
-            latency_average_ms=values.get("latency_average_ms"),
-            latency_is_derived="latency_stddev_ms" not in values,
-            initial_connection_time_ms=values.get("initial_connection_time_ms", 0.0),
-            logged_transactions=_whole(values.get("logged_transactions")),
-            logged_latency_average_ms=values.get("logged_latency_average_ms"),
-            log_sampling_rate=spec.log_sampling_rate,
-            xact_commit_growth=observed.deltas.get("pg_stat_database", {}).get("xact_commit"),
-            commits_per_transaction=expectation.commits_per_transaction,
-            rate_limited=expectation.is_rate_limited,
-            connect_each=expectation.connects_each,
-            asked_scale=expectation.scale,
-            reported_scale=_whole(values.get("reported_scale")),
-        )
+    evidence = audit.Evidence(
+        clients=run.clients,
+        threads=run.threads,
+        duration_s=values.get("measured_s", spec.duration_s),
+        tps=values[throughput_name(run)],
+        tps_including=values.get("tps_including"),
+        tps_excluding=values.get("tps_excluding"),
+        transactions=_whole(values.get("transactions")),
+        failed_transactions=_whole(values.get("failed_transactions")) or 0,
+        latency_average_ms=values.get("latency_average_ms"),
+        latency_is_derived="latency_stddev_ms" not in values,
+        initial_connection_time_ms=values.get("initial_connection_time_ms", 0.0),
+        logged_transactions=_whole(values.get("logged_transactions")),
+        logged_latency_average_ms=values.get("logged_latency_average_ms"),
+        log_sampling_rate=spec.log_sampling_rate,
+        xact_commit_growth=observed.deltas.get("pg_stat_database", {}).get("xact_commit"),
+        commits_per_transaction=expectation.commits_per_transaction,
+        rate_limited=expectation.is_rate_limited,
+        connect_each=expectation.connects_each,
+        asked_scale=expectation.scale,
+        reported_scale=_whole(values.get("reported_scale")),
     )
-    return [Doubt(code, text) for code, text in contradictions]
+    return list(audit.audit(evidence))
 
 
 def _verdict_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
@@ -237,7 +237,7 @@ def _verdict_doubts(run: Run, result: RunResult, observed: Observed) -> list[Dou
     values = {name: measure.value for name, measure in result.measures.items()}
     tps = [(series.values, series.step_s) for series in result.series if series.metric == throughput_name(run)]
     facts = run_facts.facts(run, (), values, tps[0] if tps else None, observed.deltas)
-    return [Doubt(reason.code, reason.text) for reason in verdict.of_run(facts).reasons]
+    return list(verdict.of_run(facts).doubts)
 
 
 def _whole(number: float | None) -> int | None:

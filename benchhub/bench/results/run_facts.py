@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchhub.analysis.doubts import steadiness
+from benchhub.analysis.doubts.doubt import Doubt
 from benchhub.analysis.doubts.verdict import RunFacts
 from benchhub.bench.models import Run
 
@@ -15,7 +16,7 @@ CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
 
 def facts(
     run: Run,
-    doubts: Iterable[tuple[str, str]],
+    doubts: Iterable[Doubt],
     measures: Mapping[str, float],
     series: tuple[Sequence[float | None], float] | None,
     deltas: Mapping[str, Any],

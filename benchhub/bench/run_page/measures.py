@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchhub.analysis.doubts import verdict
+from benchhub.analysis.doubts.doubt import weighed
 from benchhub.analysis.doubts.verdict import RunFacts, Verdict
 from benchhub.bench.models import Result, Run, Series
 from benchhub.bench.results import run_facts
@@ -35,7 +36,7 @@ def unreported_text(spec: Mapping[str, Any], result: Result) -> str:
 
 def facts_for_verdict(run: Run, result: Result, rows: Sequence[Series], deltas: Mapping[str, Any]) -> RunFacts:
     """Return what the verdict on the run is made of, from its rows."""
-    doubts = [(doubt["code"], doubt["text"]) for doubt in result.doubts]
+    doubts = [weighed(**doubt) for doubt in result.doubts]
     values = {name: measure["value"] for name, measure in result.measures.items()}
     throughput = next(((series.values, series.step_s) for series in rows if series.metric == result.unit.lower()), None)
     return run_facts.facts(run, doubts, values, throughput, deltas)
@@ -44,7 +45,7 @@ def facts_for_verdict(run: Run, result: Result, rows: Sequence[Series], deltas: 
 def verdict_on(run: RunFacts) -> Verdict:
     """Return the verdict by today's rules, with the doubts noted when the run was read: each sentence once."""
     today = verdict.of_run(run)
-    by_text = {reason.text: reason for reason in today.reasons}
+    by_text = {doubt.text: doubt for doubt in today.doubts}
     return Verdict(tuple(by_text.values()), today.unchecked)
 
 

@@ -19,6 +19,7 @@ from benchhub.analysis.curves.curve import why_withheld
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.curves.tuning import NoTuningError, Tuning, Way
 from benchhub.analysis.statistics.drift import REMEDY
+from benchhub.analysis.words import word
 from benchhub.bench.models import Comparability
 from benchhub.reports.curves.csv import harmless
 from benchhub.reports.curves.figures import Figure
@@ -164,16 +165,16 @@ def _changed(before: Entry, after: Entry) -> tuple[Side, ...]:
 
 
 def _together(measured: Tuning, baseline: str) -> str:
-    count = len(measured.steps)
-    steps_ = f"The {count} steps together" if count > 1 else "The step"
+    number = len(measured.steps)
+    steps_ = f"The {number} steps together" if number > 1 else "The step"
     bounds = f"{ratio.times(measured.total.value)} the throughput of {baseline}"
     if measured.total.withheld:
-        give = f"give{'s' * (count == 1)}" if measured.is_measured else "would give"
+        give = word("gives", number, "give") if measured.is_measured else "would give"
         return f"{steps_} {give} {bounds}, but nothing says how sure this is: {measured.total.withheld}. {REMEDY}"
     bounds += f", {ratio.in_bounds(measured.total)}"
     if measured.is_measured:
         verdict = "" if not measured.total.overlaps else ": not distinguishable from none"
-        return f"{steps_} give{'s' * (count == 1)} {bounds}{verdict}."
+        return f"{steps_} {word('gives', number, 'give')} {bounds}{verdict}."
     return f"{steps_} would give {bounds}, if none changed what another does. Nobody has measured them together."
 
 

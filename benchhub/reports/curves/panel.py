@@ -9,6 +9,7 @@ from decimal import Decimal
 from io import StringIO
 
 from benchhub.analysis.pricing.steps import Step
+from benchhub.analysis.words import listing
 
 from .csv import harmless
 from .figures import Figure
@@ -79,4 +80,4 @@ def unlike(currencies: Sequence[str]) -> str:
     units = sorted(set(currencies))
     if len(units) < 2:
         return ""
-    return f"Amounts in {' and '.join(units)} are never on one axis. Choose one currency under 'More terms'."
+    return f"Amounts in {listing(units)} are never on one axis. Choose one currency under 'More terms'."

@@ -9,6 +9,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast
 
 from benchhub.analysis.doubts import verdict
+from benchhub.analysis.doubts.doubt import weighed
 from benchhub.analysis.doubts.verdict import CurveFacts, RunFacts, Verdict
 from benchhub.bench.models import Run
 from benchhub.bench.models.states import State
@@ -44,7 +45,7 @@ def _facts(run: Run) -> RunFacts:
     return RunFacts(
         clients=run.clients,
         duration_s=run.expected_s,
-        doubts=[(doubt["code"], doubt["text"]) for doubt in run.result.doubts],
+        doubts=[weighed(**doubt) for doubt in run.result.doubts],
         transactions=None if transactions is None else round(transactions),
         blocks_read=getattr(run, "blocks_read", None),
         facts_digest=getattr(run, "facts_digest", None) or "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchhub.analysis.words import duration
+from benchhub.analysis.words import count, duration
 from benchhub.bench.models import Experiment
 
 
@@ -21,7 +21,7 @@ def sentences(experiment: Experiment) -> list[str]:
 
 def _before_all(experiment: Experiment) -> Iterator[str]:
     if experiment.warmup_run_s:
-        clients = f"{experiment.warmup_run_clients:,} client{'s' if experiment.warmup_run_clients > 1 else ''}"
+        clients = count(experiment.warmup_run_clients, "client")
         yield f"Each system is warmed up first by a run of {duration(experiment.warmup_run_s)} with {clients}."
 
 

@@ -13,7 +13,7 @@ from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, p
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
 from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.statistics.spread import INTERVAL, RANGE
-from benchhub.analysis.words import count
+from benchhub.analysis.words import count, listing
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.curves import SystemCurve
 
@@ -318,7 +318,7 @@ def _remark(rows: Sequence[Row]) -> str:
     currencies = sorted({cell.quote.currency for row in rows for cell in row.cells if cell.quote})
     if len(currencies) < 2:
         return ""
-    return f"Prices in {' and '.join(currencies)} are not compared with each other: the currencies are unlike."
+    return f"Prices in {listing(currencies)} are not compared with each other: the currencies are unlike."
 
 
 def _lead(price_table: Table) -> str:

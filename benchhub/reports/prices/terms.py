@@ -86,7 +86,7 @@ class Terms:
         parts += [f"{plain(self.discount_percent)}% off everything"] if self.discount_percent else []
         support = self.support_percent
         parts += [f"support at {plain(support)}% a year"] if support is not None else []
-        parts += [f"with {self.standbys} standby{'s' * (self.standbys > 1)}"] if self.standbys else []
+        parts += [f"with {count(self.standbys, 'standby')}"] if self.standbys else []
         parts += [f"by the prices of {self.day.isoformat()}"] if not self.is_of_today else []
         return ", ".join(parts)
 

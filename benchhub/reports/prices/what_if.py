@@ -15,7 +15,7 @@ from benchhub.analysis.pricing.quote import Quote, quote_of
 from benchhub.analysis.pricing.sheets.sheet import Kind
 from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.pricing.topology import Machine
-from benchhub.analysis.words import count, plain
+from benchhub.analysis.words import count, plain, word
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
@@ -118,7 +118,7 @@ def _crossings(result: BreakEven, names: tuple[str, str], machine: Machine, tabl
     if not result.changes:
         span = f"From {first} to {last} cores per socket nothing changes that."
         return (lead, f"{span} Licence and support of {names[0]} and {names[1]}, the hardware left aside.")
-    start = f"With {first} core{'s' * (first > 1)} per socket {_cheaper_text(result.rows[0])}."
+    start = f"With {count(first, 'core')} per socket {_cheaper_text(result.rows[0])}."
     changes = " ".join(f"From {row.cores_per_socket} on {_cheaper_text(row)}." for row in result.changes)
     return (
         lead,
@@ -192,29 +192,29 @@ def standbys(table: Table, subject: Subject, cell: Cell) -> Panel:
     """Price the primary with standbys of the same hardware; only the primary was measured."""
     title = "What do standbys cost?"
     hardware, counts = subject.row.system_curve.system.hardware, sorted({*STANDBYS, table.terms.standbys})
-    prices = [table.costs.with_standbys(hardware, subject.model, count) for count in counts]
+    prices = [table.costs.with_standbys(hardware, subject.model, standbys) for standbys in counts]
     if reasons := [price.sentence for price in prices if isinstance(price, NoPrice)]:
         return refused(TOPOLOGY, title, reasons[0])
     priced = [price for price in prices if isinstance(price, Priced)]
     currency = priced[0].cost.currency
     kinds = kinds_of([price.cost for price in priced])
-    rows = tuple(_standby(table, cell, kinds, count, price) for count, price in zip(counts, priced, strict=True))
+    rows = tuple(_standby(table, cell, kinds, standbys, price) for standbys, price in zip(counts, priced, strict=True))
     parts = [(kind, [float(price.cost.subtotal(kind)) for price in priced]) for kind in kinds]
-    labels = [f"{count} standby{'s' * (count != 1)}" for count in counts]
+    labels = [count(standbys, "standby") for standbys in counts]
     amounts = [f"{name}, {currency}" for name in (*map(str.capitalize, kinds), "Total")]
     columns = ("Standbys", *amounts, f"Price, {currency} per {table.unit}")
     figure = figures.stacked(labels, parts, currency)
     return Panel(TOPOLOGY, title, _first_standby(subject, priced), columns, rows, figure)
 
 
-def _standby(table: Table, cell: Cell, kinds: Sequence[Kind], count: int, priced: Priced) -> PanelRow:
+def _standby(table: Table, cell: Cell, kinds: Sequence[Kind], standbys: int, priced: Priced) -> PanelRow:
     assert cell.quote is not None
     assert cell.price is not None
     parts = (rounded(priced.cost.subtotal(kind)) for kind in kinds)
     places = -int(cell.price.as_tuple().exponent)
     price = quote_of(priced.cost, cell.quote.throughput).price(places, table.terms.rounding)
-    is_asked = count == table.terms.standbys
-    return PanelRow((count, *parts, rounded(priced.cost.total), price), priced.steps, is_marked=is_asked)
+    is_asked = standbys == table.terms.standbys
+    return PanelRow((standbys, *parts, rounded(priced.cost.total), price), priced.steps, is_marked=is_asked)
 
 
 def _first_standby(subject: Subject, priced: Sequence[Priced]) -> tuple[str, str]:
@@ -254,8 +254,8 @@ def pareto(table: Table) -> Panel:
     names = [
         f"{quoted[place][0].system_curve.system.label} under {quoted[place][1].licence}" for place in frontier_places
     ]
-    count = f"{len(names)} of {len(quoted)} choices {'is' if len(names) == 1 else 'are'} on the frontier"
-    lead = f"{count}: no other costs as little and gives as much. By rising cost: {'; '.join(names)}."
+    frontier_text = f"{len(names)} of {len(quoted)} choices {word('is', len(names), 'are')} on the frontier"
+    lead = f"{frontier_text}: no other costs as little and gives as much. By rising cost: {'; '.join(names)}."
     explanation = (
         "Filled marks are on the frontier. It goes by the medians: where repeats overlap, a neighbour may be as good."
     )

@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import Any
 
 from benchhub.analysis.published import Check, Tally, tally
+from benchhub.analysis.words import count
 
 from .files import Report
 
@@ -102,7 +103,7 @@ def _row(cells: Sequence[str], width: int) -> Iterator[str]:
 def _closing(reports: Sequence[Report]) -> str:
     total = _all(reports)
     return (
-        f"{total.total} numbers of {len(reports)} report{'s' * (len(reports) != 1)}: {total.agrees} agree, "
+        f"{total.total} numbers of {count(len(reports), 'report')}: {total.agrees} agree, "
         f"{total.rounded_up} rounded up, {total.disagrees} disagree."
     )
 

@@ -27,12 +27,12 @@ SOUND = Evidence(
 
 
 def codes(evidence: Evidence) -> list[str]:
-    return [code for code, _ in audit(evidence)]
+    return [doubt.code for doubt in audit(evidence)]
 
 
 def the_sentence(evidence: Evidence) -> str:
-    [(_, sentence)] = audit(evidence)
-    return sentence
+    [doubt] = audit(evidence)
+    return doubt.text
 
 
 def test_numbers_that_agree_raise_no_doubt() -> None:

@@ -1,6 +1,7 @@
 import pytest
 
 from benchhub.analysis.doubts import steadiness
+from benchhub.analysis.doubts.doubt import weighed
 from benchhub.analysis.doubts.verdict import WORDS, CurveFacts, RunFacts, Weight, of_curve, of_run
 
 STEADY = steadiness.of_series([990.0, 1010.0] * 30)
@@ -20,9 +21,9 @@ def facts(**changes):
     return RunFacts(**{"clients": 8, "duration_s": 60.0, **SOUND, **changes})
 
 
-def test_a_run_with_nothing_against_it_has_no_reason_and_says_so():
+def test_a_run_with_nothing_against_it_has_no_doubt_and_says_so():
     verdict = of_run(facts())
-    assert (verdict.reasons, verdict.unchecked) == ((), ())
+    assert (verdict.doubts, verdict.unchecked) == ((), ())
     assert verdict.words == "no reason for doubt was found"
 
 
@@ -40,14 +41,14 @@ def test_a_run_with_nothing_against_it_has_no_reason_and_says_so():
         ({"failed_transactions": 6_000}, "failures", Weight.DOUBTFUL),
         ({"covered_s": 40.0}, "truncated", Weight.CONTRADICTED),
         ({"settings_changed": ["work_mem"]}, "settings-changed", Weight.CONTRADICTED),
-        ({"doubts": [("settings_differ", "fsync was off.")]}, "settings_differ", Weight.DOUBTFUL),
-        ({"doubts": [("rate", "They disagree.")]}, "rate", Weight.CONTRADICTED),
-        ({"doubts": [("threads-uneven", "3 threads.")]}, "threads-uneven", Weight.SLIGHT),
+        ({"doubts": [weighed("settings_differ", "fsync was off.")]}, "settings_differ", Weight.DOUBTFUL),
+        ({"doubts": [weighed("rate", "They disagree.")]}, "rate", Weight.CONTRADICTED),
+        ({"doubts": [weighed("threads-uneven", "3 threads.")]}, "threads-uneven", Weight.SLIGHT),
     ],
 )
-def test_each_reason_by_itself(changes, code, weight):
+def test_each_doubt_by_itself(changes, code, weight):
     verdict = of_run(facts(**changes))
-    assert [(reason.code, reason.weight) for reason in verdict.reasons] == [(code, weight)]
+    assert [(doubt.code, doubt.weight) for doubt in verdict.doubts] == [(code, weight)]
     assert verdict.weight == weight
 
 
@@ -62,8 +63,8 @@ def test_each_reason_by_itself(changes, code, weight):
         {"blocks_read": 600_000},  # 10 blocks per transaction, but steady: a data set that does not fit
     ],
 )
-def test_what_is_usual_is_no_reason(changes):
-    assert of_run(facts(**changes)).reasons == ()
+def test_what_is_usual_is_no_doubt(changes):
+    assert of_run(facts(**changes)).doubts == ()
 
 
 def test_a_cache_that_fills_while_throughput_rises_was_not_warm():
@@ -76,7 +77,7 @@ def test_a_cache_that_fills_while_throughput_rises_was_not_warm():
 
 def test_what_is_not_known_is_not_checked_and_named():
     verdict = of_run(RunFacts(clients=1, duration_s=5))
-    assert verdict.reasons == ()
+    assert verdict.doubts == ()
     assert verdict.unchecked == (
         "steadiness, which takes 20 values",
         "whether the load generator was the limit",
@@ -91,7 +92,7 @@ def test_an_idle_load_generator_was_looked_at():
     assert "whether the load generator was the limit" not in of_run(facts(thread_busy_share=0.0)).unchecked
 
 
-def test_the_heaviest_reason_is_the_verdict():
+def test_the_heaviest_doubt_is_the_verdict():
     verdict = of_run(facts(failed_transactions=1, covered_s=10.0))
     assert verdict.words == "not to be relied on"
 
@@ -100,50 +101,48 @@ def curve_of(*runs, **more):
     return of_curve(CurveFacts(dict(enumerate(runs, start=1)), len(runs), **more))
 
 
-def test_a_curve_of_sound_runs_with_three_repeats_has_no_reason():
-    assert curve_of(facts(), facts(), facts()).reasons == ()
+def test_a_curve_of_sound_runs_with_three_repeats_has_no_doubt():
+    assert curve_of(facts(), facts(), facts()).doubts == ()
 
 
 def test_too_few_repeats_are_named_with_their_level():
     verdict = curve_of(facts(), facts(), facts(), facts(clients=16))
-    assert [reason.text for reason in verdict.reasons] == [
-        "Fewer than 3 repeats at 16 clients: no interval, and no test."
-    ]
-    assert "at every level" in curve_of(facts()).reasons[0].text
+    assert [doubt.text for doubt in verdict.doubts] == ["Fewer than 3 repeats at 16 clients: no interval, and no test."]
+    assert "at every level" in curve_of(facts()).doubts[0].text
 
 
-def test_a_reason_of_several_runs_is_said_once_and_counts_them():
+def test_a_doubt_of_several_runs_is_said_once_and_counts_them():
     stolen = facts(stolen_share=0.05)
-    texts = [reason.text for reason in curve_of(stolen, facts(), stolen).reasons]
+    texts = [doubt.text for doubt in curve_of(stolen, facts(), stolen).doubts]
     assert texts == ["2 of 3 runs (runs 1, 3). The first: 5.0% of the CPU time was taken by other guests of the "
                      "machine (steal)."]  # fmt: skip
 
 
-def test_a_host_that_changed_between_runs_is_a_reason():
+def test_a_host_that_changed_between_runs_is_a_doubt():
     verdict = curve_of(facts(facts_digest="a"), facts(facts_digest="b"), facts(facts_digest="a"))
-    assert verdict.reasons[0].text.endswith("2 states during this curve: runs 1, 3; run 2.")
+    assert verdict.doubts[0].text.endswith("2 states during this curve: runs 1, 3; run 2.")
 
 
 def test_a_first_run_that_reads_far_more_than_its_fellows_met_a_cold_cache():
     verdict = curve_of(facts(blocks_read=60_000), facts(), facts())
     assert verdict.codes == {"colder-cache"}
-    assert verdict.reasons[0].text.startswith("Run 1 at 8 clients read 1 blocks per transaction")
+    assert verdict.doubts[0].text.startswith("Run 1 at 8 clients read 1 blocks per transaction")
 
 
-def test_runs_without_a_result_and_outliers_are_reasons():
+def test_runs_without_a_result_and_outliers_are_doubts():
     values = (100.0, 101.0, 99.0, 100.0, 55.0)
     verdict = curve_of(*(facts(throughput=value) for value in values), lost=1)
     assert verdict.codes == {"runs-lost", "outlier"}
-    assert "Run 5 lies far from its 4 fellows at 8 clients (Grubbs' test at 1%)" in verdict.reasons[1].text
+    assert "Run 5 lies far from its 4 fellows at 8 clients (Grubbs' test at 1%)" in verdict.doubts[1].text
 
 
-def test_repeats_in_a_row_and_a_drift_are_reasons():
+def test_repeats_in_a_row_and_a_drift_are_doubts():
     levels = (1, 1, 1, 1, 8, 8, 8, 8)
     runs = [
         facts(clients=clients, started_s=60.0 * place, throughput=100.0 * clients * (1 - 0.02 * place))
         for place, clients in enumerate(levels)
     ]
-    text_by_code = {reason.code: reason.text for reason in curve_of(*runs).reasons}
+    text_by_code = {doubt.code: doubt.text for doubt in curve_of(*runs).doubts}
     assert text_by_code.keys() == {"repeats-in-a-row", "drift"}
     assert text_by_code["drift"].startswith("Throughput fell by 1")
     assert curve_of(*runs[:1], *runs[4:5]).codes == {"few-repeats"}
@@ -154,5 +153,5 @@ def test_every_weight_has_words():
 
 
 def test_a_host_that_was_busy_before_the_load_is_named_with_the_share_that_was_not_for_the_load():
-    [reason] = of_run(facts(busy_before={"the driver's host": 0.03, "the server's host": 0.5})).reasons
-    assert reason.text == "Just before the load 50% of the CPU time of the server's host went to other work."
+    [doubt] = of_run(facts(busy_before={"the driver's host": 0.03, "the server's host": 0.5})).doubts
+    assert doubt.text == "Just before the load 50% of the CPU time of the server's host went to other work."

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from benchhub.analysis.curves import curve
-from benchhub.analysis.doubts.verdict import WORDS, Verdict, Weight
+from benchhub.analysis.doubts.doubt import Doubt, Weight
+from benchhub.analysis.doubts.verdict import WORDS, Verdict
 from benchhub.analysis.statistics import drift
-from benchhub.analysis.words import count
+from benchhub.analysis.words import count, word
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.warnings import described_twice
 from benchhub.reports.comparison.entries import Entry
@@ -73,11 +74,11 @@ def of_curve(entry: Entry) -> list[str]:
     return _placed(_doubts(entry, verdicts.of_curve(entry.runs)))
 
 
-def _shared(pairs: Sequence[tuple[Entry, list[tuple[str, str]]]]) -> Iterator[SharedDoubt]:
+def _shared(pairs: Sequence[tuple[Entry, list[Doubt]]]) -> Iterator[SharedDoubt]:
     by_text: dict[str, list[tuple[Entry, str]]] = {}
     for entry, doubts in pairs:
-        for text, where in doubts:
-            by_text.setdefault(text, []).append((entry, where))
+        for doubt in doubts:
+            by_text.setdefault(doubt.text, []).append((entry, doubt.where))
     yield from (SharedDoubt(text, tuple(holds)) for text, holds in by_text.items())
 
 
@@ -90,51 +91,56 @@ def _out_of_turn(entries: Sequence[Entry]) -> Iterator[str]:
             )
 
 
-def _placed(doubts: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{text} ({where})" if where else text for text, where in doubts]
+def _placed(doubts: Sequence[Doubt]) -> list[str]:
+    return [f"{doubt.text} ({doubt.where})" if doubt.where else doubt.text for doubt in doubts]
 
 
-def _doubts(entry: Entry, verdict: Verdict) -> list[tuple[str, str]]:
-    """Return the doubts about a curve, each as (sentence, levels); levels are '' for the whole curve."""
-    peak_sentences = [entry.curve.peak.sentence] if entry.curve.peak.edge else []
-    if entry.curve.withheld and not entry.curve.is_in_a_row:
-        peak_sentences.append(f"Its means and its peak have no intervals: {entry.curve.withheld}.")
-    peak_sentences += [*_changed_facts(entry), *_unfinished(entry)]
+def _doubts(entry: Entry, verdict: Verdict) -> list[Doubt]:
     # Some doubts only show where repeats are set beside each other.
-    among_repeats = [reason.text for reason in verdict.reasons if reason.code in AMONG_REPEATS]
-    return [*((text, "") for text in peak_sentences), *_of_runs(entry), *((text, "") for text in among_repeats)]
+    among_repeats = [doubt for doubt in verdict.doubts if doubt.code in AMONG_REPEATS]
+    return [*_of_peak(entry), *_changed_facts(entry), *_unfinished(entry), *_of_runs(entry), *among_repeats]
 
 
-def _changed_facts(entry: Entry) -> list[str]:
+def _of_peak(entry: Entry) -> Iterator[Doubt]:
+    if entry.curve.peak.edge:
+        yield Doubt("peak-at-edge", entry.curve.peak.sentence)
+    if entry.curve.withheld and not entry.curve.is_in_a_row:
+        yield Doubt("interval-withheld", f"Its means and its peak have no intervals: {entry.curve.withheld}.")
+
+
+def _changed_facts(entry: Entry) -> Iterator[Doubt]:
     by_digest: dict[str, list[str]] = {}
     for run in entry.runs:
         if (digest := getattr(run, "facts_digest", None)) and not run.set_aside_at:
             by_digest.setdefault(digest, []).append(str(run.pk))
-    if len(by_digest) < 2:
-        return []
-    parts = "; ".join(f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" for runs in by_digest.values())
-    return [f"Host or server were found in {len(by_digest)} states during this curve: {parts}."]
+    if len(by_digest) > 1:
+        parts = "; ".join(f"{word('run', len(runs))} {', '.join(runs)}" for runs in by_digest.values())
+        text = f"Host or server were found in {len(by_digest)} states during this curve: {parts}."
+        yield Doubt("host-changed", text)
 
 
-def _unfinished(entry: Entry) -> list[str]:
+def _unfinished(entry: Entry) -> Iterator[Doubt]:
     total = len(entry.runs)
     unfinished = sum(not run.is_final for run in entry.runs)
     cancelled = sum(run.state == State.CANCELLED for run in entry.runs)
     aside = sum(run.set_aside_at is not None for run in entry.runs)
     failed = total - unfinished - cancelled - aside - sum(len(level.runs) for level in entry.curve.levels)
-    sentences = [f"Still to come: {unfinished} of {total} runs."] if unfinished else []
+    runs_text = count(total, "run")
+    if unfinished:
+        yield Doubt("runs-to-come", f"Still to come: {unfinished} of {total} runs.")
     if failed:
-        sentences.append(f"{failed} of {count(total, 'run')} failed, so the curve has fewer points.")
+        yield Doubt("runs-lost", f"{failed} of {runs_text} failed, so the curve has fewer points.")
     if aside:
-        sentences.append(f"{aside} of {count(total, 'run')} {'was' if aside == 1 else 'were'} set aside by a person.")
+        yield Doubt("runs-aside", f"{aside} of {runs_text} {word('was', aside, 'were')} set aside by a person.")
     if cancelled:
-        sentences.append(f"{cancelled} of {count(total, 'run')} {'was' if cancelled == 1 else 'were'} cancelled.")
-    return sentences
+        yield Doubt("runs-cancelled", f"{cancelled} of {runs_text} {word('was', cancelled, 'were')} cancelled.")
 
 
-def _of_runs(entry: Entry) -> list[tuple[str, str]]:
-    by_doubt: dict[str, list[str]] = {}
+def _of_runs(entry: Entry) -> Iterator[Doubt]:
+    levels_by_text: dict[str, list[str]] = {}
     for level in entry.curve.levels:
-        for doubt in level.doubts:
-            by_doubt.setdefault(doubt, []).append(str(level.clients))
-    return [(doubt, f"at {', '.join(levels)} client{'s' * (levels != ['1'])}") for doubt, levels in by_doubt.items()]
+        for text in level.doubts:
+            levels_by_text.setdefault(text, []).append(str(level.clients))
+    for text, levels in levels_by_text.items():
+        where = f"at {', '.join(levels)} {'client' if levels == ['1'] else 'clients'}"
+        yield Doubt("runs", text, where=where)
