@@ -184,7 +184,7 @@ def _parser():
     parser.add_argument("--url", default=os.environ.get("BENCHHUB_URL"))
     parser.add_argument("--token", default=os.environ.get("BENCHHUB_TOKEN"), help="better in the environment")
     commands = parser.add_subparsers(required=True, metavar="command")
-    push = _command(commands, "push", _push, "bring in results, a JSON object on each line")
+    push = _command(commands, "push", _push, "import results, a JSON object on each line")
     push.add_argument("file", help="NDJSON, or - for stdin")
     _stream_options(push)
     run = _command(commands, "run", _run, "run a load generator, and import what it printed")
@@ -194,7 +194,7 @@ def _parser():
         kind = int if name in NUMBERS else str
         run.add_argument(_option(name), default=os.environ.get(variable) or None, type=kind, help=f"or {variable}")
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- command", help="the command, with its words")
-    printed = _command(commands, "pgbench", _pgbench, "bring in what pgbench printed")
+    printed = _command(commands, "pgbench", _pgbench, "import what pgbench printed")
     printed.add_argument("file", help="its stdout, or - for stdin")
     printed.add_argument("--like", required=True, help="JSON with what pgbench does not say (see docs/api.md)")
     printed.add_argument("--clients", type=int, help="in place of that in --like")
