@@ -296,7 +296,7 @@ def _watched(command):
     for number in SIGNALS:
         signal.signal(number, lambda received, _: process.send_signal(received))
     streams = {"stdout": bytearray(), "stderr": bytearray()}
-    threads = [threading.Thread(target=_copy, args=(process, name, kept)) for name, kept in streams.items()]
+    threads = [threading.Thread(target=_copy, args=(process, name, content)) for name, content in streams.items()]
     for thread in threads:
         thread.start()
     code = process.wait()
@@ -304,15 +304,15 @@ def _watched(command):
         thread.join()
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
-    texts = {name: kept[: LARGEST[name]].decode("utf-8", "replace") for name, kept in streams.items()}
-    is_whole = all(len(kept) <= LARGEST[name] for name, kept in streams.items())
+    texts = {name: content[: LARGEST[name]].decode("utf-8", "replace") for name, content in streams.items()}
+    is_whole = all(len(content) <= LARGEST[name] for name, content in streams.items())
     return {**texts, "returncode": code if code >= 0 else 128 - code}, is_whole
 
 
-def _copy(process, name, kept):
+def _copy(process, name, content):
     source, terminal = getattr(process, name), getattr(sys, name).buffer
     for block in iter(lambda: os.read(source.fileno(), 65536), b""):
-        kept += block[: LARGEST[name] + 1 - len(kept)]
+        content += block[: LARGEST[name] + 1 - len(content)]
         with contextlib.suppress(OSError):  # nobody reads it any more; the program goes on
             terminal.write(block)
             terminal.flush()
@@ -354,8 +354,8 @@ def _connection(command):
     except getopt.GetoptError:
         return None
     letters = {"--host": "-h", "--port": "-p", "--username": "-U", "--dbname": "-d"}
-    chosen = {letters.get(name, name): value for name, value in options}
-    connection = {name: chosen[name] for name in letters.values() if name in chosen}
+    values = {letters.get(name, name): value for name, value in options}
+    connection = {name: values[name] for name in letters.values() if name in values}
     return {**connection, **({"-d": words[0]} if words else {})}
 
 

@@ -183,10 +183,10 @@ def test_a_signal_reaches_the_program_and_its_end_is_passed_on(like):
 
 def test_a_result_that_cannot_be_imported_is_kept_and_can_be_pushed_later(live_server, token, like):
     failed = run_from(like.parent, live_server.url, "bh_wrong", "--like", str(like), "--", *printing())
-    [kept] = like.parent.glob("benchhub-*.ndjson")
-    assert failed.returncode == 1 and f"benchhub.py push {kept.name}" in failed.stderr
+    [file] = like.parent.glob("benchhub-*.ndjson")
+    assert failed.returncode == 1 and f"benchhub.py push {file.name}" in failed.stderr
     assert not Run.objects.exists()
-    assert call(live_server.url, token, "push", str(kept)).returncode == 0
+    assert call(live_server.url, token, "push", str(file)).returncode == 0
     assert Run.objects.get().found.host["logical_cpus"] == os.cpu_count()
 
 

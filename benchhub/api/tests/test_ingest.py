@@ -78,8 +78,8 @@ def test_it_is_marked_everywhere_as_imported_and_that_is_no_doubt(courier, clien
     assert ">imported</span>" in client.get(reverse("experiments")).content.decode()
     page = client.get(reverse("experiment", args=[run.experiment_id])).content.decode()
     assert "BenchHub did not see them" in page and "Run it again" not in page
-    told = courier.send("get", f"runs/{run.pk}/").json()
-    assert told["provenance"] == "Imported from https://ci.example.org/jobs/4711: BenchHub did not see the run."
+    answer = courier.send("get", f"runs/{run.pk}/").json()
+    assert answer["provenance"] == "Imported from https://ci.example.org/jobs/4711: BenchHub did not see the run."
     assert run.result.doubts == []
     [curve] = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()[0]["curves"]
     assert (curve["is_imported"], curve["levels"][0]["doubts"]) == (True, [])
