@@ -3,6 +3,7 @@
 
     export BENCHHUB_URL=https://bench.example.org BENCHHUB_TOKEN=bh_...
     benchhub.py push results.ndjson            # or - for stdin; each line a result, all or none
+    benchhub.py run --like result.json -- pgbench -S -c 8 -j 8 -T 60 bench    # runs it, and imports what it printed
     benchhub.py pgbench out.log --like result.json --clients 8    # what pgbench printed, with what it does not say
     benchhub.py queue plan.json                # prints the address of the experiment
     benchhub.py wait 12                        # until all its runs have ended; exit code 1 unless all succeeded
@@ -19,10 +20,17 @@ sent again with the same idempotency key, so that nothing is stored or queued tw
 """
 
 import argparse
+import contextlib
+import getopt
 import http.client
 import json
 import os
+import platform
+import re
+import signal
+import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -32,6 +40,31 @@ from pathlib import Path
 ATTEMPTS = 5
 PASSING = (429, 502, 503, 504)
 API = "/api/v1/"
+LARGEST = {"stdout": 1_000_000, "stderr": 4_000_000}  # bytes that BenchHub takes of each stream
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+CONDITIONS = (
+    "experiment", "source", "workload", "client_version", "clients", "repeat", "duration_s", "warmup_s", "thread_rule",
+)  # fmt: skip
+SYSTEM = ("host", "driver", "hardware", "configuration", "postgresql", "path", "label")
+NUMBERS = ("clients", "repeat", "duration_s", "warmup_s")
+PRINTED = {
+    "client_version": r"^pgbench \(([0-9]+(?:\.[0-9]+)+)",
+    "clients": r"^number of clients: ([0-9]+)$",
+    "thread_rule": r"^number of threads: ([0-9]+)$",
+    "duration_s": r"^duration: ([0-9]+) s$",
+}
+SERVER_VERSION = r"^pgbench \([^\n]*server ([0-9]+(?:\.[0-9]+)+)"
+PGBENCH_OPTIONS = "b:c:CD:f:F:h:j:lL:M:nNp:P:rR:s:St:T:U:v"
+PGBENCH_WORDS = (
+    "aggregate-interval= builtin= client= connect dbname= debug define= exit-on-abort failures-detailed file= host= "
+    "jobs= latency-limit= log log-prefix= max-tries= no-vacuum port= progress= progress-timestamp protocol= "
+    "random-seed= rate= report-latencies report-per-command sampling-rate= scale= select-only skip-some-updates time= "
+    "transactions= username= vacuum-all verbose-errors"
+)
+SETTINGS = (
+    "SELECT json_object_agg(name, left(current_setting(name), 4000)) FROM pg_settings "
+    "WHERE name !~ 'conninfo|command|passphrase'"
+)
 
 
 class Refused(Exception):  # noqa: N818  # a name for scripts
@@ -133,6 +166,8 @@ def _problem(error):
 
 def main(words=None):
     arguments = _parser().parse_args(words)
+    if arguments.does is _run:  # without an address too: the result is then left in a file
+        return _run(Client(arguments.url or "", arguments.token or ""), arguments)
     if not arguments.url or not arguments.token:
         sys.exit("Set BENCHHUB_URL and BENCHHUB_TOKEN, or give --url and --token.")
     client = Client(arguments.url, arguments.token)
@@ -149,12 +184,21 @@ def _parser():
     parser.add_argument("--url", default=os.environ.get("BENCHHUB_URL"))
     parser.add_argument("--token", default=os.environ.get("BENCHHUB_TOKEN"), help="better in the environment")
     commands = parser.add_subparsers(required=True, metavar="command")
-    push = _command(commands, "push", _push, "bring in results, a JSON object on each line")
+    push = _command(commands, "push", _push, "import results, a JSON object on each line")
     push.add_argument("file", help="NDJSON, or - for stdin")
-    printed = _command(commands, "pgbench", _pgbench, "bring in what pgbench printed")
+    _stream_options(push)
+    run = _command(commands, "run", _run, "run a load generator, and import what it printed")
+    run.add_argument("--like", help="JSON with what it does not say (see docs/api.md); options go before it")
+    for name in (*CONDITIONS, *SYSTEM):
+        variable = f"BENCHHUB_{name.upper()}"
+        kind = int if name in NUMBERS else str
+        run.add_argument(_option(name), default=os.environ.get(variable) or None, type=kind, help=f"or {variable}")
+    run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- command", help="the command, with its words")
+    printed = _command(commands, "pgbench", _pgbench, "import what pgbench printed")
     printed.add_argument("file", help="its stdout, or - for stdin")
     printed.add_argument("--like", required=True, help="JSON with what pgbench does not say (see docs/api.md)")
     printed.add_argument("--clients", type=int, help="in place of that in --like")
+    _stream_options(printed)
     printed.add_argument("--measured-at", metavar="TIME", help="in place of that in --like: 2026-01-31T02:00:00Z")
     queue = _command(commands, "queue", _queue, "plan an experiment and queue it")
     queue.add_argument("file", help="JSON, or - for stdin")
@@ -165,6 +209,20 @@ def _parser():
     curve = _command(commands, "curve", _curve, "print the curves of an experiment as CSV")
     curve.add_argument("experiment", type=int)
     return parser
+
+
+def _option(name):
+    return "--" + name.replace("_s", "") if name.endswith("_s") else "--" + name.replace("_", "-")
+
+
+def _stream_options(parser):
+    parser.add_argument("--stderr", metavar="FILE", help="what it wrote to stderr")
+    parser.add_argument("--returncode", type=int, metavar="CODE", help="its exit code; left out, it is not known")
+
+
+def _streams(arguments):
+    streams = {} if arguments.stderr is None else {"stderr": _text(arguments.stderr)}
+    return streams if arguments.returncode is None else {**streams, "returncode": arguments.returncode}
 
 
 def _command(commands, name, does, words):
@@ -190,16 +248,175 @@ def _json(name):
 
 
 def _push(client, arguments):
-    return _write_delivery(client.push(_text(arguments.file).splitlines()))
+    lines, streams = _text(arguments.file).splitlines(), _streams(arguments)
+    return _write_delivery(client.push(_with_streams(lines, streams) if streams else lines))
+
+
+def _with_streams(lines, streams):
+    try:
+        [result] = [json.loads(line) for line in lines if line.strip()]
+        return [{**result, "output": {**result["output"], **streams}}]
+    except (ValueError, KeyError, TypeError):
+        sys.exit("--stderr and --returncode are of one result: push one line, with its output.")
 
 
 def _pgbench(client, arguments):
-    result = {**_json(arguments.like), "output": {"stdout": _text(arguments.file)}}
+    result = {**_json(arguments.like), "output": {"stdout": _text(arguments.file), **_streams(arguments)}}
     if arguments.clients:
         result["clients"] = arguments.clients
     if arguments.measured_at:
         result["measured_at"] = arguments.measured_at
     return _write_delivery(client.push([result]))
+
+
+def _run(client, arguments):
+    """Run the program, and import what it printed; return its own exit code, or 1 where only the import failed."""
+    command = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
+    if not command:
+        sys.exit("Write what to run after --: benchhub.py run --like result.json -- pgbench -c 8 -T 60 bench")
+    like, facts = _json(arguments.like) if arguments.like else {}, _host_facts()
+    settings = _server_settings(command)
+    measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    output, is_whole = _watched(command)
+    if output["returncode"]:
+        print(f"benchhub: {command[0]} ended with {output['returncode']}: nothing was imported.", file=sys.stderr)
+        return output["returncode"]
+    result = {**_conditions(arguments, like, command, output["stdout"]), "measured_at": measured_at, "output": output}
+    result["facts"], result["settings"] = {**facts, **like.get("facts", {})}, {**settings, **like.get("settings", {})}
+    return _import(client, result) if is_whole else _keep(result, "It printed more than BenchHub takes.")
+
+
+def _watched(command):
+    """Run a command whose streams go to the terminal as well; return its output, and whether all of it was kept."""
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        print(f"{command[0]} cannot be run: {error}", file=sys.stderr)
+        sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
+    for number in SIGNALS:
+        signal.signal(number, lambda received, _: process.send_signal(received))
+    streams = {"stdout": bytearray(), "stderr": bytearray()}
+    threads = [threading.Thread(target=_copy, args=(process, name, content)) for name, content in streams.items()]
+    for thread in threads:
+        thread.start()
+    code = process.wait()
+    for thread in threads:
+        thread.join()
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    texts = {name: content[: LARGEST[name]].decode("utf-8", "replace") for name, content in streams.items()}
+    is_whole = all(len(content) <= LARGEST[name] for name, content in streams.items())
+    return {**texts, "returncode": code if code >= 0 else 128 - code}, is_whole
+
+
+def _copy(process, name, content):
+    source, terminal = getattr(process, name), getattr(sys, name).buffer
+    for block in iter(lambda: os.read(source.fileno(), 65536), b""):
+        content += block[: LARGEST[name] + 1 - len(content)]
+        with contextlib.suppress(OSError):  # nobody reads it any more; the program goes on
+            terminal.write(block)
+            terminal.flush()
+
+
+def _conditions(arguments, like, command, stdout):
+    """Return what is said of the run: by option or environment, in the file, else as it printed and by this machine."""
+    options = {name: value for name, value in vars(arguments).items() if value is not None}
+    options.update({"duration_s": options.get("duration"), "warmup_s": options.get("warmup")})
+    result = {**_printed(stdout), "source": _source(), **like}
+    result.update({name: options[name] for name in CONDITIONS if options.get(name) is not None})
+    server = re.search(SERVER_VERSION, stdout, re.M)
+    system = {**_place(command), **like.get("system", {})}
+    if "client_version" in result:  # pgbench names the server's version only where it is another
+        system.setdefault("postgresql", server.group(1) if server else result["client_version"])
+    result["system"] = {**system, **{name: options[name] for name in SYSTEM if name in options}}
+    return result
+
+
+def _printed(stdout):
+    matches = {name: re.search(pattern, stdout, re.M) for name, pattern in PRINTED.items()}
+    texts = {name: match.group(1) for name, match in matches.items() if match}
+    if texts.get("thread_rule") == texts.get("clients"):
+        texts.pop("thread_rule", None)
+    return {name: int(text) if name in NUMBERS else text for name, text in texts.items()}
+
+
+def _source():
+    variables = os.environ
+    if "GITHUB_RUN_ID" in variables:
+        return "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}".format_map(variables)
+    return variables.get("CI_JOB_URL") or variables.get("BUILD_URL") or platform.node()
+
+
+def _connection(command):
+    """Return how pgbench is told to connect: options of psql; None where the command is not understood."""
+    try:
+        options, words = getopt.gnu_getopt(command[1:], PGBENCH_OPTIONS, PGBENCH_WORDS.split())
+    except getopt.GetoptError:
+        return None
+    letters = {"--host": "-h", "--port": "-p", "--username": "-U", "--dbname": "-d"}
+    values = {letters.get(name, name): value for name, value in options}
+    connection = {name: values[name] for name in letters.values() if name in values}
+    return {**connection, **({"-d": words[0]} if words else {})}
+
+
+def _place(command):
+    """Return where server and load generator are, as far as the command says it."""
+    connection, here = _connection(command), platform.node()[:60]
+    if connection is None:
+        return {"driver": here}
+    host = connection.get("-h") or os.environ.get("PGHOST", "")
+    if not host or host.startswith("/"):
+        return {"host": here, "path": "socket"}
+    is_here = host in ("localhost", "127.0.0.1", "::1")
+    return {"host": here, "path": "loopback"} if is_here else {"host": host[:60], "driver": here}
+
+
+def _server_settings(command):
+    """Return the server's settings by psql, which connects as pgbench does; empty where it cannot."""
+    connection = _connection(command)
+    if Path(command[0]).name != "pgbench" or connection is None:
+        return {}
+    words = [word for option in connection.items() for word in option]
+    psql = [str(Path(command[0]).with_name("psql")), "-X", "-w", "-A", "-t", *words, "-c", SETTINGS]
+    try:
+        done = subprocess.run(psql, stdin=subprocess.DEVNULL, capture_output=True, timeout=15, check=True)
+        return json.loads(done.stdout.decode())
+    except (OSError, ValueError, subprocess.SubprocessError):
+        print("benchhub: the server's settings could not be read by psql; they are left out.", file=sys.stderr)
+        return {}
+
+
+def _host_facts():
+    """Return what a user without rights can tell of this machine."""
+    facts = {"system": platform.system(), "kernel": platform.release(), "architecture": platform.machine()}
+    facts["logical_cpus"] = os.cpu_count()
+    for name, path, pattern in (
+        ("cpu_model", "/proc/cpuinfo", r"^model name\s*: (.+)$"),
+        ("memory_kib", "/proc/meminfo", r"^MemTotal:\s*([0-9]+) kB$"),
+        ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", r"^(\w+)$"),
+        ("load_before", "/proc/loadavg", r"^([0-9.]+)"),
+    ):
+        with contextlib.suppress(OSError, ValueError):
+            if match := re.search(pattern, Path(path).read_text(encoding="utf-8"), re.M):
+                facts[name] = match.group(1)
+    return facts
+
+
+def _import(client, result):
+    if not client.url or not client.token:
+        return _keep(result, "Neither BENCHHUB_URL and BENCHHUB_TOKEN nor --url and --token are set.")
+    try:
+        return _write_delivery(client.push([result]))
+    except (Refused, OSError) as error:
+        return _keep(result, f"{client.url}: {error}")
+
+
+def _keep(result, reason):
+    """Leave a result that could not be imported in a file, and say how to import it later."""
+    name = f"benchhub-{time.strftime('%Y%m%dT%H%M%S')}-{uuid.uuid4().hex[:8]}.ndjson"
+    Path(name).write_text(json.dumps(result) + "\n", encoding="utf-8")
+    print(f"{reason}\nThe result is kept in {name}. To import it: benchhub.py push {name}", file=sys.stderr)
+    return 1
 
 
 def _write_delivery(delivery):

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -125,3 +127,76 @@ def test_a_server_in_trouble_is_asked_again_with_the_same_key(status, length):
     server.shutdown()
     assert done.returncode == 0, done.stderr
     assert len(keys) == 2 and keys[0] == keys[1]
+
+
+PRINTING = """import sys
+sys.stdout.write(%r)
+sys.stderr.write("progress: 1.0 s, 20004.0 tps, lat 0.400 ms stddev 0.010, 0 failed\\n")
+sys.exit(%d)
+"""
+
+
+@pytest.fixture
+def like(tmp_path):
+    names = ("experiment", "source", "workload", "system")
+    (tmp_path / "like.json").write_text(json.dumps({name: EXAMPLE[name] for name in names}))
+    return tmp_path / "like.json"
+
+
+def printing(code=0):
+    return [sys.executable, "-c", PRINTING % (EXAMPLE["output"]["stdout"], code)]
+
+
+def run_from(folder, url, token, *words):
+    environment = {"BENCHHUB_URL": url, "BENCHHUB_TOKEN": token}
+    command = [sys.executable, "-I", str(CLIENT), "run", *words]
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_a_program_is_run_its_streams_are_passed_on_and_what_it_printed_is_imported(live_server, token, like):
+    done = run_from(like.parent, live_server.url, token, "--like", str(like), "--repeat", "3", "--", *printing())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(EXAMPLE["output"]["stdout"])
+    run = Run.objects.get()
+    assert (run.clients, run.threads, run.repeat, run.spec["duration_s"]) == (8, 8, 3, 60)
+    assert {file.name for file in run.attempts.get().evidence.all()} >= {"out.log", "err.log"}
+    assert run.found.host["logical_cpus"] == os.cpu_count() and run.found.host["kernel"]
+    assert not list(like.parent.glob("*.ndjson"))
+
+
+def test_a_program_that_fails_passes_its_exit_code_on_and_nothing_is_imported(live_server, token, like):
+    done = run_from(like.parent, live_server.url, token, "--like", str(like), "--", *printing(code=7))
+    assert done.returncode == 7 and "ended with 7: nothing was imported" in done.stderr
+    absent = run_from(like.parent, live_server.url, token, "--like", str(like), "--", "/no/such/pgbench")
+    assert absent.returncode == 127 and "Traceback" not in absent.stderr
+    assert not Run.objects.exists() and not list(like.parent.glob("*.ndjson"))
+
+
+def test_a_signal_reaches_the_program_and_its_end_is_passed_on(like):
+    waiting = [sys.executable, "-c", "import signal; print('begun', flush=True); signal.pause()"]
+    command = [sys.executable, "-I", str(CLIENT), "run", "--like", str(like), "--", *waiting]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=like.parent)
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 128 + signal.SIGTERM
+
+
+def test_a_result_that_cannot_be_imported_is_kept_and_can_be_pushed_later(live_server, token, like):
+    failed = run_from(like.parent, live_server.url, "bh_wrong", "--like", str(like), "--", *printing())
+    [file] = like.parent.glob("benchhub-*.ndjson")
+    assert failed.returncode == 1 and f"benchhub.py push {file.name}" in failed.stderr
+    assert not Run.objects.exists()
+    assert call(live_server.url, token, "push", str(file)).returncode == 0
+    assert Run.objects.get().found.host["logical_cpus"] == os.cpu_count()
+
+
+def test_stderr_and_exit_code_are_sent_beside_a_file(live_server, token, tmp_path):
+    (tmp_path / "err.log").write_text("pgbench: error: client 3 aborted\n")
+    streams = ["--stderr", str(tmp_path / "err.log"), "--returncode"]
+    refused = call(live_server.url, token, "push", "-", *streams, "2", stdin=json.dumps(EXAMPLE))
+    assert refused.returncode == 1 and not Run.objects.exists()
+    two = call(live_server.url, token, "push", "-", *streams, "0", stdin=f"{json.dumps(EXAMPLE)}\n" * 2)
+    assert two.returncode == 1 and "push one line" in two.stderr
+    (tmp_path / "err.log").write_text("vacuuming...\n")
+    assert call(live_server.url, token, "push", "-", *streams, "0", stdin=json.dumps(EXAMPLE)).returncode == 0
+    assert Run.objects.get().attempts.get().evidence.filter(name="err.log").exists()

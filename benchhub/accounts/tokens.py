@@ -17,7 +17,7 @@ PREFIX = "bh_"
 SCOPES = {
     "read": (Role.VIEWER, "read everything"),
     "run": (Role.RUNNER, "plan, run, pause and cancel experiments on the owner's hosts"),
-    "ingest": (Role.RUNNER, "bring in results that were measured elsewhere"),
+    "ingest": (Role.RUNNER, "import results that were measured elsewhere"),
     "admin": (Role.ADMINISTRATOR, "edit hosts, the catalogue and webhooks"),
 }
 NOTED_EVERY = timedelta(minutes=1)

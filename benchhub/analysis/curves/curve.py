@@ -46,6 +46,7 @@ class RunPoint:
     """One measured run. `run` is its number in the warehouse; latencies are in milliseconds, None where unknown.
 
     `start` is None where nothing says when it ran; `place` names the server's host, whose drift its runs share.
+    `is_imported` is provenance: it was measured elsewhere.
     """
 
     run: int
@@ -61,6 +62,7 @@ class RunPoint:
     histogram: Histogram | None = None
     start: Start | None = None
     place: str = ""
+    is_imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,10 @@ class Level:
 
     def _alone(self, latency_ms: float | None) -> float | None:
         return latency_ms if len(self.runs) == 1 and self.runs[0].histogram is None else None
+
+    @property
+    def is_imported(self) -> bool:
+        return any(run.is_imported for run in self.runs)
 
     @property
     def doubts(self) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ class Curve(serializers.Serializer):
     peak_clients = serializers.IntegerField()
     peak_remark = serializers.CharField(allow_blank=True)
     withheld = serializers.CharField(allow_blank=True, help_text="Why its levels have no intervals.")
+    is_imported = serializers.BooleanField(help_text="Its runs were measured elsewhere.")
     levels = Level(many=True)
 
 
@@ -84,5 +85,6 @@ def curve_of(key: str, system_curve: curves.SystemCurve) -> dict[str, Any]:
         "peak_clients": peak.level.clients,
         "peak_remark": peak.sentence,
         "withheld": system_curve.curve.withheld,
+        "is_imported": system_curve.is_imported,
     }
     return {**names, **digests, **peak_fields, "levels": Level(system_curve.curve.levels, many=True).data}

@@ -186,7 +186,7 @@ class DeliveryMade(DeliveryShown):
 
 
 class Deliveries(ReadView):
-    """A delivery says who brought results in, and when."""
+    """A delivery says who imported results, and when."""
 
     queryset = models.Delivery.objects.select_related("by").order_by("pk")
     serializer_class = DeliveryShown
@@ -200,7 +200,7 @@ class Deliveries(ReadView):
         examples=[OpenApiExample("a result", EXAMPLE, media_type="application/json", request_only=True)],
     )
     def create(self, request: Request) -> Response:
-        """Bring in one result as JSON, or as NDJSON up to 20,000, a line each. If any has a fault, none is stored."""
+        """Import one result as JSON, or as NDJSON up to 20,000, a line each. If any has a fault, none is stored."""
         is_bulk = (request.content_type or "").startswith(parsers.Ndjson.media_type)
         # What is empty has no bytes that a parser is asked about.
         lines = _lines(request.data or b"") if is_bulk else [(1, request._request.body, request.data)]

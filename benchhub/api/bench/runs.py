@@ -41,13 +41,19 @@ class Run(RowSerializer):
 
     protocol_digest = serializers.CharField(source="protocol_id", read_only=True)
     result = Result(read_only=True, allow_null=True)
+    provenance = serializers.CharField(
+        source="provenance_text",
+        read_only=True,
+        help_text="Where an imported run comes from; empty for BenchHub's own.",
+    )
 
     class Meta:
         model = models.Run
         fields = (
             "id", "url", "uuid", "experiment", "system", "kind", "position", "clients", "threads", "repeat", "spec",
             "protocol_digest", "expected_s", "state", "reason", "cancel_asked_at", "created_at", "started_at",
-            "ended_at", "delivery", "source", "set_aside_at", "set_aside_reason", "result",
+            "ended_at", "delivery", "source", "provenance", "set_aside_at", "set_aside_reason",
+            "result",
         )  # fmt: skip
 
 

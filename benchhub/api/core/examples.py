@@ -96,6 +96,7 @@ def _level(clients: int, runs: list[int], low: float, high: float) -> dict[str, 
 CURVE = {
     "key": "12-8", "system": 8, "label": "PostgreSQL 18", "unit": "TPS", "protocol_digest": DIGEST,
     "system_digest": DIGEST, "peak_clients": 8, "peak_remark": "", "withheld": "",
+    "is_imported": False,
     "levels": [_level(1, [101, 104], 300.0, 310.0), _level(8, [102, 105], 1100.0, 1140.0)],
 }  # fmt: skip
 RUN = {
@@ -103,7 +104,8 @@ RUN = {
     "kind": "measure", "position": 4, "clients": 8, "threads": 8, "repeat": 1,
     "spec": {"tool": "pgbench", "clients": 8},
     "protocol_digest": DIGEST, "expected_s": 72, "state": "succeeded", "reason": "", "cancel_asked_at": None,
-    "created_at": AT, "started_at": AT, "ended_at": LATER, "delivery": None, "source": "", "set_aside_at": None,
+    "created_at": AT, "started_at": AT, "ended_at": LATER, "delivery": None, "source": "", "provenance": "",
+    "set_aside_at": None,
     "set_aside_reason": "",
     "result": {
         "throughput": 1100.0, "unit": "TPS", "latency_average_ms": 7.27, "latency_p50_ms": None,

@@ -1,8 +1,10 @@
 import gzip
+import importlib
 import json
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.urls import reverse
 
 from benchhub.accounts import tokens
@@ -63,19 +65,53 @@ def test_printed_output_becomes_a_run_with_its_result_and_its_raw_text(courier):
     assert (run.ended_at - run.started_at).total_seconds() == 60
 
 
-def test_it_is_marked_everywhere_as_brought_in(courier, client):
+def test_it_is_marked_everywhere_as_imported_and_that_is_no_doubt(courier, client):
     courier.send("post", "deliveries/", make_result())
     run = Run.objects.get()
     client.force_login(make_user("vera", Role.VIEWER))
     page_text = client.get(reverse("run", args=[run.pk])).content.decode()
-    assert "Measured elsewhere" in page_text and "https://ci.example.org/jobs/4711" in page_text
-    assert "measured elsewhere" in client.get(reverse("experiments")).content.decode()
+    assert (
+        "ci imported it from" in page_text
+        and "brought in" not in page_text
+        and "https://ci.example.org/jobs/4711" in page_text
+    )
+    assert ">imported</span>" in client.get(reverse("experiments")).content.decode()
     page = client.get(reverse("experiment", args=[run.experiment_id])).content.decode()
-    assert "BenchHub did not see these runs" in page and "Run it again" not in page
-    [doubt] = [doubt for doubt in run.result.doubts if doubt["code"] == "brought_in"]
-    assert "brought in by ci from https://ci.example.org/jobs/4711" in doubt["text"]
-    curves = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()
-    assert doubt["text"] in curves[0]["curves"][0]["levels"][0]["doubts"]
+    assert "BenchHub did not see them" in page and "Run it again" not in page
+    answer = courier.send("get", f"runs/{run.pk}/").json()
+    assert answer["provenance"] == "Imported from https://ci.example.org/jobs/4711: BenchHub did not see the run."
+    assert run.result.doubts == []
+    [curve] = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()[0]["curves"]
+    assert (curve["is_imported"], curve["levels"][0]["doubts"]) == (True, [])
+    comparison = client.get(reverse("compare"), {"curve": curve["key"]}).content.decode()
+    assert "was imported: BenchHub did not see the runs." in comparison
+    table = client.get(reverse("compare"), {"curve": curve["key"], "csv": "levels"}).content.decode()
+    assert table.splitlines()[1].endswith(",imported")
+
+
+def test_a_stored_doubt_of_having_been_imported_becomes_provenance_and_the_run_is_judged(courier):
+    failures = ("failed transactions: 0 (0.000%)", "failed transactions: 6161350 (83.700%)")
+    printed = EXAMPLE["output"]["stdout"].replace(*failures)
+    courier.send("post", "deliveries/", make_result(output={"stdout": printed}))
+    other = {"code": "settings_differ", "text": "fsync was off, although on was asked for."}
+    Result.objects.update(doubts=[{"code": "brought_in", "text": "Measured elsewhere."}, other])
+    migration = importlib.import_module("benchhub.bench.migrations.0002_imports_are_provenance")
+    for _ in range(2):  # what was migrated stays as it is
+        migration.make_provenance(apps, None)
+        assert [doubt["code"] for doubt in Result.objects.get().doubts] == ["settings_differ", "failures"]
+    assert Run.objects.get().provenance_text.startswith("Imported from https://ci.example.org/jobs/4711")
+
+
+def test_failed_transactions_of_an_import_are_doubted_as_those_of_an_own_run(courier):
+    printed = EXAMPLE["output"]["stdout"].replace(
+        "failed transactions: 0 (0.000%)", "failed transactions: 6161350 (83.700%)"
+    )
+    assert courier.send("post", "deliveries/", make_result(output={"stdout": printed})).status_code == 201
+    run = Run.objects.get()
+    [text] = [doubt["text"] for doubt in run.result.doubts if doubt["code"] == "failures"]
+    assert text == "6,161,350 transactions failed (0.84 of all); they are in no throughput."
+    [curve] = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()[0]["curves"]
+    assert text in curve["levels"][0]["doubts"]
 
 
 @pytest.mark.parametrize("version", ["15", "16", "18"])

@@ -1,4 +1,4 @@
-"""Results that were measured elsewhere, and brought in."""
+"""Results that were measured elsewhere, and imported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 
 class Delivery(models.Model):
-    """One request that brought results in: who, when, and by which token. Each of its runs says from where."""
+    """One request that imported results: who, when, and by which token. Each of its runs says from where."""
 
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     token = models.CharField(max_length=80, blank=True)

@@ -200,7 +200,7 @@ class Run(SetAside):
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     delivery = models.ForeignKey(Delivery, models.PROTECT, null=True, blank=True, related_name="runs")
-    source = models.CharField(max_length=300, blank=True, help_text="Whence it was brought in.")
+    source = models.CharField(max_length=300, blank=True, help_text="Where an imported run comes from.")
 
     objects = RunQuerySet.as_manager()
 
@@ -233,3 +233,12 @@ class Run(SetAside):
     @property
     def is_final(self) -> bool:
         return self.state in FINAL
+
+    @property
+    def is_imported(self) -> bool:
+        return self.delivery_id is not None
+
+    @property
+    def provenance_text(self) -> str:
+        """Say where an imported run comes from; empty for a run of BenchHub's own."""
+        return f"Imported from {self.source}: BenchHub did not see the run." if self.is_imported else ""

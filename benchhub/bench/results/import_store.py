@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from benchhub.analysis.doubts.doubt import Doubt
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import (
     Attempt,
@@ -66,12 +65,12 @@ def bring_in(lines: Sequence[ImportedRun], user: Any, token: str = "") -> Stored
             experiment = _experiment(conditions, catalogue, user, group)
             experiments.append(experiment)
             pairs += zip(group, _runs(experiment, group, places, delivery), strict=True)
-        _store(pairs, user)
+        _store(pairs)
     return Stored(delivery, tuple(experiments), tuple(run for _, run in pairs))
 
 
 def _experiment(conditions: Conditions, catalogue: NamedRows, user: Any, group: Sequence[Reading]) -> Experiment:
-    """Return the experiment of this name and these conditions that results were brought into before, or a new one."""
+    """Return the experiment of this name and these conditions that results were imported into before, or a new one."""
     fields: dict[str, Any] = {
         "name": conditions.experiment,
         "is_brought_in": True,
@@ -164,7 +163,7 @@ class _Repeats:
             raise RejectedError(self.faults)
 
 
-def _store(pairs: Sequence[tuple[Reading, Run]], user: Any) -> None:
+def _store(pairs: Sequence[tuple[Reading, Run]]) -> None:
     Run.objects.bulk_create([run for _, run in pairs], batch_size=BATCH)
     attempts = [_attempt(reading.line, run) for reading, run in pairs]
     Attempt.objects.bulk_create(attempts, batch_size=BATCH)
@@ -175,9 +174,7 @@ def _store(pairs: Sequence[tuple[Reading, Run]], user: Any) -> None:
     facts = {run.pk: row for reading, run in pairs if (row := _facts_row(reading.line, run))}
     Found.objects.bulk_create(facts.values(), batch_size=BATCH)
     differences = {pk: row.differences for pk, row in facts.items()}
-    results = [
-        _result(reading, run, attempt, differences.get(run.pk, ()), user) for (reading, run), attempt in with_attempts
-    ]
+    results = [_result(reading, run, attempt, differences.get(run.pk, ())) for (reading, run), attempt in with_attempts]
     Result.objects.bulk_create(results, batch_size=BATCH)
     Series.objects.bulk_create(
         _each(ingest.series_rows(run, reading.result) for reading, run in pairs), batch_size=BATCH
@@ -227,12 +224,10 @@ def _facts_row(line: ImportedRun, run: Run) -> Found | None:
     )
 
 
-def _result(
-    reading: Reading, run: Run, attempt: Attempt, differences: Sequence[Mapping[str, str]], user: Any
-) -> Result:
-    source = reading.line.source
-    remark = f"Measured elsewhere and brought in by {user} from {source}: BenchHub did not see the run."
-    doubts = [Doubt("brought_in", remark), *map(ingest.difference_doubt, differences)]
-    row = ingest.result_row(run, attempt, reading.result, ingest.Observed(), doubts)
+def _result(reading: Reading, run: Run, attempt: Attempt, differences: Sequence[Mapping[str, str]]) -> Result:
+    """Return the result, judged as a run of our own; that it was imported is provenance, which its run has."""
+    observed = ingest.Observed()
+    doubts = [*map(ingest.difference_doubt, differences), *ingest.verdict_doubts(run, reading.result, observed)]
+    row = ingest.result_row(run, attempt, reading.result, observed, doubts)
     row.parsed_at = run.created_at
     return row

@@ -108,7 +108,7 @@ def step_reason(outputs: Outputs) -> str:
 def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
     """Store the rows of a measuring run that ended well."""
     differences = settings_that_differ(run, observed.settings)
-    doubts = [*map(difference_doubt, differences), *_verdict_doubts(run, result, observed)]
+    doubts = [*map(difference_doubt, differences), *verdict_doubts(run, result, observed)]
     result_row(run, attempt, result, observed, doubts).save()
     Series.objects.bulk_create(series_rows(run, result))
     LatencyHistogram.objects.bulk_create(histogram_rows(run, result))
@@ -232,7 +232,7 @@ def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]
     return list(audit.audit(evidence))
 
 
-def _verdict_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
+def verdict_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
     """Return what else speaks against the run: its series, its failures, and what was counted around it."""
     values = {name: measure.value for name, measure in result.measures.items()}
     tps = [(series.values, series.step_s) for series in result.series if series.metric == throughput_name(run)]

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from benchhub.analysis.curves.ratio import Claim
+from benchhub.analysis.words import listing
 from benchhub.bench.models import Comparability, Found
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves import figures, latencies, scalability
@@ -185,6 +186,17 @@ class Comparison:
     @property
     def demonstrations(self) -> list[Entry]:
         return [entry for entry in self.curves if entry.experiment.is_demonstration]
+
+    @property
+    def imported(self) -> list[Entry]:
+        return [entry for entry in self.curves if entry.is_imported]
+
+    @property
+    def imported_text(self) -> str:
+        """Name the imported curves; empty where BenchHub measured all of them."""
+        labels = [entry.label for entry in self.imported]
+        verb = "was" if len(labels) == 1 else "were"
+        return f"{listing(labels)} {verb} imported: BenchHub did not see the runs." if labels else ""
 
     @cached_property
     def terms(self) -> Terms:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from benchhub.reports.curves.csv import harmless
+from benchhub.reports.curves.csv import harmless, provenance
 from benchhub.reports.curves.panel import Panel
 from benchhub.reports.prices.table import Cell as PriceCell
 from benchhub.reports.prices.table import Row, Table
@@ -24,6 +24,7 @@ LEVELS = (
     "curve", "experiment", "clients", "n", "median", "lowest", "highest", "unit", "baseline", "ratio",
     "ratio_lowest", "ratio_highest", "is_best", "runs", "doubts", "ratio_kind", "p", "p_of_several",
     "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "latency_samples", "ratio_verdict", "ratio_withheld",
+    "provenance",
 )  # fmt: skip
 PRICES = (
     "curve", "hardware", "licence", "terms", "load", "clients", "n", "price", "price_low", "price_high", "interval",
@@ -83,6 +84,7 @@ def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
         cell.level.latency_p99_ms,
         cell.level.latencies.samples if cell.level.latencies else None,
         *((ratio.verdict, ratio.withheld) if ratio and not cell.is_baseline else ("", "")),
+        provenance(cell.level),
     ]
 
 

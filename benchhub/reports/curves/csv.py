@@ -16,7 +16,7 @@ from .sweeps import Sweep
 COLUMNS = (
     "system", "clients", "n", "median", "mean", "lowest", "highest", "unit", "latency_average_ms",
     "latency_p95_ms", "latency_p99_ms", "latency_samples", "runs", "doubts", "protocol_digest", "system_digest",
-    "sd", "low", "high", "low_to_high_is", "outlier_run",
+    "sd", "low", "high", "low_to_high_is", "outlier_run", "provenance",
 )  # fmt: skip
 
 OFFERED = (
@@ -52,6 +52,10 @@ def sweeps_csv(sweeps: Iterable[Sweep]) -> str:
     return text.getvalue()
 
 
+def provenance(level: Level) -> str:
+    return "imported" if level.is_imported else "measured by BenchHub"
+
+
 def _row(system_curve: SystemCurve, level: Level) -> list[Any]:
     spread = level.throughput
     return [
@@ -76,4 +80,5 @@ def _row(system_curve: SystemCurve, level: Level) -> list[Any]:
         spread.high if spread.n > 1 else None,
         spread.kind if spread.n > 1 else "",
         level.outlier.run if level.outlier else None,
+        provenance(level),
     ]

@@ -32,6 +32,10 @@ class SystemCurve:
     aside: tuple[RunPoint, ...] = ()
     planned: tuple[int, ...] = ()
 
+    @property
+    def is_imported(self) -> bool:
+        return any(level.is_imported for level in self.curve.levels)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -111,6 +115,7 @@ def point(run: Run, histograms: HistogramByRun = UNKNOWN) -> RunPoint:
         histogram=histograms.get(run.pk),
         start=_start(run),
         place=f"host {instance.host_id}" if instance.host_id else f"instance {instance.pk}",
+        is_imported=run.is_imported,
     )
 
 

@@ -33,6 +33,8 @@ def findings(comparison: Comparison, remarks: str) -> Node:
     """Write the findings, the plainest first, with the lowest price and the doubts."""
     sentences = {finding.entry.key: finding.sentences for finding in comparison.findings}
     blocks = [nodes.paragraph(DEMONSTRATION, "note")] if comparison.demonstrations else []
+    if comparison.imported:
+        blocks.append(nodes.paragraph(comparison.imported_text, "note"))
     if comparison.is_under_way:
         blocks.append(nodes.paragraph(UNDER_WAY, "note"))
     blocks += [nodes.paragraph(part) for part in remarks.replace("\r", "").split("\n\n") if part.strip()]
