@@ -12,8 +12,9 @@ from benchhub.analysis.pricing.money import rounded_quotient
 
 from .document import Between, Figure, Row, places
 
-Verdict = Literal["agrees", "rounded up", "disagrees"]
-VERDICTS: tuple[Verdict, ...] = ("agrees", "rounded up", "disagrees")
+Verdict = Literal["agrees", "consistent", "rounded up", "disagrees"]
+# 'consistent': not what is printed, but within what its words and the rounding of its inputs leave.
+VERDICTS: tuple[Verdict, ...] = ("agrees", "consistent", "rounded up", "disagrees")
 # Decimals that are shown of a computed number: two at least, and two more than a price has.
 FEWEST_PLACES = 2
 MORE_PLACES = 2
@@ -55,18 +56,19 @@ class Check:
 
     @property
     def survives(self) -> bool:
-        return self.verdict == "agrees"
+        return self.verdict in ("agrees", "consistent")
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     agrees: int
+    consistent: int
     rounded_up: int
     disagrees: int
 
     @property
     def total(self) -> int:
-        return self.agrees + self.rounded_up + self.disagrees
+        return self.agrees + self.consistent + self.rounded_up + self.disagrees
 
 
 def quotient(
@@ -101,6 +103,7 @@ def judged(
     exact: Number,
     *,
     agrees: bool,
+    is_consistent: bool = False,
     why: str,
     group: str,
     report: str,
@@ -120,7 +123,7 @@ def judged(
         unit=figure.unit,
         exact=value,
         places=shown_places(value, figure.places),
-        verdict="agrees" if agrees else "disagrees",
+        verdict="agrees" if agrees else "consistent" if is_consistent else "disagrees",
         why=why,
         steps=tuple(steps) or (why,),
         column=column,

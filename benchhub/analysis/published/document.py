@@ -41,6 +41,10 @@ class Between:
         """Return the quotient, which is lowest with this one lowest and the other highest."""
         return Between(self.middle / other.middle, self.low / other.high, self.high / other.low)
 
+    def overlaps(self, other: Between) -> bool:
+        """Tell whether a number lies in both intervals, their ends among them."""
+        return self.low <= other.high and other.low <= self.high
+
 
 class PublishedError(ValueError):
     """Raised for a mistake in the data of a report; the message names file and row."""

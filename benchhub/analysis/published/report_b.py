@@ -82,9 +82,15 @@ def _was_tested(document: Document, name: str, levels: list[Decimal]) -> Check:
     clients = document.figure(name)
     nearest = min(levels, key=lambda level: abs(level - clients.value))
     is_tested = clients.value in levels
+    is_near = clients.between.low <= nearest <= clients.between.high
+    room = f"{plain(clients.between.low, 0)} to {plain(clients.between.high, 0)}"
     why = f"{clients.value} clients were {'' if is_tested else 'not '}tested; the nearest level is {nearest}."
+    if not is_tested:
+        why = f"{why} The printed {clients.printed} leaves {room}."
     steps = (f"Levels: {', '.join(map(str, levels))}.", why)
-    return judged(clients, nearest, agrees=is_tested, why=why, group="Peak", report=LETTER, steps=steps)
+    return judged(
+        clients, nearest, agrees=is_tested, is_consistent=is_near, why=why, group="Peak", report=LETTER, steps=steps
+    )
 
 
 def _script(document: Document) -> Iterator[Check]:

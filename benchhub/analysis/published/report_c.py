@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from .check import Check, judged, plain, quotient, rounded
-from .document import Document, Row, half_unit
+from .document import Between, Document, Row, half_unit
 
 LETTER = "C"
 # Not printed: what a huge page is on IBM Z.
@@ -78,13 +78,18 @@ def _total_gain(document: Document) -> Check:
     exact = compounded_percent(step.factor for step in listed_steps)
     lowest = compounded_percent(step.lowest_factor for step in listed_steps)
     highest = compounded_percent(step.highest_factor for step in listed_steps)
+    is_consistent = figure.between.overlaps(Between(exact, lowest, highest))
     words = " x ".join(f"{plain(step.factor, 2)}" for step in listed_steps)
     room = f"{plain(lowest, 1)}% to {plain(highest, 1)}%"
     return judged(
         figure,
         exact,
         agrees=rounded(exact, figure.places) == figure.value,
-        why=f"The listed gains compound to {plain(exact, 1)}%, not {figure.printed}; 'almost' and 'ca.' leave {room}.",
+        is_consistent=is_consistent,
+        why=(
+            f"The listed gains compound to {plain(exact, 1)}%, {figure.printed} is printed; "
+            f"'almost' and 'ca.' leave {room}."
+        ),
         group="Gains",
         report=LETTER,
         steps=(f"{words} = {plain(1 + exact / 100, 4)}.", *_room(listed_steps, room)),

@@ -100,7 +100,8 @@ def _cheaper(document: Document, drivers: str) -> Between:
 
 def _ratios(document: Document) -> Iterator[Check]:
     ratio_4, ratio_32, price_ratio = _faster(document, "4"), _faster(document, "32"), _cheaper(document, "32")
-    yield _ratio(document, "faster-4", ratio_4, _rounds(document, "faster-4", ratio_4), "The prices imply")
+    is_rounded_4 = _rounds(document, "faster-4", ratio_4)
+    yield _ratio(document, "faster-4", ratio_4, is_rounded_4, "The prices imply", is_rounded=True)
     yield _ratio(
         document,
         "faster-32",
@@ -108,6 +109,7 @@ def _ratios(document: Document) -> Iterator[Check]:
         _rounds(document, "faster-32", ratio_32),
         "The prices imply",
         _ends(document, "faster-32", ratio_32),
+        is_rounded=True,
     )
     is_above = ratio_32.low > document.value("faster-abstract")
     yield _ratio(document, "faster-abstract", ratio_32, is_above, "At 32 drivers the prices imply")
@@ -140,20 +142,24 @@ def _ratio(
     note: str = "",
     times: str = "x",
     to_places: int = 2,
+    is_rounded: bool = False,
 ) -> Check:
     figure = document.figure(name)
-    verb = "in line with" if agrees else "not"
+    is_consistent = is_rounded and between.overlaps(figure.between)
+    verb = "in line with" if agrees else "within the rounding of" if is_consistent else "not"
     ratio_text = f"{plain(between.middle, to_places)}{times} ({_range(between, 4)})"
     return judged(
         figure,
         between.middle,
         agrees=agrees,
+        is_consistent=is_consistent,
         why=f"{words} {ratio_text}, {verb} '{figure.printed}'. {note}".strip(),
         group=GROUP_RATIOS,
         report=LETTER,
         steps=(
             f"{words} {ratio_text}; the interval is what prices rounded to the cent leave.",
-            f"Printed: {figure.printed}. The middle decides, as both ends need every rounding to have gone one way.",
+            f"Printed: {figure.printed}. It agrees if the middle rounds to it, and is consistent if the intervals meet."
+            " A bound, as 'up to', has no rounding.",
         ),
     )
 

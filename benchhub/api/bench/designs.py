@@ -70,7 +70,6 @@ class Presets(View):
         Workloads that it needs are added to the catalogue where they are missing. Nothing is queued.
         """
         preset = _preset(pk)
-        presets.prepared(preset)
         values, _ = presets.initial(preset)
         return Response(values)
 

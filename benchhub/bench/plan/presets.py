@@ -75,6 +75,11 @@ REPORT_A = Preset(
         "order": Experiment.Order.LISTED,
     },
     translation=[
+        Translated(
+            "Clients 2 to 160 by 2, as printed. Three of its 2:1 peaks lie beyond: 244, 260 and 292 clients",
+            "2..160:2 as printed. Inferred, not printed: all sixteen 2:1 peaks are multiples of 4, so that part was "
+            "probably 4..320:4, with threads of 2 to 160. Plan it apart with these levels to reach its peaks.",
+        ),
         Translated("pgbench -S -T 300", "-b select-only -T 300: the same script under its newer name."),
         Translated("Client:thread ratios of 2:1 and 1:1", "Threads by the rules clients/2 and clients, a part each."),
         Translated("Builds 9.4.4 and 9.5 beta 1", "Two systems of your choice: their builds are what is compared."),
@@ -97,6 +102,7 @@ REPORT_A = Preset(
         Translated(
             "Order, warm-up and repeats: not said, one run each", "As listed, no warm-up, one run at each level."
         ),
+        Translated("Eight server settings (section 4)", "The configuration 'Report A: PostgresPURE on S822L'."),
     ],
     remark="80 levels on 2 builds at 4 scales and 2 ratios of clients to threads. Its translation is with the presets.",
 )
@@ -139,6 +145,7 @@ REPORT_B = Preset(
         ),
         Translated("60 s of rest between tests", "The same: no other run starts on the host meanwhile."),
         Translated("checkpoint_segments 16", "max_wal_size 768MB: 3 x 16 segments of 16 MB. The setting went in 9.5."),
+        Translated("Six server settings (section 2.2)", "The configuration 'Report B: PostgreSQL on POWER8'."),
         Translated(
             "Mean, with a bar of one standard deviation each way",
             "Every run, their median, and a 95% interval of the mean.",
@@ -157,7 +164,8 @@ def prepared(preset: Preset) -> None:
 
 
 def initial(preset: Preset) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the values of the plan's form, and of its systems, to start from."""
+    """Return the values of the plan's form, and of its systems, to start from; its workloads are made if missing."""
+    prepared(preset)
     keys = [workload.pk for workload in preset.workloads if workload.pk]
     values = {**preset.values, "remark": preset.remark, "preset": preset.name}
     if keys:

@@ -17,7 +17,12 @@ from .tables import Table
 from .text import exact, signed
 
 # Whole classes of marks: the CSS gives each its sign, so that colour alone says nothing.
-MARKS = {"agrees": "state-succeeded", "rounded up": "state-rounded", "disagrees": "state-failed"}
+MARKS = {
+    "agrees": "state-succeeded",
+    "consistent": "state-succeeded",
+    "rounded up": "state-rounded",
+    "disagrees": "state-failed",
+}
 
 
 @dataclass(frozen=True, slots=True)

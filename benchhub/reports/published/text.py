@@ -9,7 +9,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any
 
-from benchhub.analysis.published import Check, Tally, tally
+from benchhub.analysis.published import VERDICTS, Check, Tally, tally
 from benchhub.analysis.words import count
 
 from .files import Report
@@ -104,7 +104,7 @@ def _closing(reports: Sequence[Report]) -> str:
     total = _all(reports)
     return (
         f"{total.total} numbers of {count(len(reports), 'report')}: {total.agrees} agree, "
-        f"{total.rounded_up} rounded up, {total.disagrees} disagree."
+        f"{total.consistent} consistent, {total.rounded_up} rounded up, {total.disagrees} disagree."
     )
 
 
@@ -141,4 +141,5 @@ def _check_json(check: Check) -> dict[str, Any]:
 
 
 def _tally_json(tally: Tally) -> dict[str, int]:
-    return {"total": tally.total, "agrees": tally.agrees, "rounded up": tally.rounded_up, "disagrees": tally.disagrees}
+    counts = (tally.agrees, tally.consistent, tally.rounded_up, tally.disagrees)
+    return {"total": tally.total, **dict(zip(VERDICTS, counts, strict=True))}

@@ -1,14 +1,16 @@
+import tomllib
 from collections import Counter
 from urllib.parse import urlencode
 
 import pytest
+from django.conf import settings
 from django.http import QueryDict
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import plan, presets
 from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
@@ -111,6 +113,25 @@ def test_a_preset_adds_the_workloads_that_are_missing_once_and_queues_nothing(pl
     assert sorted(Workload.objects.values_list("name", flat=True)) == ["range count (report B)", "select-only"]
     assert not Experiment.objects.exists()
     assertContains(planner.get(reverse("presets")), r"\set aid random(1, :naccounts - 10000)")
+
+
+def test_a_preset_that_is_opened_by_its_link_has_its_workloads_and_adds_them_once(planner):
+    for _ in range(2):
+        draft = planner.get(NEW, {"preset": "report-b"}).context["draft"]
+    keys = list(Workload.objects.order_by("pk").values_list("pk", flat=True))
+    assert [draft.plan["workload"].value(), *draft.plan["more_workloads"].value()] == keys and len(keys) == 2
+    assert not Experiment.objects.exists()
+
+
+def test_the_levels_of_report_a_leave_out_three_of_its_own_peaks_which_a_grid_of_fours_has(planner):
+    content = tomllib.loads((settings.BASE_DIR / "fixtures/published/report-a.toml").read_text())
+    peaks = [(row["ratio"], int(row["clients"])) for row in content["result"]]
+    levels = range(2, 161, 2)
+    assert presets.REPORT_A.values["levels"] == "2..160:2"
+    assert sorted(clients for _, clients in peaks if clients not in levels) == [244, 260, 292]
+    two_to_one = [clients for ratio, clients in peaks if ratio == "2:1"]
+    assert len(two_to_one) == 16 and set(two_to_one) <= set(range(4, 321, 4))
+    assertContains(planner.get(reverse("presets")), "Inferred, not printed")
 
 
 # --- the matrix ----------------------------------------------------------------------------------------------------

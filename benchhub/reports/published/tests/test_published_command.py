@@ -38,13 +38,13 @@ def test_it_prints_every_report_what_does_not_survive_and_a_count_without_a_data
     lines = done.stdout.splitlines()
     assert [line[0] for line in lines if line.endswith(("(2015)", "(2014)", "(2018)"))] == ["A", "B", "C"]
     assert "What does not survive" in lines
-    assert lines[-1] == "127 numbers of 4 reports: 103 agree, 1 rounded up, 23 disagree."
+    assert lines[-1] == "127 numbers of 4 reports: 103 agree, 4 consistent, 1 rounded up, 19 disagree."
     assert max(map(len, lines)) < 80
 
 
 def test_columns_are_aligned():
     rows = [line for line in run("--report", "A", PYTHONUTF8="1").stdout.splitlines() if line.startswith(("8.", "9 "))]
-    verdicts = [max(line.rfind(word) for word in ("agrees", "rounded up", "disagrees")) for line in rows]
+    verdicts = [max(line.rfind(word) for word in ("agrees", "consistent", "rounded up", "disagrees")) for line in rows]
     assert len(set(verdicts) - {verdicts[0], verdicts[0] + 3}) == 0  # 'agrees' is found within 'disagrees'
     assert any(line.endswith("0.1048    +0.0052 rounded up") for line in rows)
 
@@ -52,7 +52,7 @@ def test_columns_are_aligned():
 def test_one_report_can_be_asked_for_in_either_case():
     for letter in ("c", "C"):
         done = run("--report", letter)
-        assert "7 numbers of 1 report: 6 agree, 0 rounded up, 1 disagree." in done.stdout
+        assert "7 numbers of 1 report: 6 agree, 1 consistent, 0 rounded up, 0 disagree." in done.stdout
         assert "PostgresPURE" not in done.stdout
     refused = run("--report", "E")
     assert refused.returncode == 2
@@ -63,7 +63,7 @@ def test_json_holds_every_number_as_text_with_a_version():
     done = run("--json")
     answer = json.loads(done.stdout, parse_float=pytest.fail)
     assert (answer["version"], [report["letter"] for report in answer["reports"]]) == (1, ["A", "B", "C", "D"])
-    assert answer["tally"] == {"total": 127, "agrees": 103, "rounded up": 1, "disagrees": 23}
+    assert answer["tally"] == {"total": 127, "agrees": 103, "consistent": 4, "rounded up": 1, "disagrees": 19}
     for report in answer["reports"]:
         assert set(report) == {
             "letter", "slug", "title", "document", "who", "year", "compared", "checks", "findings", "tally",
@@ -71,7 +71,7 @@ def test_json_holds_every_number_as_text_with_a_version():
         for check in report["checks"]:
             assert set(check) == CHECK_FIELDS
             assert all(isinstance(value, str) for name, value in check.items() if name != "steps")
-            assert check["verdict"] in ("agrees", "rounded up", "disagrees")
+            assert check["verdict"] in ("agrees", "consistent", "rounded up", "disagrees")
 
 
 def test_json_of_one_price_is_as_it_was_when_version_1_was_settled():

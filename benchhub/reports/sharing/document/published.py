@@ -41,7 +41,12 @@ def document(report: Report, at: datetime, release: str) -> Node:
         "sections": [
             _about(report),
             nodes.section(
-                "found", "What does not survive", [nodes.paragraph(_tally(report)), nodes.listing("", report.findings)]
+                "found",
+                "What does not survive",
+                [
+                    nodes.paragraph(_tally(report)),
+                    *([nodes.listing("", report.findings)] if report.findings else []),
+                ],
             ),
             *(_section(section) for section in context["sections"]),
             *([_lost(context["lost"])] if context["lost"] else []),
@@ -59,6 +64,7 @@ def document(report: Report, at: datetime, release: str) -> Node:
 def _tally(report: Report) -> str:
     tally = report.tally
     text = f"{tally.agrees} of {tally.total} numbers that follow from others in the report agree"
+    text += f", {tally.consistent} within what is printed" if tally.consistent else ""
     text += f", {tally.rounded_up} rounded up" if tally.rounded_up else ""
     return text + (f", {tally.disagrees} disagree." if tally.disagrees else ".")
 
