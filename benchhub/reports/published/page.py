@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from benchhub.analysis.published import Check, Document, littles_law
+from benchhub.analysis.published import Check, Document, Tally, littles_law
 from benchhub.analysis.published.check import where
+from benchhub.analysis.published.document import Figure as PrintedFigure
 from benchhub.reports.curves.figures import Figure
 
 from . import figures, tables
@@ -16,12 +18,12 @@ from .files import Report
 from .tables import Table
 from .text import exact, signed
 
-# Whole classes of marks: the CSS gives each its sign, so that colour alone says nothing.
+# States of pills: the CSS gives each its sign, so that colour alone says nothing.
 MARKS = {
-    "agrees": "state-succeeded",
-    "consistent": "state-succeeded",
-    "rounded up": "state-rounded",
-    "disagrees": "state-failed",
+    "agrees": "succeeded",
+    "consistent": "succeeded",
+    "rounded up": "rounded",
+    "disagrees": "failed",
 }
 
 
@@ -59,19 +61,49 @@ class Recomputed:
     mark: str
 
 
-def context(report: Report) -> dict[str, Any]:
-    document = report.document
-    return {
-        "report": report.about,
-        "findings": report.findings,
-        "tally": report.tally,
-        "sections": sections(report),
-        "lost": _rows(document, "lost"),
-        "given": _rows(document, "facts"),
-        "oddities": _rows(document, "oddity"),
-        "marked": [(figure, where(figure.section)) for figure in document.figures.values() if figure.oddity],
-        "groups": _groups(report.checks),
-    }
+@dataclass(frozen=True)
+class PublishedPage:
+    """The page of a published report; its document is made of the same."""
+
+    published: Report
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        return self.published.about
+
+    @property
+    def findings(self) -> Sequence[str]:
+        return self.published.findings
+
+    @property
+    def tally(self) -> Tally:
+        return self.published.tally
+
+    @cached_property
+    def sections(self) -> Sequence[Section]:
+        return sections(self.published)
+
+    @property
+    def lost(self) -> list[dict[str, Any]]:
+        return _rows(self.published.document, "lost")
+
+    @property
+    def given(self) -> list[dict[str, Any]]:
+        return _rows(self.published.document, "facts")
+
+    @property
+    def oddities(self) -> list[dict[str, Any]]:
+        return _rows(self.published.document, "oddity")
+
+    @cached_property
+    def marked(self) -> list[tuple[PrintedFigure, str]]:
+        """Return the figures that carry a remark, each with where it stands."""
+        figures = self.published.document.figures.values()
+        return [(figure, where(figure.section)) for figure in figures if figure.oddity]
+
+    @cached_property
+    def groups(self) -> list[tuple[str, list[Recomputed]]]:
+        return _groups(self.published.checks)
 
 
 def sections(report: Report) -> Sequence[Section]:

@@ -21,7 +21,7 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
     if key := request.GET.get("csv"):
         return _csv(published, key)
     snapshots = Snapshot.objects.filter(published=slug).for_list()
-    return render(request, "reports/published.html", {**page.context(published), "snapshots": snapshots})
+    return render(request, "reports/published.html", {"page": page.PublishedPage(published), "snapshots": snapshots})
 
 
 def _csv(published: Report, key: str) -> HttpResponse:

@@ -28,7 +28,7 @@ ABOUT = {
 
 
 def document(report: Report, at: datetime, release: str) -> Node:
-    context = page.context(report)
+    report_page = page.PublishedPage(report)
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -48,11 +48,11 @@ def document(report: Report, at: datetime, release: str) -> Node:
                     *([nodes.listing("", report.findings)] if report.findings else []),
                 ],
             ),
-            *(_section(section) for section in context["sections"]),
-            *([_lost(context["lost"])] if context["lost"] else []),
-            _given(context["given"]),
-            _oddities(context),
-            _recomputed(context["groups"]),
+            *(_section(section) for section in report_page.sections),
+            *([_lost(report_page.lost)] if report_page.lost else []),
+            _given(report_page.given),
+            _oddities(report_page),
+            _recomputed(report_page.groups),
         ],
         "tables": [_data(table) for table in page.all_tables(report).values()],
         "bundles": [],
@@ -136,9 +136,9 @@ def _group(group: Mapping[str, Any]) -> Iterable[Node]:
         yield nodes.row([nodes.cell(str(name)), nodes.cell(str(value))])
 
 
-def _oddities(context: Mapping[str, Any]) -> Node:
-    texts = [f"{row['text']} ({row['where']})" for row in context["oddities"]]
-    marked = [f"{figure.subject}, {figure.printed} ({where}): {figure.oddity}" for figure, where in context["marked"]]
+def _oddities(report_page: page.PublishedPage) -> Node:
+    texts = [f"{row['text']} ({row['where']})" for row in report_page.oddities]
+    marked = [f"{figure.subject}, {figure.printed} ({where}): {figure.oddity}" for figure, where in report_page.marked]
     lists = [nodes.listing("", texts), *([nodes.listing("Figures that are marked", marked)] if marked else [])]
     return nodes.section("oddities", "Oddities, kept as they are", lists)
 
