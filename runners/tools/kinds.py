@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 Values = Mapping[str, Any]
 LONGEST_SCRIPT = 100_000  # characters
@@ -142,9 +142,12 @@ class Expectation:
     """Facts that the numbers of a run must agree with, by its parameters.
 
     `commits_per_transaction` is None where nobody can tell, `scale` where the output names none.
+    `average_latency` says what the printed average is: timed one by one, or of clients and rate unless a deviation
+    stands beside it; empty where it is read from the log.
     """
 
     commits_per_transaction: int | None = 1
     is_rate_limited: bool = False
     connects_each: bool = False
     scale: int | None = None
+    average_latency: Literal["", "timed", "of clients"] = ""

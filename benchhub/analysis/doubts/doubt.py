@@ -7,9 +7,31 @@ from enum import IntEnum
 
 # One of the numbers must be wrong.
 CONTRADICTIONS = frozenset(
-    {"littles-law", "rate", "logged-count", "commits-missing", "excluding-below-including", "scale"}
+    {
+        "littles-law",
+        "derived-average",
+        "latency-sum",
+        "latency-order",
+        "histogram",
+        "rate",
+        "progress",
+        "logged-count",
+        "log-clock",
+        "script-count",
+        "share",
+        "duration",
+        "count",
+        "commits-missing",
+        "failure-count",
+        "retry-count",
+        "late-count",
+        "excluding-below-including",
+        "clients",
+        "threads",
+        "scale",
+    }
 )
-SLIGHT = frozenset({"threads-uneven", "threads-beyond-clients", "clients-share-host"})
+SLIGHT = frozenset({"overrun", "threads-uneven", "threads-beyond-clients", "clients-share-host"})
 
 
 class Weight(IntEnum):

@@ -22,7 +22,7 @@ from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAIL
 from runners.tools.printed import last_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
-from . import run_facts
+from . import numbers, run_facts
 
 STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 
@@ -204,32 +204,9 @@ def difference_doubt(row: Mapping[str, str]) -> Doubt:
 
 def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
     """Return a doubt where numbers of the run contradict: asked, printed, logged, and counted by the server."""
-    values = {name: measure.value for name, measure in result.measures.items()}
-    spec = plan.spec_of(run)
-    expectation = tools.get(spec.tool).expectation(spec.parameters)
-    evidence = audit.Evidence(
-        clients=run.clients,
-        threads=run.threads,
-        duration_s=values.get("measured_s", spec.duration_s),
-        tps=values[throughput_name(run)],
-        tps_including=values.get("tps_including"),
-        tps_excluding=values.get("tps_excluding"),
-        transactions=_whole(values.get("transactions")),
-        failed_transactions=_whole(values.get("failed_transactions")) or 0,
-        latency_average_ms=values.get("latency_average_ms"),
-        latency_is_derived="latency_stddev_ms" not in values,
-        initial_connection_time_ms=values.get("initial_connection_time_ms", 0.0),
-        logged_transactions=_whole(values.get("logged_transactions")),
-        logged_latency_average_ms=values.get("logged_latency_average_ms"),
-        log_sampling_rate=spec.log_sampling_rate,
-        xact_commit_growth=observed.deltas.get("pg_stat_database", {}).get("xact_commit"),
-        commits_per_transaction=expectation.commits_per_transaction,
-        rate_limited=expectation.is_rate_limited,
-        connect_each=expectation.connects_each,
-        asked_scale=expectation.scale,
-        reported_scale=_whole(values.get("reported_scale")),
-    )
-    return list(audit.audit(evidence))
+    spec = replace(plan.spec_of(run), clients=run.clients, threads=run.threads)
+    growth = observed.deltas.get("pg_stat_database", {}).get("xact_commit")
+    return list(audit.audit(numbers.evidence(spec, result, growth)))
 
 
 def verdict_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
@@ -238,10 +215,6 @@ def verdict_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doub
     tps = [(series.values, series.step_s) for series in result.series if series.metric == throughput_name(run)]
     facts = run_facts.facts(run, (), values, tps[0] if tps else None, observed.deltas)
     return list(verdict.of_run(facts).doubts)
-
-
-def _whole(number: float | None) -> int | None:
-    return None if number is None else round(number)
 
 
 def _age_data_set(run: Run, outputs: Outputs) -> None:

@@ -16,7 +16,7 @@ from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, Script
 from runners.tools.printed import last_errors, text_of
 
-from . import command, kinds, output, presets
+from . import command, consistency, kinds, output, presets
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .log import Reduction
@@ -148,6 +148,7 @@ class Pgbench(Tool):
             is_rate_limited=bool(parameters.get("rate_tps")),
             connects_each=bool(parameters.get("connect_each")),
             scale=parameters.get("scale"),
+            average_latency="of clients",
         )
 
     def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
@@ -207,7 +208,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *_warmup_series(outputs, started_epoch_s or 0.0),
         ),
         histograms=histograms,
-        doubts=_doubts(reduction),
+        doubts=(*_doubts(reduction), *consistency.doubts(spec, outputs, reduction, measures)),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
     )
 

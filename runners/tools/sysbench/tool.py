@@ -15,9 +15,11 @@ from typing import Any
 from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
 from runners.tools.histogram import percentile_us
-from runners.tools.kinds import Choice, Description, Kind, Values, WholeNumber, chosen_from
+from runners.tools.kinds import Choice, Description, Expectation, Kind, Values, WholeNumber, chosen_from
 from runners.tools.printed import text_of
 from runners.tools.shell import psql, verified
+
+from . import consistency
 
 PARSER = "sysbench/3"
 SCRIPTS = ("oltp_read_write", "oltp_point_select")
@@ -189,6 +191,10 @@ class Sysbench(Tool):
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return _parse_load(outputs) if spec.kind == "load" else _parse_run(outputs)
 
+    def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
+        del parameters
+        return Expectation(average_latency="timed")
+
     def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
         sums = " UNION ALL ".join(f"SELECT {_SUMS} AS sums FROM {table}" for table in _tables(read(parameters)))
         return f"SELECT md5(string_agg(sums, ' ' ORDER BY sums)) FROM ({sums}) AS tables"
@@ -251,6 +257,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
         measures={**measures, **_percentiles(text, histogram)},
         series=_series(text, outputs),
         histograms=(histogram,) if histogram else (),
+        doubts=tuple(consistency.doubts(text, measures)),
         remarks=tuple(_remarks(text, measures)),
     )
 

@@ -161,7 +161,7 @@ def test_what_was_dropped_is_said() -> None:
 
 def test_unreadable_lines_of_a_log_are_a_doubt() -> None:
     reduced = b"benchhub-latency 1\n0 0 100 50\nscript 0 5000 100 100\nkind unreadable 2\nlines 52\nend\n"
-    result = PGBENCH.parse(SPEC, with_files(latency_hist=reduced))
+    result = PGBENCH.parse(replace(SPEC, duration_s=10), with_files(latency_hist=reduced))
     [doubt] = result.doubts
     assert doubt.code == "log-unreadable"
     assert "2 of the log's 52 lines" in doubt.text

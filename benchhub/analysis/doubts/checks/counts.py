@@ -1,0 +1,107 @@
+"""Check counts of transactions against each other, against the log, and against the server."""
+
+from __future__ import annotations
+
+import math
+
+from benchhub.analysis.doubts.evidence import Evidence, Finding
+
+# A sampled count further than this from what was expected comes up once in 1.7 million sound runs.
+SAMPLING_DEVIATIONS = 5.0
+# Commits that are not the load's: two for each connection (seen on 15 to 18), pgbench's own look at the data
+# set, and per second of the run what autovacuum and the collectors of a run's telemetry commit.
+COMMITS_PER_CONNECTION = 2
+COMMITS_BESIDE = 100
+COMMITS_BESIDE_PER_S = 10
+FEWEST_TRANSACTIONS_PER_CLIENT = 10
+
+
+def logged_count(evidence: Evidence) -> Finding | None:
+    """Check that each transaction is in the log; of a sampled log the count is binomial."""
+    logged_count, rate = evidence.logged_transactions, evidence.log_sampling_rate
+    if logged_count is None or evidence.transactions is None or rate == 0:
+        return None
+    expected = evidence.transactions * rate
+    allowed = SAMPLING_DEVIATIONS * math.sqrt(expected * (1 - rate))
+    if abs(logged_count - expected) <= allowed:
+        return None
+    sampling_text = "" if rate == 1 else f" x sampling rate {rate:.4g} = {expected:,.0f} +/- {allowed:,.0f}"
+    return "logged-count", (
+        f"The log has {logged_count:,} transactions, but pgbench counted {evidence.transactions:,}{sampling_text}."
+    )
+
+
+def commits(evidence: Evidence) -> Finding | None:
+    """Check that the server committed every transaction, and little beside them."""
+    growth, commits = evidence.xact_commit_growth, evidence.commits_per_transaction
+    if growth is None or commits is None or evidence.transactions is None:
+        return None
+    expected = evidence.transactions * commits
+    allowance = _commit_allowance(evidence)
+    load_text = f"pgbench's {evidence.transactions:,} transactions need {expected:,}"
+    counts_text = f"the server counted {growth:,} commits, {load_text}"
+    if growth < expected:
+        return "commits-missing", f"Too few: {counts_text}."
+    if growth > expected + allowance:
+        return (
+            "commits-beside",
+            f"Too many: {counts_text} (and up to {allowance:,} beside): was there other load?",
+        )
+    return None
+
+
+def _commit_allowance(evidence: Evidence) -> int:
+    connections = evidence.clients
+    if evidence.connect_each:
+        connections += (evidence.transactions or 0) + evidence.failed_transactions
+    beside = COMMITS_BESIDE + math.ceil(COMMITS_BESIDE_PER_S * (evidence.duration_s or 0))
+    return COMMITS_PER_CONNECTION * connections + beside
+
+
+def few_transactions(evidence: Evidence) -> Finding | None:
+    needed = FEWEST_TRANSACTIONS_PER_CLIENT * evidence.clients
+    if evidence.transactions is None or evidence.transactions >= needed:
+        return None
+    return "few-transactions", (
+        f"{evidence.transactions:,} transactions by {evidence.clients} clients are fewer than "
+        f"{FEWEST_TRANSACTIONS_PER_CLIENT} each: TPS depends on where the run happened to end."
+    )
+
+
+def failures(evidence: Evidence) -> Finding | None:
+    """Check that the failures by kind come to all failures."""
+    kinds = evidence.failures_by_kind
+    if not kinds or sum(kinds) == evidence.failed_transactions:
+        return None
+    return "failure-count", (
+        f"{' + '.join(f'{count:,}' for count in kinds)} failures by kind are {sum(kinds):,}, but "
+        f"{evidence.failed_transactions:,} transactions failed."
+    )
+
+
+def retries(evidence: Evidence) -> Finding | None:
+    """Check that no more transactions were retried than there were, nor than there were retries."""
+    retried, retry_count, ended = evidence.retried_transactions, evidence.retries, evidence.transactions
+    if retried is None or retry_count is None or ended is None:
+        return None
+    if (
+        retried <= retry_count
+        and retried <= ended + evidence.failed_transactions
+        and bool(retried) == bool(retry_count)
+    ):
+        return None
+    return "retry-count", (
+        f"{retried:,} transactions were retried by {retry_count:,} retries, of {ended:,} that succeeded and "
+        f"{evidence.failed_transactions:,} that failed: that cannot be."
+    )
+
+
+def late(evidence: Evidence) -> Finding | None:
+    """Check that no more transactions were late than there were."""
+    if evidence.late_transactions is None or evidence.transactions is None:
+        return None
+    if evidence.late_transactions <= evidence.transactions:
+        return None
+    return "late-count", (
+        f"{evidence.late_transactions:,} transactions were above the latency limit, of {evidence.transactions:,}."
+    )

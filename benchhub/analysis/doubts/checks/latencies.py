@@ -1,0 +1,144 @@
+"""Check latencies against clients, against each other, and against their histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from benchhub.analysis.doubts.evidence import Evidence, Finding
+
+from .counts import FEWEST_TRANSACTIONS_PER_CLIENT
+
+LITTLES_LAW_TOLERANCE = 0.05
+# pgbench prints latencies with three decimals: half of the last one is unknown.
+PRINTED_LATENCY_ROUNDING_MS = 0.0005
+# Failed transactions keep clients busy but are in no TPS; beyond this share Little's law says nothing.
+FAILED_SHARE_IGNORED = 0.01
+DERIVED_TOLERANCE = 0.001
+# sysbench prints two decimals.
+PRINTED_MS = 0.006
+AVERAGE_TOLERANCE = 0.002
+
+
+def littles_law(evidence: Evidence) -> Finding | None:
+    """Check that clients = TPS x latency, which holds in a closed loop whose clients only wait for the server."""
+    latency = _latency_range_ms(evidence)
+    failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
+    if latency is None or evidence.rate_limited or evidence.connect_each or failed_share > FAILED_SHARE_IGNORED:
+        return None
+    least, most = (evidence.tps * latency_ms / 1000 for latency_ms in latency)
+    middle = (least + most) / 2
+    product = f"{evidence.tps:,.0f} TPS x {sum(latency) / 2:.4g} ms of average latency = {middle:.4g} clients"
+    if least > evidence.clients * (1 + LITTLES_LAW_TOLERANCE):
+        return "littles-law", f"{product}, more than the {evidence.clients} there were."
+    if most < evidence.clients * _busy_share(evidence) * (1 - LITTLES_LAW_TOLERANCE):
+        return "clients-idle", (
+            f"{product} of {evidence.clients}: the rest of the time was not spent waiting for the server, so the "
+            "load generator may be the limit, or the numbers do not belong together."
+        )
+    return None
+
+
+def _busy_share(evidence: Evidence) -> float:
+    """Return for what share of the run every client had transactions to begin, by the plan.
+
+    After the planned time each client ends with its transaction, and of a planned number of transactions the
+    quickest client ends first; with few transactions for each client the ends are most of it.
+    """
+    if not evidence.duration_is_planned:
+        return 1.0
+    if evidence.duration_s is None or (evidence.transactions or 0) < FEWEST_TRANSACTIONS_PER_CLIENT * evidence.clients:
+        return 0.0
+    return min(1.0, evidence.duration_s / (evidence.lasted_s or evidence.duration_s))
+
+
+def _latency_range_ms(evidence: Evidence) -> tuple[float, float] | None:
+    """Return the lowest and highest average that the evidence leaves room for.
+
+    A whole log is exact. The average of a sample is not: one slow transaction among a thousand moves it by more than
+    the tolerance, so that it stands for nothing here.
+    """
+    if evidence.logged_latency_average_ms is not None and evidence.log_sampling_rate >= 1:
+        return evidence.logged_latency_average_ms, evidence.logged_latency_average_ms
+    if evidence.latency_average_ms is None or evidence.latency_is_derived:
+        return None
+    average_ms = evidence.latency_average_ms
+    return max(0.0, average_ms - PRINTED_LATENCY_ROUNDING_MS), average_ms + PRINTED_LATENCY_ROUNDING_MS
+
+
+def derived_average(evidence: Evidence) -> Finding | None:
+    """Check that an average that was derived from clients and rate gives the clients again."""
+    average_ms, lasted_s = evidence.latency_average_ms, evidence.lasted_s
+    if not evidence.average_is_of_clients or average_ms is None or not lasted_s or evidence.transactions is None:
+        return None
+    rate = (evidence.transactions + evidence.failed_transactions) / lasted_s
+    implied, room = rate * average_ms / 1000, rate * PRINTED_LATENCY_ROUNDING_MS / 1000
+    if abs(implied - evidence.clients) <= room + DERIVED_TOLERANCE * evidence.clients:
+        return None
+    return "derived-average", (
+        f"An average of {average_ms:.4g} ms at {rate:,.6g} transactions a second is derived from {implied:.4g} "
+        f"clients, not {evidence.clients}."
+    )
+
+
+def average_in_sum(evidence: Evidence) -> Finding | None:
+    """Check that the sum of latencies is their average times their number."""
+    average_ms, sum_ms, events = evidence.latency_average_ms, evidence.latency_sum_ms, evidence.transactions
+    if average_ms is None or sum_ms is None or not events:
+        return None
+    if abs(sum_ms / events - average_ms) <= PRINTED_MS + AVERAGE_TOLERANCE * average_ms:
+        return None
+    return "latency-sum", (
+        f"Latencies of {sum_ms:,.6g} ms together, of {events:,} transactions, are {sum_ms / events:.4g} ms on average, "
+        f"but {average_ms:.4g} ms are printed."
+    )
+
+
+def order(evidence: Evidence) -> Finding | None:
+    """Check that minimum, percentiles and maximum do not fall, and that the average lies between the ends."""
+    least, most = ("minimum", evidence.latency_min_ms), ("maximum", evidence.latency_max_ms)
+    percentiles = [(f"p{100 * share:g}", ms) for share, ms in sorted(evidence.percentiles_ms.items())]
+    # A derived average of up to 13 has the time of connecting in it.
+    average = ("average", None if evidence.latency_is_derived else evidence.latency_average_ms)
+    lags = [("average lag", evidence.lag_average_ms), ("maximum lag", evidence.lag_max_ms)]
+    falls = (fall for chain in ([least, *percentiles, most], [least, average, most], lags) for fall in _falls(chain))
+    return next(falls, None)
+
+
+def _falls(chain: Iterable[tuple[str, float | None]]) -> Iterator[Finding]:
+    values = [(name, ms) for name, ms in chain if ms is not None]
+    for (lower_name, lower_ms), (upper_name, upper_ms) in pairwise(values):
+        # Percentiles are read at the middle of bins, up to 1.8% wide.
+        if lower_ms > upper_ms * 1.02 + PRINTED_MS:
+            yield (
+                "latency-order",
+                f"The {lower_name} of {lower_ms:.4g} ms is above the {upper_name} of {upper_ms:.4g} ms.",
+            )
+
+
+def histogram(evidence: Evidence) -> Finding | None:
+    """Check number, average, deviation and ends of the latencies against their histogram."""
+    shape = evidence.histogram
+    if shape is None or evidence.log_sampling_rate < 1:
+        return None
+    average_ms = None if evidence.latency_is_derived else evidence.latency_average_ms
+    pairs = (
+        ("average", average_ms, shape.average_ms),
+        ("standard deviation", evidence.latency_stddev_ms, shape.stddev_ms),
+        ("minimum", evidence.latency_min_ms, shape.lowest_ms),
+        ("maximum", evidence.latency_max_ms, shape.highest_ms),
+    )
+    for name, printed_ms, counted_ms in pairs:
+        room_ms = PRINTED_MS + max(AVERAGE_TOLERANCE, shape.error) * max(counted_ms, shape.average_ms)
+        if printed_ms is not None and abs(printed_ms - counted_ms) > room_ms:
+            text = f"The {name} of {printed_ms:.4g} ms is not that of the histogram, {counted_ms:.4g} ms."
+            return "histogram", text
+    return None
+
+
+def histogram_total(evidence: Evidence) -> Finding | None:
+    """Check that a report's histogram has every transaction; of a log that is checked by its own count."""
+    shape = evidence.histogram
+    if shape is None or evidence.logged_transactions is not None or evidence.transactions in (None, shape.total):
+        return None
+    return "histogram", f"The histogram has {shape.total:,} transactions, but {evidence.transactions:,} were counted."

@@ -1,0 +1,99 @@
+"""Check rates against counts and times."""
+
+from __future__ import annotations
+
+from benchhub.analysis.doubts.evidence import Evidence, Finding
+
+RATE_TOLERANCE = 0.02
+CONNECTING_TOLERANCE = 0.02
+# A thread starts late and its last client is waited for, on a machine that has other things to do.
+SLACK_S = 0.25
+# A gap between transactions offered at random that is this many times the average comes once in 500 million.
+LONGEST_GAPS = 20
+PROGRESS_TOLERANCE = 0.05
+
+
+def busy_clients(evidence: Evidence) -> Finding | None:
+    """Check that the seconds' transactions took no more time than their clients had, with one second beforehand."""
+    seconds = len(evidence.progress_busy_s)
+    busy_s, had_s = sum(evidence.progress_busy_s), evidence.clients * (seconds + 1)
+    if not seconds or evidence.rate_limited or busy_s <= had_s * (1 + PROGRESS_TOLERANCE):
+        return None
+    return "progress", (
+        f"The reports of progress come to {busy_s:,.4g} s of transactions in {seconds:,} s, more than the "
+        f"{evidence.clients:,} clients had."
+    )
+
+
+def rate(evidence: Evidence) -> Finding | None:
+    """Check that transactions / duration = TPS, without the time of the first connecting, as TPS leaves it out."""
+    if evidence.transactions is None or evidence.duration_s is None:
+        return None
+    loaded_s = evidence.duration_s - evidence.initial_connection_time_ms / 1000
+    if loaded_s > 0 and abs(evidence.transactions / loaded_s - evidence.tps) <= RATE_TOLERANCE * evidence.tps:
+        return None
+    if evidence.duration_is_planned:
+        return _against_plan(evidence, loaded_s)
+    rate = f"{evidence.transactions / loaded_s:,.0f} per second" if loaded_s > 0 else "no rate"
+    return "rate", (
+        f"{evidence.transactions:,} transactions in {loaded_s:,.3f} s are {rate}, but the TPS is {evidence.tps:,.0f}."
+    )
+
+
+def _against_plan(evidence: Evidence, loaded_s: float) -> Finding | None:
+    """Compare how long the run lasted with its plan: it ends with the last transaction that it has begun."""
+    lasted_s, planned_s = evidence.lasted_s, evidence.duration_s or 0
+    if lasted_s is None:
+        return None
+    rate = evidence.tps_including or evidence.tps
+    numbers = f"{evidence.transactions:,} transactions at {rate:,.4g} TPS took {lasted_s:,.4g} s"
+    if lasted_s < loaded_s * (1 - RATE_TOLERANCE) - _longest_gap_s(evidence, lasted_s):
+        return "rate", f"{numbers}, less than the {planned_s:,.4g} s that were asked for."
+    if lasted_s <= planned_s * (1 + RATE_TOLERANCE) + SLACK_S:
+        return None
+    longest_ms = evidence.latency_max_ms
+    if longest_ms is None or evidence.failed_transactions:
+        return "overrun", f"{numbers}, {planned_s:,.4g} s were asked for: the last transaction took that long."
+    if lasted_s <= planned_s * (1 + RATE_TOLERANCE) + SLACK_S + longest_ms / 1000:
+        return None
+    return "rate", (
+        f"{numbers}, {planned_s:,.4g} s were asked for, and the longest transaction took {longest_ms / 1000:,.4g} s."
+    )
+
+
+def _longest_gap_s(evidence: Evidence, lasted_s: float) -> float:
+    """Return how long before its end a run may have had nothing more to do: only where it waits for its schedule."""
+    if not evidence.rate_limited or not evidence.transactions:
+        return 0.0
+    return LONGEST_GAPS * lasted_s * (evidence.threads or 1) / evidence.transactions
+
+
+def progress(evidence: Evidence) -> Finding | None:
+    """Check that the seconds' transactions come to their number; what ended after the last line is not in them."""
+    lasted_s = evidence.lasted_s
+    if not evidence.progress or evidence.transactions is None or lasted_s is None:
+        return None
+    reported, peak = sum(evidence.progress), max(evidence.progress)
+    allowed = PROGRESS_TOLERANCE * evidence.transactions + peak / 10 + evidence.clients
+    after = 1.5 * peak * max(0.0, lasted_s - len(evidence.progress))
+    if -allowed <= evidence.transactions - reported <= allowed + after:
+        return None
+    return "progress", (
+        f"The reports of progress come to {reported:,.0f} transactions in {len(evidence.progress):,} s, but "
+        f"{evidence.transactions:,} were counted in {lasted_s:,.4g} s."
+    )
+
+
+def connecting(evidence: Evidence) -> Finding | None:
+    """Check TPS with and without connecting: up to 13, 'excluding' overstates TPS with many clients."""
+    including, excluding = evidence.tps_including, evidence.tps_excluding
+    if including is None or excluding is None or evidence.connect_each:
+        return None
+    numbers = f"TPS is {including:,.0f} including connecting and {excluding:,.0f} excluding it"
+    if excluding < including:
+        return "excluding-below-including", f"{numbers}: leaving time out cannot lower it."
+    if excluding > including * (1 + CONNECTING_TOLERANCE):
+        return "excluding-overstated", (
+            f"{numbers}, {excluding / including - 1:.0%} apart although each client connects once."
+        )
+    return None

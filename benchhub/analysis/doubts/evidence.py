@@ -1,0 +1,82 @@
+"""The numbers of one run that must agree with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+# The code of a doubt, and its sentence.
+Finding = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A histogram in four numbers; `error` is by what share a value may differ from the middle of its bin."""
+
+    total: int
+    average_ms: float
+    stddev_ms: float
+    lowest_ms: float
+    highest_ms: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The numbers of one run, as asked for, as printed and as counted elsewhere.
+
+    `latency_is_derived`: pgbench computed the printed average from clients and transactions, so it proves
+    nothing; leave it False for published figures, where a mislabelled row shows in it. `logged_*` come from
+    the per-transaction log. `xact_commit_growth` is of pg_stat_database over the run, and
+    `commits_per_transaction` says how often one transaction of the script commits (None: not known, as with
+    custom scripts). `rate_limited` is an open loop (-R), where clients wait by design. `connect_each` is -C.
+    `duration_is_planned`: the duration is the one asked for, which a run leaves by up to one transaction.
+    `average_is_of_clients`: a derived average is clients / rate, so that it must give the clients again.
+    `histogram` is of a whole log or of the report itself. `progress` are transactions a second, one value a second,
+    and `progress_busy_s` the seconds that they took together.
+    """
+
+    clients: int
+    tps: float
+    threads: int | None = None
+    duration_s: float | None = None
+    transactions: int | None = None
+    failed_transactions: int = 0
+    latency_average_ms: float | None = None
+    latency_is_derived: bool = False
+    initial_connection_time_ms: float = 0.0
+    tps_including: float | None = None
+    tps_excluding: float | None = None
+    logged_transactions: int | None = None
+    logged_latency_average_ms: float | None = None
+    log_sampling_rate: float = 1.0
+    xact_commit_growth: int | None = None
+    commits_per_transaction: int | None = 1
+    rate_limited: bool = False
+    connect_each: bool = False
+    asked_scale: int | None = None
+    reported_scale: int | None = None
+    duration_is_planned: bool = False
+    average_is_of_clients: bool = False
+    latency_stddev_ms: float | None = None
+    latency_min_ms: float | None = None
+    latency_max_ms: float | None = None
+    latency_sum_ms: float | None = None
+    percentiles_ms: Mapping[float, float] = field(default_factory=dict)
+    histogram: Shape | None = None
+    progress: Sequence[float] = ()
+    progress_busy_s: Sequence[float] = ()
+    reported_clients: int | None = None
+    reported_threads: int | None = None
+    failures_by_kind: Sequence[int] = ()
+    retried_transactions: int | None = None
+    retries: int | None = None
+    late_transactions: int | None = None
+    lag_average_ms: float | None = None
+    lag_max_ms: float | None = None
+
+    @property
+    def lasted_s(self) -> float | None:
+        """Return how long the load lasted by its own count and rate, connecting included where both are printed."""
+        rate = self.tps_including or self.tps
+        return self.transactions / rate if self.transactions and rate else None

@@ -1,0 +1,95 @@
+"""Gather the numbers of a result that must agree, for the audit. Knows no database."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from benchhub.analysis.doubts.evidence import Evidence, Shape
+from runners import tools
+from runners.contract import Histogram, RunResult, RunSpec
+
+PERCENTILES = {0.5: "latency_p50_ms", 0.9: "latency_p90_ms", 0.95: "latency_p95_ms", 0.99: "latency_p99_ms"}
+FAILURES = ("serialization_failures", "deadlock_failures")
+
+
+def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = None) -> Evidence:
+    """Return the numbers of the run: asked for, printed, logged, and counted by the server."""
+    values = {name: measure.value for name, measure in result.measures.items()}
+    tool = tools.get(spec.tool)
+    expectation = tool.expectation(spec.parameters)
+    return Evidence(
+        clients=spec.clients,
+        threads=spec.threads,
+        duration_s=values.get("measured_s", spec.duration_s or None),
+        duration_is_planned="measured_s" not in values,
+        tps=values[tool.unit.lower()],
+        tps_including=values.get("tps_including"),
+        tps_excluding=values.get("tps_excluding"),
+        initial_connection_time_ms=values.get("initial_connection_time_ms", 0.0),
+        log_sampling_rate=spec.log_sampling_rate,
+        xact_commit_growth=xact_commit_growth,
+        commits_per_transaction=expectation.commits_per_transaction,
+        rate_limited=expectation.is_rate_limited,
+        connect_each=expectation.connects_each,
+        asked_scale=expectation.scale,
+        progress=next((series.values for series in result.series if series.metric == "tps"), ()),
+        progress_busy_s=_busy_s(result, tool.unit.lower()),
+        **_counts(values),
+        **_latencies(spec, result, values, expectation.average_latency),
+    )
+
+
+def _busy_s(result: RunResult, rate_name: str) -> list[float]:
+    """Return for each second how long its transactions took together, refused ones too where they are apart."""
+    lines = {series.metric: series.values for series in result.series}
+    latencies = lines.get("latency_of_all_ms", lines.get("latency_ms", ()))
+    refused = lines.get("refused_writes", (0.0,) * len(latencies))
+    seconds = zip(lines.get(rate_name, ()), refused, latencies, strict=False)
+    return [(rate + refused_rate) * latency_ms / 1000 for rate, refused_rate, latency_ms in seconds]
+
+
+def _counts(values: Mapping[str, float]) -> dict[str, Any]:
+    names = (
+        "transactions", "logged_transactions", "retried_transactions", "retries", "late_transactions", "reported_scale",
+        "reported_clients", "reported_threads",
+    )  # fmt: skip
+    counts: dict[str, Any] = {name: round(values[name]) for name in names if name in values}
+    counts["failed_transactions"] = round(values.get("failed_transactions", 0))
+    if all(name in values for name in FAILURES):
+        counts["failures_by_kind"] = [round(values[name]) for name in FAILURES]
+    return counts
+
+
+def _latencies(spec: RunSpec, result: RunResult, values: Mapping[str, float], average: str) -> dict[str, Any]:
+    is_timed = average == "timed" or "latency_stddev_ms" in values
+    shape = _shape(result.histograms[0]) if result.histograms and average and spec.log_sampling_rate == 1 else None
+    return {
+        "latency_average_ms": values.get("latency_average_ms"),
+        "latency_is_derived": not is_timed,
+        "average_is_of_clients": average == "of clients" and not is_timed,
+        "logged_latency_average_ms": values.get("logged_latency_average_ms"),
+        "latency_stddev_ms": values.get("latency_stddev_ms"),
+        "latency_sum_ms": values.get("latency_sum_ms"),
+        "latency_min_ms": values.get("latency_min_ms", shape.lowest_ms if shape else None),
+        "latency_max_ms": values.get("latency_max_ms", shape.highest_ms if shape else None),
+        "percentiles_ms": {share: values[name] for share, name in PERCENTILES.items() if name in values},
+        "histogram": shape,
+        "lag_average_ms": values.get("rate_limit_lag_average_ms"),
+        "lag_max_ms": values.get("rate_limit_lag_max_ms"),
+    }
+
+
+def _shape(histogram: Histogram) -> Shape | None:
+    """Return the histogram in four numbers, from the bins alone, as if sum and ends were not known."""
+    if not histogram.total:
+        return None
+    bins = list(zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True))
+    middles = [((lower + upper - 1) / 2, count) for lower, upper, count in bins]
+    average_us = sum(middle * count for middle, count in middles) / histogram.total
+    variance = sum((middle - average_us) ** 2 * count for middle, count in middles) / histogram.total
+    filled = [middle for middle, count in middles if count]
+    error = max((upper - lower - 1) / (lower + upper) for lower, upper, _ in bins if upper > lower)
+    ends = filled[0] / 1000, filled[-1] / 1000
+    return Shape(histogram.total, average_us / 1000, math.sqrt(variance) / 1000, *ends, min(0.05, error))

@@ -1,0 +1,58 @@
+"""Recorded runs of all load generators as the audit sees them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import runners.tools
+from benchhub.analysis.doubts import audit
+from benchhub.analysis.doubts.doubt import Doubt, weighed
+from benchhub.bench.results import numbers
+from runners.contract import Outputs, RunResult, RunSpec
+from runners.tools.pgbench.testing import SPEC as PGBENCH_SPEC
+from runners.tools.tatp.testing import SPEC as TATP_SPEC
+
+RECORDED = Path(runners.tools.__file__).parent / "recorded"
+ODD = sorted(path.name for path in (RECORDED / "odd").iterdir())
+SYSBENCH_SPEC = replace(
+    PGBENCH_SPEC,
+    tool="sysbench",
+    parameters={"script": "oltp_read_write"},
+    clients=4,
+    threads=4,
+    duration_s=15,
+)
+
+
+def odd_run(name: str) -> tuple[RunSpec, Outputs]:
+    """Return a run of recorded/odd: as it was planned, and what it left."""
+    folder = RECORDED / "odd" / name
+    planned = json.loads((folder / "plan.json").read_text())
+    planned.pop("command", None)
+    files = {"log.gz": (folder / "log.gz").read_bytes()} if (folder / "log.gz").exists() else {}
+    stdout, stderr = ((folder / file).read_bytes() for file in ("out.log", "err.log"))
+    return replace(PGBENCH_SPEC, **planned), Outputs(int((folder / "returncode").read_text()), stdout, stderr, files)
+
+
+def sysbench_run() -> tuple[RunSpec, Outputs]:
+    return SYSBENCH_SPEC, Outputs(0, (RECORDED / "sysbench-1.0.20-oltp_read_write.txt").read_bytes(), b"")
+
+
+def tatp_run() -> tuple[RunSpec, Outputs]:
+    """Return the run of 6 s after 2 s of warm-up, with 4 clients."""
+    folder = RECORDED / "tatp-16"
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    files["tatp.latency"] = gzip.decompress(files.pop("tatp.latency.gz"))
+    return replace(TATP_SPEC, clients=4, threads=2, duration_s=6, warmup_s=2), Outputs(0, b"", b"", files)
+
+
+def result_and_doubts(spec: RunSpec, outputs: Outputs) -> tuple[RunResult, list[Doubt]]:
+    """Return what was read, and its doubts with their weights; a failed run has none."""
+    result = runners.tools.get(spec.tool).parse(spec, outputs)
+    if result.outcome == "failed":
+        return result, []
+    doubts = [weighed(doubt.code, doubt.text) for doubt in result.doubts]
+    return result, [*doubts, *audit.audit(numbers.evidence(spec, result))]

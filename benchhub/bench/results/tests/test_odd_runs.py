@@ -1,0 +1,95 @@
+"""Runs that are odd but honest: none contradicts itself, and its measures are those that it printed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchhub.analysis.doubts.doubt import Weight
+from benchhub.bench.results.tests.recordings import (
+    ODD,
+    RECORDED,
+    odd_run,
+    result_and_doubts,
+    sysbench_run,
+    tatp_run,
+)
+from runners.contract import RunSpec
+from runners.tools.pgbench.testing import SPEC, recorded
+
+# What is true of such runs and no contradiction: the number rests on little, or on more than the plan.
+CAUTIONS = {"few-transactions", "overrun", "threads-uneven", "excluding-overstated"}
+PRINTED = {
+    "transactions": r"^number of transactions actually processed: (\d+)",
+    "failed_transactions": r"^number of failed transactions: (\d+)",
+    "skipped_transactions": r"^number of transactions skipped: (\d+)",
+    "latency_average_ms": r"^latency average(?: =|:) (\S+) ms",
+    "latency_stddev_ms": r"^latency stddev = (\S+) ms",
+    "retries": r"^total number of retries: (\d+)",
+}
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(ODD) >= 60
+    assert {name.partition("-")[0] for name in ODD} == {"9.5", "9.6", "10", "11", "12", "13", "14", "15", "16", "18"}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_run_carries_no_contradiction(name: str) -> None:
+    result, doubts = result_and_doubts(*odd_run(name))
+    assert result.outcome == "succeeded", result.reason
+    assert [doubt.text for doubt in doubts if doubt.weight == Weight.CONTRADICTED] == []
+    assert {doubt.code for doubt in doubts} <= CAUTIONS
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_its_measures_are_those_in_its_text(name: str) -> None:
+    spec, outputs = odd_run(name)
+    result, _ = result_and_doubts(spec, outputs)
+    for measure, line in PRINTED.items():
+        printed = re.search(line, outputs.stdout.decode(), re.MULTILINE)
+        assert (measure in result.measures) == bool(printed)
+        assert not printed or result.measures[measure].value == float(printed[1])
+    rates = re.findall(r"^tps = (\S+) ", outputs.stdout.decode(), re.MULTILINE)
+    assert result.measures["tps"].value == float(rates[0 if spec.parameters.get("connect_each") else -1])
+
+
+# Options of record.sh that differ from SPEC; a case with a planned number of transactions has no duration.
+PLANS: dict[str, dict[str, object]] = {
+    "plain": {"duration_s": 1},
+    "progress": {"duration_s": 3},
+    "vacuumed": {"clients": 2, "threads": 1, "duration_s": 1},
+    "logged": {"duration_s": 0, "log_sampling_rate": 1.0},
+    "sampled": {"clients": 2, "threads": 2, "duration_s": 1, "log_sampling_rate": 0.01},
+    "aggregated": {"clients": 2, "threads": 2, "duration_s": 4},
+    "connect_each": {"clients": 2, "threads": 2, "duration_s": 1},
+    "rate_limited": {"clients": 1, "threads": 1, "duration_s": 3, "log_sampling_rate": 1.0},
+    "several_scripts": {"clients": 2, "threads": 2, "duration_s": 1, "log_sampling_rate": 1.0},
+}
+PARAMETERS = {
+    "connect_each": {"connect_each": True},
+    "rate_limited": {"rate_tps": 60, "latency_limit_ms": 20},
+}
+
+
+def planned(case: str) -> RunSpec:
+    values = {"log_sampling_rate": 0.0, "clients": 4, "threads": 2, **PLANS[case]}
+    parameters = {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT 1;"}], **PARAMETERS.get(case, {})}
+    return RunSpec(SPEC.tool, SPEC.tool_version, SPEC.bin_directory, SPEC.endpoint, parameters, **values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", ["13", "14", "15", "16", "18"])
+@pytest.mark.parametrize("case", sorted(PLANS))
+def test_every_other_recording_agrees_with_itself(version: str, case: str) -> None:
+    result, doubts = result_and_doubts(planned(case), recorded(version, case))
+    assert result.outcome == "succeeded", result.reason
+    assert [doubt.text for doubt in doubts if doubt.weight == Weight.CONTRADICTED] == []
+
+
+def test_sysbench_and_tatp_agree_with_themselves() -> None:
+    for spec, outputs in (sysbench_run(), tatp_run()):
+        result, doubts = result_and_doubts(spec, outputs)
+        assert result.outcome == "succeeded", result.reason
+        assert doubts == []
+    assert (RECORDED / "odd").is_dir()
