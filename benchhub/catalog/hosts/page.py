@@ -215,6 +215,7 @@ def _program_troubles(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"The program {program} is missing, so runs there have no percentiles: install {program} there."
     if unread := [name.replace("_", " ") for name in missing if name not in PACKAGES]:
         yield f"The probe could not read these facts, and leaves them out: {listing(unread)}."
+    yield from facts.get("remarks", [])
     if abs(facts.get("time_skew_s") or 0) > LARGEST_SKEW_S:
         yield f"Its clock is {facts['time_skew_s']:+.1f} s apart from this machine's: set it by NTP."
 
