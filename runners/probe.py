@@ -76,12 +76,12 @@ KERNEL_OPTIONS = re.compile(
     r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)(=.*)?"
 )
 # A host has these only if it is built so: their absence is no gap in what was read.
-MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches")
+MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches", "virtualization")
 
 LONGEST_NAME = 256
 LARGEST_KIB = LARGEST // 1024
 VIRTUAL_DISK = re.compile(
-    r"^(vd[a-z]|xvd[a-z])|qemu|virtual|vbox|vmware|msft|virtio|persistentdisk|elastic block store|bhyve|xen",
+    r"^(vd[a-z]|xvd[a-z])|qemu|virtual|vbox|vmware|msft|virtio|persistentdisk|elastic block store|bhyve|\bxen\b",
     re.IGNORECASE,
 )
 
@@ -138,6 +138,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "sysctls": _pairs(sections.get("sysctls", "")),
         "boot_id": sections.get("boot_id"),
         "uptime_s": decimal(uptime.partition(" ")[0]),
+        "virtualization": sorted(set(sections.get("virtualization", "").split()) - {"none"})[:8],
         "drop_caches": sections.get("drop_caches", "").strip(),
         "tools": tools,
         **_memory(sections.get("meminfo", "")),

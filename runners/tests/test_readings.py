@@ -41,8 +41,12 @@ def test_numbers_are_read_up_to_what_the_warehouse_holds():
 
 
 def test_what_lscpu_cannot_mean_is_left_out_and_said():
-    facts = parse_probe({"lscpu": "CPU(s): 8\nSocket(s): unknown\nCPU MHz: 1e999\nCore(s) per socket: -"})
+    facts = parse_probe(
+        {"virtualization": "none", "lscpu": "CPU(s): 8\nSocket(s): unknown\nCPU MHz: 1e999\nCore(s) per socket: -"}
+    )
     assert facts["cpu"] == {"cpus": 8}
+    assert "virtualization" not in facts and "virtualization" not in facts["missing"]
+    assert parse_probe({"virtualization": "lxc\ncontainer\nlxc"})["virtualization"] == ["container", "lxc"]
     assert [remark.split(",")[0] for remark in facts["remarks"]] == [
         "lscpu prints 'unknown' as Socket(s)",
         "lscpu prints '1e999' as CPU MHz",
