@@ -66,6 +66,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "benchhub.navigation.navigation",
             ],
+            "builtins": ["benchhub.ui.templatetags.components"],
         },
     }
 ]

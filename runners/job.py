@@ -7,11 +7,14 @@ about the job, RemoteFailure says that the target could not do it.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import math
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import Any, Literal
 from runners import tools
 from runners.contract import Outputs, RunSpec
 from runners.script import PASSWORD_FILE, command_script, leftover_script
-from runners.ssh import Connections, Target
+from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
 from runners.tools.base import Tool
 
 DEFAULT_WORK_DIRECTORY = "$HOME/.benchhub"
@@ -34,6 +37,7 @@ CANCEL_GRACE_S = 10
 SIGN_EVERY_S = 7
 SIGN = re.compile(rb"held (\d+) (\d+) (\d+)\n")
 MANIFEST = "manifest.json"
+MANIFEST_BYTES = 4 << 20  # with the names and sizes of the files
 SCRIPTS = Path(__file__).parent / "target"
 
 
@@ -150,7 +154,8 @@ async def start(
         files[PASSWORD_FILE] = _password_line(password)
     text = _start_text(attempt, files)
     answer = await connections.run(target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
-    return StartOutcome(answer.decode().strip())
+    with sensible(target, answer):
+        return StartOutcome(answer.decode().strip())
 
 
 async def look(
@@ -158,7 +163,9 @@ async def look(
 ) -> Look:
     """Return the attempt's state, with err.log and out.log from their offsets on (at most their last 256 KiB)."""
     command = _script("look.sh", attempt, err_offset=offset, out_offset=out_offset, limit=CHUNK_BYTES)
-    return _parse_look(await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S))
+    answer = await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S)
+    with sensible(target, answer):
+        return _parse_look(answer)
 
 
 async def wait_for_end(
@@ -213,7 +220,10 @@ async def collect(connections: Connections, target: Target, attempt: Attempt, *,
     to large. What is over it, or differs from its SHA-256 of the manifest, is left out and said.
     """
     command = _script("collect.sh", attempt, cap=cap_bytes)
-    return _parse_collected(await connections.run(target, command, timeout_s=COLLECT_TIMEOUT_S), cap_bytes)
+    most_bytes = cap_bytes + MANIFEST_BYTES
+    answer = await connections.run(target, command, timeout_s=COLLECT_TIMEOUT_S, most_bytes=most_bytes)
+    with sensible(target, answer[:TAIL_BYTES]):
+        return await asyncio.to_thread(_parse_collected, answer, cap_bytes)
 
 
 async def acknowledge(
@@ -287,23 +297,47 @@ def _password_line(password: str) -> str:
     return f"*:*:*:*:{escaped}\n"
 
 
+@contextmanager
+def sensible(target: Target, answer: bytes) -> Iterator[None]:
+    """Turn what reading an answer raises into a RemoteFailure: the target is not what it should be, and we are."""
+    try:
+        yield
+    except tools.UNREADABLE as error:
+        raise RemoteFailure(f"{target.place} sent an answer that makes no sense ({error!r}).", None, answer) from error
+
+
+def _size(word: bytes) -> int:
+    """Return a number that counts. Raises ValueError for what is none: a sign would lead back into the stream."""
+    if not re.fullmatch(rb"[0-9]{1,15}", word):
+        raise ValueError(f"{word!r} is no count")
+    return int(word)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not math.isfinite(seconds):
+        raise ValueError(f"{text!r} is no time")
+    return seconds
+
+
 def _parse_look(answer: bytes) -> Look:
     head, _, logs = answer.partition(b"\n\n")
     lines = head.replace(b"\0", b"").decode(errors="replace").splitlines()
     facts = dict(line.split("=", 1) for line in lines)
-    err_from, out_from = int(facts["err_from"]), int(facts["out_from"])
-    err_bytes = int(facts["err_size"]) - err_from
+    sizes = {name: _size(facts[name].encode()) for name in ("err_from", "err_size", "out_from", "out_size")}
+    err_from, out_from = sizes["err_from"], sizes["out_from"]
+    err_bytes = max(0, sizes["err_size"] - err_from)
     returncode = facts.get("returncode", "").strip()
     return Look(
         boot_id=facts["boot_id"],
-        uptime_s=float(facts["uptime"]),
+        uptime_s=_seconds(facts["uptime"]),
         started=facts["started"] == "1",
         lock_held=facts.get("lock") == "held",
         returncode=int(returncode) if returncode.isdigit() else None,
         step=facts.get("step", "").partition(" ")[0],
-        heartbeat_uptime_s=float(facts["heartbeat"]) if facts.get("heartbeat") else None,
-        out_size=int(facts["out_size"]),
-        err_size=int(facts["err_size"]),
+        heartbeat_uptime_s=_seconds(facts["heartbeat"]) if facts.get("heartbeat") else None,
+        out_size=sizes["out_size"],
+        err_size=sizes["err_size"],
         cancelled=facts["cancelled"] == "1",
         acknowledged="acknowledged" in facts,
         boot_id_at_start=facts.get("boot_id_at_start") or None,
@@ -317,7 +351,7 @@ def _parse_look(answer: bytes) -> Look:
 
 def _parse_collected(answer: bytes, cap_bytes: int) -> Collected:
     head, _, rest = answer.partition(b"\n")
-    returncode, manifest_size = (int(word) for word in head.split())
+    returncode, manifest_size = (_size(word) for word in head.split())
     manifest, remarks = _parse_manifest(rest[:manifest_size])
     files = _parse_files(rest[manifest_size:])
     collected: dict[str, bytes] = {}
@@ -346,9 +380,9 @@ def _parse_files(stream: bytes) -> dict[str, bytes]:
     position = 0
     while position < len(stream):
         end = stream.index(b"\n", position)
-        _, name, size = stream[position:end].decode().split(" ")
-        position = end + 1 + int(size)
-        files[name] = stream[end + 1 : position]
+        _, name, size = stream[position:end].split(b" ")
+        position = end + 1 + _size(size)
+        files[name.decode()] = stream[end + 1 : position]
     return files
 
 

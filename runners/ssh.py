@@ -23,6 +23,9 @@ KEEPALIVE_COUNT_MAX = 3
 CONNECT_TRIES = 3
 SESSION_RETRY_S = 0.2
 TAIL_BYTES = 4096
+# No honest answer is larger unless its command says so: a target that sends more is cut off, or it would fill memory.
+MOST_BYTES = 4 << 20
+READ_BYTES = 64 << 10
 
 HOST_KEY_ALGORITHMS = (
     "ssh-ed25519",
@@ -100,6 +103,16 @@ async def offered_host_key(address: str, port: int) -> str:
     return _line(key)
 
 
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What a target is asked to do, and how much it may answer."""
+
+    text: str
+    input: bytes
+    most_bytes: int
+    on_line: Callable[[bytes], None] | None
+
+
 class _Client(asyncssh.SSHClient):
     """A client that remembers and refuses each key that asyncssh asks about, which is never the pinned one."""
 
@@ -136,28 +149,28 @@ class Connections:
         *,
         input: bytes = b"",
         timeout_s: float,
+        most_bytes: int = MOST_BYTES,
         on_line: Callable[[bytes], None] | None = None,
     ) -> bytes:
         """Run `command`, POSIX sh text, and return its standard output exactly as written.
 
         Noise of login shells is cut off. `input` becomes its standard input. `on_line` is given each line as it comes,
-        noise included. The time-out covers connecting and waiting for a free session; the command itself may go on at
-        the target after it. Raises HostKeyChanged, Unreachable or RemoteFailure.
+        noise included. Of either stream `most_bytes` are read at the most; who sends more has failed. The time-out
+        covers connecting and waiting for a free session; the command itself may go on at the target after it. Raises
+        HostKeyChanged, Unreachable or RemoteFailure.
         """
         self._check_loop()
         try:
-            return await self._run(target, command, input, timeout_s, on_line)
+            return await self._run(target, _Command(command, input, most_bytes, on_line), timeout_s)
         except Unreachable as error:
             error.target = target
             raise
 
-    async def _run(
-        self, target: Target, command: str, input: bytes, timeout_s: float, on_line: Callable[[bytes], None] | None
-    ) -> bytes:
+    async def _run(self, target: Target, command: _Command, timeout_s: float) -> bytes:
         link = self._links.setdefault(target, _Link())
         try:
             async with asyncio.timeout(timeout_s), link.sessions:
-                return await self._exchange(target, link, command, input, on_line)
+                return await self._exchange(target, link, command)
         except TimeoutError as error:
             raise Unreachable(
                 f"{target.place} did not answer within {timeout_s:g} s; look at its load and the network."
@@ -179,17 +192,20 @@ class Connections:
             raise RuntimeError("Connections belong to the event loop that first used them; make another one.")
         self._loop = loop
 
-    async def _exchange(
-        self, target: Target, link: _Link, command: str, data: bytes, on_line: Callable[[bytes], None] | None
-    ) -> bytes:
+    async def _exchange(self, target: Target, link: _Link, command: _Command) -> bytes:
         nonce = secrets.token_hex(12)
-        async with self._session(target, link, _framed(command, nonce)) as process:
-            if not data:
-                process.stdin.write_eof()
-            read = _read_lines(process, on_line) if on_line else process.communicate(data or None)
-            stdout, stderr = await read
+        async with self._session(target, link, _framed(command.text, nonce)) as process:
+            process.stdin.write(command.input)
+            process.stdin.write_eof()
+            try:
+                stdout, stderr = await _read(process, command)
+            except OverflowError as error:
+                raise RemoteFailure(f"{target.place} {error}", None) from error
         if process.exit_status is None and process.exit_signal is None:
             raise Unreachable(f"The connection to {target.place} was lost during a command; it is tried again.")
+        if f"BEGIN-{nonce}".encode() not in stdout and link.connection:
+            # What the account may do was settled when it logged in; mended since, it must be asked anew.
+            link.connection.close()
         return _unframed(target, nonce, stdout, stderr)
 
     @asynccontextmanager
@@ -297,16 +313,26 @@ def _sentence(place: str, error: Exception) -> str:
             return f"{place} cannot be reached: {error}."
 
 
-async def _read_lines(
-    process: asyncssh.SSHClientProcess[bytes], on_line: Callable[[bytes], None]
-) -> tuple[bytes, bytes]:
-    lines = []
-    async for line in process.stdout:
-        on_line(line)
-        lines.append(line)
-    stderr = await process.stderr.read()
+async def _read(process: asyncssh.SSHClientProcess[bytes], command: _Command) -> tuple[bytes, bytes]:
+    """Return what came on both streams. Raises OverflowError once either is larger than the command allows."""
+    streams = (_bounded(process.stdout, command, command.on_line), _bounded(process.stderr, command))
+    stdout, stderr = await asyncio.gather(*streams)
     await process.wait_closed()
-    return b"".join(lines), stderr
+    return stdout, stderr
+
+
+async def _bounded(
+    stream: asyncssh.SSHReader[bytes], command: _Command, on_line: Callable[[bytes], None] | None = None
+) -> bytes:
+    content, line_at = bytearray(), 0
+    while piece := await stream.read(READ_BYTES):
+        content += piece
+        if len(content) > command.most_bytes:
+            raise OverflowError(f"sent more than the {command.most_bytes:,} bytes that the command may answer with.")
+        while on_line and (end := content.find(b"\n", line_at) + 1):
+            on_line(bytes(content[line_at:end]))
+            line_at = end
+    return bytes(content)
 
 
 def _framed(command: str, nonce: str) -> str:

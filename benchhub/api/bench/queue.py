@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.api.core.views import View
-from benchhub.bench.queue import page
+from benchhub.bench.queue.page import QueuePage
 
 
 class Waiting(drf.Serializer):
@@ -42,7 +42,7 @@ class Queue(drf.Serializer):
     is_cut = drf.BooleanField(help_text="Whether more runs wait than are looked at.")
 
     def get_experiments(self, queue_page: Any) -> list[int]:
-        return [experiment.pk for experiment in queue_page["experiments"]]
+        return [experiment.pk for experiment in queue_page.experiments]
 
 
 class QueueShown(View):
@@ -53,4 +53,4 @@ class QueueShown(View):
     @extend_schema(responses=forced_singular_serializer(Queue))
     def list(self, request: Request) -> Response:  # DRF's signature
         """Return what comes next, and when. Expected starts are estimates."""
-        return Response(Queue(page.queue_at(timezone.now())).data)
+        return Response(Queue(QueuePage.load(timezone.now())).data)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q
-from django.utils import timezone
 
 from benchhub.analysis.planning.timetable import Period, earliest
 from benchhub.bench.models import Experiment, Hold, Reservation, Run, Window
@@ -61,24 +60,36 @@ class Times:
     allowed: Mapping[int, list[Period]]
 
 
-def context(page: str | None) -> dict[str, Any]:
-    queue = queue_at(timezone.now())
-    return {**queue, "lanes": Paginator(queue["lanes"], HOSTS_PER_PAGE).get_page(page)}
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """The queue at a moment: the experiments that wait, and a lane for each host.
 
+    `is_cut` says whether more runs wait than `lanes` has; `page` is the number of the page of lanes, as the address
+    has it.
+    """
 
-def queue_at(now: datetime) -> dict[str, Any]:
-    """Return the context of the page with all hosts, unpaged, in `lanes`."""
-    active = list(
-        _with_hosts(Run.objects.active()).select_related("experiment__workload", "watch").order_by("started_at", "pk")
-    )
-    queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
-    waiting = forecast(queued, _free_at(active, now), times(queued, now), now)
-    return {
-        "experiments": list(Experiment.objects.waiting().select_related("workload")),
-        "lanes": _lanes(active, waiting),
-        "now": now,
-        "is_cut": len(queued) == LOOKED_AT,
-    }
+    experiments: Sequence[Experiment]
+    lanes: Sequence[Lane]
+    is_cut: bool
+    page: str | None = None
+
+    @classmethod
+    def load(cls, now: datetime, page: str | None = None) -> QueuePage:
+        """Read what is under way and what waits, and estimate when each run starts."""
+        active = list(
+            _with_hosts(Run.objects.active())
+            .select_related("experiment__workload", "watch")
+            .order_by("started_at", "pk")
+        )
+        queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
+        waiting = forecast(queued, _free_at(active, now), times(queued, now), now)
+        experiments = list(Experiment.objects.waiting().select_related("workload"))
+        return cls(experiments, _lanes(active, waiting), len(queued) == LOOKED_AT, page)
+
+    @property
+    def lanes_page(self) -> Page[Lane]:
+        """Return the lanes that one page shows."""
+        return Paginator(self.lanes, HOSTS_PER_PAGE).get_page(self.page)
 
 
 def _with_hosts(runs: Any) -> Any:

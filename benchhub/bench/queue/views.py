@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
@@ -20,15 +21,16 @@ from benchhub.bench.models import Experiment, Reservation, Run, Window
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
 
-from . import page, permits, queue, timetable
+from . import permits, queue, timetable
 from .form_policy import PolicyForm
 from .form_times import OnceForm, WeeklyForm
+from .page import QueuePage
 from .queue import DIRECTIONS
 from .times import KINDS, MOST_PERIODS
 
 
 def queue_shown(request: HttpRequest) -> HttpResponse:
-    return render(request, "bench/queue.html", page.context(request.GET.get("page")))
+    return render(request, "bench/queue.html", {"page": QueuePage.load(timezone.now(), request.GET.get("page"))})
 
 
 def _permitted(request: HttpRequest, pk: int) -> Experiment:

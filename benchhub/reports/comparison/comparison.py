@@ -27,7 +27,7 @@ from .answers.findings import Finding, HostNoise
 from .answers.levels import Row
 from .answers.systems import Side
 from .entries import Entries, Entry
-from .state import MOST, State, left_out_text
+from .state import MOST, State, missing_text
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Comparison:
     @cached_property
     def problems(self) -> list[str]:
         """Return what the state asks for and this does not show, as sentences. Pages and the API show the same."""
-        problems = [*self.left_out, *([left_out_text(self.missing)] if self.missing else [])]
+        problems = [*self.left_out, *([missing_text(self.missing)] if self.missing else [])]
         if self.state.has_too_many:
             problems.append(f"At most {MOST} curves are compared; the first {MOST} are shown.")
         return problems

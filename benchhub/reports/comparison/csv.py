@@ -88,8 +88,13 @@ def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
 
 def prices(table: Table) -> str:
     rows = [_price_row(row, cell, table) for row in table.rows for cell in row.cells]
-    rows += [_row_names(row, "", table) + [""] * 13 + [row.refusal, ""] for row in table.rows if row.refusal]
+    rows += [_refused_row(row, table) for row in table.rows if row.refusal]
     return _text(PRICES, rows)
+
+
+def _refused_row(row: Row, table: Table) -> list[Any]:
+    names = _row_names(row, "", table)
+    return [*names, *[""] * (PRICES.index("missing") - len(names)), row.refusal, ""]
 
 
 def _row_names(row: Row, licence: str, table: Table) -> list[Any]:

@@ -120,8 +120,8 @@ def address(query: QueryDict, **changes: Sequence[str]) -> str:
     return f"?{changed.urlencode()}"
 
 
-def left_out_text(missing: Sequence[str]) -> str:
+def missing_text(missing: Sequence[str]) -> str:
     """Say that curves which an address names are not there. The one wording for pages, API and documents."""
     if len(missing) == 1:
-        return f"There is no curve {missing[0]}: it is left out."
-    return f"There are no curves {listing(missing)}: they are left out."
+        return f"There is no curve {missing[0]}."
+    return f"There are no curves {listing(missing)}."

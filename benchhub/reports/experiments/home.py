@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
@@ -36,25 +35,47 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
+class Queued:
+    """The queued runs: how many, in words too, and their seconds of load."""
+
+    count: int
+    words: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class FirstStep:
     title: str
     url_name: str
     is_done: bool
 
 
-def context() -> dict[str, Any]:
-    active, now = list(_active()), timezone.now()
-    waiting = Run.objects.queued().select_related("experiment", "system__driver")
-    queued = list(waiting.next_first().defer("spec")[:NEXT])
-    has_experiments = bool(active or queued) or Experiment.objects.exists()
-    return {
-        "now": [Now(run, run_seconds_left(run, now)) for run in active],
-        "next": queued,
-        "queue": _waiting(),
-        "latest": list(_latest()[:LATEST]),
-        "troubles": troubles(active),
-        "first_steps": [] if has_experiments else first_steps(),
-    }
+@dataclass(frozen=True)
+class HomePage:
+    """The home page: `now` and `next` of the queue, the latest results, hosts in trouble, or else the first steps."""
+
+    now: Sequence[Now]
+    next: Sequence[Run]
+    queue: Queued
+    latest: Sequence[Result]
+    troubles: Sequence[Trouble]
+    first_steps: Sequence[FirstStep]
+
+    @classmethod
+    def load(cls) -> HomePage:
+        """Read what the page shows; the first steps only while there is no experiment."""
+        active, now = list(_active()), timezone.now()
+        waiting = Run.objects.queued().select_related("experiment", "system__driver")
+        queued = list(waiting.next_first().defer("spec")[:NEXT])
+        has_experiments = bool(active or queued) or Experiment.objects.exists()
+        return cls(
+            now=[Now(run, run_seconds_left(run, now)) for run in active],
+            next=queued,
+            queue=_queued(),
+            latest=list(_latest()[:LATEST]),
+            troubles=troubles(active),
+            first_steps=[] if has_experiments else first_steps(),
+        )
 
 
 def _active() -> QuerySet[Run]:
@@ -65,11 +86,10 @@ def _active() -> QuerySet[Run]:
     )
 
 
-def _waiting() -> dict[str, Any]:
-    """Count the queued runs, in words too, with their seconds of load."""
+def _queued() -> Queued:
     rows = list(Run.objects.queued().order_by().values_list("kind").annotate(Count("pk"), Sum("expected_s")))
     kinds = {kind: count for kind, count, _ in rows}
-    return {"count": sum(kinds.values()), "words": counted(kinds), "seconds": sum(seconds for *_, seconds in rows)}
+    return Queued(sum(kinds.values()), counted(kinds), sum(seconds for *_, seconds in rows))
 
 
 def _latest() -> QuerySet[Result]:

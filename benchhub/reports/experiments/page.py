@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 
@@ -12,74 +14,142 @@ from benchhub.analysis.protocol.digest import labels
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.models.states import State
 from benchhub.reports.curves import curves, figures, latencies, sweeps, verdicts
+from benchhub.reports.curves.figures import Figure
 from benchhub.reports.models import Tag
 from benchhub.reports.prices.queries import price_book
 from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import terms
+from benchhub.ui.listing import Listing
 
 from . import growth, notes, protocol, queries, runs_table
-from .progress import progress
+from .progress import Progress, progress
 
 
-def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
-    rows, systems = queries.runs(experiment), queries.systems(experiment)
-    runs, price_terms = list(verdicts.with_counts(rows)), terms(query)
-    prices = price_book((system.hardware for system in systems), (price_terms.day, price_terms.today))
-    curve_groups = groups(runs, systems)
-    system_sweeps = sweeps.sweeps(experiment, systems)
-    return {
-        "experiment": experiment,
-        "protocol": protocol.sentences(experiment),
-        "tags": list(Tag.objects.filter(experiment=experiment)),
-        "systems": systems,
-        "listing": runs_table.listing(query, experiment, rows, systems),
-        "progress": progress(runs),
-        "growth": growth.shown(experiment, runs),
-        "added": _added(experiment, runs),
-        "sweeps": system_sweeps,
-        "sweep_figure": sweeps.throughput_figure(system_sweeps),
-        "sweep_latency": sweeps.latency_figure(system_sweeps),
-        "compare_address": _compare_address(experiment, query),
-        "sections": [_section(group, runs, table(group.curves, prices, price_terms)) for group in curve_groups],
-        "protocol_differences": _protocol_differences(curve_groups),
-    }
+@dataclass(frozen=True)
+class ExperimentPage:
+    """The page of an experiment; `query` has the terms of prices and the filters of the list of runs."""
+
+    experiment: Experiment
+    query: QueryDict
+
+    @cached_property
+    def rows(self) -> QuerySet[Run]:
+        return queries.runs(self.experiment)
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        return list(verdicts.with_counts(self.rows))
+
+    @cached_property
+    def systems(self) -> list[System]:
+        return queries.systems(self.experiment)
+
+    @cached_property
+    def groups(self) -> list[curves.Group]:
+        return groups(self.runs, self.systems)
+
+    @property
+    def protocol(self) -> list[str]:
+        return protocol.sentences(self.experiment)
+
+    @cached_property
+    def tags(self) -> list[Tag]:
+        return list(Tag.objects.filter(experiment=self.experiment))
+
+    @cached_property
+    def listing(self) -> Listing[Run]:
+        return runs_table.listing(self.query, self.experiment, self.rows, self.systems)
+
+    @cached_property
+    def progress(self) -> Progress:
+        return progress(self.runs)
+
+    @cached_property
+    def growth(self) -> growth.Shown | None:
+        return growth.shown(self.experiment, self.runs)
+
+    @property
+    def added(self) -> int:
+        """Count the runs beyond the repeats of the plan; a plan that grows has none."""
+        if self.experiment.grows:
+            return 0
+        return sum(run.kind == Run.Kind.MEASURE and run.repeat > self.experiment.repeats for run in self.runs)
+
+    @cached_property
+    def sweeps(self) -> list[sweeps.Sweep]:
+        return sweeps.sweeps(self.experiment, self.systems)
+
+    @property
+    def sweep_figure(self) -> Figure:
+        return sweeps.throughput_figure(self.sweeps)
+
+    @property
+    def sweep_latency(self) -> Figure:
+        return sweeps.latency_figure(self.sweeps)
+
+    @property
+    def compare_address(self) -> str:
+        comparison_query = self.query.copy()
+        comparison_query["experiment"] = str(self.experiment.pk)
+        return f"{reverse('compare')}?{comparison_query.urlencode()}"
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        price_terms = terms(self.query)
+        hardware = (system.hardware for system in self.systems)
+        prices = price_book(hardware, (price_terms.day, price_terms.today))
+        return [Section(group, self.runs, table(group.curves, prices, price_terms)) for group in self.groups]
+
+    @cached_property
+    def protocol_differences(self) -> list[str]:
+        """Name the fields that keep the systems apart; empty for one protocol, which is the rule."""
+        if len(self.groups) < 2:
+            return []
+        return labels(curves.differences(queries.protocol_forms(group.protocol_digest for group in self.groups)))
+
+
+@dataclass(frozen=True)
+class Section:
+    """The curves of one protocol, drawn and priced; `runs` are all of the experiment."""
+
+    group: curves.Group
+    runs: Sequence[Run]
+    prices: Table
+
+    @property
+    def figure_id(self) -> str:
+        return f"figure-{self.group.number}"
+
+    @property
+    def latency_id(self) -> str:
+        return f"latency-{self.group.number}"
+
+    @property
+    def figure(self) -> Figure:
+        return figures.throughput_figure(self.group.curves)
+
+    @property
+    def latency(self) -> Figure:
+        return figures.latency_figure(self.group.curves)
+
+    @cached_property
+    def kinds(self) -> Collection[str]:
+        return curves.kinds(self.group.curves)
+
+    @cached_property
+    def aside(self) -> int:
+        return sum(len(system_curve.aside) for system_curve in self.group.curves)
+
+    @property
+    def all_failed(self) -> bool:
+        digest = self.group.protocol_digest
+        measuring = [run for run in self.runs if run.kind == Run.Kind.MEASURE and run.protocol_id == digest]
+        return all(run.state in (State.FAILED, State.LOST) for run in measuring)
+
+    @cached_property
+    def notes(self) -> list[notes.Note]:
+        return notes.notes(self.group, self.runs)
 
 
 def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group]:
     return curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs if not run.rate_tps))
-
-
-def _section(group: curves.Group, runs: Sequence[Run], prices: Table) -> dict[str, Any]:
-    measuring = [run for run in runs if run.kind == Run.Kind.MEASURE and run.protocol_id == group.protocol_digest]
-    return {
-        "group": group,
-        "figure_id": f"figure-{group.number}",
-        "figure": figures.throughput_figure(group.curves),
-        "latency_id": f"latency-{group.number}",
-        "latency": figures.latency_figure(group.curves),
-        "kinds": curves.kinds(group.curves),
-        "aside": sum(len(system_curve.aside) for system_curve in group.curves),
-        "all_failed": all(run.state in (State.FAILED, State.LOST) for run in measuring),
-        "notes": notes.notes(group, runs),
-        "prices": prices,
-    }
-
-
-def _added(experiment: Experiment, runs: Sequence[Run]) -> int:
-    """Count the runs beyond the repeats of the plan; a plan that grows has none."""
-    if experiment.grows:
-        return 0
-    return sum(run.kind == Run.Kind.MEASURE and run.repeat > experiment.repeats for run in runs)
-
-
-def _compare_address(experiment: Experiment, query: QueryDict) -> str:
-    comparison_query = query.copy()
-    comparison_query["experiment"] = str(experiment.pk)
-    return f"{reverse('compare')}?{comparison_query.urlencode()}"
-
-
-def _protocol_differences(groups: list[curves.Group]) -> list[str]:
-    """Name the fields that keep the systems apart; empty for one protocol, which is the rule."""
-    if len(groups) < 2:
-        return []
-    return labels(curves.differences(queries.protocol_forms(group.protocol_digest for group in groups)))

@@ -12,8 +12,8 @@ from benchhub.reports.curves import sweeps
 from benchhub.reports.models import Tag
 from benchhub.ui.listing import Column, Filter, Listing
 
-from . import home as experiments_home
 from . import page, queries
+from .home import HomePage
 from .tags import TagsForm, replace
 
 EXPERIMENT_COLUMNS = (
@@ -44,7 +44,7 @@ EXPERIMENT_FILTERS = (
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "reports/home.html", experiments_home.context())
+    return render(request, "reports/home.html", {"page": HomePage.load()})
 
 
 def experiments(request: HttpRequest) -> HttpResponse:
@@ -61,7 +61,7 @@ def experiments(request: HttpRequest) -> HttpResponse:
 
 def experiment(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(queries.experiment(pk))
-    return render(request, "reports/experiment.html", page.context(row, request.GET))
+    return render(request, "reports/experiment.html", {"page": page.ExperimentPage(row, request.GET)})
 
 
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:

@@ -4,7 +4,7 @@ from django.apps import apps
 from django.core.management.base import BaseCommand
 from django.db import models, transaction
 
-from benchhub.catalog.models.secret_field import SecretField
+from benchhub.catalog.models.secret_field import SecretField, decrypt
 
 
 class Command(BaseCommand):
@@ -24,6 +24,6 @@ class Command(BaseCommand):
 def encrypt_again(model: type[models.Model], name: str) -> int:
     """Read and store one column, and return how many rows have something in it."""
     rows = model._default_manager.exclude(**{name: ""}).select_for_update().values_list("pk", name)
-    for pk, secret in rows:
-        model._default_manager.filter(pk=pk).update(**{name: secret})
+    for pk, sealed in rows:
+        model._default_manager.filter(pk=pk).update(**{name: decrypt(sealed.token)})
     return len(rows)

@@ -109,6 +109,29 @@ def test_a_secret_stored_with_an_older_key_is_still_read_and_one_without_its_key
         secret_field.decrypt(token)
 
 
+def test_a_secret_whose_key_is_gone_stops_nobody_who_does_not_ask_for_it(settings):
+    host = Host(name="h", address="h.test", username="bench")
+    host.make_key_pair()
+    host.save()
+    settings.FIELD_KEYS = [Fernet.generate_key().decode()]
+    stored = Host.objects.get()
+    assert stored.public_key == host.public_key
+    with pytest.raises(ImproperlyConfigured, match="FIELD_KEYS"):
+        _ = stored.private_key
+
+
+def test_a_row_whose_secret_nobody_opened_keeps_it_when_it_is_saved(settings):
+    host = Host(name="h", address="h.test", username="bench")
+    host.make_key_pair()
+    host.save()
+    keys, settings.FIELD_KEYS = settings.FIELD_KEYS, [Fernet.generate_key().decode()]
+    stored = Host.objects.get()
+    stored.name = "renamed"
+    stored.save()
+    settings.FIELD_KEYS = keys
+    assert Host.objects.get(name="renamed").private_key == host.private_key
+
+
 def test_a_pinned_host_must_have_a_key():
     refused(lambda: Host.objects.create(name="x", address="x", username="u", trust="pinned"), "host_pinned_has_key")
     assert not Host.objects.exists()

@@ -201,7 +201,7 @@ def test_a_demonstration_among_them_is_said(reader, experiment, systems):
 
 def test_curves_that_are_not_there_are_named_beside_those_that_are(reader, experiment, systems):
     response = reader.get(address(key(experiment, systems[0]), "998-999", "nonsense"))
-    assertContains(response, "There are no curves 998-999 and nonsense: they are left out.")
+    assertContains(response, "There are no curves 998-999 and nonsense.")
     assertContains(response, "Add a second curve to compare it with.")
 
 
@@ -228,7 +228,7 @@ def test_a_kept_comparison_is_found_though_its_curves_are_not_there_any_more(rea
     comparison = Comparison.objects.create(title="Of last year", query="curve=998-999")
     response = reader.get(f"/comparisons/{comparison.pk}/", follow=True)
     assertContains(response, "Of last year")
-    assertContains(response, "There is no curve 998-999: it is left out.")
+    assertContains(response, "There is no curve 998-999.")
 
 
 def test_more_curves_than_can_be_told_apart_are_cut_with_a_word(reader, experiment, systems):

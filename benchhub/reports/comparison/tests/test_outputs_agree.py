@@ -57,7 +57,7 @@ def test_page_api_csv_and_document_show_the_same_ratios_and_prices(reader, state
 
 def test_what_is_missing_is_said_in_the_same_words_everywhere(reader, experiment, systems):
     address = f"{both(experiment, systems)}&curve=998-999"
-    sentence = "There is no curve 998-999: it is left out."
+    sentence = "There is no curve 998-999."
     assert sentence in reader.get(address).content.decode()
     api = reader.get(address.replace("/compare/", "/api/v1/comparisons/"))
     assert json.loads(api.content)["problems"] == [sentence]

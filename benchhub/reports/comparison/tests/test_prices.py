@@ -48,6 +48,15 @@ def test_the_cheapest_of_a_licence_is_marked(reader, repeated, systems, prices):
     assert page.index("5.00</span>") < page.index(">lowest</span>")
 
 
+def test_a_ceiling_that_no_level_keeps_leaves_whole_rows_that_say_why(reader, repeated, systems, prices):
+    query = both(repeated, systems, load="latency", ceiling="0.0001")
+    refused = rows_of(reader.get(f"{query}&csv=prices"))
+    assert [row["clients"] for row in refused] == ["", ""]
+    assert all("0.0001 ms" in row["missing"] for row in refused)
+    document = reader.get("/api/v1/comparisons/document/?" + query.partition("?")[2])
+    assert document.status_code == 200
+
+
 def test_few_repeats_mark_nothing_cheapest(reader, experiment, systems, prices):
     assertNotContains(reader.get(both(experiment, systems)), ">lowest</span>")
 

@@ -23,7 +23,7 @@ def page(reader, experiment):
 
 def runs(answer):
     """What the table shows of each run: (its place in the plan, system, clients)."""
-    page = answer.context["listing"].page
+    page = answer.context["page"].listing.page
     return [(run.position, run.system.label.removeprefix("PostgreSQL "), run.clients) for run in page]
 
 
@@ -70,7 +70,7 @@ def test_what_an_address_does_not_mean_is_left_aside(page):
 def test_a_filter_changes_neither_curve_nor_prices_and_keeps_their_terms(page, prices):
     plain, narrow = page(term="5"), page(term="5", q="failed")
     assert runs(narrow) == []
-    assert plain.context["sections"][0]["figure"] == narrow.context["sections"][0]["figure"]
+    assert plain.context["page"].sections[0].figure == narrow.context["page"].sections[0].figure
     assertContains(narrow, "47.00</span>")  # (5,000 + 5 x 2 x 4,200) / 1,000
     assertContains(narrow, '<input type="hidden" name="term" value="5">')
     assertContains(narrow, '<input type="hidden" name="q" value="failed">')

@@ -1,0 +1,32 @@
+"""Components that all pages draw alike: a table, a pill, an empty state. Their HTML is in templates/components/."""
+
+from __future__ import annotations
+
+from django import template
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+
+
+@register.simple_block_tag
+def table(content: str, label: str, css: str = "", anchor: str = "") -> SafeString:
+    """Draw a table that scrolls within its page; `label` is read out, `content` holds its head and body."""
+    return render_to_string("components/table.html", {"content": content, "label": label, "css": css, "id": anchor})
+
+
+@register.simple_block_tag
+def pill(content: str, state: str) -> SafeString:
+    """Draw a state as a pill; the style of `state` gives it a sign, so that colour alone says nothing."""
+    return render_to_string("components/pill.html", {"content": _stripped(content), "state": state})
+
+
+@register.simple_block_tag(name="nothing")
+def empty_state(content: str) -> SafeString:
+    """Draw what stands in the place of a list that has nothing in it."""
+    return render_to_string("components/empty.html", {"content": _stripped(content)})
+
+
+def _stripped(content: str) -> SafeString:
+    """Return the content of a block without the blanks of its lines; Django has escaped it already."""
+    return mark_safe(content.strip())
