@@ -17,8 +17,8 @@ COUNTS = ("sockets", "cores_per_socket", "threads_per_core")
 
 def guest_reason(facts: Mapping[str, Any]) -> str:
     """Return by what a host is known for a virtual machine or a container; empty where nothing says so."""
-    if seen := facts.get("virtualization"):
-        return ", ".join(map(str, seen))
+    if signs := facts.get("virtualization"):
+        return ", ".join(map(str, signs))
     cpu, dmi = facts.get("cpu", {}), facts.get("dmi", {})
     machine = " ".join(filter(None, (dmi.get("sys_vendor"), dmi.get("product_name"))))
     is_guest = GUEST.search(machine) and not re.search(r"metal\b", machine)
