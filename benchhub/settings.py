@@ -141,6 +141,8 @@ CELERY_TASK_PUBLISH_RETRY = False
 # ticks and runs are looked at follows from it.
 LEASE_SECONDS = float(os.environ.get("LEASE_SECONDS", "60"))
 TICK_SECONDS = LEASE_SECONDS / 12
+CELERY_BEAT_SCHEDULER = "benchhub.ticker:MonotonicScheduler"
+CELERY_RESULT_EXPIRES = None  # no result is kept, so no clean-up is scheduled
 CELERY_BEAT_SCHEDULE = {
     "tick": {"task": "bench.tick", "schedule": TICK_SECONDS, "kwargs": {"is_scheduled": True}},
 }

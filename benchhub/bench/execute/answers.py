@@ -24,7 +24,19 @@ from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 from . import looks, steps, visits, workers
 from .jobs import hosts_of, try_later
 from .looks import FIRST_RETRY_AFTER, LOOK_EVERY, RETRY_AFTER
-from .steps import Acknowledged, Answer, Cancelled, Ended, Job, Looked, Started, Wake, Withdrawn
+from .steps import (
+    Acknowledged,
+    Answer,
+    Cancelled,
+    Ended,
+    Job,
+    Looked,
+    Refused,
+    Started,
+    Uncollectable,
+    Wake,
+    Withdrawn,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +78,8 @@ def _write_failure(job_: Job, error: HostKeyChanged | RemoteFailure | Unreachabl
         visits.quarantine([key for key, target in job_.hosts.items() if target == error.target], error)
         queue.look_again(job_.claim, RETRY_AFTER, contact_error=str(error))
     elif isinstance(error, RemoteFailure):
-        _write_refused(job_, str(error))
+        # It says nothing about the job, which may have begun: the run stays as it is.
+        queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=str(error))
     else:
         _write_unreached(job_, error)
 
@@ -87,20 +100,26 @@ def _write_answer(job_: Job, answer: Answer, wake: Wake) -> Job | None:
     return following
 
 
-def _write_stopped(job_: Job, answer: Cancelled | Withdrawn) -> None:
+def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollectable) -> None:
     with queue.fenced(job_.claim) as run:
         if isinstance(answer, Cancelled) or run.cancel_asked_at:
             queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")
+        elif isinstance(answer, Refused):
+            queue.finish(run, job_.claim, State.FAILED, f"The job could not be started. {answer.reason}")
+        elif isinstance(answer, Uncollectable):
+            reason = f"It ended, but its host did not hand over what it left in {steps.MOST_COLLECTIONS} tries."
+            queue.finish(run, job_.claim, State.FAILED, f"{reason} {answer.reason}")
         else:
             queue.give_back(run, job_.claim, job_.too_late)
 
 
 def _note_contact(job_: Job, answer: Answer) -> None:
     """Note that the driver has answered; at a run's start and end the server's host has as well."""
-    has_asked_all = isinstance(answer, Started | Ended)
-    answered = (
-        set(job_.hosts) if has_asked_all else {key for key, target in job_.hosts.items() if target == job_.target}
+    counters = (
+        answer.host_before if isinstance(answer, Started) else answer.host_after if isinstance(answer, Ended) else None
     )
+    drivers = {key for key, target in job_.hosts.items() if target == job_.target}
+    answered = drivers if counters is None else set(job_.hosts)
     if back := answered & job_.away:
         visits.note_reached(back)
 
@@ -138,6 +157,8 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
     look, state = looked.look, looked.verdict.state
     with queue.fenced(job_.claim) as run:
         Attempt.objects.filter(run=run, ended_at=None, boot_id="").update(boot_id=look.boot_id)
+        if state == "running" and run.state == State.STARTING:
+            queue.move(run, State.RUNNING, "It had begun before its start was confirmed.", job_.claim.fence)
         if state == "finished":
             _enter_collecting(run, job_.claim)
         elif state in ("lost", "absent"):
@@ -194,15 +215,6 @@ def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
         return State.FAILED, " ".join([reason, *remarks])
-
-
-def _write_refused(job_: Job, reason: str) -> None:
-    """Note that the host answered with an error: a start has failed for good, anything else is looked at again."""
-    if job_.state != State.STARTING:
-        queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=reason)
-        return
-    with queue.fenced(job_.claim) as run:
-        queue.finish(run, job_.claim, State.FAILED, f"The job could not be started. {reason}")
 
 
 def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +17,7 @@ from typing import Any
 
 from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.queue.queue import Claim
-from runners import job, probe, telemetry
+from runners import job, probe, telemetry, tools
 from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
@@ -29,6 +30,8 @@ STEP_TIMEOUT_S = 900
 SECOND_LOOK_S = 0.5
 ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (tidy.py)
 COLLECT_CAP_BYTES = 64 * 1024 * 1024
+MOST_COLLECTIONS = 5
+SERVER_HOST, NO_COUNTERS = "server's host", "The server's host gave no counters: nothing tells how busy it was."
 LIVE_TPS = re.compile(rb"progress: .*? ([0-9.]+) tps")
 
 Wake = Callable[[int], None]
@@ -99,7 +102,21 @@ class Acknowledged:
     """The target has cleaned up after an attempt whose evidence is stored."""
 
 
-Answer = Started | Looked | Ended | Cancelled | Withdrawn | Acknowledged
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The host would not start the attempt, nothing of it has begun, and nothing of it can begin any more."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Uncollectable:
+    """The host has refused again and again to hand over what a finished attempt left."""
+
+    reason: str
+
+
+Answer = Started | Looked | Ended | Cancelled | Withdrawn | Refused | Uncollectable | Acknowledged
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +134,7 @@ class LastSign:
 _connections: list[Connections] = []
 _watched: set[int] = set()
 _last_signs: dict[int, LastSign] = {}
+_failed_collections: Counter[int] = Counter()
 
 
 def connections() -> Connections:
@@ -135,7 +153,7 @@ async def step(job_: Job) -> Answer:
         if job_.state == State.STARTING:
             return await (_withdraw(job_) if job_.too_late else _start(job_))
         if job_.state == State.COLLECTING:
-            return await _collect(job_)
+            return await _collect_or_cancel(job_)
         return await _look(job_)
 
 
@@ -155,7 +173,7 @@ async def _one_look(job_: Job) -> job.Look:
     return await job.look(connections(), job_.target, job_.attempt, **offsets)
 
 
-async def _withdraw(job_: Job) -> Started | Withdrawn:
+async def _withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:
     """Take back a start whose time has passed; what has begun goes on, as a start may have been in time."""
     looked = await _look(job_)
     if looked.verdict.state != "absent":
@@ -164,21 +182,55 @@ async def _withdraw(job_: Job) -> Started | Withdrawn:
     return Withdrawn()
 
 
-async def _start(job_: Job) -> Started:
+async def _start(job_: Job) -> Started | Looked | Refused:
     pool, attempt = connections(), job_.attempt
     for number in range(1, attempt.number):
         await job.cancel(pool, job_.target, replace(attempt, number=number))
-    facts = {pk: await probe.probe(pool, target, prefixes=folders) for pk, (target, folders) in job_.to_probe.items()}
-    before = await telemetry.host_snapshot(pool, job_.server, is_before=True) if job_.server else None
+    try:
+        facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
+        before = await _server_snapshot(job_, is_before=True)
+    except Unreachable:
+        looked = await _look(job_)
+        if looked.verdict.state == "absent":
+            raise  # without its server's host it waits, as long as it has not begun
+        return looked
     try:
         outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
         if outcome is job.StartOutcome.BUSY and await _end_leftovers(job_):
             outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
-    except RemoteFailure:
-        # The tombstone makes sure that nothing of this attempt can begin after it was given up.
-        await job.cancel(pool, job_.target, attempt)
-        raise
+    except RemoteFailure as error:
+        return await _given_up(job_, error)
     return Started(outcome, facts, before)
+
+
+async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
+    """Look before the start is given up: what has begun goes on. The tombstone keeps all else from beginning later."""
+    looked = await _look(job_)
+    if looked.verdict.state not in ("absent", "lost"):
+        return looked
+    await job.cancel(connections(), job_.target, job_.attempt)
+    return Refused(str(error))
+
+
+async def _facts(job_: Job, host: int) -> Mapping[str, Any] | None:
+    """Return what a probe sees; None where it sees nothing: the facts of before then stand beside the run."""
+    target, folders = job_.to_probe[host]
+    try:
+        return await probe.probe(connections(), target, prefixes=folders)
+    except (RemoteFailure, *tools.UNREADABLE) as error:
+        logger.warning("No facts of %s for run %s: %s", target.place, job_.claim.run_id, error)
+        return None
+
+
+async def _server_snapshot(job_: Job, *, is_before: bool) -> Mapping[str, Any] | None:
+    """Return the counters of a server's host that is not the driver; None where it has none to give."""
+    if job_.server is None:
+        return None
+    try:
+        return await telemetry.host_snapshot(connections(), job_.server, is_before=is_before)
+    except (RemoteFailure, *tools.UNREADABLE) as error:
+        logger.warning("No counters of %s for run %s: %s", job_.server.place, job_.claim.run_id, error)
+        return None
 
 
 async def _end_leftovers(job_: Job) -> bool:
@@ -197,10 +249,30 @@ async def _cancel(job_: Job) -> Answer:
     return looked if looked.verdict.state == "finished" else Cancelled()
 
 
+async def _collect_or_cancel(job_: Job) -> Ended | Cancelled | Uncollectable:
+    """Collect what the job left. Where its host refuses that for good, the run ends: by cancel at once."""
+    try:
+        ended = await _collect(job_)
+    except RemoteFailure as error:
+        _failed_collections[job_.claim.run_id] += 1
+        if job_.cancel_asked:
+            return Cancelled()
+        if _failed_collections[job_.claim.run_id] < MOST_COLLECTIONS:
+            raise
+        return Uncollectable(str(error))
+    _failed_collections.pop(job_.claim.run_id, None)
+    return ended
+
+
 async def _collect(job_: Job) -> Ended:
-    pool = connections()
-    collected = await job.collect(pool, job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
-    after = await telemetry.host_snapshot(pool, job_.server) if job_.server else None
+    collected = await job.collect(connections(), job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
+    try:
+        after = await _server_snapshot(job_, is_before=False)
+    except Unreachable:
+        after = None
+    if job_.server and not (after and job_.host_before):
+        remarks = {**collected.remarks, SERVER_HOST: NO_COUNTERS}
+        collected = replace(collected, remarks=remarks)
     return Ended(collected, after)
 
 

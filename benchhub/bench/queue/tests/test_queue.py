@@ -123,6 +123,18 @@ def test_a_higher_priority_goes_first(two_runs):
     assert states() == ["queued", "queued", "reserved"]
 
 
+def test_many_queued_runs_are_cancelled_by_as_many_statements_as_few(two_runs, django_assert_max_num_queries):
+    experiment, system = two_runs[0].experiment, two_runs[0].system
+    for position in range(3, 53):
+        new_run(experiment, system, position)
+    with django_assert_max_num_queries(10):
+        assert queue.ask_to_cancel(experiment.runs.all()) == 52
+    assert {run.state for run in experiment.runs.all()} == {State.CANCELLED}
+    for run in experiment.runs.all():
+        assert run.ended_at and run.reason == "Cancelled before it started."
+        assert [str(event) for event in run.events.all()][-1] == "queued -> cancelled"
+
+
 def test_a_run_cancelled_in_the_queue_never_starts(two_runs):
     Run.objects.filter(pk=two_runs[0].pk).update(cancel_asked_at=Now())
     queue.reserve()
