@@ -5,6 +5,7 @@ What cannot be read is absent and named in `missing`, never guessed.
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import time
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from runners.readings import LARGEST, count, decimal, whole
 from runners.ssh import Connections, Target
 
 PROBE_TIMEOUT_S = 60.0
@@ -74,7 +76,14 @@ KERNEL_OPTIONS = re.compile(
     r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)(=.*)?"
 )
 # A host has these only if it is built so: their absence is no gap in what was read.
-MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches")
+MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches", "virtualization")
+
+LONGEST_NAME = 256
+LARGEST_KIB = LARGEST // 1024
+VIRTUAL_DISK = re.compile(
+    r"^(vd[a-z]|xvd[a-z])|qemu|virtual|vbox|vmware|msft|virtio|persistentdisk|elastic block store|bhyve|\bxen\b",
+    re.IGNORECASE,
+)
 
 Facts = dict[str, Any]
 
@@ -90,15 +99,28 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
     sections = dict(_sections(answer))
     facts = parse_probe(sections)
     sent_at = time.time()
-    target_time_s = float(await connections.run(target, "date +%s.%N", timeout_s=PROBE_TIMEOUT_S))
-    facts["time_skew_s"] = round(target_time_s - (sent_at + time.time()) / 2, 3)
+    answer = await connections.run(target, "date +%s.%N", timeout_s=PROBE_TIMEOUT_S)
+    target_time_s = _target_time(answer.decode(errors="replace"))
+    if target_time_s is None:
+        facts["missing"].append("time_skew_s")
+    else:
+        facts["time_skew_s"] = round(target_time_s - (sent_at + time.time()) / 2, 3)
     folders = sections.get("bin_directories", "").splitlines()
     facts["builds"] = await builds(connections, target, folders)
     return facts
 
 
+def _target_time(text: str) -> float | None:
+    """Return the time that `date` printed. One without nanoseconds (BusyBox) prints %N or nothing for them."""
+    seconds, _, rest = text.strip().partition(".")
+    return decimal(f"{seconds}.{rest}") if rest.isdecimal() else decimal(seconds)
+
+
 def parse_probe(sections: Mapping[str, str]) -> Facts:
-    """Return the facts from the sections that probe.sh prints, by name."""
+    """Return the facts from the sections that probe.sh prints, by name. Never raises, whatever stands in them.
+
+    `remarks` are sentences on numbers that cannot be: they are left out of the facts.
+    """
     tools, uptime = _pairs(sections.get("tools", "")), sections.get("uptime", "")
     facts: Facts = {
         "username": sections.get("username"),
@@ -115,7 +137,8 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "kernel_options": list(filter(KERNEL_OPTIONS.fullmatch, sections.get("kernel_command_line", "").split())),
         "sysctls": _pairs(sections.get("sysctls", "")),
         "boot_id": sections.get("boot_id"),
-        "uptime_s": float(uptime.split()[0]) if uptime else None,
+        "uptime_s": decimal(uptime.partition(" ")[0]),
+        "virtualization": sorted(set(sections.get("virtualization", "").split()) - {"none"})[:8],
         "drop_caches": sections.get("drop_caches", "").strip(),
         "tools": tools,
         **_memory(sections.get("meminfo", "")),
@@ -124,7 +147,22 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
     missing = [name for name in facts if name not in read_facts and name not in MAY_BE_ABSENT]
     missing += [name for name in REQUIRED_TOOLS if tools and name not in tools]
     missing += [name for name in ("memory_bytes", "swap_bytes") if name not in read_facts]
-    return {**read_facts, "missing": missing}
+    remarks = list(_remarks(sections, read_facts))
+    return {**read_facts, "missing": missing, **({"remarks": remarks} if remarks else {})}
+
+
+def _remarks(sections: Mapping[str, str], facts: Mapping[str, Any]) -> Iterator[str]:
+    pairs, cpu = _pairs(sections.get("lscpu", ""), ":"), facts.get("cpu", {})
+    for theirs, ours in CPU_NAMES.items():
+        if ours in (*WHOLE_NUMBERS, *DECIMALS) and pairs.get(theirs, "-") != "-" and ours not in cpu:
+            yield f"lscpu prints {pairs[theirs][:40]!r} as {theirs}, which is no such number: it is left out."
+    counts = [cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
+    if "cpus" in cpu and None not in counts and math.prod(counts) != cpu["cpus"]:
+        sockets, cores, threads = counts
+        yield (
+            f"lscpu counts {cpu['cpus']} CPUs, but {sockets} x {cores} x {threads} as sockets, cores and threads: "
+            "these do not add up, as where CPUs are offline or cores are of unlike kinds."
+        )
 
 
 def facts_digest_input(facts: Mapping[str, Any]) -> Facts:
@@ -140,7 +178,7 @@ def facts_digest_input(facts: Mapping[str, Any]) -> Facts:
         stable["memory_mib"] = round(facts["memory_bytes"] / 2**26) * 64
     if "swap_bytes" in facts:
         stable["swap_bytes"] = facts["swap_bytes"]
-    disks = [_without(disk, ("name",)) for disk in facts.get("block_devices", ())]
+    disks = [_without(disk, ("name", "is_virtual")) for disk in facts.get("block_devices", ())]
     stable["block_devices"] = sorted(disks, key=repr)
     mounts = [_without(mount, ("device", "size_bytes", "free_bytes")) for mount in facts.get("filesystems", ())]
     stable["filesystems"] = sorted(mounts, key=repr)
@@ -180,7 +218,7 @@ def _build(texts: Mapping[str, str]) -> Facts:
         "version": version,
         "version_num": _version_num(version),
         "pgbench_version": _version(texts.get("pgbench_version", "")),
-        "configure": shlex.split(texts.get("configure", "")),
+        "configure": _words(texts.get("configure", "")),
         "compiler": texts.get("compiler"),
         "cflags": texts.get("cflags"),
         "postgres_sha256": texts.get("postgres_sha256", "").partition(" ")[0],
@@ -188,6 +226,14 @@ def _build(texts: Mapping[str, str]) -> Facts:
     }
     missing = [name for name, value in facts.items() if not value]
     return {**{name: value for name, value in facts.items() if value}, "missing": missing}
+
+
+def _words(text: str) -> list[str]:
+    """Return words as a shell takes them apart; by blanks where a quotation mark is never closed."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _script(name: str, values: Mapping[str, Sequence[str]]) -> str:
@@ -226,47 +272,50 @@ def _os(text: str) -> dict[str, str]:
 def _cpu(text: str) -> Facts:
     pairs = _pairs(text, ":")
     cpu: Facts = {ours: pairs[theirs] for theirs, ours in CPU_NAMES.items() if pairs.get(theirs, "-") != "-"}
-    for name in WHOLE_NUMBERS:
-        if name in cpu:
-            cpu[name] = int(cpu[name])
-    for name in DECIMALS:
-        if name in cpu:
-            cpu[name] = float(cpu[name])
-    return cpu
+    cpu |= {name: count(cpu[name]) for name in WHOLE_NUMBERS if name in cpu}
+    cpu |= {name: decimal(cpu[name]) for name in DECIMALS if name in cpu}
+    return {name: value[:LONGEST_NAME] if isinstance(value, str) else value for name, value in cpu.items() if value}
 
 
 def _memory(text: str) -> dict[str, int]:
     pairs = _pairs(text, ":")
     names = {"MemTotal": "memory_bytes", "SwapTotal": "swap_bytes", "Hugepagesize": "huge_page_bytes"}
-    return {ours: int(pairs[theirs].split()[0]) * 1024 for theirs, ours in names.items() if theirs in pairs}
+    sizes = {
+        ours: whole(pairs[theirs].partition(" ")[0], LARGEST_KIB) for theirs, ours in names.items() if theirs in pairs
+    }
+    return {name: kib * 1024 for name, kib in sizes.items() if kib is not None}
 
 
 def _block_devices(text: str) -> list[Facts]:
     """Return the whole disks of `lsblk -P`; loop devices are files, and of no account."""
     rows = [dict(re.findall(r'([A-Z]+)="([^"]*)"', line)) for line in text.splitlines()]
-    return [
-        {
-            "name": row["NAME"],
-            "size_bytes": int(row["SIZE"]),
-            "is_rotational": row["ROTA"] == "1",
-            "scheduler": row["SCHED"],
-            "model": row["MODEL"].strip(),
-        }
-        for row in rows
-        if row.get("TYPE") == "disk" and row["SIZE"].isdigit() and row["SIZE"] != "0"
-    ]
+    return [_disk(row) for row in rows if row.get("TYPE") == "disk" and count(row.get("SIZE", ""), LARGEST)]
+
+
+def _disk(row: Mapping[str, str]) -> Facts:
+    disk = {
+        "name": row.get("NAME", ""),
+        "size_bytes": int(row["SIZE"]),
+        "is_rotational": row.get("ROTA") == "1",
+        "scheduler": row.get("SCHED", ""),
+        "model": row.get("MODEL", "").strip(),
+    }
+    # The flag of a disk that a hypervisor made up says nothing of what lies below it; the kernel sets it as it likes.
+    return {**disk, "is_virtual": True} if VIRTUAL_DISK.search(f"{disk['name']} {disk['model']}") else disk
 
 
 def _filesystems(mounts: str, sizes: str) -> list[Facts]:
     sizes_by_folder = {words[5]: words for words in map(str.split, sizes.splitlines()[1:]) if len(words) == 6}
     by_folder: dict[str, Facts] = {}
-    for device, folder, kind, options, *_ in (line.split() for line in mounts.splitlines()):
+    rows = (line.split() for line in mounts.splitlines())
+    for device, folder, kind, options, *_ in (words for words in rows if len(words) >= 4):
         if PSEUDO_FILESYSTEMS.fullmatch(kind) or folder.startswith(("/proc/", "/sys/")):
             continue
         mount: Facts = {"device": device, "folder": folder, "type": kind, "options": options.split(",")}
         if folder in sizes_by_folder:
-            size_kib, _, free_kib = sizes_by_folder[folder][1:4]
-            mount |= {"size_bytes": int(size_kib) * 1024, "free_bytes": int(free_kib) * 1024}
+            size_kib, _, free_kib = (whole(word, LARGEST_KIB) for word in sizes_by_folder[folder][1:4])
+            if size_kib is not None and free_kib is not None:
+                mount |= {"size_bytes": size_kib * 1024, "free_bytes": free_kib * 1024}
         by_folder[folder] = mount  # what is mounted over another hides it
     return list(by_folder.values())
 
@@ -279,7 +328,7 @@ def _version(text: str) -> str:
 
 def _version_num(version: str) -> int | None:
     """Return the version as PostgreSQL counts: 16.14 is 160014, 9.6.24 is 90624, 18beta1 is 180000."""
-    match = re.match(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?", version)
+    match = re.match(r"([0-9]{1,3})(?![0-9])(?:\.([0-9]{1,4}))?(?:\.([0-9]{1,4}))?", version)
     if not match:
         return None
     first, second, third = (int(part or 0) for part in match.groups())

@@ -19,6 +19,12 @@ show meminfo cat /proc/meminfo
 show block_devices lsblk -b -d -P -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL
 show mounts cat /proc/self/mounts
 show filesystem_sizes df -P -k
+section virtualization
+systemd-detect-virt 2> /dev/null
+cat /run/systemd/container 2> /dev/null && echo
+if [ -e /.dockerenv ] || [ -e /run/.containerenv ]; then echo container; fi
+if grep -q ' hypervisor' /proc/cpuinfo 2> /dev/null; then echo hypervisor; fi
+case $(uname -r) in *[Mm]icrosoft*) echo wsl ;; esac
 show dmi values_of /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name
 show transparent_huge_pages values_of \
     /sys/kernel/mm/transparent_hugepage/enabled /sys/kernel/mm/transparent_hugepage/defrag

@@ -15,6 +15,7 @@ from django.utils.html import format_html
 
 from benchhub.analysis.words import GIB
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, ListPrice
+from benchhub.catalog.shared.machines import COUNTS, cpu_count, guest_reason, shape
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter, Listing
 
@@ -87,16 +88,28 @@ def hardware_add(request: HttpRequest) -> HttpResponse:
         return redirect("host", host.pk) if host else redirect("hardware-list")
     intro = "What was bought, not what a virtual machine shows: prices and licences are counted by it."
     if host:
-        intro = f"Filled in with what the probe of {host.name} saw: correct it to what was bought."
+        intro = _probed_intro(host)
     context = {"title": "Add hardware", "action": "Add the hardware", "intro": intro, "template": HARDWARE_FORM}
     return _form(request, form, "hardware-list", "Hardware", **context)
 
 
 def _probed_values(host: Host) -> dict[str, Any]:
-    cpu = host.facts.get("cpu", {})
-    shape = {name: cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")}
-    memory_gib = round(Decimal(host.facts.get("memory_bytes", 0)) / GIB, 2)
-    return {**shape, "name": host.name, "memory_gib": memory_gib or None}
+    """Return the fields that a probe may fill: of a guest its own shape alone, for it cannot see what was bought."""
+    memory_gib = round(Decimal(host.facts.get("memory_bytes", 0)) / GIB, 2) or None
+    if not guest_reason(host.facts):
+        counts = shape(host.facts)
+        return {**{name: counts.get(name) for name in COUNTS}, "name": host.name, "memory_gib": memory_gib}
+    unknown = dict.fromkeys(COUNTS)
+    return {**unknown, "name": host.name, "vm_vcpus": cpu_count(host.facts), "vm_memory_gib": memory_gib}
+
+
+def _probed_intro(host: Host) -> str:
+    if reason := guest_reason(host.facts):
+        return (
+            f"{host.name} is a virtual machine or a container ({reason}). It sees its own shape, which is filled in "
+            "below as its virtual machine; what was bought it cannot see: write that from the order or the offer."
+        )
+    return f"Filled in with what the probe of {host.name} saw: correct it to what was bought."
 
 
 def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from django.db.models import Count, QuerySet
 from benchhub.analysis.words import listing
 from benchhub.catalog.models import Host, Instance, InterferenceGroup
 from benchhub.catalog.shared.citations import is_cited
+from benchhub.catalog.shared.machines import cpu_count, guest_reason, shape
 from benchhub.ui.facts import Fact
 
 # Which package brings what a run cannot do without.
@@ -141,13 +141,15 @@ def _step(title: str, is_done: bool, is_next: bool, where: str = "here", later: 
 def facts(host: Host) -> list[Fact]:
     """Return what the probe found, in the order of reading."""
     cpu, dmi = host.facts.get("cpu", {}), host.facts.get("dmi", {})
+    counts = shape(host.facts)
     rows = [
         Fact("Processor", cpu.get("model")),
-        Fact("Sockets", cpu.get("sockets")),
-        Fact("Cores per socket", cpu.get("cores_per_socket")),
-        Fact("Threads per core", cpu.get("threads_per_core")),
+        Fact("CPUs", cpu.get("cpus")),
+        Fact("Sockets", counts.get("sockets")),
+        Fact("Cores per socket", counts.get("cores_per_socket")),
+        Fact("Threads per core", counts.get("threads_per_core")),
         Fact("Highest clock", cpu.get("max_mhz"), "MHz"),
-        Fact("Hypervisor", cpu.get("hypervisor")),
+        Fact("Virtual by", guest_reason(host.facts) or None),
         Fact("Memory", host.facts.get("memory_bytes"), "bytes"),
         Fact("Swap", host.facts.get("swap_bytes"), "bytes"),
         Fact("Operating system", host.facts.get("os", {}).get("name")),
@@ -180,10 +182,9 @@ class Difference:
 
 def bought_and_found(host: Host) -> list[Difference]:
     """Compare what was bought with what was found; empty where nothing differs or one is missing."""
-    hardware, cpu, memory_bytes = host.hardware, host.facts.get("cpu", {}), host.facts.get("memory_bytes")
+    hardware, cpu, memory_bytes = host.hardware, shape(host.facts), host.facts.get("memory_bytes")
     if hardware is None:
         return []
-    counts: list[Any] = [cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
     rows = [
         Difference("Sockets", hardware.sockets, cpu.get("sockets")),
         Difference(
@@ -193,7 +194,7 @@ def bought_and_found(host: Host) -> list[Difference]:
         ),
         Difference("Threads per core", hardware.threads_per_core, cpu.get("threads_per_core")),
         Difference("Memory", hardware.memory_bytes, memory_bytes, "bytes"),
-        Difference("vCPUs of the virtual machine", hardware.vm_vcpus, None if None in counts else math.prod(counts)),
+        Difference("vCPUs of the virtual machine", hardware.vm_vcpus, cpu_count(host.facts)),
         Difference("Memory of the virtual machine", hardware.vm_memory_bytes, memory_bytes, "bytes"),
     ]
     comparable = [row for row in rows if row.bought is not None and row.probed is not None]
@@ -215,6 +216,7 @@ def _program_troubles(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"The program {program} is missing, so runs there have no percentiles: install {program} there."
     if unread := [name.replace("_", " ") for name in missing if name not in PACKAGES]:
         yield f"The probe could not read these facts, and leaves them out: {listing(unread)}."
+    yield from facts.get("remarks", [])
     if abs(facts.get("time_skew_s") or 0) > LARGEST_SKEW_S:
         yield f"Its clock is {facts['time_skew_s']:+.1f} s apart from this machine's: set it by NTP."
 
@@ -231,7 +233,7 @@ def _build_troubles(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hardware_troubles(host: Host) -> Iterator[str]:
-    cpu, bought = host.facts.get("cpu", {}), host.hardware
+    cpu, bought = shape(host.facts), host.hardware
     probed = (cpu.get("sockets"), cpu.get("cores_per_socket"))
     if bought and all(probed) and probed != (bought.sockets, bought.cores_per_socket):
         yield (

@@ -1,0 +1,97 @@
+"""Facts of hosts whose texts say what cannot be."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.probe import CPU_NAMES, _build, _target_time, facts_digest_input, parse_probe
+from runners.readings import LARGEST, count, decimal, whole
+
+ODD = ("1e999", "nan", "Infinity", "-1", "1" + "0" * 30, "9" * 5000, "unknown", "-", "", "٣", "0x10", " ")
+LABELS = (*CPU_NAMES, "MemTotal", "SwapTotal", "Hugepagesize")
+SECTIONS = (
+    "os_release", "kernel", "lscpu", "meminfo", "block_devices", "mounts", "filesystem_sizes", "dmi", "tools",
+    "transparent_huge_pages", "clock_source", "kernel_command_line", "sysctls", "uptime", "cpu_governors",
+)  # fmt: skip
+LINES = st.one_of(
+    st.text(max_size=60),
+    st.builds("{}: {} kB".format, st.sampled_from(LABELS), st.sampled_from(ODD)),
+    st.builds("{}: {}".format, st.sampled_from(LABELS), st.sampled_from(ODD)),
+    st.builds('NAME="a" TYPE="disk" SIZE="{}" ROTA="1"'.format, st.sampled_from(ODD)),
+    st.builds("/dev/a {0} ext4 rw {1} {0}".format, st.sampled_from(ODD), st.sampled_from(ODD)),
+)
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_number_that_cannot_be_is_none(text):
+    assert (whole(text), count(text), decimal(text)) == (None, None, None)
+
+
+def test_numbers_are_read_up_to_what_the_warehouse_holds():
+    assert (whole("0"), whole(str(LARGEST)), whole(str(LARGEST + 1)), count("0"), count("8")) == (
+        0,
+        LARGEST,
+        None,
+        None,
+        8,
+    )
+    assert (decimal("2900.123"), decimal("2900."), decimal("3400")) == (2900.123, 2900.0, 3400.0)
+
+
+def test_what_lscpu_cannot_mean_is_left_out_and_said():
+    facts = parse_probe(
+        {"virtualization": "none", "lscpu": "CPU(s): 8\nSocket(s): unknown\nCPU MHz: 1e999\nCore(s) per socket: -"}
+    )
+    assert facts["cpu"] == {"cpus": 8}
+    assert "virtualization" not in facts and "virtualization" not in facts["missing"]
+    assert parse_probe({"virtualization": "lxc\ncontainer\nlxc"})["virtualization"] == ["container", "lxc"]
+    assert [remark.split(",")[0] for remark in facts["remarks"]] == [
+        "lscpu prints 'unknown' as Socket(s)",
+        "lscpu prints '1e999' as CPU MHz",
+    ]
+
+
+def test_a_product_that_does_not_add_up_is_said():
+    hybrid = "CPU(s): 20\nThread(s) per core: 2\nCore(s) per socket: 14\nSocket(s): 1"
+    [remark] = parse_probe({"lscpu": hybrid})["remarks"]
+    assert remark.startswith("lscpu counts 20 CPUs, but 1 x 14 x 2 as sockets, cores and threads")
+    assert "remarks" not in parse_probe({"lscpu": hybrid.replace("20", "28")})
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "is_virtual"),
+    [
+        ("vda", "", True), ("xvda", "", True), ("sda", "QEMU HARDDISK", True), ("sda", "Virtual Disk", True),
+        ("nvme0n1", "Amazon Elastic Block Store", True), ("sda", "ST4000NM0035", False), ("nvme0n1", "SAMSUNG", False),
+    ],
+)  # fmt: skip
+def test_a_virtual_disk_is_marked_and_gives_the_digest_that_it_gave(name, model, is_virtual):
+    line = f'NAME="{name}" TYPE="disk" SIZE="4096" ROTA="1" SCHED="none" MODEL="{model}"'
+    facts = parse_probe({"block_devices": line})
+    assert facts["block_devices"][0].get("is_virtual", False) == is_virtual
+    assert facts_digest_input(facts)["block_devices"] == [
+        {"size_bytes": 4096, "is_rotational": True, "scheduler": "none", "model": model}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1700000000.5\n", 1700000000.5), ("1700000000.%N", 1.7e9), ("1700000000.", 1.7e9), ("1e999", None), ("", None)],
+)
+def test_the_time_of_a_host_is_read_with_or_without_nanoseconds(text, seconds):
+    assert _target_time(text) == seconds
+
+
+def test_a_quotation_mark_that_is_never_closed_breaks_no_build():
+    assert _build({"bin_directory": "/b", "configure": "'--a --b"})["configure"] == ["'--a", "--b"]
+    assert "version_num" not in _build({"bin_directory": "/b", "postgres_version": f"(PostgreSQL) {'9' * 5000}"})
+
+
+@given(st.dictionaries(st.sampled_from(SECTIONS), st.lists(LINES, max_size=8).map("\n".join)))
+def test_no_text_raises_and_all_numbers_can_be_stored(sections):
+    facts = parse_probe(sections)
+    json.dumps([facts, facts_digest_input(facts)], allow_nan=False)
+    assert all(value >= 1 for name, value in facts.get("cpu", {}).items() if isinstance(value, int))
+    assert all(0 < disk["size_bytes"] <= LARGEST for disk in facts.get("block_devices", ()))
