@@ -244,7 +244,7 @@ def _few_repeats(facts: CurveFacts) -> Iterator[Doubt]:
 
 def _lost(facts: CurveFacts) -> Iterator[Doubt]:
     if facts.lost:
-        text = f"{facts.lost} of {facts.planned} runs ended without a result; no point comes of that."
+        text = f"{facts.lost} of {facts.planned} runs failed, so the curve has fewer points."
         yield Doubt("runs-lost", text)
 
 
@@ -288,7 +288,7 @@ def _outliers(facts: CurveFacts) -> Iterator[Doubt]:
 def _out_of_turn(facts: CurveFacts) -> Iterator[Doubt]:
     if statistics_drift.repeats_in_a_row(_starts(facts)):
         text = (
-            "The repeats of each level were run in a row, so that they share what the host was like just then: no "
+            "The repeats of each level were run in a row, so they share a state of the host that may pass: no "
             "interval is shown. Plan repeats as blocks, or at random."
         )
         yield Doubt("repeats-in-a-row", text)

@@ -15,7 +15,7 @@ from benchhub.ui import row_set
 from benchhub.ui.row_cells import Field, choice, day, flag, names, number, text, whole, written
 
 OF_PERCENT = (("list", "list price"), ("paid", "price as paid"))
-SCOPE = "Empty: all. Several stand apart by semicolons. It is on the lines that are of all that is named."
+SCOPE = "Empty: all. Separate several with semicolons. The discount applies only to lines that match all of them."
 LINE = (
     text("description", "Description", 200, is_required=True, is_wide=True, help="As the offer names it."),
     number("quantity", "Quantity", least=0, empty=Decimal(1), default="1", help="0 or more."),
