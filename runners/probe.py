@@ -274,8 +274,8 @@ def _cpu(text: str) -> Facts:
     cpu: Facts = {ours: pairs[theirs] for theirs, ours in CPU_NAMES.items() if pairs.get(theirs, "-") != "-"}
     cpu |= {name: count(cpu[name]) for name in WHOLE_NUMBERS if name in cpu}
     cpu |= {name: decimal(cpu[name]) for name in DECIMALS if name in cpu}
-    named = {name: value for name, value in cpu.items() if value is not None and value != ""}
-    return {name: value[:LONGEST_NAME] if isinstance(value, str) else value for name, value in named.items()}
+    readable = {name: value for name, value in cpu.items() if value is not None and value != ""}
+    return {name: value[:LONGEST_NAME] if isinstance(value, str) else value for name, value in readable.items()}
 
 
 def _memory(text: str) -> dict[str, int]:
