@@ -9,7 +9,7 @@ import asyncio
 import secrets
 import shlex
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import asyncssh
@@ -195,8 +195,9 @@ class Connections:
     async def _exchange(self, target: Target, link: _Link, command: _Command) -> bytes:
         nonce = secrets.token_hex(12)
         async with self._session(target, link, _framed(command.text, nonce)) as process:
-            process.stdin.write(command.input)
-            process.stdin.write_eof()
+            with suppress(BrokenPipeError):  # a command that has ended by now reads nothing
+                process.stdin.write(command.input)
+                process.stdin.write_eof()
             try:
                 stdout, stderr = await _read(process, command)
             except OverflowError as error:

@@ -39,6 +39,17 @@ def test_numbers_that_agree_raise_no_doubt() -> None:
     assert audit(SOUND) == ()
 
 
+def test_one_slow_second_bounds_nothing_that_came_after_it() -> None:
+    short = Evidence(clients=4, tps=11_819.0, duration_s=1.977, transactions=23_367, progress=(8_263.0,))
+    assert codes(short) == []
+
+
+def test_progress_that_covers_the_run_comes_to_its_transactions() -> None:
+    covered = replace(SOUND, progress=(1_000.0,) * 59)
+    assert codes(covered) == []
+    assert codes(replace(covered, progress=(500.0,) * 59)) == ["progress"]
+
+
 def test_what_is_not_known_is_not_doubted() -> None:
     assert audit(Evidence(clients=3, tps=100.0)) == ()
 
