@@ -207,7 +207,7 @@ def check_init(init: Any) -> None:
     """Raise ValueError, with one sentence, for what is no SQL for the server."""
     if not isinstance(init, str) or "\0" in init:
         raise ValueError("The init script must be text, without NUL characters.")
-    if re.search(r"^\s*\\", init, re.MULTILINE):
+    if re.search(r"^[^\S\n]*\\", init, re.MULTILINE):
         raise ValueError(
             "The init script is SQL for the server: it may not hold commands of psql, such as \\! or \\copy."
         )

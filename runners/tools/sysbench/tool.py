@@ -47,9 +47,9 @@ REPORT: tuple[tuple[str, str, str], ...] = (
     ("measured_s", "s", rf"total time:\s+{NUMBER}s$"),
     ("reported_clients", "clients", r"Number of threads: (\d+)$"),
 )
-PRINTED_PERCENTILE = re.compile(rf"^\s*(\d+)th percentile:\s+{NUMBER}$", re.MULTILINE)
+PRINTED_PERCENTILE = re.compile(rf"^[ \t]*(\d+)th percentile:\s+{NUMBER}$", re.MULTILINE)
 INTERVAL = re.compile(rf"^\[ (\d+)s \] thds: \d+ tps: {NUMBER} qps: {NUMBER} .*err/s: {NUMBER} ", re.MULTILINE)
-BUCKET = re.compile(rf"^\s*{NUMBER} \|\**\s+(\d+)$", re.MULTILINE)
+BUCKET = re.compile(rf"^[ \t]*{NUMBER} \|\**\s+(\d+)$", re.MULTILINE)
 VERSION = re.compile(r"^sysbench ([0-9.]+)", re.MULTILINE)
 FATAL = re.compile(r"^FATAL: (.*)$", re.MULTILINE)
 
@@ -263,7 +263,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
 
 
 def _measures(text: str) -> dict[str, Measure]:
-    matches = ((name, unit, re.search(rf"^\s*{line}", text, re.MULTILINE)) for name, unit, line in REPORT)
+    matches = ((name, unit, re.search(rf"^[ \t]*{line}", text, re.MULTILINE)) for name, unit, line in REPORT)
     return {name: Measure(float(match[1]), unit) for name, unit, match in matches if match}
 
 

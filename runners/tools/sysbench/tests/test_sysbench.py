@@ -40,6 +40,12 @@ def test_the_recorded_report_is_read() -> None:
     )
 
 
+def test_empty_lines_before_a_report_are_passed_over_once() -> None:
+    """Looked at again from each of them, they would take longer than anybody waits."""
+    text = RECORDED.read_bytes()
+    assert parsed(b"\n" * 300_000 + text).measures == parsed(text).measures
+
+
 def test_the_recorded_histogram_has_every_transaction_and_the_printed_percentile() -> None:
     """Buckets are 1.8% wide, so the 90th percentile lies within half of that of the printed 4.82 ms."""
     from runners.tools.histogram import percentile_us
