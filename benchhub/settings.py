@@ -115,6 +115,8 @@ WEBHOOK_CA_FILE = os.environ.get("WEBHOOK_CA_FILE", "")
 CHROMIUM_SANDBOX = os.environ.get("CHROMIUM_SANDBOX", "1") == "1"
 # METRICS_TOKEN: lets a machine read /metrics and /health; without it only people who have signed in can.
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
+# Who has not opened a page for 12 hours signs in again (benchhub/accounts/middleware.py).
+SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
@@ -171,7 +173,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"without_tokens": {"()": "benchhub.log_filter.WithoutTokens"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_tokens"]}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
     "loggers": {"asyncssh": {"level": "WARNING"}},
 }

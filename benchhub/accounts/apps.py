@@ -5,6 +5,9 @@ class AccountsConfig(AppConfig):
     name = "benchhub.accounts"
 
     def ready(self) -> None:
-        from . import audit
+        from django.contrib.auth.signals import user_logged_in
+
+        from . import audit, middleware
 
         audit.listen()
+        user_logged_in.connect(middleware.note_sign_in, dispatch_uid="idle")

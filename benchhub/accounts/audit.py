@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest, HttpResponse
 
+from .devices import device
 from .models import Entry
 
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
@@ -62,6 +63,7 @@ def note_sign(action: str, request: HttpRequest | None, username: str, user: Any
     Entry.objects.create(
         user=user,
         username=username.replace("\0", "")[:150],
+        device=device(request, username),
         way=Entry.Way.WEB,
         action=action,
         address=(request.path if request else "")[:300],

@@ -27,10 +27,21 @@ class SignInForm(AuthenticationForm):
     is_throttled = False
 
     def clean(self) -> dict[str, Any]:
-        if throttle.is_throttled(self.request, self.cleaned_data.get("username", "")):
-            self.is_throttled = True
-            raise forms.ValidationError(throttle.REFUSED, code="throttled")
-        return super().clean()
+        """Check name and password. The error leaves the turn, or the failure would not be kept in the audit log."""
+        error: forms.ValidationError | None = None
+        username = self.cleaned_data.get("username", "")
+        with throttle.in_turn(self.request, username) as is_alone:
+            if not is_alone or throttle.is_throttled(self.request, username):
+                self.is_throttled = True
+                error = forms.ValidationError(throttle.REFUSED if is_alone else throttle.BUSY, code="throttled")
+            else:
+                try:
+                    super().clean()
+                except forms.ValidationError as wrong:
+                    error = wrong
+        if error:
+            raise error
+        return self.cleaned_data
 
 
 class UserForm(CatalogForm):
@@ -95,6 +106,8 @@ class UserForm(CatalogForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        if self.instance.is_superuser and not self.editor.is_superuser:
+            raise forms.ValidationError("Only a superuser edits the account of a superuser: ask one of them.")
         is_given = cleaned.get("may_write_scripts") and not self.instance.is_superuser
         if is_given and cleaned.get("role") not in (None, Role.ADMINISTRATOR):
             self.add_error("may_write_scripts", ONLY_WITH_THE_ROLE)

@@ -65,6 +65,9 @@ class Entry(models.Model):
     address = models.CharField(max_length=300)
     status = models.PositiveSmallIntegerField()
     origin = models.GenericIPAddressField(null=True, help_text="The network address that it came from.")
+    device = models.CharField(
+        max_length=32, blank=True, db_default="", help_text="The browser of a sign-in, if it was seen before."
+    )
 
     class Meta:
         verbose_name_plural = "entries"

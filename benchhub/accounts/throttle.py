@@ -2,31 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.http import HttpRequest
 
 from . import audit
+from .devices import device
 from .models import Entry
 
 WINDOW = timedelta(minutes=15)
 # So many failures within the window: of one name from one place, of one place, of one name from anywhere.
 MOST_OF_BOTH, MOST_OF_PLACE, MOST_OF_NAME = 5, 20, 50
 REFUSED = "Too many failed attempts: wait 15 minutes, or ask an administrator for a new password."
+BUSY = "Another attempt with this name is being checked: try again in a second."
 
 
 def is_throttled(request: HttpRequest | None, username: str) -> bool:
-    """Tell whether too much failed: of the name from here since it last succeeded, from here, or of the name."""
+    """Tell whether too much failed: of the name from here since it last succeeded, from here, or of the name.
+
+    Where the user has signed in with the same browser before, only what failed with that browser counts.
+    """
     failures = Entry.objects.filter(action=audit.FAILED, at__gt=Now() - WINDOW)
-    name = username.replace("\0", "")[:150]
+    name = clean_name(username)
     name_failures = failures.filter(username__iexact=name)
     successes: Any = Entry.objects.filter(action=audit.SIGN_IN, username__iexact=name)
-    last = successes.order_by("-pk").values_list("pk", flat=True).first() or 0
+    if key := device(request, name):
+        last = _newest(successes.filter(device=key))
+        return name_failures.filter(pk__gt=last, device=key).count() >= MOST_OF_BOTH
     place = audit.origin(request)
     return (
-        name_failures.filter(pk__gt=last, origin=place).count() >= MOST_OF_BOTH
+        name_failures.filter(pk__gt=_newest(successes), origin=place).count() >= MOST_OF_BOTH
         or failures.filter(origin=place).count() >= MOST_OF_PLACE
         or name_failures.count() >= MOST_OF_NAME
     )
+
+
+def clean_name(username: str) -> str:
+    """Return a name as the audit log keeps it."""
+    return username.replace("\0", "")[:150]
+
+
+@contextmanager
+def in_turn(request: HttpRequest | None, username: str) -> Iterator[bool]:
+    """Let the attempts of one place follow each other, so that each is counted before the next is checked.
+
+    Yields False if another attempt with the same name from the same place is under way.
+    """
+    place = audit.origin(request)
+    with transaction.atomic():
+        is_alone = _lock("pg_try_advisory_xact_lock", f"sign in {clean_name(username).lower()} {place}")
+        if is_alone:
+            _lock("pg_advisory_xact_lock", f"sign in {place}")
+        yield is_alone
+
+
+def _newest(entries: Any) -> int:
+    return entries.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def _lock(function: str, name: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [name])
+        return bool(cursor.fetchone()[0])

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth import views as auth
+from django.contrib.auth.forms import AuthenticationForm
 from django.db.models import Max, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,7 +19,7 @@ from django.views.decorators.cache import never_cache
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
-from . import audit, rights, tokens
+from . import audit, devices, rights, tokens
 from .forms import SignInForm, TokenForm, UserForm
 from .models import Entry, Permit, Token
 from .rights import MEANING, Role
@@ -64,7 +65,17 @@ class UserFormPage(FormPage):
     tokens: QuerySet[Token] = field(default_factory=Token.objects.none)
 
 
-sign_in = auth.LoginView.as_view(redirect_authenticated_user=True, authentication_form=SignInForm)
+class SignIn(auth.LoginView):
+    redirect_authenticated_user = True
+    authentication_form = SignInForm
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        devices.remember(self.request, response, form.get_user())
+        return response
+
+
+sign_in = SignIn.as_view()
 
 
 class PasswordChange(auth.PasswordChangeView):

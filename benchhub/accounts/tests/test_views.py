@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -130,8 +130,9 @@ def test_nobody_gives_themselves_the_right_to_write_scripts_but_who_has_it_keeps
     assert get_user_model().objects.get(pk=ada.pk).has_perm("catalog.write_scripts")
 
 
-def test_a_superuser_has_every_right_and_loses_them_with_the_role(admin):
-    root = get_user_model().objects.create_superuser("root")
+def test_a_superuser_has_every_right_and_loses_them_with_the_role(client):
+    client.force_login(get_user_model().objects.create_superuser("head"))
+    admin, root = client, get_user_model().objects.create_superuser("root")
     address = reverse("user-edit", args=[root.pk])
     assert "A superuser may do everything." in page_text(admin.get(address))
     assert admin.post(address, {"username": "root", "role": "3", "is_active": "on"}).status_code == 302
@@ -247,6 +248,14 @@ def test_a_line_of_the_audit_log_can_be_neither_changed_nor_deleted(admin):
     for change in (lambda: Entry.objects.update(username="x"), lambda: Entry.objects.all().delete()):
         with pytest.raises(DatabaseError), transaction.atomic():
             change()
+
+
+@pytest.mark.parametrize("table", ["accounts_entry", "reports_snapshot", "reports_projection"])
+def test_the_audit_log_and_what_was_published_cannot_be_emptied(table):
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER never_emptied")
+        with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+            cursor.execute(f"TRUNCATE {table} CASCADE")
 
 
 def test_lists_of_users_and_of_the_log_take_a_fixed_number_of_queries(admin, django_assert_max_num_queries):

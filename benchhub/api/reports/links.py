@@ -15,6 +15,7 @@ from benchhub.api.core import problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.reports import models
+from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.forms import LinkForm
 
 from .common import BY
@@ -70,6 +71,8 @@ class Links(ReadView):
 
     def _changed(self, **fields: Any) -> Response:
         row = self.get_object()
+        if sentence := publish.refusal(row, self.request.user):
+            raise problems.Problem(403, sentence)
         if not models.Link.objects.filter(pk=row.pk, revoked_at=None).update(**fields):
             raise problems.Problem(409, "It is revoked, and stays so.")
         return Response(self.get_serializer(self.get_object()).data)

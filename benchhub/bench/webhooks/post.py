@@ -21,6 +21,22 @@ from django.conf import settings
 
 TIMEOUT_S = 10.0  # of all but the look-up of the name; 20 in a row end before the lease of their notices
 MOST_BYTES = 16_384
+# Addresses that Python calls global, but that lead to another address, to a site's own network or to nobody.
+TRANSLATED = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "64:ff9b::/96",  # NAT64, RFC 6052
+        "64:ff9b:1::/48",  # NAT64 of a site, RFC 8215
+        "2002::/16",  # 6to4, RFC 3056
+        "192.88.99.0/24",  # relays of 6to4, RFC 7526
+        "2001::/32",  # Teredo, RFC 4380
+        "::/96",  # IPv4-compatible, RFC 4291
+        "fec0::/10",  # site-local, RFC 3879
+        "3fff::/20",  # documentation, RFC 9637
+        "5f00::/16",  # segment routing, RFC 9602
+        "100:0:0:1::/64",  # dummy prefix, RFC 9780
+    )
+)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -62,10 +78,16 @@ def checked(url: str) -> SplitResult:
 
 
 def require_allowed(address: Address) -> None:
+    """Raise ValueError for an address outside the public networks that WEBHOOK_NETWORKS does not name."""
     mapped = getattr(address, "ipv4_mapped", None) or address
     networks = [ipaddress.ip_network(network, strict=False) for network in settings.WEBHOOK_NETWORKS]
-    if not mapped.is_global and not any(mapped in network for network in networks):
-        raise ValueError(f"Nothing is sent to {mapped}: it is private, and not in WEBHOOK_NETWORKS.")
+    if not _is_public(mapped) and not any(mapped in network for network in networks):
+        raise ValueError(f"Nothing is sent to {mapped}: it is not a public address, and not in WEBHOOK_NETWORKS.")
+
+
+def _is_public(address: Address) -> bool:
+    is_apart = address.is_multicast or any(address in network for network in TRANSLATED)
+    return address.is_global and not is_apart
 
 
 def resolved(parts: SplitResult) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.core import signing
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from benchhub.reports.models import Link
 
@@ -30,14 +29,19 @@ def opens(link: Link, password: str) -> bool:
 
 def refusal(link: Link, password: str) -> str:
     """Say why this password does not open the link; empty if it does. Who guesses has to wait."""
-    now = timezone.now()
-    if link.failures >= TRIES and link.failed_at and link.failed_at > now - WAIT:
+    if not _take_try(link):
         return "Too many wrong passwords were tried. Wait a minute, then try again."
     if not link.accepts(password):
-        Link.objects.filter(pk=link.pk).update(failures=F("failures") + 1, failed_at=Now())
         return "This password is wrong. Ask whoever sent you the link."
-    Link.objects.filter(pk=link.pk, failures__gt=0).update(failures=0)
+    Link.objects.filter(pk=link.pk).update(failures=0)
     return ""
+
+
+def _take_try(link: Link) -> bool:
+    """Count a try before it is checked, so that tries at one moment are not more than those one after the other."""
+    may_try = Q(failures__lt=TRIES) | Q(failed_at=None) | Q(failed_at__lte=Now() - WAIT)
+    tries = Link.objects.filter(may_try, pk=link.pk)
+    return bool(tries.update(failures=F("failures") + 1, failed_at=Now()))
 
 
 def _salt(link: Link) -> str:

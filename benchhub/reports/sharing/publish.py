@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import QueryDict
 from django.utils import timezone
 
+from benchhub.accounts.rights import Role, is_at_least
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
@@ -81,3 +82,10 @@ def link(snapshot: Snapshot, hidden: Iterable[str], password: str, user: Any, **
     token = row.renew_token()
     row.save()
     return row, token
+
+
+def refusal(row: Link, user: Any) -> str:
+    """Say why the user may not pause, open or withdraw the link; empty if they may."""
+    if row.created_by_id == user.pk or is_at_least(user, Role.ADMINISTRATOR):
+        return ""
+    return f"The link was made by {row.created_by or 'nobody who is known'}: only they or an administrator change it."

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -51,12 +52,14 @@ class SnapshotPage(DocumentPage):
     """A snapshot for people who sign in: everything that it holds, and the links to it."""
 
     snapshot: Snapshot = field(kw_only=True)
+    user: Any = field(kw_only=True)
 
     @cached_property
-    def links(self) -> list[tuple[Link, str]]:
-        """Return the links, each with the words of what it leaves out."""
+    def links(self) -> list[tuple[Link, str, bool]]:
+        """Return the links, each with the words of what it leaves out, and whether its reader may change it."""
         rows = self.snapshot.links.select_related("projection", "created_by").defer("projection__content")
-        return [(link, _hides(link)) for link in rows]
+        may_change = self.user.has_perm("reports.change_link")
+        return [(link, _hides(link), may_change and not publish.refusal(link, self.user)) for link in rows]
 
 
 def comparisons(request: HttpRequest) -> HttpResponse:
@@ -136,7 +139,7 @@ def published_publish(request: HttpRequest, slug: str) -> HttpResponse:
 
 def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:
     row = get_object_or_404(Snapshot.objects.select_related("taken_by", "comparison"), pk=pk)
-    page = SnapshotPage(project(_document(row), ()), row.sha256, as_report, snapshot=row)
+    page = SnapshotPage(project(_document(row), ()), row.sha256, as_report, snapshot=row, user=request.user)
     return render(request, "sharing/snapshot.html", {"page": page})
 
 
@@ -168,21 +171,21 @@ def link_new(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @may_close
-def link_pause(_request: HttpRequest, pk: int) -> HttpResponse:
-    return _changed(pk, paused_at=Now())
+def link_pause(request: HttpRequest, pk: int) -> HttpResponse:
+    return _changed(_own_link(request, pk), paused_at=Now())
 
 
 @require_POST
 @may_close
-def link_resume(_request: HttpRequest, pk: int) -> HttpResponse:
-    return _changed(pk, paused_at=None)
+def link_resume(request: HttpRequest, pk: int) -> HttpResponse:
+    return _changed(_own_link(request, pk), paused_at=None)
 
 
 @may_close
 def link_revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    link = get_object_or_404(Link, pk=pk)
+    link = _own_link(request, pk)
     if request.method == "POST":
-        return _changed(pk, revoked_at=Now())
+        return _changed(link, revoked_at=Now())
     question = Question(
         title=f"Withdraw the link for {link.name}?",
         consequence="Whoever has it sees nothing from now on, and it cannot be opened again.",
@@ -192,10 +195,17 @@ def link_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return question.ask(request)
 
 
-def _changed(pk: int, **fields: Any) -> HttpResponse:
-    """Change a link that is not revoked; a revoked one stays as it is."""
+def _own_link(request: HttpRequest, pk: int) -> Link:
+    """Return the link; raises Http404, or PermissionDenied unless the user has made it or is an administrator."""
     link = get_object_or_404(Link, pk=pk)
-    Link.objects.filter(pk=pk, revoked_at=None).update(**fields)
+    if sentence := publish.refusal(link, request.user):
+        raise PermissionDenied(sentence)
+    return link
+
+
+def _changed(link: Link, **fields: Any) -> HttpResponse:
+    """Change a link that is not revoked; a revoked one stays as it is."""
+    Link.objects.filter(pk=link.pk, revoked_at=None).update(**fields)
     return redirect("snapshot", link.snapshot_id)
 
 

@@ -149,11 +149,22 @@ def test_the_signature_is_that_of_the_secret_over_stamp_and_body(webhook, experi
     [
         "http://127.0.0.1/", "http://10.1.2.3/", "http://169.254.169.254/latest", "http://[::1]/", "http://0.0.0.0/",
         "http://[::ffff:127.0.0.1]/", "http://localhost/", "http://192.168.1.1:8000/x",
+        "http://[64:ff9b::7f00:1]/", "http://[64:ff9b::808:808]/", "http://[64:ff9b:1::a00:1]/",
+        "http://[2002:7f00:1::]/", "http://[2002:808:808::1]/", "http://192.88.99.1/", "http://[2001:0:1::1]/",
+        "http://[::7f00:1]/", "http://[fec0::1]/", "http://[fe80::1]/", "http://[fd00::1]/", "http://[ff02::1]/",
+        "http://224.0.0.1/", "http://239.255.255.250/", "http://255.255.255.255/", "http://192.0.2.1/",
+        "http://198.51.100.1/", "http://203.0.113.1/", "http://198.18.0.1/", "http://100.64.0.1/",
+        "http://[2001:db8::1]/", "http://[3fff::1]/", "http://240.0.0.1/",
     ],
 )  # fmt: skip
 def test_nothing_is_sent_to_this_machine_or_a_private_network(url):
-    with pytest.raises((ValueError, OSError), match=r"private|Name|resol"):
+    with pytest.raises((ValueError, OSError), match=r"not a public|Name|resol"):
         post.resolved(post.checked(url))
+
+
+@pytest.mark.parametrize("url", ["http://1.1.1.1/", "http://[2606:4700:4700::1111]/", "https://[2a00:1450::8]:8443/x"])
+def test_a_public_address_is_not_refused(url):
+    assert post.checked(url).hostname in url
 
 
 @pytest.mark.parametrize("url", ["ftp://a.example/", "https://", "https://u:p@a.example/", "https://a:x/", "no"])

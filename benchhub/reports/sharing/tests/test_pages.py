@@ -6,6 +6,8 @@ from django.contrib.auth import get_user_model
 from django.utils.html import escape
 
 from benchhub.accounts.models import Entry
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Comparability, Protocol
 from benchhub.catalog.models import ListPrice
@@ -165,6 +167,23 @@ def test_a_published_report_is_shared_with_all_its_tables(client, publisher, slu
     assert [check.subject for check in report.checks if escape(check.subject) not in page] == []
     assert client.get(f"/snapshots/{snapshot.pk}/today").status_code == 200
     assert location in client.get(f"/published/{slug}/").content.decode()
+
+
+def test_a_link_is_changed_by_its_maker_and_by_administrators_only(client, publisher, share):
+    link, _ = share()
+    page_address = f"/snapshots/{link.snapshot_id}/"
+    assert b"Withdraw" in client.get(page_address).content
+    client.force_login(make_user("rival", Role.RUNNER))
+    assert b"Withdraw" not in client.get(page_address).content
+    for act in ("pause", "resume", "revoke"):
+        answer = client.post(f"/links/{link.pk}/{act}")
+        assert answer.status_code == 403 and b"only they or an administrator" in answer.content
+    link.refresh_from_db()
+    assert link.state == "open"
+    client.force_login(make_user("root", Role.ADMINISTRATOR))
+    client.post(f"/links/{link.pk}/pause")
+    link.refresh_from_db()
+    assert link.state == "paused"
 
 
 def test_nobody_who_has_not_signed_in_sees_a_snapshot_without_a_link(snapshot, client):

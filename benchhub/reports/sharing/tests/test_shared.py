@@ -3,11 +3,12 @@ import io
 import json
 import re
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connections, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -216,6 +217,22 @@ def test_who_guesses_has_to_wait(share, stranger):
     assert b"Too many wrong passwords" in answer.content
     Link.objects.filter(pk=link.pk).update(failed_at=timezone.now() - passwords.WAIT)
     assert stranger.post(address, {"password": "correct horse"}).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_forty_passwords_at_one_moment_five_are_checked(share):
+    _, address = share(password="correct horse")
+
+    def guess(_):
+        try:
+            return Client().post(address, {"password": "wrong"}).content
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(guess, range(40)))
+    assert sum(b"This password is wrong" in answer for answer in answers) == passwords.TRIES
+    assert sum(b"Too many wrong passwords" in answer for answer in answers) == 40 - passwords.TRIES
 
 
 def test_a_page_may_be_in_a_frame_of_the_sites_that_the_link_names_only(share, stranger):

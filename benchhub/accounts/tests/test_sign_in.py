@@ -1,0 +1,108 @@
+"""Attacks at the sign-in: guesses one after the other, guesses at one moment, and guesses against a name in use."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connections
+from django.test import Client
+from django.urls import reverse
+
+from benchhub.accounts import audit, devices, middleware, throttle
+from benchhub.accounts.models import Entry
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+
+PASSWORD = "a rather long engine"
+RIGHT, WRONG = {"username": "rosa", "password": PASSWORD}, {"username": "rosa", "password": "x"}
+
+
+@pytest.fixture
+def rosa(db):
+    return get_user_model().objects.create_user("rosa", password=PASSWORD)
+
+
+def attempt(client, typed, **headers):
+    answer = client.post(reverse("login"), typed, **headers)
+    return "in" if answer.status_code == 302 else re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_a_browser_that_has_signed_in_before_is_not_kept_out_by_those_who_guess(rosa):
+    known_browser, stranger = Client(), Client()
+    assert attempt(known_browser, RIGHT) == "in"
+    known_browser.post(reverse("logout"))
+    for _ in range(throttle.MOST_OF_BOTH):
+        attempt(stranger, WRONG)
+    assert throttle.REFUSED in attempt(stranger, RIGHT)
+    assert throttle.REFUSED in attempt(Client(), RIGHT)
+    assert attempt(known_browser, RIGHT) == "in"
+
+
+def test_guesses_with_a_browser_that_has_signed_in_before_are_throttled_too(rosa):
+    browser = Client()
+    attempt(browser, RIGHT)
+    browser.post(reverse("logout"))
+    for _ in range(throttle.MOST_OF_BOTH):
+        assert "do not match" in attempt(browser, WRONG)
+    assert throttle.REFUSED in attempt(browser, RIGHT)
+
+
+@pytest.mark.parametrize("forged", ["", "x", "a:b:c", "9" * 5000])
+def test_a_forged_cookie_and_that_of_another_user_open_no_way_around(rosa, forged):
+    get_user_model().objects.create_user("olaf", password=PASSWORD)
+    browser = Client()
+    attempt(browser, {"username": "olaf", "password": PASSWORD})
+    browser.post(reverse("logout"))
+    if forged:
+        browser.cookies[devices.COOKIE] = forged
+    for _ in range(throttle.MOST_OF_BOTH):
+        attempt(browser, WRONG)
+    assert throttle.REFUSED in attempt(browser, RIGHT)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_forty_guesses_at_one_moment_no_more_are_checked_than_one_after_the_other():
+    get_user_model().objects.create_user("rosa", password=PASSWORD)
+
+    def guess(_):
+        try:
+            return attempt(Client(), WRONG)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(guess, range(40)))
+    checked = [answer for answer in answers if "do not match" in answer]
+    assert 1 <= len(checked) <= throttle.MOST_OF_BOTH
+    assert Entry.objects.filter(action=audit.FAILED).count() == len(checked)
+
+
+def test_a_session_lasts_twelve_hours_from_the_last_page_that_was_opened(client, rosa, settings):
+    assert settings.SESSION_COOKIE_AGE == 12 * 3600
+    client.force_login(rosa)
+    session = client.session
+    session[middleware.USED_AT] -= middleware.USED_EVERY_S
+    session.save()
+    answer = client.get(reverse("account"))
+    assert answer.cookies["sessionid"]["max-age"] == settings.SESSION_COOKIE_AGE
+    assert "sessionid" not in client.get(reverse("account")).cookies
+
+
+def test_a_page_that_refreshes_itself_does_not_keep_its_reader_signed_in(client, rosa):
+    client.force_login(rosa)
+    session = client.session
+    session[middleware.USED_AT] -= middleware.USED_EVERY_S
+    session.save()
+    answer = client.get(reverse("queue"), headers={middleware.REFRESH: "1"})
+    assert answer.status_code == 200 and "sessionid" not in answer.cookies
+
+
+def test_an_administrator_does_not_edit_the_account_of_a_superuser(client, db):
+    root = get_user_model().objects.create_superuser("root", password=PASSWORD)
+    client.force_login(make_user("ada", Role.ADMINISTRATOR))
+    form = {"username": "root", "role": Role.ADMINISTRATOR.value, "password": "another long engine", "is_active": "on"}
+    answer = client.post(reverse("user-edit", args=[root.pk]), form)
+    assert "Only a superuser edits the account of a superuser" in answer.content.decode()
+    root.refresh_from_db()
+    assert root.check_password(PASSWORD)
