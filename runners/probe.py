@@ -15,7 +15,7 @@ from typing import Any
 from runners.facts import processor, storage, texts
 from runners.facts.texts import pairs
 from runners.facts.topology import Platform
-from runners.readings import decimal
+from runners.readings import decimal, storable_facts
 from runners.ssh import Connections, Target
 
 PROBE_TIMEOUT_S = 60.0
@@ -77,7 +77,7 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
         facts["time_skew_s"] = round(target_time_s - (sent_at + time.time()) / 2, 3)
     folders = sections.get("bin_directories", "").splitlines()
     facts["builds"] = await builds(connections, target, folders)
-    return facts
+    return storable_facts(facts)
 
 
 def _target_time(text: str) -> float | None:

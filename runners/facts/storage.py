@@ -161,10 +161,10 @@ def _start(device: str, number: str, tree: Mapping[str, Device]) -> tuple[str, .
 
 def _below(names: Sequence[str], tree: Mapping[str, Device]) -> Iterator[Device]:
     """Yield each device from these down, once, also where they are said to be of each other."""
-    waiting, seen = deque(names), set[str]()
+    waiting, names_before = deque(names), set[str]()
     while waiting:
         name = waiting.popleft()
-        if name in tree and name not in seen:
-            seen.add(name)
+        if name in tree and name not in names_before:
+            names_before.add(name)
             yield tree[name]
             waiting += tree[name].parents

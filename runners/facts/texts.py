@@ -41,9 +41,9 @@ def release(text: str, line: str) -> dict[str, str]:
     """Return the operating system by os-release; by the one line of an older release file where that is all."""
     values = {name: value.strip("\"'").replace("\\", "")[:LONGEST_NAME] for name, value in pairs(text).items()}
     name = values.get("PRETTY_NAME") or " ".join(filter(None, (values.get("NAME"), values.get("VERSION"))))
-    named = {
+    fields = {
         "id": values.get("ID"),
         "version_id": values.get("VERSION_ID"),
         "name": name or line.strip()[:LONGEST_NAME],
     }
-    return {key: value for key, value in named.items() if value}
+    return {key: value for key, value in fields.items() if value}

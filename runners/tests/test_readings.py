@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from runners.facts.labels import LABELS as LSCPU_LABELS
 from runners.facts.topology import FILES
 from runners.probe import _build, _target_time, facts_digest_input, parse_probe
-from runners.readings import LARGEST, count, decimal, whole
+from runners.readings import LARGEST, count, decimal, storable_facts, storable_json, whole
 
 LISTS = ("0-3", "0,2", "1", "0-62:2", "3-1", "0-99999999", "-", "", "0-3,0-3", "x", "0-3:0")
 ODD = ("1e999", "nan", "Infinity", "-1", "1" + "0" * 30, "9" * 5000, "unknown", "-", "", "٣", "0x10", " ")
@@ -119,3 +119,52 @@ def test_no_text_raises_and_all_numbers_can_be_stored(sections):
         assert cpu["cpus"] == cpu["sockets"] * cpu["cores_per_socket"] * cpu["threads_per_core"]
     assert cpu.get("cores", 0) <= cpu.get("cpus", 2**20)
     assert all(0 < disk["size_bytes"] <= LARGEST for disk in facts.get("block_devices", ()))
+
+
+def test_plain_data_is_stored_as_it_is():
+    facts = {
+        "kernel": "6.1",
+        "cpu": {"cpus": 8, "max_mhz": 3400.5},
+        "missing": [],
+        "options": ("a", "b"),
+        "swap_bytes": 0,
+    }
+    assert storable_facts(facts) == {**facts, "options": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        ("a\0b", "a\ufffdb"),
+        ("\ud800", "\ufffd"),
+        ("x" * 70_000, None),
+        (float("nan"), None),
+        (float("-inf"), None),
+        (10**400, None),
+        ({"a\0": [1, float("inf")]}, {"a\ufffd": [1, None]}),
+        (b"bytes", None),
+    ],
+)
+def test_what_cannot_be_stored_is_one_remark(value, stored):
+    facts = storable_facts({"kernel": value, "memory_bytes": 1})
+    assert facts.pop("remarks") == ["Not all of the host's kernel can be stored: what cannot be is left out."]
+    assert facts == {"memory_bytes": 1, **({"kernel": stored} if stored is not None else {})}
+
+
+def test_what_is_too_deep_ends():
+    deep: list[object] = []
+    for _ in range(10_000):
+        deep = [deep]
+    json.dumps(storable_facts({"kernel": deep}))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "NULL", "x" * 9])
+def test_no_json_is_a_value_error(text):
+    with pytest.raises(ValueError, match=r".*"):
+        storable_json(text)
+
+
+def test_json_that_cannot_be_stored_is_none_where_it_stands():
+    assert storable_json('{"a": NaN, "b": 1e999, "c": ' + "9" * 5000 + ', "d": "\\u0000\\ud800", "e": 7}') == {
+        "a": None, "b": None, "c": None, "d": "\ufffd\ufffd", "e": 7,
+    }  # fmt: skip
