@@ -54,6 +54,10 @@ KERNEL_OPTIONS = re.compile(
 )
 # A host has these only if it is built so: their absence is no gap in what was read.
 MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches", "virtualization", "memory_modules")
+# A container sees the disks of its host as they are; every other sign is one of a virtual machine.
+CONTAINERS = {
+    "container", "container-other", "docker", "lxc", "lxc-libvirt", "openvz", "podman", "rkt", "systemd-nspawn",
+}  # fmt: skip
 
 Facts = dict[str, Any]
 
@@ -119,12 +123,19 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),
         **texts.memory(sections.get("meminfo", "")),
     }
+    if cpu.get("hypervisor") or set(facts["virtualization"]) - CONTAINERS:
+        facts["block_devices"] = [_without_rotation(disk) for disk in facts["block_devices"]]
     read_facts = {name: value for name, value in facts.items() if value or value == 0}
     missing = [name for name in facts if name not in read_facts and name not in MAY_BE_ABSENT]
     missing += [name for name in REQUIRED_TOOLS if tools and name not in tools]
     missing += [name for name in ("memory_bytes", "swap_bytes") if name not in read_facts]
     missing += [name for name in ("sockets", "cores") if cpu and name not in cpu]
     return {**read_facts, "missing": missing, **({"remarks": remarks} if remarks else {})}
+
+
+def _without_rotation(disk: Mapping[str, Any]) -> Facts:
+    """Leave out that a guest's disk rotates: hypervisors set the flag without knowing, whatever they name the disk."""
+    return _without(disk, ("is_rotational",)) if disk.get("is_rotational") else dict(disk)
 
 
 def facts_digest_input(facts: Mapping[str, Any]) -> Facts:

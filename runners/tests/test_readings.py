@@ -97,6 +97,21 @@ def test_a_virtual_disk_is_marked_and_not_claimed_to_rotate(name, model, is_virt
 
 
 @pytest.mark.parametrize(
+    ("signs", "disks"),
+    [
+        ({}, [True, False]),
+        ({"virtualization": "lxc\ncontainer"}, [True, False]),
+        ({"virtualization": "kvm\nhypervisor"}, [None, False]),
+        ({"lscpu": "Hypervisor vendor: VMware"}, [None, False]),
+    ],
+)
+def test_a_guest_does_not_say_that_its_disk_rotates(signs, disks):
+    lines = [f'NAME="sd{name}" TYPE="disk" SIZE="4096" ROTA="{flag}" MODEL=""' for name, flag in (("a", 1), ("b", 0))]
+    facts = parse_probe({"block_devices": "\n".join(lines), **signs})
+    assert [disk.get("is_rotational") for disk in facts["block_devices"]] == disks
+
+
+@pytest.mark.parametrize(
     ("text", "seconds"),
     [("1700000000.5\n", 1700000000.5), ("1700000000.%N", 1.7e9), ("1700000000.", 1.7e9), ("1e999", None), ("", None)],
 )

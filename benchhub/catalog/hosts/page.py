@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from benchhub.analysis.words import listing
+from benchhub.analysis.words import GIB, listing
 from benchhub.catalog.models import Host, Instance, InterferenceGroup
 from benchhub.catalog.shared.citations import is_cited
 from benchhub.catalog.shared.machines import bought_shape, cpu_count, guest_reason, shape
@@ -155,6 +155,7 @@ def facts(host: Host) -> list[Fact]:
         Fact("Highest clock", cpu.get("max_mhz"), "MHz"),
         Fact("Virtual by", guest_reason(host.facts) or None),
         Fact("Memory", host.facts.get("memory_bytes"), "bytes"),
+        Fact("Memory modules", _memory_modules(host.facts.get("memory_modules", []))),
         Fact("Swap", host.facts.get("swap_bytes"), "bytes"),
         Fact("Operating system", host.facts.get("os", {}).get("name")),
         Fact("Kernel", host.facts.get("kernel")),
@@ -163,6 +164,11 @@ def facts(host: Host) -> list[Fact]:
         Fact("Logged in as", host.facts.get("username")),
     ]
     return [fact for fact in rows if fact.value is not None]
+
+
+def _memory_modules(modules: list[dict[str, Any]]) -> str | None:
+    texts = [f"{module['count']} x {module['size_bytes'] / GIB:g} GiB {module['kind']}" for module in modules]
+    return listing(texts) if texts else None
 
 
 def _core_kinds(kinds: list[dict[str, Any]]) -> str | None:
