@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,12 @@ def cpu_list(text: str) -> frozenset[int] | None:
     return frozenset(numbers)
 
 
+def is_in_list(cpu: int, text: str) -> bool:
+    """Tell whether a list of CPUs, of which each part can be read, has this one; the list is not written out."""
+    ranges = [_range(part.strip()) for part in text.split(",")]
+    return all(ranges) and any(cpu in part for part in ranges if part)
+
+
 def _range(text: str) -> range | None:
     bounds, _, stride = text.partition(":")
     first, is_range, last = bounds.partition("-")
@@ -94,11 +100,12 @@ def _stepped(first: int | None, last: int | None, stride: int | None) -> range |
     return range(first, last + 1, stride)
 
 
-def kinds_of_groups(names: Mapping[int, str], cores: Mapping[int, Hashable]) -> Iterator[Kind]:
-    """Yield the kinds of cores, by the name of each CPU's kind and the core that it belongs to."""
-    for name in dict.fromkeys(names.values()):
-        cpus = [cpu for cpu, other in names.items() if other == name]
-        yield Kind(name, len({cores[cpu] for cpu in cpus}), len(cpus))
+def kinds_of_groups(names: Mapping[int, str], cores: Mapping[int, Hashable]) -> tuple[Kind, ...]:
+    """Return the kinds of cores, by the name of each CPU's kind and the core that it belongs to."""
+    cpus: dict[str, list[int]] = {}
+    for cpu, name in names.items():
+        cpus.setdefault(name, []).append(cpu)
+    return tuple(Kind(name, len({cores[cpu] for cpu in group}), len(group)) for name, group in cpus.items())
 
 
 def merged(kinds: Iterable[Kind]) -> tuple[Kind, ...]:

@@ -67,7 +67,9 @@ def _lines(text: str) -> Iterator[_Line]:
     """Yield the lines that have a name here; '-' is how lscpu prints what it does not know."""
     for line in text.splitlines()[:MOST_LINES]:
         label, colon, value = line.replace("\N{FULLWIDTH COLON}", ":").partition(":")
-        name = NAMES.get(label_key(label)) if colon and len(label) < LONGEST_NAME else None
+        if not colon:  # some translations have lost it
+            label, _, value = line.strip().rpartition(" ")
+        name = NAMES.get(label_key(label)) if len(label) < LONGEST_NAME else None
         words = " ".join(value.split())
         if name:
             yield _Line(name, label.strip(), "" if words == "-" else words)

@@ -14,7 +14,7 @@ from .texts import LARGEST_KIB
 
 Facts = dict[str, Any]
 
-MOST_LINES = 2**14
+MOST_LINES, MOST_MOUNTS, MOST_BELOW = 2**14, 2**12, 2**9
 LONGEST_LINE = 4096
 PSEUDO_FILESYSTEMS = re.compile(
     r"autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|efivarfs|fusectl|hugetlbfs|mqueue|nsfs"
@@ -107,10 +107,10 @@ def _disk(row: Mapping[str, str]) -> Facts:
 
 def filesystems(mounts: str, sizes: str, numbers: str, tree: Mapping[str, Device]) -> list[Facts]:
     """Return what is mounted and holds files, each with its size and with what it rests on."""
-    sizes_by_folder = dict(_sizes(sizes))
+    sizes_by_folder, index = dict(_sizes(sizes)), _index(tree)
     numbers_by_folder = {words[1]: words[0] for words in map(str.split, numbers.splitlines()) if len(words) == 2}
     by_folder: dict[str, Facts] = {}
-    rows = (line[:LONGEST_LINE].split() for line in mounts.splitlines()[:MOST_LINES])
+    rows = (line[:LONGEST_LINE].split() for line in mounts.splitlines()[:MOST_MOUNTS])
     for device, mounted, kind, options, *_ in (words for words in rows if len(words) >= 4):
         if PSEUDO_FILESYSTEMS.fullmatch(kind) or mounted.startswith(("/proc/", "/sys/")):
             continue
@@ -120,7 +120,7 @@ def filesystems(mounts: str, sizes: str, numbers: str, tree: Mapping[str, Device
         by_folder[folder] = {
             **mount,
             **sizes_by_folder.get(folder, {}),
-            **_ground(device, kind, numbers_by_folder.get(mounted, ""), tree),
+            **_ground(kind, _start(device, numbers_by_folder.get(mounted, ""), index), tree),
         }
     return list(by_folder.values())
 
@@ -135,11 +135,10 @@ def _sizes(text: str) -> Iterator[tuple[str, Facts]]:
                 yield words[5], {"size_bytes": size_kib * 1024, "free_bytes": free_kib * 1024}
 
 
-def _ground(device: str, kind: str, number: str, tree: Mapping[str, Device]) -> Facts:
+def _ground(kind: str, start: Sequence[str], tree: Mapping[str, Device]) -> Facts:
     """Return what a file system rests on: the layers from it down, and the disks below them; empty if unknown."""
     if kind in ELSEWHERE or kind.startswith("fuse"):
         return {"rests_on": ELSEWHERE.get(kind, "a program (FUSE)")}
-    start = _start(device, number, tree)
     if not start:
         return {}
     chain = list(_below(start, tree))
@@ -148,21 +147,33 @@ def _ground(device: str, kind: str, number: str, tree: Mapping[str, Device]) -> 
     return {**({"layers": layers} if layers else {}), "disks": disks}
 
 
-def _start(device: str, number: str, tree: Mapping[str, Device]) -> tuple[str, ...]:
+def _start(device: str, number: str, index: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """Return the devices that a mount is of: several of btrfs, whose own number is no device's."""
     name = device.removeprefix("/dev/").removeprefix("mapper/").replace("/", "!")
-    parts = tree.values()
-    if pools := [part for part in parts if part.kind == "btrfs" and name in part.parents]:
-        return pools[0].parents
-    by_number = [part.name for part in parts if number and part.number == number]
-    by_name = [part.name for part in parts if device.startswith("/dev/") and name in (part.name, part.title)]
-    return tuple((by_number or by_name)[:1])
+    is_device = device.startswith("/dev/")
+    return (
+        (is_device and index.get(f"pool {name}"))
+        or index.get(number)
+        or (is_device and index.get(f"name {name}"))
+        or ()
+    )
+
+
+def _index(tree: Mapping[str, Device]) -> dict[str, Sequence[str]]:
+    """Return the devices by their number, by name or title, and those of a pool by each of them."""
+    index: dict[str, Sequence[str]] = {}
+    for part in tree.values():
+        if part.kind == "btrfs":
+            index |= {f"pool {parent}": part.parents for parent in part.parents}
+        else:
+            index |= {key: (part.name,) for key in (part.number, f"name {part.title}", f"name {part.name}") if key}
+    return index
 
 
 def _below(names: Sequence[str], tree: Mapping[str, Device]) -> Iterator[Device]:
     """Yield each device from these down, once, also where they are said to be of each other."""
     waiting, names_before = deque(names), set[str]()
-    while waiting:
+    while waiting and len(names_before) < MOST_BELOW:
         name = waiting.popleft()
         if name in tree and name not in names_before:
             names_before.add(name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from runners.readings import whole
 
 from .arm import core_name_of_midr
-from .counts import MOST_CPUS, Counts, counts_of_places, cpu_list, kinds_of_groups
+from .counts import MOST_CPUS, Counts, counts_of_places, cpu_list, is_in_list, kinds_of_groups
 
 MOST_LINES = 2**17
 CUT_AT = 160  # characters: the probe cuts lines there, and what was cut is not believed
@@ -84,7 +84,7 @@ class Place:
 
         A core's number alone is one only within its die or cluster, and on some machines not even there.
         """
-        if self.cpu in (cpu_list(self.siblings) or ()):
+        if is_in_list(self.cpu, self.siblings):
             return self.siblings
         if self.cpu in _cpus_of_mask(self.siblings_mask):
             return self.siblings_mask
@@ -133,7 +133,7 @@ def counts(rows: Mapping[int, Place], lists: Mapping[str, str], platform: Platfo
     sockets = {cpu: place.socket_key for cpu, place in rows.items()}
     if None in sockets.values() or (platform.may_call_clusters_packages and len(set(sockets.values())) > 1):
         sockets = dict.fromkeys(rows)
-    kinds = tuple(kinds_of_groups(_kind_names(rows, lists, platform), cores))
+    kinds = kinds_of_groups(_kind_names(rows, lists, platform), cores)
     return counts_of_places(((sockets[cpu], cores[cpu]) for cpu in rows), kinds if len(kinds) > 1 else ())
 
 

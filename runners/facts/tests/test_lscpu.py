@@ -155,10 +155,17 @@ def test_cores_that_lscpu_rounded_down_are_left_out():
         "Processeur(s) : 16\nListe de processeur(s) en ligne : 0-15\nThread(s) par cœur : 2\nCœur(s) par socket : 4\n"
         "Socket(s) : 2\nNœud(s) NUMA : 2\nNom de modèle : A CPU\nVitesse maximale du processeur en MHz : 3300,0000\n"
         "Cache L3 : 8K",
+        "CPU(s): 16\nLista de la(s) CPU(s) en línea: 0-15\nHilo(s) de procesamiento por núcleo: 2\n"
+        "Núcleo(s) por «socket»: 4\n«Socket(s)»      2\nModo(s) NUMA: 2\nNombre del modelo: A CPU\n"
+        "CPU MHz máx.: 3300,0000\nCaché L3: 8K",
+        "CPU(s): 16\nOn-line CPU(s) list: 0-15\nThread(s) per núcleo   2\nNúcleo(s) por soquete: 4\nSoquete(s): 2\n"
+        "Nó(s) de NUMA: 2\nNome do modelo: A CPU\nCPU max MHz: 3300,0000\ncache de L3: 8K",
+        "CPU: 16\n在线 CPU 列表： 0-15\n每个核的线程数： 2\n每个座的核数： 4\n座： 2\nNUMA 节点： 2\n型号名称： A CPU\n"
+        "CPU 最大 MHz： 3300.0000\nL3 缓存： 8K",
         "CPU: 16\nオンラインになっている CPU のリスト: 0-15\nコアあたりのスレッド数:2\nソケットあたりのコア数:4\n"
         "ソケット数: 2\nNUMAノード: 2\nモデル名: A CPU\nCPU 最大 MHz: 3300.0000\nL3 キャッシュ: 8K",
     ],
-    ids=["German", "French", "Japanese"],
+    ids=["German", "French", "Spanish", "Portuguese", "Chinese", "Japanese"],
 )
 def test_other_languages_are_read(text):
     assert shape(text) == (16, 8, 2, 4, 2)
