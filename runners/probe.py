@@ -19,6 +19,7 @@ from runners.readings import decimal, storable_facts
 from runners.ssh import Connections, Target
 
 PROBE_TIMEOUT_S = 60.0
+MOST_REMARKS = 20
 SCRIPTS = Path(__file__).parent / "target"
 SYSCTLS = (
     "vm.swappiness",
@@ -130,6 +131,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
     missing += [name for name in REQUIRED_TOOLS if tools and name not in tools]
     missing += [name for name in ("memory_bytes", "swap_bytes") if name not in read_facts]
     missing += [name for name in ("sockets", "cores") if cpu and name not in cpu]
+    remarks = list(dict.fromkeys(remarks))[:MOST_REMARKS]
     return {**read_facts, "missing": missing, **({"remarks": remarks} if remarks else {})}
 
 

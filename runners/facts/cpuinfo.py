@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from runners.readings import count, whole
@@ -12,7 +13,7 @@ from .arm import core_name
 from .counts import MOST_CPUS, Counts, counts_of_places
 
 LONGEST_NAME = 256
-MOST_LINES = MOST_CPUS * 64
+MOST_LINES = 2**17
 # In the order of their weight: IBM's 'cpu' names the model, while others have a line of that name for something else.
 MODELS = ("model name", "cpu model", "uarch", "cpu")
 VENDORS = ("vendor_id", "vendor")
@@ -24,7 +25,7 @@ Entry = Mapping[str, str]
 
 def parse(text: str) -> tuple[Counts, dict[str, Any]]:
     """Return counts of what is online, and model and vendor; whatever is not said is absent."""
-    entries = list(_entries(text))
+    entries = list(islice(_entries(text), MOST_CPUS))
     facts = {"model": _model(text, entries), "vendor": _first(entries, VENDORS)}
     cpus = [entry for entry in entries if whole(entry.get("processor", "")) is not None]
     return _counts(cpus, entries), {name: value[:LONGEST_NAME] for name, value in facts.items() if value}

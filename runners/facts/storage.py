@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from runners.readings import LARGEST, count, whole
@@ -14,7 +15,7 @@ from .texts import LARGEST_KIB
 
 Facts = dict[str, Any]
 
-MOST_LINES, MOST_MOUNTS, MOST_BELOW = 2**14, 2**12, 2**9
+MOST_LINES, MOST_MOUNTS, MOST_BELOW = 2**14, 2**12, 256
 LONGEST_LINE = 4096
 PSEUDO_FILESYSTEMS = re.compile(
     r"autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|efivarfs|fusectl|hugetlbfs|mqueue|nsfs"
@@ -141,7 +142,9 @@ def _ground(kind: str, start: Sequence[str], tree: Mapping[str, Device]) -> Fact
         return {"rests_on": ELSEWHERE.get(kind, "a program (FUSE)")}
     if not start:
         return {}
-    chain = list(_below(start, tree))
+    chain = list(islice(_below(start, tree), MOST_BELOW))
+    if len(chain) == MOST_BELOW:
+        return {}
     layers = list(dict.fromkeys(part.layer for part in chain if part.layer))
     disks = list(dict.fromkeys(part.name for part in chain if not part.parents))
     return {**({"layers": layers} if layers else {}), "disks": disks}
@@ -173,7 +176,7 @@ def _index(tree: Mapping[str, Device]) -> dict[str, Sequence[str]]:
 def _below(names: Sequence[str], tree: Mapping[str, Device]) -> Iterator[Device]:
     """Yield each device from these down, once, also where they are said to be of each other."""
     waiting, names_before = deque(names), set[str]()
-    while waiting and len(names_before) < MOST_BELOW:
+    while waiting:
         name = waiting.popleft()
         if name in tree and name not in names_before:
             names_before.add(name)

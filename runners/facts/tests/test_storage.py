@@ -52,6 +52,13 @@ def test_layers_that_are_said_to_be_of_each_other_end():
     assert (row["layers"], row["disks"]) == (["LVM"], [])
 
 
+def test_a_tree_that_no_machine_has_is_not_followed():
+    tree = devices("\n".join(f"dm-{part}|253:{part}|LVM|n{part}|dm-{part + 1}||||" for part in range(1000)))
+    [top] = filesystems("/dev/mapper/n0 /pg xfs rw 0 0", "", "", tree)
+    [low] = filesystems("/dev/mapper/n900 /pg xfs rw 0 0", "", "", tree)
+    assert "disks" not in top and low["layers"] == ["LVM"]
+
+
 def test_a_folder_with_a_blank_is_read_with_its_size():
     sizes = "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda 10 4 6 40% /my pg"
     [row] = filesystems("/dev/sda /my\\040pg ext4 rw 0 0", sizes, "8:0 /my\\040pg", TREE)
