@@ -31,11 +31,16 @@ SEVERAL_SOCKETS = re.compile("Neoverse|Kunpeng|TaiShan|ThunderX|Ampere|Altra|A64
 
 @dataclass(frozen=True, slots=True)
 class Lscpu:
-    """What lscpu said: numbers that add up, other facts by name, and sentences on what cannot be."""
+    """What lscpu said: numbers that add up, other facts by name, and sentences on numbers that cannot be or add up."""
 
     counts: Counts
     facts: Mapping[str, Any]
-    remarks: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    sums: tuple[str, ...]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return (*self.unreadable, *self.sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +64,11 @@ def parse(text: str) -> Lscpu:
             facts[name] = extreme(numbers)
     if models := [value for name, value in values if name == "model"]:
         facts["model"] = ", ".join(dict.fromkeys(models))[:LONGEST_NAME]
-    counts, remarks = _counts(list(_blocks(lines)))
-    return Lscpu(counts, facts, (*_unreadable(lines), *remarks))
+    blocks = list(_blocks(lines))
+    if offline := _offline_count(blocks[0]):
+        facts["cpus_offline"] = offline
+    counts, sums = _counts(blocks)
+    return Lscpu(counts, facts, tuple(_unreadable(lines)), tuple(sums))
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -170,6 +178,11 @@ def _online_count(block: Block) -> int | None:
     """Return how many CPUs are online: 'CPU(s)' counts those offline too."""
     total, online = count(block.get("cpus", ""), MOST_CPUS), cpu_list(block.get("online", ""))
     return len(online) if online and total and len(online) <= total else total
+
+
+def _offline_count(block: Block) -> int:
+    total, online = count(block.get("cpus", ""), MOST_CPUS), _online_count(block)
+    return total - online if total and online else 0
 
 
 def _counts_of_kinds(blocks: Sequence[Block], shapes: Sequence[_Shape], cpus: int | None) -> tuple[Counts, list[str]]:

@@ -12,6 +12,7 @@ from . import cpuinfo, lscpu, topology
 from .counts import MOST_CPUS, Counts, cpu_list
 from .topology import Platform
 
+PPTT = "/sys/firmware/acpi/tables/PPTT"
 NODES, NODES_WITH_CPUS = "/sys/devices/system/node/online", "/sys/devices/system/node/has_cpu"
 MOST_PAIRS = 256
 
@@ -20,26 +21,26 @@ def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any
     """Return the facts of the processors, and sentences on what contradicts itself or each other."""
     lists = _lists(sections.get("cpu_lists", ""))
     rows, unplaced = topology.online_places(sections.get("topology", ""), lists)
-    platform = replace(platform, has_pptt="/sys/firmware/acpi/tables/PPTT" in lists)
+    platform = replace(platform, has_pptt=PPTT in lists)
     by_kernel = None if unplaced else topology.counts(rows, lists, platform)
     by_lscpu = lscpu.parse(sections.get("lscpu", ""))
-    by_cpuinfo, described = cpuinfo.parse(sections.get("cpuinfo", ""))
+    by_cpuinfo, description = cpuinfo.parse(sections.get("cpuinfo", ""))
     counts = by_kernel or (by_lscpu.counts if by_lscpu.counts.cpus else by_cpuinfo)
-    offline = topology.offline_count(lists)
-    facts = {
-        **described,
-        **by_lscpu.facts,
-        **counts.facts(),
-        **_nodes(lists),
-        **({"cpus_offline": offline} if offline else {}),
-        **_allowance(sections, counts.cpus),
-    }
-    remarks = list(by_lscpu.remarks)
+    facts = {**description, **by_lscpu.facts, **counts.facts(), **_nodes(lists), **_allowance(sections, counts.cpus)}
+    if topology.ONLINE in lists:
+        facts["cpus_offline"] = topology.offline_count(lists)
+    facts = {name: value for name, value in facts.items() if value}
+    remarks = _remarks(by_kernel, by_lscpu, facts)
     if unplaced:
         remarks.append(f"sysfs does not say where {len(unplaced)} of the CPUs online are: cores are not counted by it.")
-    if by_kernel:
-        remarks = [*_without_sums(by_lscpu.remarks), *_differences(by_kernel, by_lscpu.counts), *_unlike(facts)]
     return facts, [*remarks, *_limits(facts)]
+
+
+def _remarks(by_kernel: Counts | None, by_lscpu: lscpu.Lscpu, facts: Mapping[str, Any]) -> list[str]:
+    """Return what lscpu says that cannot be; its sums only where the kernel's files do not say better."""
+    if by_kernel is None:
+        return list(by_lscpu.remarks)
+    return [*by_lscpu.unreadable, *_differences(by_kernel, by_lscpu.counts), *_unlike(facts)]
 
 
 def _lists(text: str) -> dict[str, str]:
@@ -67,11 +68,6 @@ def _allowance(sections: Mapping[str, str], cpus: int | None) -> dict[str, Any]:
     if quota_us and period_us and quota_us < period_us * (cpus or MOST_CPUS):
         facts["cpu_quota"] = round(quota_us / period_us, 3)
     return facts
-
-
-def _without_sums(remarks: tuple[str, ...]) -> list[str]:
-    """Leave out that lscpu's numbers do not add up: those of unlike cores cannot, and the kernel's are counted."""
-    return [remark for remark in remarks if "add up" not in remark]
 
 
 def _differences(by_kernel: Counts, by_lscpu: Counts) -> Iterator[str]:

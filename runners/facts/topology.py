@@ -27,6 +27,7 @@ FILES = {
     "midr_el1": "midr",
 }
 PLACING = {"package", "core", "siblings", "siblings_mask"}
+ONLINE, PRESENT = "/sys/devices/system/cpu/online", "/sys/devices/system/cpu/present"
 # The kernel names these groups by their performance counters; what they are for, the maker's manuals say.
 CORE_KINDS = {
     "/sys/devices/cpu_core/cpus": "performance",
@@ -113,7 +114,7 @@ def places(text: str) -> dict[int, Place]:
 def online_places(text: str, lists: Mapping[str, str]) -> tuple[dict[int, Place], frozenset[int]]:
     """Return the places of the CPUs online, and the CPUs that are online without any place."""
     rows = places(text)
-    online = cpu_list(lists.get("/sys/devices/system/cpu/online", ""))
+    online = cpu_list(lists.get(ONLINE, ""))
     if not online:
         return rows, frozenset()
     return {cpu: place for cpu, place in rows.items() if cpu in online}, online - rows.keys()
@@ -121,7 +122,7 @@ def online_places(text: str, lists: Mapping[str, str]) -> tuple[dict[int, Place]
 
 def offline_count(lists: Mapping[str, str]) -> int:
     """Count the CPUs that are there and offline. Those that may only be plugged in later are none."""
-    present, online = (cpu_list(lists.get(f"/sys/devices/system/cpu/{name}", "")) for name in ("present", "online"))
+    present, online = (cpu_list(lists.get(name, "")) for name in (PRESENT, ONLINE))
     return len(present - online) if present and online else 0
 
 

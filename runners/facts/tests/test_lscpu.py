@@ -128,7 +128,7 @@ def test_books_and_drawers_multiply_sockets():
 def test_cpus_offline_are_not_counted():
     text = flat(80, 1, 5, 2, "On-line CPU(s) list: 0,8,16,24,32,40,48,56,64,72", "Off-line CPU(s) list: 1-7,9-15")
     assert shape(text) == (10, 10, 2, 5, 1)
-    assert parse(text).remarks == ()
+    assert (parse(text).facts["cpus_offline"], parse(text).remarks) == (70, ())
     assert shape(flat(64, 1, 32, 1, "On-line CPU(s) list: 0-62:2")) == (32, 32, 1, 32, 1)
 
 
