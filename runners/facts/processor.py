@@ -25,6 +25,8 @@ def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any
     by_kernel = None if unplaced else topology.counts(rows, lists, platform)
     by_lscpu = lscpu.parse(sections.get("lscpu", ""))
     by_cpuinfo, description = cpuinfo.parse(sections.get("cpuinfo", ""))
+    if by_kernel:
+        by_kernel = _with_sockets(by_kernel, by_lscpu.counts, platform)
     counts = by_kernel or (by_lscpu.counts if by_lscpu.counts.cpus else by_cpuinfo)
     facts = {**description, **by_lscpu.facts, **counts.facts(), **_nodes(lists), **_allowance(sections, counts.cpus)}
     if topology.ONLINE in lists:
@@ -34,6 +36,20 @@ def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any
     if unplaced:
         remarks.append(f"sysfs does not say where {len(unplaced)} of the CPUs online are: cores are not counted by it.")
     return facts, [*remarks, *_limits(facts)]
+
+
+def _with_sockets(by_kernel: Counts, by_lscpu: Counts, platform: Platform) -> Counts:
+    """Take the sockets from lscpu where the kernel's files have none, and both count the same CPUs and cores.
+
+    As many sockets as cores is what lscpu says of a machine about which it knows nothing; several sockets of ARM are
+    clusters to it, too.
+    """
+    sockets, cores = by_lscpu.sockets, by_kernel.cores
+    is_same = (by_lscpu.cpus, by_lscpu.cores) == (by_kernel.cpus, cores)
+    is_sure = sockets == 1 or (sockets != cores and not platform.may_call_clusters_packages)
+    if by_kernel.sockets or not sockets or not by_lscpu.cores_per_socket or not is_same or not is_sure:
+        return by_kernel
+    return replace(by_kernel, sockets=sockets, cores_per_socket=by_lscpu.cores_per_socket)
 
 
 def _remarks(by_kernel: Counts | None, by_lscpu: lscpu.Lscpu, facts: Mapping[str, Any]) -> list[str]:

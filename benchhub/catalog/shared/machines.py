@@ -22,7 +22,9 @@ def guest_reason(facts: Mapping[str, Any]) -> str:
     cpu, dmi = facts.get("cpu", {}), facts.get("dmi", {})
     machine = " ".join(filter(None, (dmi.get("sys_vendor"), dmi.get("product_name"))))
     is_guest = GUEST.search(machine) and not re.search(r"metal\b", machine)
-    return str(cpu.get("hypervisor") or cpu.get("virtualization_type") or (machine if is_guest else ""))
+    # Linux runs in a partition of a large IBM machine, never on all of it.
+    partition = "a logical partition" if str(facts.get("architecture", "")).startswith("s390") else ""
+    return str(cpu.get("hypervisor") or cpu.get("virtualization_type") or (machine if is_guest else partition))
 
 
 def shape(facts: Mapping[str, Any]) -> dict[str, int]:

@@ -194,6 +194,26 @@ def test_lscpu_that_says_otherwise_is_a_remark_and_the_kernel_is_believed():
     ]
 
 
+@pytest.mark.parametrize(
+    ("platform", "sockets", "cores_per_socket", "expected"),
+    [
+        (POWER, 1, 4, 1),
+        (POWER, 2, 2, 2),
+        (POWER, 4, 1, None),  # what lscpu says where it knows nothing
+        (ARM, 1, 4, 1),
+        (ARM, 2, 2, None),  # clusters
+        (POWER, 1, 3, None),  # of another number of cores
+    ],
+)
+def test_sockets_that_the_kernel_does_not_know_are_those_of_lscpu_where_it_can_know(
+    platform, sockets, cores_per_socket, expected
+):
+    rows = lines(range(8), physical_package_id=-1, core_id=lambda cpu: cpu // 2)
+    counts = f"CPU(s): {sockets * cores_per_socket * 2}\nSocket(s): {sockets}\nCore(s) per socket: {cores_per_socket}"
+    cpu, _ = facts(rows, {ONLINE: "0-7"}, platform, lscpu=f"{counts}\nThread(s) per core: 2")
+    assert shape(cpu) == (8, 4, expected, 4 // expected if expected else None, 2)
+
+
 def test_without_the_place_of_a_cpu_lscpu_counts():
     rows = lines(range(3), physical_package_id=0, core_id=str)
     lscpu = "CPU(s): 4\nThread(s) per core: 1\nCore(s) per socket: 2\nSocket(s): 2"

@@ -23,6 +23,8 @@ def test_hardware_is_filled_in_with_what_the_probe_saw_and_given_to_the_host(eng
     [
         {"virtualization": ["lxc"]},
         {"cpu": {"cpus": 16, "hypervisor": "KVM"}},
+        {"cpu": {"cpus": 64, "cpus_allowed": 16, "hypervisor": "KVM"}},
+        {"cpu": {"cpus": 16}, "architecture": "s390x"},
         {"dmi": {"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine"}, "cpu": {"cpus": 16}},
     ],
 )
