@@ -72,7 +72,7 @@ def parse(text: str) -> Lscpu:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """Yield the lines that have a name here; '-' is how lscpu prints what it does not know."""
+    """Yield the lines that have a name here; what lscpu does not know it prints as '-', or once as '(null)'."""
     for line in text.splitlines()[:MOST_LINES]:
         label, colon, value = line.replace("\N{FULLWIDTH COLON}", ":").partition(":")
         if not colon:  # some translations have lost it
@@ -80,7 +80,7 @@ def _lines(text: str) -> Iterator[_Line]:
         name = NAMES.get(label_key(label)) if len(label) < LONGEST_NAME else None
         words = " ".join(value.split())
         if name:
-            yield _Line(name, label.strip(), "" if words == "-" else words)
+            yield _Line(name, label.strip(), "" if words in ("-", "(null)") else words)
 
 
 def _blocks(lines: Sequence[_Line]) -> Iterator[Block]:

@@ -173,6 +173,15 @@ def test_other_languages_are_read(text):
     assert parse(text).remarks == ()
 
 
+def test_a_vendor_that_lscpu_does_not_know_is_none():
+    assert parse("Hypervisor vendor:     (null)\nVendor ID: -").facts == {}
+
+
+def test_sockets_of_unlike_cores_are_not_multiplied():
+    # 40 cores of 8 threads in 6 sockets, of which lscpu rounds 6.7 cores each down.
+    assert shape(flat(320, 8, 6, 6)) == (320, None, None, None, None)
+
+
 def test_an_unknown_language_gives_nothing_rather_than_something_wrong():
     lscpu = parse("Процессоры: 16\nПотоков на ядро: 2")
     assert (lscpu.counts.facts(), lscpu.facts, lscpu.remarks) == ({}, {}, ())
