@@ -5,7 +5,6 @@ What cannot be read is absent and named in `missing`, never guessed.
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import time
@@ -13,10 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runners.readings import LARGEST, count, decimal, whole
+from runners.facts import processor, storage, texts
+from runners.facts.texts import pairs
+from runners.facts.topology import Platform
+from runners.readings import decimal, storable_facts
 from runners.ssh import Connections, Target
 
 PROBE_TIMEOUT_S = 60.0
+MOST_REMARKS = 20
 SCRIPTS = Path(__file__).parent / "target"
 SYSCTLS = (
     "vm.swappiness",
@@ -42,33 +45,8 @@ SYSCTLS = (
 )
 TOOLS = ("flock", "setsid", "sha256sum", "timeout", "awk", "gzip", "psql", "pgbench", "perf", "sysbench")
 REQUIRED_TOOLS = ("flock", "setsid", "sha256sum", "timeout")
-CPU_NAMES = {
-    "Model name": "model",
-    "Vendor ID": "vendor",
-    "CPU(s)": "cpus",
-    "Socket(s)": "sockets",
-    "Core(s) per socket": "cores_per_socket",
-    "Thread(s) per core": "threads_per_core",
-    "CPU MHz": "mhz",
-    "CPU max MHz": "max_mhz",
-    "CPU min MHz": "min_mhz",
-    "BogoMIPS": "bogomips",
-    "NUMA node(s)": "numa_nodes",
-    "Hypervisor vendor": "hypervisor",
-    "Virtualization type": "virtualization_type",
-    "L1d cache": "cache_l1d",
-    "L1i cache": "cache_l1i",
-    "L2 cache": "cache_l2",
-    "L3 cache": "cache_l3",
-}
-WHOLE_NUMBERS = ("cpus", "sockets", "cores_per_socket", "threads_per_core", "numa_nodes")
-DECIMALS = ("mhz", "max_mhz", "min_mhz", "bogomips")
 # Change from one moment or boot to the next without anything having been changed.
 UNSTABLE_CPU = ("mhz", "bogomips")
-PSEUDO_FILESYSTEMS = re.compile(
-    r"autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|efivarfs|fusectl|hugetlbfs|mqueue|nsfs"
-    r"|proc|pstore|ramfs|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs"
-)
 # Of the kernel's command line only what bears on speed: the rest is long, differs by boot and may be private.
 KERNEL_OPTIONS = re.compile(
     r"(mitigations|nosmt|isolcpus|nohz_full|rcu_nocbs|intel_pstate|amd_pstate|cpufreq\.\w+|intel_idle\.max_cstate"
@@ -76,14 +54,11 @@ KERNEL_OPTIONS = re.compile(
     r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)(=.*)?"
 )
 # A host has these only if it is built so: their absence is no gap in what was read.
-MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches", "virtualization")
-
-LONGEST_NAME = 256
-LARGEST_KIB = LARGEST // 1024
-VIRTUAL_DISK = re.compile(
-    r"^(vd[a-z]|xvd[a-z])|qemu|virtual|vbox|vmware|msft|virtio|persistentdisk|elastic block store|bhyve|\bxen\b",
-    re.IGNORECASE,
-)
+MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches", "virtualization", "memory_modules")
+# A container sees the disks of its host as they are; every other sign is one of a virtual machine.
+CONTAINERS = {
+    "container", "container-other", "docker", "lxc", "lxc-libvirt", "openvz", "podman", "rkt", "systemd-nspawn",
+}  # fmt: skip
 
 Facts = dict[str, Any]
 
@@ -107,7 +82,7 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
         facts["time_skew_s"] = round(target_time_s - (sent_at + time.time()) / 2, 3)
     folders = sections.get("bin_directories", "").splitlines()
     facts["builds"] = await builds(connections, target, folders)
-    return facts
+    return storable_facts(facts)
 
 
 def _target_time(text: str) -> float | None:
@@ -121,48 +96,48 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
 
     `remarks` are sentences on numbers that cannot be: they are left out of the facts.
     """
-    tools, uptime = _pairs(sections.get("tools", "")), sections.get("uptime", "")
+    tools, uptime = pairs(sections.get("tools", "")), sections.get("uptime", "")
+    platform = Platform(sections.get("architecture", ""), sections.get("kernel", ""))
+    cpu, remarks = processor.read(sections, platform)
+    tree = storage.devices(sections.get("block_tree", ""))
     facts: Facts = {
         "username": sections.get("username"),
-        "os": _os(sections.get("os_release", "")),
-        "kernel": sections.get("kernel"),
-        "architecture": sections.get("architecture"),
-        "cpu": _cpu(sections.get("lscpu", "")),
-        "block_devices": _block_devices(sections.get("block_devices", "")),
-        "filesystems": _filesystems(sections.get("mounts", ""), sections.get("filesystem_sizes", "")),
+        "os": texts.release(sections.get("os_release", ""), sections.get("os_release_line", "")),
+        "kernel": platform.kernel,
+        "architecture": platform.architecture,
+        "cpu": cpu,
+        "block_devices": storage.block_devices(sections.get("block_devices", ""), tree),
+        "filesystems": storage.filesystems(
+            sections.get("mounts", ""), sections.get("filesystem_sizes", ""), sections.get("mount_numbers", ""), tree
+        ),
         "dmi": _by_file(sections.get("dmi", "")),
         "transparent_huge_pages": _choices(sections.get("transparent_huge_pages", "")),
         "cpu_governors": sections.get("cpu_governors", "").split(),
         "clock_source": _by_file(sections.get("clock_source", "")).get("current_clocksource"),
         "kernel_options": list(filter(KERNEL_OPTIONS.fullmatch, sections.get("kernel_command_line", "").split())),
-        "sysctls": _pairs(sections.get("sysctls", "")),
+        "sysctls": pairs(sections.get("sysctls", "")),
         "boot_id": sections.get("boot_id"),
         "uptime_s": decimal(uptime.partition(" ")[0]),
         "virtualization": sorted(set(sections.get("virtualization", "").split()) - {"none"})[:8],
         "drop_caches": sections.get("drop_caches", "").strip(),
         "tools": tools,
-        **_memory(sections.get("meminfo", "")),
+        "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),
+        **texts.memory(sections.get("meminfo", "")),
     }
+    if cpu.get("hypervisor") or set(facts["virtualization"]) - CONTAINERS:
+        facts["block_devices"] = [_without_rotation(disk) for disk in facts["block_devices"]]
     read_facts = {name: value for name, value in facts.items() if value or value == 0}
     missing = [name for name in facts if name not in read_facts and name not in MAY_BE_ABSENT]
     missing += [name for name in REQUIRED_TOOLS if tools and name not in tools]
     missing += [name for name in ("memory_bytes", "swap_bytes") if name not in read_facts]
-    remarks = list(_remarks(sections, read_facts))
+    missing += [name for name in ("sockets", "cores") if cpu and name not in cpu]
+    remarks = list(dict.fromkeys(remarks))[:MOST_REMARKS]
     return {**read_facts, "missing": missing, **({"remarks": remarks} if remarks else {})}
 
 
-def _remarks(sections: Mapping[str, str], facts: Mapping[str, Any]) -> Iterator[str]:
-    pairs, cpu = _pairs(sections.get("lscpu", ""), ":"), facts.get("cpu", {})
-    for theirs, ours in CPU_NAMES.items():
-        if ours in (*WHOLE_NUMBERS, *DECIMALS) and pairs.get(theirs, "-") != "-" and ours not in cpu:
-            yield f"lscpu prints {pairs[theirs][:40]!r} as {theirs}, which is no such number: it is left out."
-    counts = [cpu.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
-    if "cpus" in cpu and None not in counts and math.prod(counts) != cpu["cpus"]:
-        sockets, cores, threads = counts
-        yield (
-            f"lscpu counts {cpu['cpus']} CPUs, but {sockets} x {cores} x {threads} as sockets, cores and threads: "
-            "these do not add up, as where CPUs are offline or cores are of unlike kinds."
-        )
+def _without_rotation(disk: Mapping[str, Any]) -> Facts:
+    """Leave out that a guest's disk rotates: hypervisors set the flag without knowing, whatever they name the disk."""
+    return _without(disk, ("is_rotational",)) if disk.get("is_rotational") else dict(disk)
 
 
 def facts_digest_input(facts: Mapping[str, Any]) -> Facts:
@@ -173,14 +148,18 @@ def facts_digest_input(facts: Mapping[str, Any]) -> Facts:
     keys = ("os", "kernel", "architecture", "dmi", "transparent_huge_pages", "cpu_governors", "clock_source")
     stable = {name: facts[name] for name in (*keys, "kernel_options", "sysctls") if name in facts}
     if "cpu" in facts:
-        stable["cpu"] = {name: value for name, value in facts["cpu"].items() if name not in UNSTABLE_CPU}
+        # Cores are in the digest as sockets and cores per socket, where these say the same.
+        left_out = (*UNSTABLE_CPU, "cores") if "cores_per_socket" in facts["cpu"] else UNSTABLE_CPU
+        stable["cpu"] = _without(facts["cpu"], left_out)
     if "memory_bytes" in facts:
         stable["memory_mib"] = round(facts["memory_bytes"] / 2**26) * 64
     if "swap_bytes" in facts:
         stable["swap_bytes"] = facts["swap_bytes"]
     disks = [_without(disk, ("name", "is_virtual")) for disk in facts.get("block_devices", ())]
     stable["block_devices"] = sorted(disks, key=repr)
-    mounts = [_without(mount, ("device", "size_bytes", "free_bytes")) for mount in facts.get("filesystems", ())]
+    mounts = [
+        _without(mount, ("device", "disks", "size_bytes", "free_bytes")) for mount in facts.get("filesystems", ())
+    ]
     stable["filesystems"] = sorted(mounts, key=repr)
     return stable
 
@@ -248,77 +227,14 @@ def _sections(answer: bytes) -> Iterator[tuple[str, str]]:
         yield name, text.strip()
 
 
-def _pairs(text: str, separator: str = "=") -> dict[str, str]:
-    lines = (line.partition(separator) for line in text.splitlines() if separator in line)
-    return {key.strip(): " ".join(value.split()) for key, _, value in lines}
-
-
 def _by_file(text: str) -> dict[str, str]:
-    return {path.rpartition("/")[2]: value for path, value in _pairs(text).items()}
+    return {path.rpartition("/")[2]: value for path, value in pairs(text).items()}
 
 
 def _choices(text: str) -> dict[str, str]:
     """Return, by file, the value that is in force: of 'always [madvise] never' it is madvise."""
     matches = {name: re.search(r"\[(\S+)\]", value) for name, value in _by_file(text).items()}
     return {name: match[1] for name, match in matches.items() if match}
-
-
-def _os(text: str) -> dict[str, str]:
-    names = {"ID": "id", "VERSION_ID": "version_id", "PRETTY_NAME": "name"}
-    pairs = _pairs(text)
-    return {ours: pairs[theirs].strip("\"'") for theirs, ours in names.items() if theirs in pairs}
-
-
-def _cpu(text: str) -> Facts:
-    pairs = _pairs(text, ":")
-    cpu: Facts = {ours: pairs[theirs] for theirs, ours in CPU_NAMES.items() if pairs.get(theirs, "-") != "-"}
-    cpu |= {name: count(cpu[name]) for name in WHOLE_NUMBERS if name in cpu}
-    cpu |= {name: decimal(cpu[name]) for name in DECIMALS if name in cpu}
-    readable = {name: value for name, value in cpu.items() if value is not None and value != ""}
-    return {name: value[:LONGEST_NAME] if isinstance(value, str) else value for name, value in readable.items()}
-
-
-def _memory(text: str) -> dict[str, int]:
-    pairs = _pairs(text, ":")
-    names = {"MemTotal": "memory_bytes", "SwapTotal": "swap_bytes", "Hugepagesize": "huge_page_bytes"}
-    sizes = {
-        ours: whole(pairs[theirs].partition(" ")[0], LARGEST_KIB) for theirs, ours in names.items() if theirs in pairs
-    }
-    return {name: kib * 1024 for name, kib in sizes.items() if kib is not None}
-
-
-def _block_devices(text: str) -> list[Facts]:
-    """Return the whole disks of `lsblk -P`; loop devices are files, and of no account."""
-    rows = [dict(re.findall(r'([A-Z]+)="([^"]*)"', line)) for line in text.splitlines()]
-    return [_disk(row) for row in rows if row.get("TYPE") == "disk" and count(row.get("SIZE", ""), LARGEST)]
-
-
-def _disk(row: Mapping[str, str]) -> Facts:
-    disk = {
-        "name": row.get("NAME", ""),
-        "size_bytes": int(row["SIZE"]),
-        "is_rotational": row.get("ROTA") == "1",
-        "scheduler": row.get("SCHED", ""),
-        "model": row.get("MODEL", "").strip(),
-    }
-    # The flag of a disk that a hypervisor made up says nothing of what lies below it; the kernel sets it as it likes.
-    return {**disk, "is_virtual": True} if VIRTUAL_DISK.search(f"{disk['name']} {disk['model']}") else disk
-
-
-def _filesystems(mounts: str, sizes: str) -> list[Facts]:
-    sizes_by_folder = {words[5]: words for words in map(str.split, sizes.splitlines()[1:]) if len(words) == 6}
-    by_folder: dict[str, Facts] = {}
-    rows = (line.split() for line in mounts.splitlines())
-    for device, folder, kind, options, *_ in (words for words in rows if len(words) >= 4):
-        if PSEUDO_FILESYSTEMS.fullmatch(kind) or folder.startswith(("/proc/", "/sys/")):
-            continue
-        mount: Facts = {"device": device, "folder": folder, "type": kind, "options": options.split(",")}
-        if folder in sizes_by_folder:
-            size_kib, _, free_kib = (whole(word, LARGEST_KIB) for word in sizes_by_folder[folder][1:4])
-            if size_kib is not None and free_kib is not None:
-                mount |= {"size_bytes": size_kib * 1024, "free_bytes": free_kib * 1024}
-        by_folder[folder] = mount  # what is mounted over another hides it
-    return list(by_folder.values())
 
 
 def _version(text: str) -> str:

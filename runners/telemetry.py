@@ -6,28 +6,19 @@ counters stand in it twice, first and last: the difference of a run leaves out t
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runners.readings import decimal, storable_json, whole
+from runners.snapshot_sql import SINCE, STATISTICS, snapshot_sql
 from runners.ssh import Connections, Target
 
 SNAPSHOT_TIMEOUT_S = 30.0
 QUIET_S = 0.3
-STATISTICS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal", "pg_stat_database")
-# Since which server_version_num a view exists; an older server is no reason for a remark.
-SINCE = {"pg_stat_checkpointer": 170000, "pg_stat_wal": 140000}
-# They may hold passwords.
-HIDDEN_SETTINGS = (
-    "primary_conninfo",
-    "ssl_passphrase_command",
-    "archive_command",
-    "restore_command",
-    "archive_cleanup_command",
-)
+MOST_REMARKS, LONGEST_REMARK = 50, 1000
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 CPU_GROUPS = {
     "user": ("user", "nice"),
@@ -63,29 +54,6 @@ sleep {seconds} 2> /dev/null || sleep 1
 read -r line < /proc/stat && echo "quiet_to|$line"
 """
 
-# Servers before 15 publish statistics through a file that may be half a second old.
-WAIT_SQL = """\
-SELECT set_config('benchhub.awaited', :'awaited', false) AS awaited \\gset
-DO $$ BEGIN
-    FOR i IN 1..40 LOOP
-        PERFORM pg_stat_clear_snapshot();
-        EXIT WHEN NOT EXISTS (
-            SELECT 1 FROM pg_stat_activity WHERE application_name = current_setting('benchhub.awaited'));
-        PERFORM pg_sleep(0.05);
-    END LOOP;
-    IF current_setting('server_version_num')::int < 150000 THEN PERFORM pg_sleep(0.6); END IF;
-END $$;
-"""
-
-SERVER_SQL = """\
-SELECT 'server', row_to_json(s) FROM (SELECT version() AS version,
-    current_setting('server_version_num')::int AS server_version_num,
-    extract(epoch FROM pg_postmaster_start_time())::float8 AS postmaster_start_epoch_s,
-    extract(epoch FROM clock_timestamp())::float8 AS epoch_s,
-    pg_is_in_recovery() AS in_recovery, current_database() AS database) AS s;
-SELECT 'pg_stat_database', row_to_json(d) FROM pg_stat_database AS d WHERE datname = current_database();
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -113,7 +81,7 @@ def snapshot_command(bin_directory: str) -> str:
     return f"""\
 {HOST_COMMAND}{CHILDREN_COMMAND}\
 PGAPPNAME=benchhub-snapshot {psql} -v awaited="$PGAPPNAME" -f - 2> snapshot.err <<'END_OF_SQL'
-{_sql()}END_OF_SQL
+{snapshot_sql()}END_OF_SQL
 while IFS= read -r line; do echo "remark|$line"; done < snapshot.err
 rm -f snapshot.err
 {HOST_COMMAND}{CHILDREN_COMMAND}"""
@@ -133,16 +101,15 @@ def parse_snapshot(text: bytes) -> Snapshot:
     lines = [line for line in text.replace(b"\0", b"").decode(errors="replace").splitlines() if "|" in line]
     pairs = [(name, value) for name, _, value in (line.partition("|") for line in lines)]
     values, remarks = _json_values(pairs)
-    position = values.get("wal_position")
     return Snapshot(
         host_first=_host(dict(reversed(pairs))),
         host_last=_host(dict(pairs)),
         server=values.get("server", {}),
-        settings=dict(_settings(pairs)),
+        settings=dict(_settings(pairs, remarks)),
         statistics={name: values[name] for name in STATISTICS if name in values},
-        wal_position=_wal_bytes(position) if position else None,
+        wal_position=_wal_bytes(values.get("wal_position", "")),
         system_identifier=values.get("system_identifier"),
-        remarks=(*remarks, *_missing(values)),
+        remarks=(*list(dict.fromkeys(remarks))[:MOST_REMARKS], *_missing(values)),
     )
 
 
@@ -191,6 +158,8 @@ def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
         return {"remarks": ["The host's counters could not be read."]}
     if before["boot_id"] != after["boot_id"]:
         return {"remarks": ["The host was rebooted in between: its counters began anew."]}
+    if after["uptime_s"] < before["uptime_s"]:
+        return {"remarks": ["The host's clock of seconds since its boot went back in between: nothing is counted."]}
     return {
         "elapsed_s": round(after["uptime_s"] - before["uptime_s"], 2),
         "cpu": _cpu(before, after),
@@ -203,71 +172,65 @@ def host_deltas(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
     }
 
 
-def _sql() -> str:
-    views = "".join(_if_there(name, f"SELECT '{name}', row_to_json(v) FROM {name} AS v") for name in STATISTICS[:3])
-    return WAIT_SQL + SERVER_SQL + views + _wal_sql() + _identifier_sql() + _settings_sql()
-
-
-def _run_query(choice: str) -> str:
-    """Return psql text that runs the query which `choice`, an SQL expression, gives. psql has \\gset since 9.3."""
-    return f"SELECT {choice} AS query \\gset\n:query;\n"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-NOTHING = _literal("SELECT 1 WHERE false")
-
-
-def _if_there(view: str, query: str) -> str:
-    exists_sql = f"EXISTS (SELECT 1 FROM pg_views WHERE schemaname = 'pg_catalog' AND viewname = '{view}')"
-    return _run_query(f"CASE WHEN {exists_sql} THEN {_literal(query)} ELSE {NOTHING} END")
-
-
-def _wal_sql() -> str:
-    new = _literal("SELECT 'wal_position', to_json(pg_current_wal_lsn()::text)")
-    old = _literal("SELECT 'wal_position', to_json(pg_current_xlog_location()::text)")
-    is_new = "current_setting('server_version_num')::int >= 100000"
-    return _run_query(f"CASE WHEN pg_is_in_recovery() THEN {NOTHING} WHEN {is_new} THEN {new} ELSE {old} END")
-
-
-def _identifier_sql() -> str:
-    exists_sql = "EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'pg_control_system')"
-    is_allowed_sql = "has_function_privilege('pg_control_system()', 'execute')"
-    query = _literal("SELECT 'system_identifier', to_json(system_identifier::text) FROM pg_control_system()")
-    inner = f"CASE WHEN {is_allowed_sql} THEN {query} ELSE {NOTHING} END"
-    return _run_query(f"CASE WHEN {exists_sql} THEN {inner} ELSE {NOTHING} END")
-
-
-def _settings_sql() -> str:
-    hidden = ", ".join(map(_literal, HIDDEN_SETTINGS))
-    setting_sql = f"CASE WHEN setting <> '' AND name IN ({hidden}) THEN '(hidden)' ELSE setting END AS setting"
-    query = (
-        f"SELECT 'setting', row_to_json(s) FROM (SELECT name, {setting_sql}, unit, source{{}} FROM pg_settings"
-        " WHERE name NOT LIKE 'benchhub.%' ORDER BY name) AS s"
-    )
-    is_new = "current_setting('server_version_num')::int >= 90500"
-    new, old = _literal(query.format(", pending_restart")), _literal(query.format(""))
-    return _run_query(f"CASE WHEN {is_new} THEN {new} ELSE {old} END")
-
-
 def _json_values(pairs: list[tuple[str, str]]) -> tuple[dict[str, Any], list[str]]:
     values: dict[str, Any] = {}
     remarks = []
     for name, value in pairs:
         if name == "remark":
-            remarks.append(f"psql said: {value}")
-        elif name in ("server", "wal_position", "system_identifier", *STATISTICS):
-            values[name] = json.loads(value)
+            remarks.append(f"psql said: {value[:LONGEST_REMARK]}")
+        elif name in READERS:
+            if (read := _read_json(value)) is not None and READERS[name](read):
+                values[name] = read
+            else:
+                remarks.append(f"What the server says as {name} cannot be read: it is left out.")
     return values, remarks
 
 
-def _settings(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_json(text: str) -> Any:
+    try:
+        return storable_json(text)
+    except ValueError:
+        return None
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_server(value: Any) -> bool:
+    """Tell whether this row names the server's version and start, without which nothing can be compared."""
+    return (
+        _is_row(value)
+        and _is_number(value.get("server_version_num"))
+        and _is_number(value.get("postmaster_start_epoch_s"))
+        and isinstance(value.get("in_recovery"), bool)
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+READERS: Mapping[str, Callable[[Any], bool]] = {
+    "server": _is_server,
+    "wal_position": _is_text,
+    "system_identifier": _is_text,
+    **dict.fromkeys(STATISTICS, _is_row),
+}
+
+
+def _settings(pairs: list[tuple[str, str]], remarks: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, value in pairs:
         if name == "setting":
-            row = json.loads(value)
-            yield row.pop("name"), row
+            row = _read_json(value)
+            if _is_row(row) and _is_text(row.get("name")) and _is_text(row.get("setting")):
+                yield row.pop("name"), row
+            else:
+                remarks.append("A setting of the server cannot be read: it is left out.")
 
 
 def _missing(values: Mapping[str, Any]) -> Iterator[str]:
@@ -284,29 +247,40 @@ def _missing(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _host(values: Mapping[str, str]) -> dict[str, Any]:
+    """Return a host's counters; empty where one is missing, or is no number that can be."""
     if not {"proc_stat", "loadavg", "uptime", "boot_id", "epoch", "clock_ticks"} <= values.keys():
         return {}
+    uptime_s, epoch_s = decimal(values["uptime"].partition(" ")[0]), decimal(values["epoch"].replace("%N", "0"))
+    load = [number for word in values["loadavg"].split()[:3] if (number := decimal(word)) is not None]
+    cpu_s = _cpu_s(values, "proc_stat")
+    if uptime_s is None or epoch_s is None or not cpu_s or len(load) != 3:
+        return {}
+    throttled = whole(values.get("throttled", ""))
     return {
         "boot_id": values["boot_id"],
-        "uptime_s": float(values["uptime"].split()[0]),
-        "epoch_s": float(values["epoch"]),
-        "load": [float(word) for word in values["loadavg"].split()[:3]],
-        "cpu_s": _cpu_s(values, "proc_stat"),
+        "uptime_s": uptime_s,
+        "epoch_s": epoch_s,
+        "load": load,
+        "cpu_s": cpu_s,
         **_busy_before(values),
-        **({"throttled": int(values["throttled"])} if "throttled" in values else {}),
+        **({"throttled": throttled} if throttled is not None else {}),
         **_children(values.get("children", "")),
     }
 
 
 def _cpu_s(values: Mapping[str, str], name: str) -> dict[str, float]:
     """Return CPU seconds by kind; the kernel may have fewer columns than there are names (steal came with 2.6.11)."""
-    ticks_per_s = int(values["clock_ticks"])
-    return {field: int(word) / ticks_per_s for field, word in zip(CPU_FIELDS, values[name].split()[1:], strict=False)}
+    ticks_per_s = whole(values["clock_ticks"])
+    ticks = [whole(word) for word in values[name].split()[1:]]
+    if not ticks_per_s or len(ticks) < 4 or None in ticks:
+        return {}
+    return {field: (count or 0) / ticks_per_s for field, count in zip(CPU_FIELDS, ticks, strict=False)}
 
 
 def _busy_before(values: Mapping[str, str]) -> dict[str, float]:
     """Return the busy share before the run; empty where it was not counted, or a full disk has cut a line short."""
-    samples = [{"cpu_s": _cpu_s(values, name)} for name in ("quiet_from", "quiet_to") if name in values]
+    names = [name for name in ("quiet_from", "quiet_to") if name in values and "clock_ticks" in values]
+    samples = [{"cpu_s": _cpu_s(values, name)} for name in names]
     if len(samples) < 2 or any(len(sample["cpu_s"]) < len(CPU_FIELDS) for sample in samples):
         return {}
     cpu = _cpu(*samples)
@@ -316,9 +290,9 @@ def _busy_before(values: Mapping[str, str]) -> dict[str, float]:
 
 
 def _cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
-    seconds = {name: after["cpu_s"][name] - before["cpu_s"][name] for name in after["cpu_s"]}
+    seconds = {name: after["cpu_s"][name] - before["cpu_s"].get(name, 0.0) for name in after["cpu_s"]}
     # iowait and idle may run backwards by a tick (proc(5)).
-    group_s = {group: max(0.0, sum(seconds[n] for n in names)) for group, names in CPU_GROUPS.items()}
+    group_s = {group: max(0.0, sum(seconds.get(n, 0.0) for n in names)) for group, names in CPU_GROUPS.items()}
     total = sum(group_s.values())
     shares = {f"{group}_share": round(value / total, 4) for group, value in group_s.items() if total}
     return {**{f"{group}_s": round(value, 2) for group, value in group_s.items()}, **shares}
@@ -326,23 +300,25 @@ def _cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float
 
 def _children(line: str) -> dict[str, float]:
     """Return CPU seconds, user and system together, of `times` (POSIX): 0m1.25s 1m0.50s. Empty for any other line."""
-    match = re.fullmatch(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s", line.strip())
-    if not match:
+    match = re.fullmatch(r"([0-9]{1,9})m([0-9.]{1,20})s ([0-9]{1,9})m([0-9.]{1,20})s", line.strip())
+    seconds = [decimal(match[2]), decimal(match[4])] if match else [None]
+    if not match or None in seconds:
         return {}
-    minutes, seconds = int(match[1]) + int(match[3]), float(match[2]) + float(match[4])
-    return {"children_s": 60 * minutes + seconds}
+    return {"children_s": 60 * (int(match[1]) + int(match[3])) + sum(filter(None, seconds))}
 
 
 def _load_cpu(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
     if "children_s" not in before or "children_s" not in after:
         return {}
-    return {"load_cpu_s": round(after["children_s"] - before["children_s"], 2)}
+    seconds = round(after["children_s"] - before["children_s"], 2)
+    return {"load_cpu_s": seconds} if seconds >= 0 else {}
 
 
 def _throttled(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
     if "throttled" not in before or "throttled" not in after:
         return {}
-    return {"throttle_events": after["throttled"] - before["throttled"]}
+    events = after["throttled"] - before["throttled"]
+    return {"throttle_events": events} if events >= 0 else {}
 
 
 def _counted(name: str, before: Mapping[str, Any], after: Mapping[str, Any], remarks: list[str]) -> dict[str, Any]:
@@ -352,18 +328,19 @@ def _counted(name: str, before: Mapping[str, Any], after: Mapping[str, Any], rem
         remarks.append(f"{name} was reset in between: its counters say nothing.")
         return {}
     counters = [key for key, value in after.items() if _is_counter(key, value) and _is_counter(key, before.get(key))]
-    return {name: {key: after[key] - before[key] for key in counters}}
+    if decreases := [key for key in counters if after[key] < before[key]]:
+        remarks.append(f"{name}: {', '.join(sorted(decreases))} went down in between, which no counter does: left out.")
+    return {name: {key: after[key] - before[key] for key in counters if key not in decreases}}
 
 
 def _is_counter(key: str, value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and key not in ("datid", "numbackends")
+    return _is_number(value) and key not in ("datid", "numbackends")
 
 
-def _wal_bytes(position: str) -> int:
-    """Return a position like '16/B374D848' as a number of bytes."""
-    high, low = position.split("/")
-    return (int(high, 16) << 32) + int(low, 16)
+def _wal_bytes(position: str) -> int | None:
+    """Return a position like '16/B374D848' as a number of bytes; None for any other text."""
+    match = re.fullmatch("([0-9A-Fa-f]{1,8})/([0-9A-Fa-f]{1,8})", position)
+    return (int(match[1], 16) << 32) + int(match[2], 16) if match else None
 
 
 def _wal_delta(before: Snapshot, after: Snapshot, remarks: list[str]) -> dict[str, int]:
@@ -371,5 +348,8 @@ def _wal_delta(before: Snapshot, after: Snapshot, remarks: list[str]) -> dict[st
         return {}
     if before.system_identifier != after.system_identifier:
         remarks.append("No WAL bytes: another server answered after the run than before it.")
+        return {}
+    if after.wal_position < before.wal_position:
+        remarks.append("No WAL bytes: the position went back in between.")
         return {}
     return {"wal_bytes": after.wal_position - before.wal_position}

@@ -10,13 +10,103 @@ values_of() {
         if [ -r "$file" ] && read -r value < "$file"; then echo "$file=$value"; fi
     done
 }
+# Lines such as '1023 core_id 511': a host of 1,024 CPUs is read by a handful of processes, in some 200 KB.
+# By grep: dash reads byte by byte, and lists of CPUs are given only to whoever reads them at once.
+places_of_cpus() {
+    cd /sys/devices/system/cpu || return
+    for name in drawer_id book_id physical_package_id die_id cluster_id core_id; do
+        grep -s . /dev/null cpu[0-9]*/topology/$name
+    done
+    grep -s . /dev/null cpu[0-9]*/topology/thread_siblings_list ||
+        grep -s . /dev/null cpu[0-9]*/topology/core_cpus_list ||
+        grep -s . /dev/null cpu[0-9]*/topology/thread_siblings
+    grep -s . /dev/null cpu[0-9]*/cpu_capacity cpu[0-9]*/regs/identification/midr_el1
+}
+# Lines 'name|number|kind|title|parents|sectors|rotational|scheduler|model', by builtins alone.
+tree_of_disks() {
+    for folder in /sys/block/*; do
+        [ -d "$folder" ] || continue
+        parents=
+        for parent in "$folder"/slaves/*; do
+            [ -e "$parent" ] && parents="$parents ${parent##*/}"
+        done
+        printf '%.64s|' "${folder##*/}"
+        print_line "$folder/dev"
+        print_line "$folder/dm/uuid" "$folder/md/level"
+        print_line "$folder/dm/name"
+        printf '%.2048s|' "$parents"
+        print_line "$folder/size"
+        print_line "$folder/queue/rotational"
+        print_line "$folder/queue/scheduler"
+        { read -r model < "$folder/device/model" && printf '%.256s' "$model"; } 2> /dev/null
+        echo
+        for part in "$folder"/*/partition; do
+            [ -e "$part" ] || continue
+            part=${part%/partition}
+            printf '%.64s|' "${part##*/}"
+            print_line "$part/dev"
+            printf '||%.64s||||\n' "${folder##*/}"
+        done
+    done
+    for folder in /sys/fs/btrfs/*/devices; do
+        [ -d "$folder" ] || continue
+        pool=${folder%/devices}
+        printf '%.64s||btrfs||' "${pool##*/}"
+        for parent in "$folder"/*; do printf '%.64s ' "${parent##*/}"; done
+        echo '||||'
+    done
+}
+# Prints the first line of the first of these files that can be read, and what ends the field.
+print_line() {
+    line=
+    for file; do
+        if { read -r line < "$file"; } 2> /dev/null; then break; fi
+    done
+    case $line in *'|'*) line= ;; esac
+    printf '%.256s|' "$line"
+}
+# Where the kernel says no more of a CPU, its number, socket and core; else only what the processors are called.
+describe_cpus() {
+    names='vendor_id|vendor|model name|cpu|cpu model|uarch|CPU implementer|CPU part|# processors|n?cpus active|machine'
+    if [ -d /sys/devices/system/cpu/cpu0/topology ]; then
+        grep -i -E "^($names)[[:space:]]*:|^processor [0-9]+:" /proc/cpuinfo | cut -c 1-160 | sort -u | head -n 64
+    else
+        names="$names|processor|physical id|package|core id|core|book id|drawer id|cpu cores"
+        grep -i -E "^($names)[[:space:]]*:|^processor [0-9]+:" /proc/cpuinfo | cut -c 1-160 | head -n 32768
+    fi
+}
 section username; id -un
-show os_release cat /etc/os-release /usr/lib/os-release
+section os_release
+for file in /etc/os-release /usr/lib/os-release; do
+    cat "$file" 2> /dev/null && break
+done
+section os_release_line
+for file in /etc/system-release /etc/redhat-release /etc/SuSE-release /etc/debian_version; do
+    if [ -r "$file" ] && read -r line < "$file"; then
+        echo "$line"
+        break
+    fi
+done
 show kernel uname -r
 show architecture uname -m
 show lscpu lscpu
+show cpu_lists values_of /sys/devices/system/cpu/online /sys/devices/system/cpu/present /sys/devices/cpu_core/cpus \
+    /sys/devices/cpu_atom/cpus /sys/devices/cpu_lowpower/cpus /sys/devices/system/node/online \
+    /sys/devices/system/node/has_cpu
+if [ -e /sys/firmware/acpi/tables/PPTT ]; then echo /sys/firmware/acpi/tables/PPTT=; fi
+section topology
+(places_of_cpus) 2> /dev/null | sed 's,^cpu,,;s,/.*/, ,;s,/, ,;s,:, ,' | cut -c 1-160 | head -n 131072
+show cpuinfo describe_cpus
+show cpus_allowed grep Cpus_allowed_list /proc/self/status
+show cpu_quota cat /sys/fs/cgroup/cpu.max
 show meminfo cat /proc/meminfo
 show block_devices lsblk -b -d -P -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL
+section block_tree; tree_of_disks 2> /dev/null | head -n 8192
+section mount_numbers; cut -d ' ' -f 3,5 /proc/self/mountinfo 2> /dev/null
+section memory_modules
+for folder in /sys/devices/system/edac/mc/mc*/dimm* /sys/devices/system/edac/mc/mc*/rank*; do
+    { read -r size < "$folder/size" && read -r kind < "$folder/dimm_mem_type" && echo "$size $kind"; } 2> /dev/null
+done
 show mounts cat /proc/self/mounts
 show filesystem_sizes df -P -k
 section virtualization

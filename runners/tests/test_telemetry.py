@@ -1,6 +1,9 @@
+import json
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runners.telemetry import deltas, host_deltas, host_snapshot, parse_snapshot, snapshot_command
 
@@ -157,6 +160,89 @@ def test_a_snapshot_of_nothing_is_empty_and_makes_no_differences(text):
     changes = deltas(empty, empty)
     assert not changes.keys() & {"cpu", "restarted", "wal_bytes"}
     assert changes["remarks"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "server|{",
+        "server|[]",
+        'server|{"server_version_num": "17"}',
+        'server|{"server_version_num": NaN, "postmaster_start_epoch_s": 1, "in_recovery": false}',
+        "pg_stat_wal|7",
+        "pg_stat_wal|" + "[" * 100_000,
+        "wal_position|7",
+        "system_identifier|{}",
+        "setting|{}",
+        'setting|{"name": "work_mem"}',
+    ],
+)
+def test_a_line_that_cannot_be_read_is_left_out_with_a_remark(line):
+    read = parse_snapshot(f"{line}\n".encode())
+    assert (read.server, read.settings, read.statistics, read.wal_position) == ({}, {}, {}, None)
+    assert len(read.remarks) == 1 and "cannot be read: it is left out" in read.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("50.0 99.0", "nan 99.0"),
+        ("50.0 99.0", "-5 99.0"),
+        ("0.50 0.40 0.30", "inf 0.40 0.30"),
+        ("0.50 0.40 0.30", "0.50"),
+        ("clock_ticks|100", "clock_ticks|0"),
+        ("clock_ticks|100", "clock_ticks|x"),
+        ("epoch|1700000000.5", "epoch|1e999"),
+        ("cpu  1000 100 300", "cpu  1000 x"),
+    ],
+)
+def test_a_counter_of_the_host_that_cannot_be_leaves_the_host_out(old, new):
+    changes = deltas(snapshot(last=host().replace(old, new)), snapshot(first=host(uptime=60.0)))
+    assert "cpu" not in changes and "load_before" not in changes
+    assert changes["remarks"] == ["The host's counters could not be read."]
+
+
+def test_a_counter_that_went_down_is_left_out_and_said():
+    changes = deltas(snapshot(last=host()), snapshot(first=host(uptime=60.0), commits=50, clean=11))
+    assert changes["pg_stat_database"] == {"blk_read_time": 0.0}
+    assert changes["pg_stat_bgwriter"] == {"buffers_clean": 1}
+    assert changes["remarks"] == [
+        "pg_stat_database: xact_commit went down in between, which no counter does: left out."
+    ]
+
+
+def test_times_that_went_back_are_no_times():
+    changes = deltas(snapshot(last=host(uptime=60.0)), snapshot(first=host(uptime=50.0)))
+    assert "elapsed_s" not in changes
+    assert changes["remarks"] == [
+        "The host's clock of seconds since its boot went back in between: nothing is counted."
+    ]
+    times = [host(uptime=at) + f"children|{line}\n" for at, line in ((50.0, "1m1.50s 0m0s"), (60.0, "0m1.25s 0m4s"))]
+    assert "load_cpu_s" not in deltas(snapshot(last=times[0]), snapshot(first=times[1]))
+
+
+def test_a_position_that_went_back_gives_no_wal_bytes():
+    before, after = parse_snapshot(b'wal_position|"1/10"\n'), parse_snapshot(b'wal_position|"0/FF"\n')
+    changes = deltas(before, after)
+    assert "wal_bytes" not in changes and "No WAL bytes: the position went back in between." in changes["remarks"]
+    assert parse_snapshot(b'wal_position|"x/y"\n').wal_position is None
+
+
+NAMES = ("proc_stat", "quiet_from", "quiet_to", "loadavg", "uptime", "boot_id", "epoch", "clock_ticks", "throttled",
+         "children", "server", "pg_stat_database", "pg_stat_wal", "wal_position", "setting", "remark")  # fmt: skip
+VALUES = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(
+        ("cpu 1 2 3 4", "nan", "inf", "-1", "1e999", "9" * 400, "0m1.2.3s 0m0s", "0m1.2s ١m0s", "{}", "[1]")
+    ),
+    st.sampled_from(('{"server_version_num": 1e999}', '{"a": NaN}', '{"name": 1, "setting": null}', '"1/\u0661"')),
+)
+
+
+@given(*[st.lists(st.builds("{}|{}".format, st.sampled_from(NAMES), VALUES), max_size=12).map("\n".join)] * 2)
+def test_no_snapshot_raises_and_all_differences_can_be_stored(first, second):
+    before, after = (parse_snapshot((host() + text).encode(errors="replace")) for text in (first, second))
+    json.dumps([deltas(before, after), dict(after.settings), dict(after.server)], allow_nan=False)
 
 
 def test_without_a_server_the_host_is_still_counted(tmp_path):

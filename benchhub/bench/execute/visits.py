@@ -9,6 +9,7 @@ from concurrent.futures import Future, as_completed
 from datetime import timedelta
 from typing import Any
 
+from django.db import DatabaseError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
@@ -81,7 +82,13 @@ async def _visit(target: Target, purpose: str, folders: list[str]) -> Any:
 def _note_visit(host: Host, future: Future[Any]) -> None:
     """Write what came of a visit, unless it was asked for again, the host edited or the visit claimed since."""
     visited = Host.objects.filter(pk=host.pk, wanted=host.wanted, visit_until=host.visit_until, host_key=host.host_key)
-    visited.update(wanted="", visit_until=None, **_changes(host, future))
+    try:
+        with transaction.atomic():
+            visited.update(wanted="", visit_until=None, **_changes(host, future))
+    except (DatabaseError, ValueError) as error:  # a text or number that PostgreSQL does not take
+        logger.exception("What %s answered cannot be stored", host)
+        sentence = f"PostgreSQL cannot store what the host answered ({type(error).__name__}): the log has it."
+        visited.update(wanted="", visit_until=None, **{**REACHED, "contact_error": sentence})
 
 
 def _changes(host: Host, future: Future[Any]) -> dict[str, Any]:

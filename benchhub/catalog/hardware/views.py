@@ -15,7 +15,7 @@ from django.utils.html import format_html
 
 from benchhub.analysis.words import GIB
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, ListPrice
-from benchhub.catalog.shared.machines import COUNTS, cpu_count, guest_reason, shape
+from benchhub.catalog.shared.machines import COUNTS, bought_shape, cpu_count, guest_reason
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
@@ -98,7 +98,7 @@ def _probed_values(host: Host) -> dict[str, Any]:
     """Return the fields that a probe may fill: of a guest its own shape alone, for it cannot see what was bought."""
     memory_gib = round(Decimal(host.facts.get("memory_bytes", 0)) / GIB, 2) or None
     if not guest_reason(host.facts):
-        counts = shape(host.facts)
+        counts = bought_shape(host.facts)
         return {**{name: counts.get(name) for name in COUNTS}, "name": host.name, "memory_gib": memory_gib}
     unknown = dict.fromkeys(COUNTS)
     return {**unknown, "name": host.name, "vm_vcpus": cpu_count(host.facts), "vm_memory_gib": memory_gib}
@@ -109,6 +109,11 @@ def _probed_intro(host: Host) -> str:
         return (
             f"{host.name} is a virtual machine or a container ({reason}). It sees its own shape, which is filled in "
             "below as its virtual machine; what was bought it cannot see: write that from the order or the offer."
+        )
+    if host.facts.get("cpu", {}).get("cpus_offline"):
+        return (
+            f"Some CPUs of {host.name} are offline, so that its cores could not all be counted: "
+            "write sockets, cores and threads as they were bought."
         )
     return f"Filled in with what the probe of {host.name} saw: correct it to what was bought."
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from benchhub.analysis.words import listing
+from benchhub.analysis.words import GIB, listing
 from benchhub.catalog.models import Host, Instance, InterferenceGroup
 from benchhub.catalog.shared.citations import is_cited
-from benchhub.catalog.shared.machines import cpu_count, guest_reason, shape
+from benchhub.catalog.shared.machines import bought_shape, cpu_count, guest_reason, shape
 from benchhub.ui.facts import Fact
 
 # Which package brings what a run cannot do without.
@@ -145,12 +145,17 @@ def facts(host: Host) -> list[Fact]:
     rows = [
         Fact("Processor", cpu.get("model")),
         Fact("CPUs", cpu.get("cpus")),
+        Fact("CPUs offline", cpu.get("cpus_offline")),
+        Fact("CPUs that may be used", cpu.get("cpus_allowed")),
         Fact("Sockets", counts.get("sockets")),
+        Fact("Cores", cpu.get("cores")),
+        Fact("Kinds of cores", _core_kinds(cpu.get("core_kinds", []))),
         Fact("Cores per socket", counts.get("cores_per_socket")),
         Fact("Threads per core", counts.get("threads_per_core")),
         Fact("Highest clock", cpu.get("max_mhz"), "MHz"),
         Fact("Virtual by", guest_reason(host.facts) or None),
         Fact("Memory", host.facts.get("memory_bytes"), "bytes"),
+        Fact("Memory modules", _memory_modules(host.facts.get("memory_modules", []))),
         Fact("Swap", host.facts.get("swap_bytes"), "bytes"),
         Fact("Operating system", host.facts.get("os", {}).get("name")),
         Fact("Kernel", host.facts.get("kernel")),
@@ -159,6 +164,15 @@ def facts(host: Host) -> list[Fact]:
         Fact("Logged in as", host.facts.get("username")),
     ]
     return [fact for fact in rows if fact.value is not None]
+
+
+def _memory_modules(modules: list[dict[str, Any]]) -> str | None:
+    texts = [f"{module['count']} x {module['size_bytes'] / GIB:g} GiB {module['kind']}" for module in modules]
+    return listing(texts) if texts else None
+
+
+def _core_kinds(kinds: list[dict[str, Any]]) -> str | None:
+    return listing([f"{kind['cores']} {kind['name']}" for kind in kinds]) if kinds else None
 
 
 MEMORY_TOLERANCE = 0.1  # firmware and kernel keep some of it
@@ -182,9 +196,10 @@ class Difference:
 
 def bought_and_found(host: Host) -> list[Difference]:
     """Compare what was bought with what was found; empty where nothing differs or one is missing."""
-    hardware, cpu, memory_bytes = host.hardware, shape(host.facts), host.facts.get("memory_bytes")
+    hardware, cpu, memory_bytes = host.hardware, bought_shape(host.facts), host.facts.get("memory_bytes")
     if hardware is None:
         return []
+    bought_memory_bytes = None if guest_reason(host.facts) else hardware.memory_bytes
     rows = [
         Difference("Sockets", hardware.sockets, cpu.get("sockets")),
         Difference(
@@ -193,7 +208,7 @@ def bought_and_found(host: Host) -> list[Difference]:
             cpu.get("cores_per_socket"),
         ),
         Difference("Threads per core", hardware.threads_per_core, cpu.get("threads_per_core")),
-        Difference("Memory", hardware.memory_bytes, memory_bytes, "bytes"),
+        Difference("Memory", bought_memory_bytes, memory_bytes, "bytes"),
         Difference("vCPUs of the virtual machine", hardware.vm_vcpus, cpu_count(host.facts)),
         Difference("Memory of the virtual machine", hardware.vm_memory_bytes, memory_bytes, "bytes"),
     ]
@@ -233,7 +248,7 @@ def _build_troubles(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hardware_troubles(host: Host) -> Iterator[str]:
-    cpu, bought = shape(host.facts), host.hardware
+    cpu, bought = bought_shape(host.facts), host.hardware
     probed = (cpu.get("sockets"), cpu.get("cores_per_socket"))
     if bought and all(probed) and probed != (bought.sockets, bought.cores_per_socket):
         yield (

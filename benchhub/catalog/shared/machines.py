@@ -22,18 +22,30 @@ def guest_reason(facts: Mapping[str, Any]) -> str:
     cpu, dmi = facts.get("cpu", {}), facts.get("dmi", {})
     machine = " ".join(filter(None, (dmi.get("sys_vendor"), dmi.get("product_name"))))
     is_guest = GUEST.search(machine) and not re.search(r"metal\b", machine)
-    return str(cpu.get("hypervisor") or cpu.get("virtualization_type") or (machine if is_guest else ""))
+    # Linux runs in a partition of a large IBM machine, never on all of it.
+    partition = "a logical partition" if str(facts.get("architecture", "")).startswith("s390") else ""
+    return str(cpu.get("hypervisor") or cpu.get("virtualization_type") or (machine if is_guest else partition))
 
 
 def shape(facts: Mapping[str, Any]) -> dict[str, int]:
-    """Return sockets, cores and threads where all three are there and make up the CPUs that were counted."""
+    """Return sockets, cores per socket and threads per core, each where it is the same for all and adds up."""
     cpu = facts.get("cpu", {})
     counts = {name: cpu[name] for name in COUNTS if isinstance(cpu.get(name), int)}
-    is_whole = len(counts) == len(COUNTS) and math.prod(counts.values()) == cpu.get("cpus", math.prod(counts.values()))
-    return counts if is_whole else {}
+    if len(counts) == len(COUNTS):
+        product = math.prod(counts.values())
+        return counts if product == cpu.get("cpus", product) else {}
+    # Where cores are of unlike kinds, sockets and cores were counted, and no number of threads is that of them all.
+    is_counted = counts.keys() == {"sockets", "cores_per_socket"} and math.prod(counts.values()) == cpu.get("cores")
+    return counts if is_counted else {}
+
+
+def bought_shape(facts: Mapping[str, Any]) -> dict[str, int]:
+    """Return the shape that may be compared with what was bought: none of a guest, or while CPUs are offline."""
+    return {} if guest_reason(facts) or facts.get("cpu", {}).get("cpus_offline") else shape(facts)
 
 
 def cpu_count(facts: Mapping[str, Any]) -> int | None:
-    """Return how many CPUs the host sees; None where that was not read."""
-    counts = shape(facts)
-    return facts.get("cpu", {}).get("cpus") or (math.prod(counts.values()) if counts else None)
+    """Return how many CPUs the host sees, or may use where that is fewer; None where that was not read."""
+    cpu, counts = facts.get("cpu", {}), shape(facts)
+    product = math.prod(counts.values()) if len(counts) == len(COUNTS) else None
+    return cpu.get("cpus_allowed") or cpu.get("cpus") or product

@@ -167,6 +167,10 @@ class Comparison:
     def environment(self) -> list[Side]:
         return environment.environment(self.entries, self.facts)
 
+    @property
+    def environment_remarks(self) -> list[str]:
+        return environment.remarks(self.entries, self.facts)
+
     @cached_property
     def protocol(self) -> list[tuple[str, str]]:
         return environment.protocol(self.entries)

@@ -45,6 +45,23 @@ def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_aske
     assert Result.objects.get(run=run).throughput == 900.0
 
 
+def visit(host, answer):
+    host.ask(Host.Wanted.FACTS)
+    host.refresh_from_db()
+    assert visits._claim_visit(host)
+    future: Future[object] = Future()
+    future.set_result(answer)
+    visits._note_visit(host, future)
+    return Host.objects.get(pk=host.pk)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+def test_an_answer_that_cannot_be_stored_is_said_and_costs_no_other_visit(text):
+    now = visit(testing.make_host(), {"kernel": text})
+    assert (now.wanted, now.visit_until, now.facts) == ("", None, {})
+    assert now.contact_error.startswith("PostgreSQL cannot store what the host answered (")
+
+
 @pytest.mark.parametrize("error", [KeyError("SIZE"), IndexError("list index out of range")])
 def test_a_host_whose_answer_to_a_probe_cannot_be_read_says_so_and_is_not_asked_for_ever(error):
     host = testing.make_host()

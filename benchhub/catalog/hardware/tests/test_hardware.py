@@ -206,54 +206,6 @@ def test_a_revision_says_whether_the_old_prices_count_for_it(engineer):
     assertContains(grown, '<span class="missing">none</span>')
 
 
-def test_hardware_is_filled_in_with_what_the_probe_saw_and_given_to_the_host(engineer, probed):
-    page = f"{reverse('hardware-add')}?host={probed.pk}"
-    initial = engineer.get(page).context["page"].form.initial
-    assert (initial["sockets"], initial["cores_per_socket"], initial["memory_gib"]) == (1, 8, 64)
-    assertRedirects(engineer.post(page, BOX), reverse("host", args=[probed.pk]))
-    assert Host.objects.get().hardware.name == "Box"
-
-
-@pytest.mark.parametrize(
-    "signs",
-    [
-        {"virtualization": ["lxc"]},
-        {"cpu": {"cpus": 16, "hypervisor": "KVM"}},
-        {"dmi": {"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine"}, "cpu": {"cpus": 16}},
-    ],
-)
-def test_what_a_guest_sees_is_never_offered_as_bought(engineer, probed, signs):
-    Host.objects.update(facts={**probed.facts, **signs})
-    answer = engineer.get(reverse("hardware-add"), {"host": probed.pk})
-    initial = answer.context["page"].form.initial
-    assert (initial["vm_vcpus"], initial["vm_memory_gib"]) == (16, 64)
-    assert [initial.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core", "memory_gib")] == [
-        None
-    ] * 4
-    assertContains(answer, "what was bought it cannot see")
-
-
-def test_a_machine_of_bare_metal_at_a_cloud_is_no_guest(engineer, probed):
-    dmi = {"sys_vendor": "Amazon EC2", "product_name": "m5.metal"}
-    Host.objects.update(facts={**probed.facts, "dmi": dmi})
-    initial = engineer.get(reverse("hardware-add"), {"host": probed.pk}).context["page"].form.initial
-    assert (initial["sockets"], "vm_vcpus" in initial) == (1, False)
-
-
-def test_a_shape_that_does_not_add_up_is_neither_offered_nor_shown(engineer, probed):
-    cpu = {"cpus": 20, "sockets": 1, "cores_per_socket": 14, "threads_per_core": 2}
-    Host.objects.update(facts={**probed.facts, "cpu": cpu})
-    initial = engineer.get(reverse("hardware-add"), {"host": probed.pk}).context["page"].form.initial
-    assert (initial["sockets"], initial["cores_per_socket"]) == (None, None)
-    facts = {fact.name: fact.value for fact in engineer.get(reverse("host", args=[probed.pk])).context["page"].facts}
-    assert (facts["CPUs"], "Sockets" in facts, "Cores per socket" in facts) == (20, False, False)
-
-
-@pytest.mark.parametrize("key", ["9" * 5000, "9" * 30, "x", "0"])
-def test_an_address_that_names_no_host_gives_an_empty_form(engineer, probed, key):
-    assert engineer.get(reverse("hardware-add"), {"host": key}).context["page"].form.initial.get("sockets") is None
-
-
 def test_money_and_memory_are_written_plainly():
     assert money(Decimal("38364.0000"), "EUR") == "38,364.00 EUR"
     assert money(Decimal("0.1234"), "EUR") == "0.1234 EUR"

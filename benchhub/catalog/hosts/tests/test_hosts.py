@@ -159,6 +159,21 @@ def test_cores_that_differ_from_what_was_bought_are_told(probed):
     assert not any("Bought" in text for text in host_page.troubles(probed))
 
 
+def test_memory_modules_are_told_by_kind(probed):
+    probed.facts = {**probed.facts, "memory_modules": [{"count": 8, "size_bytes": 2**35, "kind": "Registered-DDR4"}]}
+    assert ("Memory modules", "8 x 32 GiB Registered-DDR4") in [(f.name, f.value) for f in host_page.facts(probed)]
+
+
+def test_what_a_guest_sees_is_not_compared_with_what_was_bought(probed):
+    probed.hardware = Hardware(name="Bought", sockets=2, cores_per_socket=10, memory_bytes=2**40, vm_vcpus=16)
+    probed.facts = {**probed.facts, "virtualization": ["kvm"]}
+    assert not any("Bought" in text for text in host_page.troubles(probed))
+    assert host_page.bought_and_found(probed) == []
+    probed.hardware.vm_vcpus = 8
+    [row] = host_page.bought_and_found(probed)
+    assert (row.name, row.bought, row.probed) == ("vCPUs of the virtual machine", 8, 16)
+
+
 def test_an_error_of_the_last_visit_stands_on_the_page(engineer, host):
     Host.objects.update(contact_error="box refused the connection: check the port.")
     assertContains(engineer.get(page_of(host)), "refused the connection: check the port.")

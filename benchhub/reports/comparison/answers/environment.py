@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from django.utils.html import strip_tags
 
 from benchhub.analysis.protocol.digest import PROTOCOL_DEFAULTS, labels
+from benchhub.analysis.words import listing
 from benchhub.bench.models import Found
+from benchhub.catalog.shared.machines import COUNTS, shape
 from benchhub.reports.comparison import queries
 from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.ui import facts as ui_facts
@@ -21,6 +24,11 @@ ENVIRONMENT = (
     "os", "kernel", "architecture", "cpu", "memory_bytes", "swap_bytes", "transparent_huge_pages", "cpu_governors",
     "clock_source", "kernel_options", "sysctls", "block_devices", "filesystems", "dmi",
 )  # fmt: skip
+NAMED = (*ENVIRONMENT, "sockets", "cores")
+# They change from one moment to the next without anything having been changed.
+MOMENTARY = ("mhz", "bogomips", "free")
+NOT_READ = "not read"
+MOST_REMARKS = 8
 WHERE = "What BenchHub found on the hosts of the servers, at one run of each curve's peak."
 ONE_PROTOCOL = "All curves were measured under one protocol; it is what runs must agree on to be compared at all."
 DESIGN = (
@@ -42,8 +50,48 @@ def environment(entries: Entries, facts: Facts) -> list[Side]:
     rows = [facts.get(entry.key) for entry in entries]
     servers = Side("server", tuple(str(row.server.get("version", "")) if row else "" for row in rows))
     drivers = Side("driven from", tuple(_driver_text(entry) for entry in entries))
+    data = Side("data directory", tuple(map(_data_directory, entries, rows)))
     host_facts = [_host_facts(entry, row) for entry, row in zip(entries, rows, strict=True)]
-    return [servers, drivers, *side_by_side(host_facts)]
+    sides = [servers, drivers, *([data] if any(data.values) else [])]
+    return [*sides, *(_with_gaps(side, host_facts) for side in side_by_side(host_facts))]
+
+
+def remarks(entries: Entries, facts: Facts) -> list[str]:
+    """Return sentences on which facts of the hosts differ, were not read, or contradict themselves."""
+    if not facts:
+        return []
+    by_label = {entry.label: _facts(entry, facts.get(entry.key)) for entry in entries}
+    differing = [side.name for side in environment(entries, facts) if _differs(side)]
+    groups = listing(dict.fromkeys(name.partition(": ")[0] for name in differing))
+    texts: dict[str, list[str]] = {}
+    for label, host_facts in by_label.items():
+        for text in _doubtful_texts(host_facts):
+            texts.setdefault(text, []).append(label)
+    return [
+        *([f"Unlike between the curves: {groups}. The rows marked below say in what."] if differing else []),
+        *(f"{listing(labels)}: {text}" for text, labels in texts.items()),
+    ]
+
+
+def _differs(side: Side) -> bool:
+    """Tell whether values that were read are unlike; what changes from one moment to the next does not count."""
+    is_moment = side.name.rpartition(": ")[2] in MOMENTARY
+    return not is_moment and len({value for value in side.values if value not in ("", NOT_READ)}) > 1
+
+
+def _doubtful_texts(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what to know of one curve's facts: that there are none, which of them are missing, what contradicts."""
+    if not facts:
+        yield "no facts of the server's host were stored with the run."
+    if missing := [name.replace("_", " ") for name in _list(facts, "missing", str) if name in NAMED]:
+        yield f"not read on the server's host: {listing(missing)}."
+    yield from _list(facts, "remarks", str)[:MOST_REMARKS]
+
+
+def _with_gaps(side: Side, host_facts: Sequence[Mapping[str, str]]) -> Side:
+    """Write what was not read of a host that has facts; where there are none at all, the cell stays empty."""
+    values = (value or (NOT_READ if form else "") for value, form in zip(side.values, host_facts, strict=True))
+    return Side(side.name, tuple(values))
 
 
 def protocol(entries: Entries) -> list[tuple[str, str]]:
@@ -59,13 +107,54 @@ def _driver_text(entry: Entry) -> str:
     return f"the server's own host, by {path}" if entry.system.driven_locally else f"another host, by {path}"
 
 
+def _facts(entry: Entry, row: Found | None) -> Mapping[str, Any]:
+    """Return the facts of a curve's host. Those of imported runs may be of any form."""
+    host = entry.system.instance.host
+    facts = row.host.get(host.name) if row and host else None
+    return facts if isinstance(facts, Mapping) else {}
+
+
+def _list(facts: Mapping[str, Any], name: str, kind: type) -> list[Any]:
+    """Return the values of one kind in a list of facts; empty where there is no such list."""
+    values = facts.get(name)
+    return [value for value in values if isinstance(value, kind)] if isinstance(values, list) else []
+
+
 def _host_facts(entry: Entry, row: Found | None) -> dict[str, str]:
     """Return the facts that may be published, flat, as text: {'cpu: cores per socket': '4'}."""
-    host = entry.system.instance.host
-    facts = row.host.get(host.name, {}) if row and host else {}
+    facts = _facts(entry, row)
     public = {name: facts[name] for name in ENVIRONMENT if name in facts}
+    if isinstance(facts.get("cpu"), Mapping):
+        public["cpu"] = _counted_cpu(facts)
     return {
         fact.name if part.name == "host" else f"{part.name}: {fact.name}": strip_tags(measured(fact.value, fact.unit))
         for part in ui_facts.sections(("host", public))
         for fact in part.facts
     }
+
+
+def _counted_cpu(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of the processors, without sockets, cores and threads whose product is not the CPUs."""
+    cpu, counts = facts["cpu"], shape(facts)
+    kinds = [f"{kind.get('cores', '?')} {kind.get('name', '?')}" for kind in _list(cpu, "core_kinds", dict)]
+    has_product = len(COUNTS) == sum(name in cpu for name in COUNTS)
+    values = {name: value for name, value in cpu.items() if not (has_product and name in COUNTS and name not in counts)}
+    return {**values, **({"core_kinds": listing(kinds)} if kinds else {})}
+
+
+def _data_directory(entry: Entry, row: Found | None) -> str:
+    """Say on what the server's data directory rests: its file system, the layers below it, the disks."""
+    setting = (row.settings if row else {}).get("data_directory")
+    folder = str(setting.get("setting") or "") if isinstance(setting, Mapping) else ""
+    mounts = _list(_facts(entry, row), "filesystems", dict)
+    outer = [mount for mount in mounts if _is_in(folder, str(mount.get("folder", "-")))]
+    if not folder.startswith("/") or not outer:
+        return ""
+    mount = max(outer, key=lambda mount: len(mount["folder"]))
+    layers = _list(mount, "layers", str)
+    ground = listing(_list(mount, "disks", str)) or mount.get("rests_on") or "disks that were not read"
+    return f"{mount.get('type', 'a file system')}{f' over {listing(layers)}' if layers else ''} on {ground}"
+
+
+def _is_in(folder: str, outer: str) -> bool:
+    return f"{folder}/".startswith(f"{outer.rstrip('/')}/")

@@ -24,6 +24,7 @@ FIRST_PROTOCOL = "The protocol of the first curve; the table above says where th
 # Facts that name who made the machine.
 OF_VENDORS = (
     "model",
+    "core_kinds",
     "vendor",
     "hypervisor",
     "sys_vendor",
@@ -76,7 +77,8 @@ def _environment(comparison: Comparison) -> list[Node]:
     if not comparison.facts:
         return [nodes.paragraph("Nothing was found out about the hosts of these runs.")]
     table = _sides("found-table", "Environment", comparison.environment, comparison.entries)
-    return [nodes.paragraph(environment.WHERE, "caption"), table]
+    remarks = [nodes.paragraph(text, "caption") for text in comparison.environment_remarks]
+    return [nodes.paragraph(environment.WHERE, "caption"), *remarks, table]
 
 
 def _tuning(entries: Entries) -> list[Node]:

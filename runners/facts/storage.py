@@ -1,0 +1,184 @@
+"""Disks and file systems, and what lies between them: partitions, LVM, encryption, RAID."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from runners.readings import LARGEST, count, whole
+
+from .texts import LARGEST_KIB
+
+Facts = dict[str, Any]
+
+MOST_LINES, MOST_MOUNTS, MOST_BELOW = 2**14, 2**12, 256
+LONGEST_LINE = 4096
+PSEUDO_FILESYSTEMS = re.compile(
+    r"autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|efivarfs|fusectl|hugetlbfs|mqueue|nsfs"
+    r"|proc|pstore|ramfs|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs"
+)
+VIRTUAL_DISK = re.compile(
+    r"^(vd[a-z]|xvd[a-z]|zram|ram[0-9]|nbd|rbd|drbd|zd[0-9]|loop)|qemu|virtual|vbox|vmware|msft|virtio|persistentdisk|nvme_card-pd"
+    r"|elastic block store|blockvolume|bhyve|\bxen\b",
+    re.IGNORECASE,
+)
+# By the start of the identifier that its maker gives a device of the mapper.
+MAPPED = {"LVM": "LVM", "CRYPT": "dm-crypt", "mpath": "multipath", "DMRAID": "dmraid", "VDO": "VDO"}
+# Whose files lie elsewhere than on a disk of this machine.
+ELSEWHERE = {
+    "tmpfs": "memory", "overlay": "overlay", "aufs": "overlay", "zfs": "ZFS pool", "nfs": "network", "nfs4": "network",
+    "cifs": "network", "smb3": "network", "ceph": "network", "glusterfs": "network", "9p": "host of the guest",
+    "virtiofs": "host of the guest",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A block device, or a pool of btrfs, as the probe prints it; `parents` are the devices that it is made of."""
+
+    name: str
+    number: str
+    kind: str
+    title: str
+    parents: tuple[str, ...]
+    sectors: str = ""
+    rotational: str = ""
+    scheduler: str = ""
+    model: str = ""
+
+    @property
+    def layer(self) -> str:
+        """Return what it makes of its parents; '' for a disk or a partition."""
+        if self.name.startswith("dm-"):
+            return "" if self.kind.startswith("part") else MAPPED.get(self.kind.partition("-")[0], "device mapper")
+        if self.name.startswith("md"):
+            return f"md {self.kind}".strip() if self.parents else ""
+        return "bcache" if self.name.startswith("bcache") else ""
+
+    @property
+    def is_disk(self) -> bool:
+        is_other = re.match(r"loop|ram[0-9]|sr[0-9]|dm-|md[0-9_]|fd[0-9]|bcache|zd[0-9]", self.name)
+        return bool(self.number and not self.parents and not is_other)
+
+
+def devices(text: str) -> dict[str, Device]:
+    """Return devices by name, of lines 'name|number|kind|title|parents|sectors|rotational|scheduler|model'."""
+    rows = (line[:LONGEST_LINE].split("|", 8) for line in text.splitlines()[:MOST_LINES])
+    return {words[0]: _device(words) for words in rows if len(words) == 9 and words[0]}
+
+
+def _device(words: Sequence[str]) -> Device:
+    name, number, kind, title, parents, *rest = (word.strip() for word in words)
+    return Device(name, number, kind, title, tuple(parents.split()), *rest)
+
+
+def block_devices(lsblk: str, tree: Mapping[str, Device]) -> list[Facts]:
+    """Return the whole disks of `lsblk -P`, else of sysfs; loop devices are files, and of no account."""
+    rows = [row for row in map(_lsblk_row, lsblk.splitlines()[:MOST_LINES]) if row.get("TYPE") == "disk"]
+    rows = rows or [_row_of_device(device) for device in tree.values() if device.is_disk]
+    return [_disk(row) for row in rows if count(row.get("SIZE", ""), LARGEST)]
+
+
+def _lsblk_row(line: str) -> dict[str, str]:
+    values = re.findall(r'(?<![A-Z])([A-Z]{1,32})="([^"]*)"', line[:LONGEST_LINE])
+    return {name: re.sub(r"\\x([0-7][0-9a-f])", lambda match: chr(int(match[1], 16)), value) for name, value in values}
+
+
+def _row_of_device(device: Device) -> dict[str, str]:
+    """Return a disk as lsblk would print it. Sectors of sysfs are of 512 bytes, always."""
+    in_force = re.search(r"\[([\w-]{1,32})\]", device.scheduler)
+    sectors = whole(device.sectors, LARGEST // 512) or 0
+    row = {"NAME": device.name, "SIZE": str(sectors * 512), "ROTA": device.rotational, "MODEL": device.model}
+    return {**row, "SCHED": in_force[1] if in_force else device.scheduler}
+
+
+def _disk(row: Mapping[str, str]) -> Facts:
+    name, model = row.get("NAME", "")[:64], row.get("MODEL", "").strip()[:256]
+    disk = {"name": name, "size_bytes": int(row["SIZE"]), "scheduler": row.get("SCHED", "")[:64], "model": model}
+    # The flag of a disk that a hypervisor made up says nothing of what lies below it; the kernel sets it as it likes.
+    if VIRTUAL_DISK.search(f"{name} {model}"):
+        return {**disk, "is_virtual": True}
+    rotational = row.get("ROTA")
+    return {**disk, "is_rotational": rotational == "1"} if rotational in ("0", "1") else disk
+
+
+def filesystems(mounts: str, sizes: str, numbers: str, tree: Mapping[str, Device]) -> list[Facts]:
+    """Return what is mounted and holds files, each with its size and with what it rests on."""
+    sizes_by_folder, index = dict(_sizes(sizes)), _index(tree)
+    numbers_by_folder = {words[1]: words[0] for words in map(str.split, numbers.splitlines()) if len(words) == 2}
+    by_folder: dict[str, Facts] = {}
+    rows = (line[:LONGEST_LINE].split() for line in mounts.splitlines()[:MOST_MOUNTS])
+    for device, mounted, kind, options, *_ in (words for words in rows if len(words) >= 4):
+        if PSEUDO_FILESYSTEMS.fullmatch(kind) or mounted.startswith(("/proc/", "/sys/")):
+            continue
+        folder = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), mounted)
+        mount: Facts = {"device": device, "folder": folder, "type": kind, "options": options.split(",")}
+        # What is mounted over another hides it.
+        by_folder[folder] = {
+            **mount,
+            **sizes_by_folder.get(folder, {}),
+            **_ground(kind, _start(device, numbers_by_folder.get(mounted, ""), index), tree),
+        }
+    return list(by_folder.values())
+
+
+def _sizes(text: str) -> Iterator[tuple[str, Facts]]:
+    """Yield the size and the free bytes of each folder out of `df -P -k`."""
+    for line in text.splitlines()[1:MOST_LINES]:
+        words = line[:LONGEST_LINE].split(None, 5)
+        if len(words) == 6:
+            size_kib, free_kib = whole(words[1], LARGEST_KIB), whole(words[3], LARGEST_KIB)
+            if size_kib is not None and free_kib is not None:
+                yield words[5], {"size_bytes": size_kib * 1024, "free_bytes": free_kib * 1024}
+
+
+def _ground(kind: str, start: Sequence[str], tree: Mapping[str, Device]) -> Facts:
+    """Return what a file system rests on: the layers from it down, and the disks below them; empty if unknown."""
+    if kind in ELSEWHERE or kind.startswith("fuse"):
+        return {"rests_on": ELSEWHERE.get(kind, "a program (FUSE)")}
+    if not start:
+        return {}
+    chain = list(islice(_below(start, tree), MOST_BELOW))
+    if len(chain) == MOST_BELOW:
+        return {}
+    layers = list(dict.fromkeys(part.layer for part in chain if part.layer))
+    disks = list(dict.fromkeys(part.name for part in chain if not part.parents))
+    return {**({"layers": layers} if layers else {}), "disks": disks}
+
+
+def _start(device: str, number: str, index: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the devices that a mount is of: several of btrfs, whose own number is no device's."""
+    name = device.removeprefix("/dev/").removeprefix("mapper/").replace("/", "!")
+    is_device = device.startswith("/dev/")
+    return (
+        (is_device and index.get(f"pool {name}"))
+        or index.get(number)
+        or (is_device and index.get(f"name {name}"))
+        or ()
+    )
+
+
+def _index(tree: Mapping[str, Device]) -> dict[str, Sequence[str]]:
+    """Return the devices by their number, by name or title, and those of a pool by each of them."""
+    index: dict[str, Sequence[str]] = {}
+    for part in tree.values():
+        if part.kind == "btrfs":
+            index |= {f"pool {parent}": part.parents for parent in part.parents}
+        else:
+            index |= {key: (part.name,) for key in (part.number, f"name {part.title}", f"name {part.name}") if key}
+    return index
+
+
+def _below(names: Sequence[str], tree: Mapping[str, Device]) -> Iterator[Device]:
+    """Yield each device from these down, once, also where they are said to be of each other."""
+    waiting, names_before = deque(names), set[str]()
+    while waiting:
+        name = waiting.popleft()
+        if name in tree and name not in names_before:
+            names_before.add(name)
+            yield tree[name]
+            waiting += tree[name].parents

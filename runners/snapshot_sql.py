@@ -1,0 +1,88 @@
+"""What a snapshot asks a PostgreSQL server: statistics, position in WAL, identity, settings. For psql 9.3 or newer."""
+
+from __future__ import annotations
+
+STATISTICS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal", "pg_stat_database")
+# Since which server_version_num a view exists; an older server is no reason for a remark.
+SINCE = {"pg_stat_checkpointer": 170000, "pg_stat_wal": 140000}
+# They may hold passwords.
+HIDDEN_SETTINGS = (
+    "primary_conninfo",
+    "ssl_passphrase_command",
+    "archive_command",
+    "restore_command",
+    "archive_cleanup_command",
+)
+
+# Servers before 15 publish statistics through a file that may be half a second old.
+WAIT_SQL = """\
+SELECT set_config('benchhub.awaited', :'awaited', false) AS awaited \\gset
+DO $$ BEGIN
+    FOR i IN 1..40 LOOP
+        PERFORM pg_stat_clear_snapshot();
+        EXIT WHEN NOT EXISTS (
+            SELECT 1 FROM pg_stat_activity WHERE application_name = current_setting('benchhub.awaited'));
+        PERFORM pg_sleep(0.05);
+    END LOOP;
+    IF current_setting('server_version_num')::int < 150000 THEN PERFORM pg_sleep(0.6); END IF;
+END $$;
+"""
+
+SERVER_SQL = """\
+SELECT 'server', row_to_json(s) FROM (SELECT version() AS version,
+    current_setting('server_version_num')::int AS server_version_num,
+    extract(epoch FROM pg_postmaster_start_time())::float8 AS postmaster_start_epoch_s,
+    extract(epoch FROM clock_timestamp())::float8 AS epoch_s,
+    pg_is_in_recovery() AS in_recovery, current_database() AS database) AS s;
+SELECT 'pg_stat_database', row_to_json(d) FROM pg_stat_database AS d WHERE datname = current_database();
+"""
+
+
+def snapshot_sql() -> str:
+    """Return psql text that prints one 'name|JSON' a line, of what this version of the server has."""
+    views = "".join(_if_there(name, f"SELECT '{name}', row_to_json(v) FROM {name} AS v") for name in STATISTICS[:3])
+    return WAIT_SQL + SERVER_SQL + views + _wal_sql() + _identifier_sql() + _settings_sql()
+
+
+def _run_query(choice: str) -> str:
+    """Return psql text that runs the query which `choice`, an SQL expression, gives. psql has \\gset since 9.3."""
+    return f"SELECT {choice} AS query \\gset\n:query;\n"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+NOTHING = _literal("SELECT 1 WHERE false")
+
+
+def _if_there(view: str, query: str) -> str:
+    exists_sql = f"EXISTS (SELECT 1 FROM pg_views WHERE schemaname = 'pg_catalog' AND viewname = '{view}')"
+    return _run_query(f"CASE WHEN {exists_sql} THEN {_literal(query)} ELSE {NOTHING} END")
+
+
+def _wal_sql() -> str:
+    new = _literal("SELECT 'wal_position', to_json(pg_current_wal_lsn()::text)")
+    old = _literal("SELECT 'wal_position', to_json(pg_current_xlog_location()::text)")
+    is_new = "current_setting('server_version_num')::int >= 100000"
+    return _run_query(f"CASE WHEN pg_is_in_recovery() THEN {NOTHING} WHEN {is_new} THEN {new} ELSE {old} END")
+
+
+def _identifier_sql() -> str:
+    exists_sql = "EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'pg_control_system')"
+    is_allowed_sql = "has_function_privilege('pg_control_system()', 'execute')"
+    query = _literal("SELECT 'system_identifier', to_json(system_identifier::text) FROM pg_control_system()")
+    inner = f"CASE WHEN {is_allowed_sql} THEN {query} ELSE {NOTHING} END"
+    return _run_query(f"CASE WHEN {exists_sql} THEN {inner} ELSE {NOTHING} END")
+
+
+def _settings_sql() -> str:
+    hidden = ", ".join(map(_literal, HIDDEN_SETTINGS))
+    setting_sql = f"CASE WHEN setting <> '' AND name IN ({hidden}) THEN '(hidden)' ELSE setting END AS setting"
+    query = (
+        f"SELECT 'setting', row_to_json(s) FROM (SELECT name, {setting_sql}, unit, source{{}} FROM pg_settings"
+        " WHERE name NOT LIKE 'benchhub.%' ORDER BY name) AS s"
+    )
+    is_new = "current_setting('server_version_num')::int >= 90500"
+    new, old = _literal(query.format(", pending_restart")), _literal(query.format(""))
+    return _run_query(f"CASE WHEN {is_new} THEN {new} ELSE {old} END")
