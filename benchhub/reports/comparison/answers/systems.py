@@ -98,6 +98,8 @@ def _text(value: Any) -> str:
 
 def _inner(value: Any) -> str:
     """Write a mapping within a mapping, such as the weights of a mix, or custom scripts with theirs."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Mapping):
         return f"({', '.join(f'{name} {inner}' for name, inner in value.items())})"
     return "; ".join(map(_inner, value)) if isinstance(value, list) else str(value)
