@@ -22,6 +22,8 @@ PARTITION_METHODS = ("range", "hash")
 ACCOUNTS_PER_SCALE = 100_000
 # What -s can carry in every version, and more than any published data set has.
 HIGHEST_SCALE = 2_000_000
+# PostgreSQL 18 refuses partitioned tables that are unlogged, and its pgbench no longer makes any.
+ONLY_ACCOUNTS_UNLOGGED: Version = (18,)
 MOST_PARTITIONS = 10_000
 MOST_TRIES = 1_000_000
 
@@ -308,6 +310,11 @@ def _check_version(tool_version: str, parameters: Parameters) -> None:
         if version_of(tool_version) < since:
             release = ".".join(map(str, since))
             raise ValueError(f"pgbench {tool_version} does not know {feature}; use {release} or newer.")
+    if parameters.unlogged and parameters.partitions and version_of(tool_version) >= ONLY_ACCOUNTS_UNLOGGED:
+        raise ValueError(
+            f"pgbench {tool_version} makes only the accounts unlogged where they are partitioned, and the other tables "
+            "logged; leave out one of the two, or use 17 or older."
+        )
 
 
 def _check_level(spec: RunSpec) -> None:

@@ -121,6 +121,14 @@ def test_what_a_version_does_not_know_is_refused(parameters: dict[str, Any], fir
         PGBENCH.check(replace(spec, tool_version="9.3.25"))
 
 
+def test_unlogged_partitions_are_refused_where_pgbench_would_log_the_other_tables() -> None:
+    parameters = {**SPEC.parameters, "unlogged": True, "partitions": 2}
+    PGBENCH.check(replace(SPEC, tool_version="17.6", parameters=parameters))
+    with pytest.raises(ValueError, match=r"pgbench 18\.1 makes only the accounts unlogged .* use 17 or older"):
+        PGBENCH.check(replace(SPEC, tool_version="18.1", parameters=parameters))
+    PGBENCH.check(replace(SPEC, tool_version="18.1", parameters={**SPEC.parameters, "unlogged": True}))
+
+
 def test_a_load_needs_no_clients() -> None:
     idle = replace(SPEC, clients=0, threads=0, duration_s=0)
     assert pgbench_parameters.check(replace(idle, kind="load")).scale == 10
