@@ -92,7 +92,7 @@ def test_a_partition_method_without_partitions_makes_no_difference(engineer):
 )
 def test_what_pgbench_cannot_take_is_refused_beside_the_field_which_is_unfolded(engineer, typed, field, sentence):
     answer = engineer.post(reverse("workload-add"), {**TYPED, **UNCHANGED, **typed})
-    [(at, [error])] = answer.context["form"].errors.items()
+    [(at, [error])] = answer.context["page"].form.errors.items()
     assert (at, sentence in error) == (field, True), error
     assertContains(answer, '<details id="further" open>')
     assert not Workload.objects.exists()
