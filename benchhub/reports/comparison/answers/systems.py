@@ -34,7 +34,7 @@ def hardware(entries: Iterable[Entry]) -> list[Side]:
     fields: dict[str, list[Any]] = {
         "Machine": [str(machine) for machine in machines],
         "Sockets": [machine.sockets for machine in machines],
-        "Cores per socket": [machine.cores_per_socket for machine in machines],
+        "Cores per socket": [machine.socket_cores_text for machine in machines],
         "Cores": [machine.cores for machine in machines],
         "Threads per core": [machine.threads_per_core for machine in machines],
         "Clock": ["" if m.clock_ghz is None else f"{m.clock_ghz.normalize():f} GHz" for m in machines],
