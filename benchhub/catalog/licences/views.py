@@ -28,7 +28,7 @@ COLUMNS = (
     Column("price", "Newest price", is_number=True),
     Column("actions", "Change"),
 )
-METRICS = Filter("metric", "Counted", {name: (metric.label, Q(metric=name)) for name, metric in METRICS.items()})
+BY_METRIC = Filter("metric", "Counted", {name: (metric.label, Q(metric=name)) for name, metric in METRICS.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class EditorPage:
 def licence_models(request: HttpRequest) -> HttpResponse:
     search = ("name", "product", "remark")
     rows = LicenceModel.objects.all()
-    listing = listing_of_revised(request, rows, COLUMNS, search=search, filters=(METRICS, REVISIONS))
+    listing = listing_of_revised(request, rows, COLUMNS, search=search, filters=(BY_METRIC, REVISIONS))
     prices = list(ListPrice.objects.of_licences(listing.page).by(timezone.now().date()).newest_first())
     for row in listing.page:
         row.newest_price = next((price for price in prices if price.counts_for(row)), None)
