@@ -16,18 +16,28 @@ LONGEST_SCRIPT = 100_000  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One question. `name` is its name in forms and in the API; without a label the name is shown."""
+    """One question. `name` is its name in forms and in the API; without a label the name is shown.
+
+    What `is_rare` stands folded below the others.
+    """
 
     name: str
     label: str = ""
     help_text: str = ""
+    is_rare: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch(Field):
+    """Yes or no; no where nothing is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice(Field):
-    """One of several values; `choices` are (value, words for it)."""
+    """One of several values; `choices` are (value, words for it), and the first stands where none is required."""
 
     choices: tuple[tuple[str, str], ...]
+    is_required: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

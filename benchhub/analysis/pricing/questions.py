@@ -125,7 +125,7 @@ def break_even(
     """
     rows, currencies = [], set()
     for cores in cores_per_socket:
-        deployment = Deployment((Node(replace(machine, cores_per_socket=cores)),), named_users)
+        deployment = Deployment((Node(replace(machine, cores_per_socket=cores, unlike_cores=())),), named_users)
         costs = [licence_cost(licence, deployment, terms) for licence in (first_licence, other)]
         currencies |= {cost.currency for cost in costs if isinstance(cost, Cost) and cost.currency}
         first_cost, second_cost = (cost.total if isinstance(cost, Cost) else None for cost in costs)

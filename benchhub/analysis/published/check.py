@@ -18,6 +18,8 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "consistent", "rounded up", "disagree
 # Decimals that are shown of a computed number: two at least, and two more than a price has.
 FEWEST_PLACES = 2
 MORE_PLACES = 2
+# More than half of any printed decimal has.
+MOST_PLACES = 40
 DERIVED_GROUP = "Derived, not printed"
 Number = Decimal | Fraction | int
 
@@ -28,7 +30,8 @@ class Check:
     computed, and is shown to `places`.
 
     `group` is the heading it stands under, `column` the column of a table whose checks make one finding together.
-    `steps` lead to the number, each a sentence; `why` is the verdict in one.
+    `steps` lead to the number, each a sentence; `why` is the verdict in one. `printed` is the interval that the printed
+    number leaves, `room` that of the computed one.
     """
 
     report: str
@@ -43,11 +46,31 @@ class Check:
     verdict: Verdict
     why: str
     steps: tuple[str, ...]
+    printed: Between
+    room: Between
     column: str = ""
 
     @property
     def computed(self) -> Decimal:
         return rounded(self.exact, self.places)
+
+    @property
+    def published_low(self) -> Decimal:
+        """Return the lowest number that may have been printed as it is, to the last digit."""
+        return written(self.printed.low)
+
+    @property
+    def published_high(self) -> Decimal:
+        """Return the highest number that may have been printed as it is, to the last digit."""
+        return written(self.printed.high)
+
+    @property
+    def computed_low(self) -> Decimal:
+        return rounded(self.room.low, self.places)
+
+    @property
+    def computed_high(self) -> Decimal:
+        return rounded(self.room.high, self.places)
 
     @property
     def difference(self) -> Decimal:
@@ -72,13 +95,21 @@ class Tally:
 
 
 def quotient(
-    figure: Figure, exact: Number, words: str, *, group: str, report: str, steps: Sequence[str] = (), note: str = ""
+    figure: Figure,
+    exact: Number,
+    words: str,
+    *,
+    group: str,
+    report: str,
+    steps: Sequence[str] = (),
+    note: str = "",
+    room: Between | None = None,
 ) -> Check:
     """Check whether a number that follows exactly from printed ones rounds to what is printed. `words` is its
-    arithmetic.
+    arithmetic, `room` what the rounding of those leaves.
     """
     value = Fraction(exact)
-    verdict = _verdict(figure.value, value)
+    verdict = _verdict(figure, value, room or Between.of(value))
     places = shown_places(value, figure.places)
     unit_text = f" {figure.unit}" if figure.unit else ""
     text = f"{words} = {plain(value, places)}{_conclusion(figure, value, verdict)}"
@@ -95,6 +126,8 @@ def quotient(
         verdict=verdict,
         why=f"{text} {note}".strip(),
         steps=(*steps, f"{words} = {plain(value, places)}{unit_text}.", _rounding(figure, value)),
+        printed=figure.between,
+        room=room or Between.of(value),
     )
 
 
@@ -110,8 +143,13 @@ def judged(
     steps: Sequence[str] = (),
     subject: str = "",
     column: str = "",
+    printed: Between | None = None,
+    room: Between | None = None,
 ) -> Check:
-    """Check a number that is not the rounding of another: a bound, or what follows from rounded numbers."""
+    """Check a number that is not the rounding of another: a bound, or what follows from rounded numbers.
+
+    `printed` is what the printed number leaves, if that is not its rounding; `room` what the computed one leaves.
+    """
     value = Fraction(exact)
     return Check(
         report=report,
@@ -126,6 +164,8 @@ def judged(
         verdict="agrees" if agrees else "consistent" if is_consistent else "disagrees",
         why=why,
         steps=tuple(steps) or (why,),
+        printed=printed or figure.between,
+        room=room or Between.of(value),
         column=column,
     )
 
@@ -135,11 +175,21 @@ def derived(row: Row, between: Between, words: str, report: str) -> Check:
     exact_by_name = {"value": between.middle, "low": between.low, "high": between.high}
     agrees = all(rounded(exact, places(row.number(name))) == row.number(name) for name, exact in exact_by_name.items())
     room = f"{row.number('low'):,} to {row.number('high'):,}"
-    room_text = "" if between.low == between.high else f" Rounding leaves {room}."
+    room_text = "" if between.low == between.high else f" What is printed leaves {room}."
     value, unit = row.number("value"), row.text("unit")
     figure = Figure(row.place, row.text("what"), f"derived, {value:,}", value, unit, row.text("section"))
     why = f"{words} = {plain(between.middle, shown_places(between.middle, 0))} {unit}, which is not printed.{room_text}"
-    return judged(figure, between.middle, agrees=agrees, why=why, group=DERIVED_GROUP, report=report)
+    printed = Between(Fraction(value), Fraction(row.number("low")), Fraction(row.number("high")))
+    return judged(
+        figure,
+        between.middle,
+        agrees=agrees,
+        why=why,
+        group=DERIVED_GROUP,
+        report=report,
+        printed=printed,
+        room=between,
+    )
 
 
 def findings(checks: Iterable[Check]) -> tuple[str, ...]:
@@ -172,6 +222,11 @@ def rounded(exact: Number, to_places: int) -> Decimal:
     return -size if value < 0 and size else size
 
 
+def written(exact: Fraction) -> Decimal:
+    """Write a fraction that ends as a decimal, with all its digits and no more."""
+    return rounded(exact, next(places for places in range(MOST_PLACES) if (exact * 10**places).denominator == 1))
+
+
 def plain(exact: Number, to_places: int) -> str:
     """Write a number for people: 1,234.50."""
     return f"{rounded(exact, to_places):,}"
@@ -183,9 +238,13 @@ def shown_places(exact: Fraction, printed_places: int) -> int:
     return next((places for places in range(most) if (exact * 10**places).denominator == 1), most)
 
 
-def _verdict(published: Decimal, exact: Fraction) -> Verdict:
+def _verdict(figure: Figure, exact: Fraction, room: Between) -> Verdict:
+    published = figure.value
     if rounded(exact, places(published)) == published:
         return "agrees"
+    has_room = not room.is_point or figure.known_to is not None
+    if has_room and room.overlaps(figure.between):
+        return "consistent"
     up = rounded_quotient(Decimal(exact.numerator), Decimal(exact.denominator), places(published), "up")
     return "rounded up" if up == published else "disagrees"
 
@@ -196,6 +255,9 @@ def _conclusion(figure: Figure, exact: Fraction, verdict: Verdict) -> str:
     nearest = plain(exact, figure.places)
     if verdict == "agrees":
         return f", and {nearest} when rounded, as printed."
+    if verdict == "consistent":
+        room = figure.between
+        return f", within the {written(room.low):,} to {written(room.high):,} that {figure.printed} leaves."
     if verdict == "rounded up":
         return f": {nearest} to the nearest, so the printed {figure.printed} was rounded up."
     to_nearest = "" if nearest == plain(exact, shown_places(exact, figure.places)) else f": {nearest} to the nearest"

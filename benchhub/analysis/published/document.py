@@ -31,14 +31,23 @@ KINDS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A positive number, and the lowest and highest that rounding leaves room for."""
+    """A number, and the lowest and highest that rounding leaves room for."""
 
     middle: Fraction
     low: Fraction
     high: Fraction
 
+    @classmethod
+    def of(cls, number: Decimal | Fraction | int) -> Between:
+        """Return the number itself, without any room."""
+        return cls(Fraction(number), Fraction(number), Fraction(number))
+
+    @property
+    def is_point(self) -> bool:
+        return self.low == self.high
+
     def over(self, other: Between) -> Between:
-        """Return the quotient, which is lowest with this one lowest and the other highest."""
+        """Return the quotient of positive numbers, which is lowest with this one lowest and the other highest."""
         return Between(self.middle / other.middle, self.low / other.high, self.high / other.low)
 
     def overlaps(self, other: Between) -> bool:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from benchhub.analysis.doubts.audit import LITTLES_LAW_TOLERANCE
 
 from .check import Check, judged, plain
-from .document import Figure, Row, half_unit
+from .document import Between, Figure, Row, half_unit
 
 COUNTED = ("including", "excluding")
 RATIOS = ("1:1", "2:1")
@@ -99,6 +99,7 @@ def little(report: str, cell: Cell, column: str) -> Check:
         group=group(cell),
         report=report,
         column=column,
+        room=Between(cell.implied_clients, fewest, most),
         steps=(
             f"Printed: {cell.clients} clients, {cell.threads} threads, {cell.tps:,} TPS, {cell.latency_ms} ms.",
             f"{_product(cell)}; the rounding of both leaves {plain(fewest, 2)} to {plain(most, 2)}.",

@@ -38,7 +38,7 @@ def _cost(
     metric: str, sockets: int, cores_per_socket: int, hardware: Price, subscription: Price, term_years: int
 ) -> Cost:
     machine = Machine(hardware.description, sockets, cores_per_socket)
-    rules = LicenceRules(metric)  # type: ignore[arg-type]  # one of METRICS
+    rules = LicenceRules(metric)
     licence = Licence(subscription.description, rules, (subscription,))
     total_cost = cost(Order(Deployment((Node(machine, prices=(hardware,)),)), (licence,)), Terms(term_years))
     if isinstance(total_cost, NotEligible):

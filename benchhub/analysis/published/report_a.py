@@ -165,7 +165,7 @@ def _runs(document: Document) -> Iterator[Check]:
     factors = [document.value(name) for name in ("builds", "scales", "ratios", "client-levels")]
     runs = Fraction(math.prod(factors, start=Decimal(1)))
     words = " x ".join(map(str, factors))
-    yield from (derived(row, Between(runs, runs, runs), words, LETTER) for row in document.all("derived"))
+    yield from (derived(row, Between.of(runs), words, LETTER) for row in document.all("derived"))
 
 
 def _clients_in_range(document: Document, cells: list[Cell]) -> Iterator[Check]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
+from benchhub.analysis.words import listing
+
 from .check import Check, derived, judged, plain, quotient
 from .document import Between, Document
 
@@ -13,6 +15,8 @@ LETTER = "B"
 # pgbench's own :scale where -s is not given with a script.
 SCALE_WITHOUT_OPTION = 1
 MACHINES = ("power8", "x86")
+# Student's t of a 95% interval with 4 degrees of freedom.
+STUDENT_T_4 = Decimal("2.776445")
 
 
 def checks(document: Document) -> tuple[Check, ...]:
@@ -22,6 +26,7 @@ def checks(document: Document) -> tuple[Check, ...]:
         *_machines(document),
         *_peak(document),
         *_script(document),
+        *_spread(document),
     )
 
 
@@ -39,6 +44,7 @@ def _against_x86(document: Document) -> Iterator[Check]:
         group=group,
         report=LETTER,
         note=f"Both peaks are 'about': {plain(room.low * 100, 1)}% to {plain(room.high * 100, 1)}%.",
+        room=Between(room.middle * 100, room.low * 100, room.high * 100),
     )
 
 
@@ -46,8 +52,7 @@ def _per_core(document: Document) -> Iterator[Check]:
     for machine in MACHINES:
         row = document.row("derived", id=f"peak-per-core-{machine}")
         peak, cores = document.figure(f"peak-{machine}"), document.value(f"cores-{machine}")
-        core_count = Fraction(cores)
-        between = peak.between.over(Between(core_count, core_count, core_count))
+        between = peak.between.over(Between.of(cores))
         yield derived(row, between, f"{peak.value:,} / {cores}", LETTER)
 
 
@@ -68,12 +73,14 @@ def _peak(document: Document) -> Iterator[Check]:
     low, high = document.figure("peak-clients-low"), document.figure("peak-clients-high")
     least, most = document.figure("peak-times-low"), document.figure("peak-times-high")
     cores = document.value("cores-power8")
-    for times, clients in ((least, low.value), (most, high.value)):
-        exact = Fraction(clients) / Fraction(cores)
+    for times, figure in ((least, low), (most, high)):
+        clients, room = figure.value, figure.between.over(Between.of(cores))
+        exact = room.middle
         agrees = least.value <= exact <= most.value
         text = f"{clients} / {cores} = {float(exact):g}"
         why = f"{text}, {'within' if agrees else 'outside'} the printed {least.value} to {most.value} times."
-        yield judged(times, exact, agrees=agrees, why=why, group="Peak", report=LETTER)
+        printed = Between(Fraction(times.value), Fraction(least.value), Fraction(most.value))
+        yield judged(times, exact, agrees=agrees, why=why, group="Peak", report=LETTER, printed=printed, room=room)
     levels = [row.number("clients") for row in document.all("level")]
     yield from (_was_tested(document, name, levels) for name in ("peak-clients-low", "peak-clients-high"))
 
@@ -111,3 +118,47 @@ def _script(document: Document) -> Iterator[Check]:
     rows = document.figure("row-count")
     why = f"BETWEEN has both ends in it: {rows.value} + 1 = {rows.value + 1:,} rows."
     yield judged(rows, rows.value + 1, agrees=False, why=why, group="Custom script", report=LETTER)
+
+
+def _spread(document: Document) -> Iterator[Check]:
+    """Check the two bounds of the standard deviation against each other, the levels, and what they do to a mean."""
+    everywhere, from_40 = document.figure("spread-all"), document.figure("spread-from-40")
+    yield judged(
+        everywhere,
+        from_40.value,
+        agrees=from_40.value <= everywhere.value,
+        subject="Standard deviation from 40 clients, within that of every level",
+        why=f"At most {from_40.value}% from 40 clients on lies within at most {everywhere.value}% at every level.",
+        group="Spread",
+        report=LETTER,
+        printed=Between(Fraction(everywhere.value), Fraction(0), Fraction(everywhere.value)),
+        room=Between(Fraction(from_40.value), Fraction(0), Fraction(from_40.value)),
+    )
+    yield _first_level(document)
+    trials = document.value("trials")
+    for figure, row_id in ((everywhere, "mean-all"), (from_40, "mean-from-40")):
+        row = document.row("derived", id=row_id)
+        half_percent = Fraction(STUDENT_T_4 * figure.value / trials.sqrt())
+        words = f"{STUDENT_T_4} x {figure.value}% / square root of {trials}"
+        yield derived(row, Between(half_percent, Fraction(0), half_percent), words, LETTER)
+
+
+def _first_level(document: Document) -> Check:
+    """Check at which tested levels a spread 'from 40 clients' holds."""
+    clients = document.figure("spread-from-clients")
+    levels = [row.number("clients") for row in document.all("level")]
+    levels_above = [level for level in levels if level >= clients.value]
+    why = (
+        f"{clients.value} clients were not tested: from {clients.value} on there are "
+        f"{listing(map(str, levels_above))}, {len(levels_above)} of {len(levels)} levels."
+    )
+    return judged(
+        clients,
+        min(levels_above),
+        agrees=clients.value in levels,
+        is_consistent=bool(levels_above),
+        why=why,
+        group="Spread",
+        report=LETTER,
+        printed=Between(Fraction(clients.value), Fraction(clients.value), Fraction(min(levels_above))),
+    )

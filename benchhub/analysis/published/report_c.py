@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from .check import Check, judged, plain, quotient, rounded
+from .check import Check, derived, judged, plain, quotient, rounded, written
 from .document import Between, Document, Row, half_unit
 
 LETTER = "C"
@@ -45,7 +45,7 @@ class Step:
 
 
 def checks(document: Document) -> tuple[Check, ...]:
-    return (_total_gain(document), *_memory(document))
+    return (_total_gain(document), *_other_steps(document), *_restore(document), *_memory(document))
 
 
 def steps(document: Document) -> tuple[Step, ...]:
@@ -75,17 +75,15 @@ def _step(row: Row) -> Step:
 
 def _total_gain(document: Document) -> Check:
     listed_steps, figure = steps(document), document.figure("aggregate")
-    exact = compounded_percent(step.factor for step in listed_steps)
-    lowest = compounded_percent(step.lowest_factor for step in listed_steps)
-    highest = compounded_percent(step.highest_factor for step in listed_steps)
-    is_consistent = figure.between.overlaps(Between(exact, lowest, highest))
+    gains = _compounded(listed_steps)
     words = " x ".join(f"{plain(step.factor, 2)}" for step in listed_steps)
-    room = f"{plain(lowest, 1)}% to {plain(highest, 1)}%"
+    room, exact = f"{plain(gains.low, 1)}% to {plain(gains.high, 1)}%", gains.middle
     return judged(
         figure,
         exact,
         agrees=rounded(exact, figure.places) == figure.value,
-        is_consistent=is_consistent,
+        is_consistent=figure.between.overlaps(gains),
+        room=gains,
         why=(
             f"The listed gains compound to {plain(exact, 1)}%, {figure.printed} is printed; "
             f"'almost' and 'ca.' leave {room}."
@@ -94,6 +92,55 @@ def _total_gain(document: Document) -> Check:
         report=LETTER,
         steps=(f"{words} = {plain(1 + exact / 100, 4)}.", *_room(listed_steps, room)),
     )
+
+
+def _compounded(listed_steps: Sequence[Step]) -> Between:
+    """Return the gain of all steps together, in per cent, with what 'almost' and 'ca.' leave."""
+    return Between(
+        compounded_percent(step.factor for step in listed_steps),
+        compounded_percent(step.lowest_factor for step in listed_steps),
+        compounded_percent(step.highest_factor for step in listed_steps),
+    )
+
+
+def _factors(percent: Between) -> Between:
+    return Between(*(1 + end / 100 for end in (percent.middle, percent.low, percent.high)))
+
+
+def _other_steps(document: Document) -> Iterator[Check]:
+    """Check what was tried beside the steps: whether the printed sum leaves room for it among them."""
+    aggregate, listed_steps = document.figure("aggregate"), steps(document)
+    factors = _factors(aggregate.between).over(_factors(_compounded(listed_steps)))
+    left = Between(*((end - 1) * 100 for end in (factors.middle, factors.low, factors.high)))
+    room = f"{plain(left.low, 1)}% to {plain(left.high, 1)}%"
+    for name, is_of_sum in (("x86-tip", False), ("separate-disks-sandbox", False), ("separate-disks-large", True)):
+        figure = document.figure(name)
+        is_within = figure.between.overlaps(left)
+        place = "lies within" if is_within else "lies outside"
+        printed = f"'{figure.printed}' ({written(figure.between.low)}% to {written(figure.between.high)}%)"
+        yield judged(
+            figure,
+            left.middle,
+            agrees=not is_within and not is_of_sum,
+            is_consistent=is_within and is_of_sum,
+            subject=f"{figure.subject}: {'' if is_of_sum else 'not '}among the {aggregate.printed}",
+            why=f"Beside the listed steps, {aggregate.printed} leaves {room} for another; {printed} {place}.",
+            group="Beside the steps",
+            report=LETTER,
+            room=left,
+        )
+
+
+def _restore(document: Document) -> Iterator[Check]:
+    """Check what the restore saves: its two times are printed, what follows from them is not."""
+    before, after = document.figure("restore-before"), document.figure("restore-after")
+    faster = before.between.over(after.between)
+    share = after.between.over(before.between)
+    saved = Between(*((1 - end) * 100 for end in (share.middle, share.high, share.low)))
+    words = f"({before.value} - {after.value}) / {before.value} minutes"
+    yield derived(document.row("derived", id="restore-saved"), saved, words, LETTER)
+    words = f"{before.value} / {after.value} minutes"
+    yield derived(document.row("derived", id="restore-faster"), faster, words, LETTER)
 
 
 def _room(listed_steps: Sequence[Step], room: str) -> tuple[str, ...]:

@@ -35,8 +35,7 @@ def amount(part: Row, side: str) -> Decimal | None:
 
 def throughput(document: Document, system: Row) -> Between:
     """Return MQTh = total / price, in completed transactions per second."""
-    total = Fraction(document.cited(system, "total").value)
-    return Between(total, total, total).over(document.cited(system, "price").between)
+    return Between.of(document.cited(system, "total").value).over(document.cited(system, "price").between)
 
 
 def mqth(document: Document, system: Row) -> Row:
@@ -154,6 +153,8 @@ def _ratio(
         agrees=agrees,
         is_consistent=is_consistent,
         why=f"{words} {ratio_text}, {verb} '{figure.printed}'. {note}".strip(),
+        printed=figure.between if is_rounded else Between.of(figure.value),
+        room=between,
         group=GROUP_RATIOS,
         report=LETTER,
         steps=(

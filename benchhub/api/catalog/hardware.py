@@ -14,8 +14,9 @@ class Hardware(RowSerializer):
     class Meta:
         model = models.Hardware
         fields = (
-            *REVISED, "processor", "sockets", "cores_per_socket", "threads_per_core", "disabled_cores_per_socket",
-            "clock_ghz", "memory_bytes", "disks", "vm_vcpus", "vm_memory_bytes", "vm_smt", "remark",
+            *REVISED, "processor", "sockets", "cores_per_socket", "unlike_cores", "threads_per_core",
+            "disabled_cores_per_socket", "clock_ghz", "memory_bytes", "disks", "vm_vcpus", "vm_memory_bytes", "vm_smt",
+            "remark",
         )  # fmt: skip
 
 

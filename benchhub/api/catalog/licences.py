@@ -12,6 +12,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.pricing.licences.metrics import METRICS
 from benchhub.api.core import json_forms, json_rows, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import RowSerializer
@@ -24,6 +25,7 @@ from .rows import BY_REVISION, REVISED, ReviseView
 
 
 class LicenceModel(RowSerializer):
+    metric = serializers.ChoiceField([(name, metric.label) for name, metric in METRICS.items()])
     words = serializers.CharField(read_only=True, help_text="The rules in plain sentences.")
     price_of = serializers.CharField(read_only=True, help_text="What an amount in the price list buys.")
 

@@ -10,6 +10,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.published import VERDICTS
 from benchhub.api.core.views import FILE, View
 from benchhub.reports.published.files import find, reports
 from benchhub.reports.sharing import publish
@@ -28,6 +29,28 @@ class PublishedReport(drf.Serializer):
     findings = drf.ListField(child=drf.CharField(), help_text="What of it does not survive a recomputation.")
 
 
+class PublishedCheck(drf.Serializer):
+    """A number of the report against what follows from its others; both with the interval that rounding leaves."""
+
+    section = drf.CharField()
+    group = drf.CharField()
+    what = drf.CharField(source="subject")
+    unit = drf.CharField()
+    published = drf.CharField(help_text="As it is printed.")
+    published_value = drf.CharField(source="value")
+    published_low = drf.CharField(help_text="The lowest number that may have been printed like that.")
+    published_high = drf.CharField()
+    computed = drf.CharField()
+    computed_low = drf.CharField(help_text="The lowest number that the printed inputs leave.")
+    computed_high = drf.CharField()
+    verdict = drf.ChoiceField(VERDICTS)
+    why = drf.CharField()
+
+
+class PublishedReportInFull(PublishedReport):
+    checks = PublishedCheck(many=True)
+
+
 class PublishedReports(View):
     """The reports that are shipped."""
 
@@ -41,9 +64,9 @@ class PublishedReports(View):
     def list(self, request: Request) -> Response:
         return Response(self.get_serializer(reports(), many=True).data)
 
-    @extend_schema(parameters=[SLUG])
+    @extend_schema(parameters=[SLUG], responses=PublishedReportInFull)
     def retrieve(self, request: Request, pk: str) -> Response:
-        return Response(self.get_serializer(find(pk)).data)
+        return Response(PublishedReportInFull(find(pk)).data)
 
     @extend_schema(parameters=[SLUG], responses=DOCUMENT)
     @action(detail=True, **FILE)

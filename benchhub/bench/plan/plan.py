@@ -80,6 +80,8 @@ def _system_fields(instance: Instance, driver: Host, hardware: Hardware, path: s
             "sockets": hardware.sockets,
             "cores_per_socket": hardware.cores_per_socket,
             "threads_per_core": hardware.threads_per_core,
+            # Left out where sockets are alike, so that no stored system gets another digest.
+            **({"unlike_cores": list(hardware.unlike_cores)} if hardware.unlike_cores else {}),
         },
         "build": {"version": instance.build.version, "binary": instance.build.binary_digest},
         "settings": {name: str(value) for name, value in configuration.settings.items()},

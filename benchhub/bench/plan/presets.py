@@ -89,7 +89,9 @@ REPORT_A = Preset(
         ),
         Translated(
             "TPS including and excluding the making of connections",
-            "pgbench prints one TPS since 14, without the initial connection time. It is nearest to 'excluding'.",
+            "pgbench prints one TPS since 14, without the initial connection time: nearest to 'excluding'. A client of "
+            "13 or older prints both, and both are kept. A workload with a connection for each transaction (-C) has "
+            "connecting in its TPS; the report does not name -C, so it is a load of its own.",
         ),
         Translated(
             "Latency as clients / TPS, as pgbench 9.4 and 9.5 derive it",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -7,7 +8,7 @@ from django import forms
 from django.core.validators import MinValueValidator
 from django.urls import reverse
 
-from benchhub.analysis.words import GIB
+from benchhub.analysis.words import GIB, count
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
 from benchhub.catalog.shared.forms import CatalogForm, RevisedForm, of_kind, offer
 
@@ -16,6 +17,7 @@ KIND_NAMES = {"hardware": "Hardware", "licence_model": "Licences: of what, for h
 DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 
 
+CORES = re.compile(r"[1-9][0-9]{0,4}")
 MEMORY = {"memory_gib": "memory_bytes", "vm_memory_gib": "vm_memory_bytes"}
 
 
@@ -27,11 +29,18 @@ def _memory_field(label: str, help_text: str) -> forms.DecimalField:
 class HardwareForm(RevisedForm):
     memory_gib = _memory_field("Memory, GiB", "As bought.")
     vm_memory_gib = _memory_field("Memory of the virtual machine, GiB", "For licences that count it.")
+    unlike_cores = forms.CharField(
+        required=False,
+        max_length=2_000,
+        label="Cores of each socket, where they differ",
+        help_text="One number for each socket, for example 16, 8; then the most of them is the cores per socket.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
     followers = ((Host, "hardware"),)
-    derived = ("memory_bytes", "vm_memory_bytes")
+    derived = ("memory_bytes", "vm_memory_bytes", "unlike_cores")
     bought = (
-        "name", "processor", "sockets", "cores_per_socket", "threads_per_core", "disabled_cores_per_socket",
-        "clock_ghz", "memory_gib", "disks", "remark",
+        "name", "processor", "sockets", "cores_per_socket", "unlike_cores", "threads_per_core",
+        "disabled_cores_per_socket", "clock_ghz", "memory_gib", "disks", "remark",
     )  # fmt: skip
     virtual = ("vm_vcpus", "vm_memory_gib", "vm_smt")
 
@@ -61,6 +70,7 @@ class HardwareForm(RevisedForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["disabled_cores_per_socket"].required = False
+        self.initial["unlike_cores"] = ", ".join(map(str, self.instance.unlike_cores))
         self.fields["vm_vcpus"].validators.append(MinValueValidator(1))
         for gib, stored in MEMORY.items():
             if (memory_bytes := getattr(self.instance, stored)) is not None:
@@ -77,8 +87,27 @@ class HardwareForm(RevisedForm):
             raise forms.ValidationError("Write fewer than the socket has cores.")
         return disabled
 
+    def clean_unlike_cores(self) -> list[int]:
+        words = self.cleaned_data["unlike_cores"].replace(",", " ").split()
+        if any(not CORES.fullmatch(word) for word in words):
+            raise forms.ValidationError("Write whole numbers from 1, one for each socket, for example: 16, 8.")
+        return list(map(int, words))
+
+    def _check_unlike_cores(self, cleaned: dict[str, Any]) -> None:
+        """Say how the cores of each socket contradict the rest; sockets that are alike need no such list."""
+        cores, sockets = cleaned.get("unlike_cores") or [], cleaned.get("sockets")
+        if cores and sockets and len(cores) != sockets:
+            numbers = count(len(cores), "number")
+            self.add_error("unlike_cores", f"Write one number for each of {sockets:,} sockets, not {numbers}.")
+        elif cores and max(cores) != cleaned.get("cores_per_socket", max(cores)):
+            self.add_error("cores_per_socket", f"The largest socket has {max(cores):,} cores by the list: write that.")
+        elif cores and min(cores) <= cleaned.get("disabled_cores_per_socket", 0):
+            self.add_error("disabled_cores_per_socket", "Write fewer than the smallest socket has cores.")
+        self.instance.unlike_cores = cores if len(set(cores)) > 1 else []
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        self._check_unlike_cores(cleaned)
         for gib, stored in MEMORY.items():
             if gib in self.changed_data:
                 memory = cleaned.get(gib)

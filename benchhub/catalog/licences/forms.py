@@ -14,6 +14,8 @@ from django.http import QueryDict
 
 from benchhub.analysis.pricing.licences import words as rule_words
 from benchhub.analysis.pricing.licences.cost import Licence, LicenceCost, price_licence
+from benchhub.analysis.pricing.licences.metrics import METRICS
+from benchhub.analysis.pricing.licences.metrics.plain import NONE
 from benchhub.analysis.pricing.licences.rules import (
     CHOICES,
     UNDER_METRIC,
@@ -42,12 +44,15 @@ PLAIN = RegexValidator(r"\A-?[0-9]+(\.[0-9]+)?\Z", "Write a number with a point 
 
 class LicenceModelForm(RevisedForm):
     derived = ("rules",)
+    metric = forms.ChoiceField(
+        choices=(("", "---------"), *((name, metric.label) for name, metric in METRICS.items())),
+        label="Counted",
+        help_text="What one licence is of. Hardware only: the software is free and support not bought.",
+    )
 
     class Meta:
         model = LicenceModel
         fields = ("name", "metric", "product", "remark")
-        labels = {"metric": "Counted"}
-        help_texts = {"metric": "What one licence is of. Hardware only: the software is free and support not bought."}
         widgets = {"remark": forms.Textarea(attrs={"rows": 2})}
 
     def __init__(self, *args: Any, tables: Mapping[str, RowSet], **kwargs: Any) -> None:
@@ -224,7 +229,7 @@ class LicenceDraft:
         licences = count_licences(name, rules, deployment)
         if isinstance(licences, NotEligible):
             return Trial(words, price_of, not_eligible=str(licences))
-        if values.get("price") is None or rules.metric == "none":
+        if values.get("price") is None or rules.metric == NONE.name:
             return Trial(words, price_of, licences)
         years = values.get("years") or 3
         cost = price_licence(Licence(name, rules, (self._price(values),)), deployment, years)

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from benchhub.analysis.pricing.licences.metrics import METRICS
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter
@@ -27,9 +28,7 @@ COLUMNS = (
     Column("price", "Newest price", is_number=True),
     Column("actions", "Change"),
 )
-METRICS = Filter(
-    "metric", "Counted", {value: (str(label), Q(metric=value)) for value, label in LicenceModel.Metric.choices}
-)
+BY_METRIC = Filter("metric", "Counted", {name: (metric.label, Q(metric=name)) for name, metric in METRICS.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,7 @@ class EditorPage:
 def licence_models(request: HttpRequest) -> HttpResponse:
     search = ("name", "product", "remark")
     rows = LicenceModel.objects.all()
-    listing = listing_of_revised(request, rows, COLUMNS, search=search, filters=(METRICS, REVISIONS))
+    listing = listing_of_revised(request, rows, COLUMNS, search=search, filters=(BY_METRIC, REVISIONS))
     prices = list(ListPrice.objects.of_licences(listing.page).by(timezone.now().date()).newest_first())
     for row in listing.page:
         row.newest_price = next((price for price in prices if price.counts_for(row)), None)
@@ -56,7 +55,7 @@ def licence_models(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     draft = LicenceDraft(request.POST if request.method == "POST" else None, trial=_first_machine())
     if (saved := _saved(request, draft)) is not None:
-        messages.success(request, f"{saved} is saved." + ("" if saved.metric == "none" else " Add its price next."))
+        messages.success(request, f"{saved} is saved." + ("" if not saved.is_licensed else " Add its price next."))
         return redirect("licence-models")
     return _editor(request, draft, title="Add a licence model", action="Add the licence model")
 
@@ -93,7 +92,7 @@ def _first_machine() -> dict[str, Any]:
 def _prices_after(saved: LicenceModel, before_pk: int) -> str:
     """Say that a price is missing where those of the revision before do not count any more."""
     before = LicenceModel.objects.get(pk=before_pk)
-    if saved.metric == "none" or saved.price_of == before.price_of:
+    if not saved.is_licensed or saved.price_of == before.price_of:
         return ""
     return f" A price is now of {saved.price_of}: add one."
 

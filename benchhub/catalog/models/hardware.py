@@ -7,6 +7,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Self
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
@@ -14,7 +15,9 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from benchhub.analysis.pricing.licences import words as rule_words
-from benchhub.analysis.pricing.licences.rules import CHOICES, LicenceRules, RulesError
+from benchhub.analysis.pricing.licences.metrics import METRICS
+from benchhub.analysis.pricing.licences.metrics.plain import NONE
+from benchhub.analysis.pricing.licences.rules import LicenceRules, RulesError
 from benchhub.analysis.pricing.licences.rules_form import rules_from
 from benchhub.analysis.pricing.money import trimmed
 from benchhub.analysis.pricing.topology import Machine, VirtualMachine
@@ -25,7 +28,10 @@ CURRENCY = RegexValidator(r"^[A-Z]{3}$", "Use an ISO 4217 code: EUR.")
 
 
 # What a price of hardware is of.
-PARTS = ("sockets", "cores_per_socket", "threads_per_core", "clock_ghz", "memory_bytes", "processor", "disks")
+PARTS = (
+    "sockets", "cores_per_socket", "unlike_cores", "threads_per_core", "clock_ghz", "memory_bytes", "processor",
+    "disks",
+)  # fmt: skip
 
 
 class Hardware(Revised):
@@ -33,6 +39,8 @@ class Hardware(Revised):
 
     sockets = models.PositiveIntegerField(validators=[MinValueValidator(1)])
     cores_per_socket = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    # The cores of each socket where they differ; then cores_per_socket is the most of them.
+    unlike_cores = ArrayField(models.PositiveIntegerField(validators=[MinValueValidator(1)]), default=list, blank=True)
     threads_per_core = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
     clock_ghz = models.DecimalField(max_digits=5, decimal_places=2, null=True, blank=True)
     memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
@@ -55,6 +63,9 @@ class Hardware(Revised):
             models.CheckConstraint(
                 condition=Q(disabled_cores_per_socket__lt=F("cores_per_socket")), name="hardware_has_enabled_cores"
             ),
+            models.CheckConstraint(
+                condition=Q(unlike_cores__len=0) | Q(unlike_cores__len=F("sockets")), name="hardware_unlike_cores"
+            ),
             models.CheckConstraint(condition=Q(vm_vcpus=None) | Q(vm_vcpus__gte=1), name="hardware_vm_has_vcpus"),
         ]
 
@@ -70,7 +81,12 @@ class Hardware(Revised):
 
     @property
     def cores(self) -> int:
-        return self.sockets * self.cores_per_socket
+        return sum(self.unlike_cores) or self.sockets * self.cores_per_socket
+
+    @property
+    def socket_cores_text(self) -> str:
+        """Return the cores per socket: one number, or one for each socket where they differ."""
+        return ", ".join(f"{cores:,}" for cores in self.unlike_cores or [self.cores_per_socket])
 
     @property
     def threads(self) -> int:
@@ -86,6 +102,7 @@ class Hardware(Revised):
             memory_gb=_gb(self.memory_bytes),
             processor=self.processor,
             disabled_cores_per_socket=self.disabled_cores_per_socket,
+            unlike_cores=tuple(self.unlike_cores),
             vm=VirtualMachine(self.vm_vcpus, _gb(self.vm_memory_bytes), self.vm_smt) if self.vm_vcpus else None,
         )
 
@@ -97,17 +114,8 @@ def _gb(memory_bytes: int | None) -> Decimal | None:
 class LicenceModel(Revised):
     """The rules by which a product's licence is counted and paid; `rules` leaves out what holds its default."""
 
-    class Metric(models.TextChoices):
-        NONE = "none", "hardware only"
-        SERVER = "server", "per server"
-        SOCKET = "socket", "per socket"
-        CORE = "core", "per core"
-        VCPU = "vcpu", "per vCPU"
-        MEMORY = "memory", "by memory"
-        USER = "user", "per named user"
-        FLAT = "flat", "one price for all"
-
-    metric = models.CharField(max_length=10, choices=Metric)
+    # A name in METRICS, which grows without a migration: the column has no choices of its own.
+    metric = models.CharField(max_length=40)
     rules = models.JSONField(default=dict, blank=True)
     product = models.CharField(max_length=120, blank=True)
     remark = models.TextField(blank=True)
@@ -115,12 +123,21 @@ class LicenceModel(Revised):
     class Meta:
         constraints = [
             *name_constraints("licence_model"),
-            models.CheckConstraint(condition=Q(metric__in=CHOICES["metric"]), name="licence_model_metric"),
+            models.CheckConstraint(condition=~Q(metric=""), name="licence_model_metric"),
         ]
 
     def licence_rules(self) -> LicenceRules:
         """Return the rules as the engine has them. Raises RulesError where no form or fixture has checked them."""
         return rules_from({**self.rules, "metric": self.metric})
+
+    @property
+    def is_licensed(self) -> bool:
+        """Tell whether there is anything to license; hardware only needs no price."""
+        return self.metric != NONE.name
+
+    @property
+    def metric_label(self) -> str:
+        return METRICS[self.metric].label if self.metric in METRICS else self.metric
 
     @property
     def words(self) -> str:
@@ -139,7 +156,7 @@ class LicenceModel(Revised):
             return "what its rules do not say"
 
     def clean(self) -> None:
-        if self.metric not in self.Metric.values:
+        if not self.metric:
             return  # said of the field itself
         try:
             self.licence_rules()

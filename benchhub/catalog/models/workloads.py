@@ -44,6 +44,11 @@ class Workload(Revised):
         return self.description.size
 
     @property
+    def apart_text(self) -> str:
+        """Return in words what sets it apart from one of the same load and size; empty where nothing does."""
+        return "; ".join(self.description.peculiarities)
+
+    @property
     def scale(self) -> int | None:
         """Return the factor that sizes the data set; None where the load generator has none."""
         return tools.get(self.tool).scale(self.parameters)

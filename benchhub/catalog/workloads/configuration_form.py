@@ -47,6 +47,7 @@ class ConfigurationForm(RevisedForm):
         help_text="A line each, as in sysctl.conf.",
         json_help="Each name with its value, as in sysctl.conf.",
     )
+    rare_names = ()
     followers = ((Instance, "configuration"),)
 
     class Meta:

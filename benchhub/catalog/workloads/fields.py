@@ -100,6 +100,11 @@ def _script(scripts: kinds.Scripts, number: int) -> forms.CharField:
     return field
 
 
+def _choice(field: kinds.Choice) -> forms.ChoiceField:
+    first = None if field.is_required else field.choices[0][0]
+    return forms.ChoiceField(choices=field.choices, required=field.is_required, initial=first, **_words(field))
+
+
 def _sql(field: kinds.Sql) -> forms.CharField:
     sql = forms.CharField(
         required=False,
@@ -125,8 +130,9 @@ def _accept(check: Callable[[Any], None], value: Any) -> None:
 # Scripts are several fields of a form, whose number follows from the workload: see `script_slots`.
 FORM_FIELDS: Mapping[type[kinds.Field], Callable[[Any], forms.Field]] = MappingProxyType(
     {
-        kinds.Choice: lambda field: forms.ChoiceField(choices=field.choices, **_words(field)),
+        kinds.Choice: _choice,
         kinds.WholeNumber: whole_number,
+        kinds.Switch: lambda field: forms.BooleanField(required=False, **_words(field)),
         kinds.Weights: lambda field: WeightsField(field, **_words(field)),
         kinds.Variables: lambda field: VariablesField(field, **_words(field)),
         kinds.Sql: _sql,

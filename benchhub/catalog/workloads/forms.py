@@ -59,6 +59,18 @@ class WorkloadForm(RevisedForm):
         names = [slots if isinstance(field, Scripts) else [field.name] for field in self.kind.fields]
         return [name for part in names for name in part]
 
+    @property
+    def rare_names(self) -> list[str]:
+        """Return the names of the fields that stand folded."""
+        return [field.name for field in self.kind.fields if field.is_rare]
+
+    @property
+    def has_rare_values(self) -> bool:
+        """Tell whether what is folded has to be seen: something there is not the default, or is wrong."""
+        defaults = {name: self.fields[name].initial for name in self.rare_names}
+        texts = {name: (str(self[name].value() or ""), str(default or "")) for name, default in defaults.items()}
+        return any(name in self.errors or value not in ("", default) for name, (value, default) in texts.items())
+
     def _from_parameters(self) -> dict[str, Any]:
         values = {name: value for name, value in self.instance.parameters.items() if name in self.fields}
         for number, script in enumerate(self._scripts, start=1):

@@ -28,9 +28,12 @@ class WorkloadPage:
     @property
     def parameters(self) -> Iterator[tuple[str, str]]:
         """Yield (name, value) of the parameters, with what was left to its default where that decides."""
-        for name, value in tools.get(self.row.tool).in_full(self.row.parameters).items():
+        tool = tools.get(self.row.tool)
+        labels = {field.name: field.label for field in tool.kind_of(self.row.parameters).fields}
+        for name, value in tool.in_full(self.row.parameters).items():
             if value not in (None, "", {}):
-                yield name.replace("_", " "), str(value) if name == "seed" else _words(value)
+                label = labels.get(name) or name.replace("_", " ")
+                yield label, str(value) if name == "seed" else _words(value)
 
     @property
     def scripts(self) -> Sequence[Script]:

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from benchhub.analysis.curves.curve import why_withheld
 from benchhub.analysis.pricing.certainty import WITHHELD, PriceInterval, PriceRatio, interval, ratio, without_bounds
+from benchhub.analysis.pricing.licences.metrics.plain import USER
 from benchhub.analysis.pricing.money import PricingError, number, rounded
 from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
@@ -158,7 +159,7 @@ class Table:
 
     @property
     def has_users(self) -> bool:
-        return any(model.metric == LicenceModel.Metric.USER or "max_users" in model.rules for model, _ in self.choices)
+        return any(model.metric == USER.name or "max_users" in model.rules for model, _ in self.choices)
 
     @property
     def has_support(self) -> bool:
@@ -349,4 +350,4 @@ def _and(names: Sequence[str]) -> str:
 
 def metered(models: Sequence[LicenceModel]) -> list[LicenceModel]:
     """Return the licence models that cost something."""
-    return [model for model in models if model.metric != LicenceModel.Metric.NONE]
+    return [model for model in models if model.is_licensed]

@@ -220,7 +220,7 @@ def _standby(table: Table, cell: Cell, kinds: Sequence[Kind], standbys: int, pri
 def _first_standby(subject: Subject, priced: Sequence[Priced]) -> tuple[str, str]:
     without_standby, with_standby = (price.cost for price in priced[:2])
     added = money(rounded(with_standby.total - without_standby.total), without_standby.currency)
-    if subject.model.metric == LicenceModel.Metric.NONE:
+    if not subject.model.is_licensed:
         licence = "there is no licence to pay"
     elif STANDBY in subject.model.licence_rules().exempt_roles:
         licence = f"{subject.model} exempts a standby"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -55,7 +56,9 @@ class Recomputed:
     check: Check
     where: str
     anchor: str
+    published_room: str
     computed: str
+    computed_room: str
     difference: str
     exact: str
     mark: str
@@ -131,11 +134,18 @@ def _recomputed(check: Check, anchors: tables.Anchors) -> Recomputed:
         check=check,
         where=where(check.section),
         anchor=anchors[check.group, check.subject],
+        published_room=_room(check.published_low, check.published_high),
         computed=f"{check.computed:,}",
+        computed_room=_room(check.computed_low, check.computed_high),
         difference=signed(check.difference),
         exact=exact(check),
         mark=MARKS[check.verdict],
     )
+
+
+def _room(low: Decimal, high: Decimal) -> str:
+    """Return an interval in words; empty for a number without any room."""
+    return "" if low == high else f"{low:,} to {high:,}"
 
 
 def _report_a(report: Report) -> Sequence[Section]:

@@ -10,8 +10,8 @@ from fractions import Fraction
 from io import StringIO
 
 from benchhub.analysis.published import Check, Document, littles_law, report_c, report_d
-from benchhub.analysis.published.check import DERIVED_GROUP, plain, rounded
-from benchhub.analysis.published.document import Row
+from benchhub.analysis.published.check import DERIVED_GROUP, plain, rounded, written
+from benchhub.analysis.published.document import Figure, Row
 from benchhub.reports.curves.csv import harmless
 
 Value = Decimal | int | str | None
@@ -205,16 +205,24 @@ def gains(document: Document, anchors: Anchors) -> Table:
     for step in report_c.steps(document):
         factor *= step.factor
         so_far = Cell(rounded((factor - 1) * 100, 1), anchor)
-        rows.append((step.number, step.change, step.section, step.words, step.gain_percent, so_far, step.oddity))
+        low, high = (written((end - 1) * 100) for end in (step.lowest_factor, step.highest_factor))
+        printed = (step.words, step.gain_percent, low, high)
+        rows.append((step.number, step.change, step.section, *printed, so_far, step.oddity))
     remark = f"Computed: {plain((factor - 1) * 100, 1)}%."
-    total = (None, aggregate.subject, aggregate.section, aggregate.printed, aggregate.value, None, remark)
+    total = (None, aggregate.subject, aggregate.section, aggregate.printed, *_printed(aggregate), None, remark)
     return table(
         "steps",
         "Gain of each step",
-        "Step # | Change | Section | As printed | Gain, % # | Compounded so far, computed, % # | Remark",
+        "Step # | Change | Section | As printed | Gain, % # | from # | to # | Compounded so far, computed, % # "
+        "| Remark",
         rows,
         [total],
     )
+
+
+def _printed(figure: Figure) -> tuple[Decimal, Decimal, Decimal]:
+    """Return a printed number with the interval that its printing leaves."""
+    return figure.value, written(figure.between.low), written(figure.between.high)
 
 
 def parts(document: Document, anchors: Anchors) -> Table:
@@ -266,7 +274,11 @@ def recomputed(checks: Iterable[Check]) -> Table:
             check.published,
             check.value,
             check.unit,
+            check.published_low,
+            check.published_high,
             check.computed,
+            check.computed_low,
+            check.computed_high,
             check.difference,
             check.verdict,
             check.why,
@@ -274,6 +286,7 @@ def recomputed(checks: Iterable[Check]) -> Table:
         for check in checks
     ]
     columns = (
-        "Section | Group | What | Published | Published value # | Unit | Computed # | Difference # | Verdict | Why"
+        "Section | Group | What | Published | Published value # | Unit | Published from # | Published to # "
+        "| Computed # | Computed from # | Computed to # | Difference # | Verdict | Why"
     )
     return table("recomputation", "Recomputation", columns, rows)

@@ -14,7 +14,8 @@ from runners.tools.shell import SCRIPT_REFUSED, program, psql, verified
 
 from .check import check_command
 from .log import REDUCE_AWK
-from .parameters import ACCOUNTS_PER_SCALE, CUSTOM, Parameters, Version, check, init_digest, version_of
+from .options import Version
+from .parameters import ACCOUNTS_PER_SCALE, CUSTOM, Parameters, arguments, check, init_digest, version_of
 
 KEPT_LOG_CAP_BYTES = 1024 * 1024
 INIT_MARK = "BenchHub init "
@@ -64,14 +65,7 @@ def load_command(spec: RunSpec) -> str:
     """Return the command that makes the data set and then vacuums and analyses it."""
     parameters = check(spec)
     words = [program(spec, "pgbench"), "-i", "-n", "-q", "-s", str(parameters.scale)]
-    words += ["-F", str(parameters.fillfactor)] if parameters.fillfactor != 100 else []
-    words += ["--foreign-keys"] if parameters.foreign_keys else []
-    words += ["--unlogged-tables"] if parameters.unlogged else []
-    if parameters.partitions:
-        words += [
-            f"--partitions={parameters.partitions}",
-            f"--partition-method={parameters.partition_method}",
-        ]
+    words += arguments(parameters, is_of_data_set=True)
     mark = f"COMMENT ON TABLE pgbench_branches IS '{INIT_MARK}{init_digest(parameters)}'"
     inits = [_init(spec, parameters.init), psql(spec, mark)] if parameters.init else []
     # One statement per psql: VACUUM runs in no transaction, and old psql keeps only the last of several -c.
@@ -149,11 +143,7 @@ def _run_words(spec: RunSpec, parameters: Parameters, duration_s: int) -> list[s
     words = [program(spec, "pgbench"), "-n", "-c", str(spec.clients), "-j", str(spec.threads)]
     words += ["-T", str(duration_s), "-M", parameters.query_mode]
     words += ["-P", "1"] if version >= (9, 4) else []
-    words += ["-C"] if parameters.connect_each else []
-    words += ["-R", f"{parameters.rate_tps:.15g}"] if parameters.rate_tps else []
-    words += ["-L", f"{parameters.latency_limit_ms:.15g}"] if parameters.latency_limit_ms else []
-    words += [f"--max-tries={parameters.max_tries}"] if parameters.max_tries > 1 else []
-    words += ["--failures-detailed"] if parameters.failures_detailed else []
+    words += arguments(parameters, is_of_data_set=False)
     for name, value in sorted((parameters.variables or {}).items()):
         words += ["-D", shlex.quote(f"{name}={value}")]
     return words + list(_script_words(parameters, version))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from runners.tools.kinds import Choice, Kind, Preset, Scripts, Sql, Values, Variables, WholeNumber, chosen_from
@@ -11,13 +12,12 @@ from . import presets
 from .parameters import (
     BUILTIN_SCRIPTS,
     CUSTOM,
+    FIELDS,
     HIGHEST_SCALE,
+    OPTIONS,
     QUERY_MODES,
-    check_init,
-    check_length,
-    check_new_text,
-    check_variables,
 )
+from .texts import check_init, check_length, check_new_text, check_variables
 
 WHOLE_NUMBER = re.compile(r"-?\d{1,18}")
 QUERY_MODE = Choice(
@@ -34,6 +34,8 @@ SCALE = WholeNumber(
     help_text="100,000 accounts each, about 15 MB: 10 is 150 MB, 1,000 is 15 GB. With scripts that write, choose "
     "it larger than the number of clients, or they wait for each other.",
 )
+# Any other parameter is asked for as its entry in parameters.py says.
+FURTHER = tuple(replace(option.question, is_rare=True) for option in OPTIONS.values() if option.question)
 
 
 def _check_new_init(init: str) -> None:
@@ -41,8 +43,28 @@ def _check_new_init(init: str) -> None:
     check_length("The init script", init)
 
 
+def _further(values: Values, before: Values) -> dict[str, Any]:
+    """Return what is not the default, so that a digest stays the same when a later release adds a parameter.
+
+    A default stays where it was written out before: a revision in which nothing differs is none.
+    """
+    names = [question.name for question in FURTHER]
+    sent = {name: FIELDS[name].default if values.get(name) in (None, "") else values[name] for name in names}
+    if not sent["partitions"]:
+        sent["partition_method"] = before.get("partition_method", FIELDS["partition_method"].default)
+    is_kept = {name: name in before and before[name] == value for name, value in sent.items()}
+    return {name: value for name, value in sent.items() if is_kept[name] or value != FIELDS[name].default}
+
+
+def _others(before: Values) -> dict[str, Any]:
+    """Return the parameters that no form asks for."""
+    names = {question.name for question in FURTHER}
+    return {name: value for name, value in before.items() if name not in names}
+
+
 def _builtin(values: Values, before: Values) -> dict[str, Any]:
-    return {**before, **{name: values[name] for name in ("script", "query_mode", "scale")}}
+    usual = {name: values[name] for name in ("script", "query_mode", "scale")}
+    return {**_others(before), **usual, **_further(values, before)}
 
 
 def _custom(values: Values, before: Values) -> dict[str, Any]:
@@ -51,11 +73,12 @@ def _custom(values: Values, before: Values) -> dict[str, Any]:
     }
     optional = {"variables": variables, "init": values["init"].replace("\r\n", "\n").strip()}
     return {
-        **{name: value for name, value in before.items() if name not in optional},
+        **{name: value for name, value in _others(before).items() if name not in optional},
         "script": CUSTOM,
         "scripts": [{**script, "text": script["text"].replace("\r\n", "\n")} for script in values["scripts"]],
         **{name: value for name, value in optional.items() if value},
         **{name: values[name] for name in ("query_mode", "scale")},
+        **_further(values, before),
     }
 
 
@@ -70,6 +93,7 @@ BUILTIN = Kind(
         ),
         QUERY_MODE,
         SCALE,
+        *FURTHER,
     ),
     refused_at="scale",
     to_parameters=_builtin,
@@ -100,6 +124,7 @@ CUSTOM_SCRIPTS = Kind(
         ),
         QUERY_MODE,
         SCALE,
+        *FURTHER,
     ),
     refused_at="scripts",
     to_parameters=_custom,

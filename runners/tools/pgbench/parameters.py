@@ -5,30 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from runners.contract import RunSpec
-from runners.tools.kinds import LONGEST_SCRIPT
+from runners.tools.kinds import Choice, Switch, WholeNumber, chosen_from
 
-from .statements import CONTINUED, has_commands
+from .options import OLDEST, Option, Version, option, option_of
+from .texts import check_init, check_text, check_variables, check_weight
 
-Version = tuple[int, ...]
-
-OLDEST: Version = (9, 3)
 BUILTIN_SCRIPTS = ("select-only", "simple-update", "tpcb-like")
 CUSTOM = "custom"
 QUERY_MODES = ("simple", "extended", "prepared")
 PARTITION_METHODS = ("range", "hash")
 ACCOUNTS_PER_SCALE = 100_000
-# What -F and -s can carry in every version, and more than any published data set has.
+# What -s can carry in every version, and more than any published data set has.
 HIGHEST_SCALE = 2_000_000
-
-# pgbench runs these on the driver's shell. It allows blanks and continued lines between backslash and name. What only
-# begins like them is refused as well: no version has another command of that beginning, and one might abbreviate.
-SHELL_COMMAND = re.compile(r"\\[ \t\r\f\v]*(?:set)?sh", re.IGNORECASE)
-VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# PostgreSQL 18 refuses partitioned tables that are unlogged, and its pgbench no longer makes any.
+ONLY_ACCOUNTS_UNLOGGED: Version = (18,)
+MOST_PARTITIONS = 10_000
+MOST_TRIES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +40,158 @@ class Script:
 class Parameters:
     """pgbench's parameters. `script` is a built-in one, or "custom" for `scripts`.
 
-    Of the data set: `scale` to `partition_method`, and `init`, SQL that the server runs after the load. Of the load:
-    the rest. `rate_tps` is -R (0: as fast as it goes), `latency_limit_ms` is -L (0: none), `variables` is -D,
-    `connect_each` is -C (a connection for each transaction).
+    What is an `option` says there all that it is: a further one is its entry here, and for the data set its part of
+    command.py's FOUND_QUERY. `init` is SQL that the server runs after the load; `variables` is -D.
     """
 
     script: str
     scale: int
-    fillfactor: int = 100
-    foreign_keys: bool = False
-    unlogged: bool = False
-    partitions: int = 0
-    partition_method: str = "range"
+    fillfactor: int = option(
+        100,
+        feature="fill factors",
+        argument="-F {}",
+        words="fill factor {}%",
+        is_of_data_set=True,
+        question=WholeNumber(
+            name="fillfactor",
+            label="Fill factor, %",
+            unit="per cent",
+            lowest=10,
+            highest=100,
+            default=100,
+            is_required=False,
+            help_text="How full the load packs each page: less than 100 leaves room for updates (pgbench -i -F).",
+        ),
+    )
+    foreign_keys: bool = option(
+        False,
+        feature="foreign keys",
+        argument="--foreign-keys",
+        words="foreign keys",
+        is_of_data_set=True,
+        question=Switch(
+            name="foreign_keys",
+            label="Foreign keys",
+            help_text="Between the four tables, which the server then checks at each write (--foreign-keys).",
+        ),
+    )
+    unlogged: bool = option(
+        False,
+        feature="unlogged tables",
+        argument="--unlogged-tables",
+        words="unlogged tables",
+        is_of_data_set=True,
+        question=Switch(
+            name="unlogged",
+            label="Unlogged tables",
+            help_text="Writes to them are not in the WAL, and a crash empties them (--unlogged-tables).",
+        ),
+    )
+    partitions: int = option(
+        0,
+        feature="partitions",
+        argument="--partitions={}",
+        words="{} partitions",
+        since=(13,),
+        is_of_data_set=True,
+        question=WholeNumber(
+            name="partitions",
+            label="Partitions of the accounts",
+            unit="partitions",
+            lowest=0,
+            highest=MOST_PARTITIONS,
+            default=0,
+            is_required=False,
+            help_text="0: a plain table. Needs pgbench 13 or newer (--partitions).",
+        ),
+    )
+    partition_method: str = option(
+        "range",
+        feature="partition methods",
+        argument="--partition-method={}",
+        words="partitioned by {}",
+        since=(13,),
+        is_of_data_set=True,
+        question=Choice(
+            name="partition_method",
+            label="Partitioned by",
+            choices=chosen_from(PARTITION_METHODS),
+            is_required=False,
+            help_text="It means nothing without partitions (--partition-method).",
+        ),
+    )
     query_mode: str = "simple"
     scripts: tuple[Script, ...] = ()
     variables: Mapping[str, int | float | str] | None = None
-    rate_tps: float = 0
-    latency_limit_ms: float = 0
-    connect_each: bool = False
-    max_tries: int = 1
-    failures_detailed: bool = False
+    connect_each: bool = option(
+        False,
+        feature="connections for each transaction",
+        argument="-C",
+        words="a connection for each transaction",
+        question=Switch(
+            name="connect_each",
+            label="A connection for each transaction",
+            help_text="pgbench's option -C. TPS then includes connecting, and is no measure of the statements alone.",
+        ),
+    )
+    rate_tps: float = option(
+        0, feature="a rate limit", argument="-R {:.15g}", words="offered at {:,.15g} TPS", since=(9, 4)
+    )
+    latency_limit_ms: float = option(
+        0, feature="a latency limit", argument="-L {:.15g}", words="latency limit {:,.15g} ms", since=(9, 5)
+    )
+    max_tries: int = option(
+        1,
+        feature="more than one try",
+        argument="--max-tries={}",
+        words="up to {} tries of a transaction",
+        since=(15,),
+        question=WholeNumber(
+            name="max_tries",
+            label="Tries of a transaction at most",
+            unit="for the tries",
+            lowest=1,
+            highest=MOST_TRIES,
+            default=1,
+            is_required=False,
+            help_text="With more than 1, a transaction that a serialization error or a deadlock ended is tried again. "
+            "Needs pgbench 15 or newer (--max-tries).",
+        ),
+    )
+    failures_detailed: bool = option(
+        False,
+        feature="failures in detail",
+        argument="--failures-detailed",
+        words="failures by their cause",
+        since=(15,),
+        question=Switch(
+            name="failures_detailed",
+            label="Failures by their cause",
+            help_text="Counts serialization errors and deadlocks apart. Needs pgbench 15 or newer "
+            "(--failures-detailed).",
+        ),
+    )
     init: str = ""
 
 
-DATA_SET_FIELDS = ("scale", "fillfactor", "foreign_keys", "unlogged", "partitions", "partition_method")
 FIELDS = {field.name: field for field in fields(Parameters)}
-WHOLE_NUMBERS = ("scale", "fillfactor", "partitions", "max_tries")
-NUMBERS = ("rate_tps", "latency_limit_ms")
-SWITCHES = ("foreign_keys", "unlogged", "connect_each", "failures_detailed")
+OPTIONS: Mapping[str, Option] = {
+    name: described for name, field in FIELDS.items() if (described := option_of(field)) is not None
+}
+
+
+def used_options(parameters: Parameters) -> Iterator[tuple[str, Option, Any]]:
+    """Yield (name, option, value) of what is not the default."""
+    for name, described in OPTIONS.items():
+        if (value := getattr(parameters, name)) != FIELDS[name].default:
+            yield name, described, value
+
+
+def arguments(parameters: Parameters, *, is_of_data_set: bool) -> Iterator[str]:
+    """Yield the words of pgbench's command line for what is not the default, of the load or of its data set."""
+    for _, described, value in used_options(parameters):
+        if described.is_of_data_set == is_of_data_set:
+            yield from described.argument.format(value).split()
 
 
 def version_of(text: str) -> Version:
@@ -89,25 +210,25 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
     for name in ("script", "scale"):
         if name not in parameters:
             raise ValueError(f"pgbench needs the parameter {name!r}.")
-    _check_types(parameters)
+    _check_values(parameters)
     scripts = tuple(_script(entry) for entry in _sequence(parameters.get("scripts", ())))
     checked = Parameters(**{**parameters, "scripts": scripts})
-    _check_data_set(checked)
     _check_load(checked)
     _check_scripts(checked)
     check_init(checked.init)
-    return checked
+    # Without partitions their method means nothing: it is left out, so that it can make no difference.
+    return checked if checked.partitions else replace(checked, partition_method=PARTITION_METHODS[0])
 
 
-def _check_types(parameters: Mapping[str, Any]) -> None:
-    for name, value in parameters.items():
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        if name in WHOLE_NUMBERS and not is_whole:
-            raise ValueError(f"pgbench's {name} must be a whole number, not {value!r}.")
-        if name in NUMBERS and not (is_whole or isinstance(value, float)):
-            raise ValueError(f"pgbench's {name} must be a number, not {value!r}.")
-        if name in SWITCHES and not isinstance(value, bool):
-            raise ValueError(f"pgbench's {name} must be true or false, not {value!r}.")
+def _check_values(parameters: Mapping[str, Any]) -> None:
+    scale = parameters["scale"]
+    if not isinstance(scale, int) or isinstance(scale, bool):
+        raise ValueError(f"pgbench's scale must be a whole number, not {scale!r}.")
+    if not 1 <= scale <= HIGHEST_SCALE:
+        raise ValueError(f"The scale must be between 1 and {HIGHEST_SCALE:,}, not {scale}.")
+    for name, described in OPTIONS.items():
+        if name in parameters:
+            described.check(name, parameters[name])
 
 
 def _sequence(value: Any) -> Sequence[Any]:
@@ -124,17 +245,6 @@ def _script(entry: Any) -> Script:
     return Script(**entry)
 
 
-def _check_data_set(parameters: Parameters) -> None:
-    if not 1 <= parameters.scale <= HIGHEST_SCALE:
-        raise ValueError(f"The scale must be between 1 and {HIGHEST_SCALE:,}, not {parameters.scale}.")
-    if not 10 <= parameters.fillfactor <= 100:
-        raise ValueError(f"The fill factor must be between 10 and 100, not {parameters.fillfactor}.")
-    if parameters.partitions < 0:
-        raise ValueError(f"The number of partitions cannot be negative, as {parameters.partitions} is.")
-    if parameters.partition_method not in PARTITION_METHODS:
-        raise ValueError(f"{parameters.partition_method!r} is no partition method; choose range or hash.")
-
-
 def _check_load(parameters: Parameters) -> None:
     if parameters.query_mode not in QUERY_MODES:
         names = ", ".join(QUERY_MODES)
@@ -143,16 +253,7 @@ def _check_load(parameters: Parameters) -> None:
         raise ValueError(f"The rate must be 0 (no limit) or more, not {parameters.rate_tps}.")
     if not 0 <= parameters.latency_limit_ms < float("inf"):
         raise ValueError(f"The latency limit must be 0 (none) or more, not {parameters.latency_limit_ms}.")
-    if parameters.max_tries < 1:
-        raise ValueError(f"A transaction needs at least 1 try, not {parameters.max_tries}.")
     check_variables(parameters.variables or {})
-
-
-def check_variables(variables: Mapping[str, Any]) -> None:
-    """Raise ValueError, with one sentence, for names or values that pgbench cannot take."""
-    for name, value in variables.items():
-        if not VARIABLE_NAME.fullmatch(name) or "\0" in str(value):
-            raise ValueError(f"{name!r} cannot be a variable of pgbench; use letters, digits and underscores.")
 
 
 def _check_scripts(parameters: Parameters) -> None:
@@ -163,54 +264,7 @@ def _check_scripts(parameters: Parameters) -> None:
         raise ValueError('Custom scripts go with the script "custom", and it needs at least one of them.')
     for number, script in enumerate(parameters.scripts, start=1):
         check_text(number, script.text)
-        _check_weight(script.weight)
-
-
-def check_text(number: int, text: Any) -> None:
-    """Raise ValueError, with one sentence, for what is no script or runs commands on the driver."""
-    if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise ValueError("A custom script must be text, not empty and without NUL characters.")
-    if match := SHELL_COMMAND.search(CONTINUED.sub("", text)):
-        where = f"Script {number}, line {_line_without_continuations(text, match.start())}"
-        raise ValueError(f"{where}: \\shell and \\setshell run commands on the driver; take them out.")
-
-
-def check_new_text(number: int, text: str) -> None:
-    """Raise ValueError, with one sentence, for what nobody may write any more; what is there already stays readable."""
-    check_text(number, text)
-    if not has_commands(text):
-        raise ValueError(f"Script {number} has comments only, which pgbench refuses: write a statement, or nothing.")
-    check_length(f"Script {number}", text)
-
-
-def check_length(subject: str, text: str) -> None:
-    """Raise ValueError, with one sentence, for a script that is too long. An end of a line is one character."""
-    if (length := len(text.replace("\r\n", "\n"))) > LONGEST_SCRIPT:
-        raise ValueError(f"{subject} has {length:,} characters: {LONGEST_SCRIPT:,} at most, so shorten it.")
-
-
-def _line_without_continuations(text: str, at: int) -> int:
-    """Return the line, from 1, of a place in the text that CONTINUED has been taken out of."""
-    for gap in CONTINUED.finditer(text):
-        if gap.start() > at:
-            break
-        at += len(gap[0])
-    return text.count("\n", 0, at) + 1
-
-
-def _check_weight(weight: Any) -> None:
-    if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
-        raise ValueError(f"The weight of a custom script must be a whole number from 1, not {weight!r}.")
-
-
-def check_init(init: Any) -> None:
-    """Raise ValueError, with one sentence, for what is no SQL for the server."""
-    if not isinstance(init, str) or "\0" in init:
-        raise ValueError("The init script must be text, without NUL characters.")
-    if re.search(r"^[^\S\n]*\\", init, re.MULTILINE):
-        raise ValueError(
-            "The init script is SQL for the server: it may not hold commands of psql, such as \\! or \\copy."
-        )
+        check_weight(script.weight)
 
 
 def init_digest(parameters: Parameters) -> str:
@@ -249,19 +303,18 @@ def check(spec: RunSpec) -> Parameters:
 
 
 def _check_version(tool_version: str, parameters: Parameters) -> None:
-    weighted = any(script.weight != 1 for script in parameters.scripts)
-    needs: tuple[tuple[bool, Version, str], ...] = (
-        (parameters.rate_tps > 0, (9, 4), "a rate limit"),
-        (parameters.latency_limit_ms > 0, (9, 5), "a latency limit"),
-        (weighted, (9, 6), "weights of scripts"),
-        (parameters.partitions > 0, (13,), "partitions"),
-        (parameters.max_tries > 1, (15,), "more than one try"),
-        (parameters.failures_detailed, (15,), "failures in detail"),
-    )
-    for is_used, since, feature in needs:
-        if is_used and version_of(tool_version) < since:
+    needs = [(described.since, described.feature) for _, described, _ in used_options(parameters)]
+    if any(script.weight != 1 for script in parameters.scripts):
+        needs.append(((9, 6), "weights of scripts"))
+    for since, feature in needs:
+        if version_of(tool_version) < since:
             release = ".".join(map(str, since))
             raise ValueError(f"pgbench {tool_version} does not know {feature}; use {release} or newer.")
+    if parameters.unlogged and parameters.partitions and version_of(tool_version) >= ONLY_ACCOUNTS_UNLOGGED:
+        raise ValueError(
+            f"pgbench {tool_version} makes only the accounts unlogged where they are partitioned, and the other tables "
+            "logged; leave out one of the two, or use 17 or older."
+        )
 
 
 def _check_level(spec: RunSpec) -> None:
@@ -280,13 +333,17 @@ def _check_level(spec: RunSpec) -> None:
 def data_set(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the recipe of the data set: tool and scale, and anything else that is not the default.
 
-    Leaving the defaults out keeps a recipe the same when a later release adds a field to it. The partition
-    method is left out without partitions, where it means nothing.
+    Leaving the defaults out keeps a recipe the same when a later release adds a field to it.
     """
     checked = read(parameters)
-    recipe: dict[str, Any] = {"tool": "pgbench", "scale": checked.scale}
-    for name in DATA_SET_FIELDS[1:]:
-        value = getattr(checked, name)
-        if value != FIELDS[name].default and (name != "partition_method" or checked.partitions):
-            recipe[name] = value
+    others = {name: value for name, described, value in used_options(checked) if described.is_of_data_set}
+    recipe = {"tool": "pgbench", "scale": checked.scale, **others}
     return recipe | ({"init": init_digest(checked)} if checked.init else {})
+
+
+def peculiarities(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return in words what sets a workload apart from one of the same script and scale; empty if it cannot be read."""
+    try:
+        return tuple(described.words.format(value) for _, described, value in used_options(read(parameters)))
+    except ValueError:
+        return ()

@@ -27,7 +27,9 @@ PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 LOAD_S_PER_SCALE = 0.3
 # High, for each hardware thread; of scripts that are not here as of select-only.
 TPS_GUESS = {"tpcb-like": 10_000.0, "simple-update": 15_000.0, "select-only": 60_000.0}
-BYTES_PER_SCALE = 16 * 2**20  # 100,000 accounts with their primary key
+# 100,000 accounts with their primary key; a fill factor makes the tables larger, and leaves the index as it is.
+TABLE_BYTES_PER_SCALE, INDEX_BYTES_PER_SCALE = 13 * 2**20, 3 * 2**20
+CONNECTING_TPS_GUESS = 3_000.0  # starting a backend takes longer than any of these transactions
 WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNORECASE)
 LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
 
@@ -63,6 +65,8 @@ class Pgbench(Tool):
             load=str(parameters.get("script") or ""),
             size=f"scale {parameters['scale']:,}" if "scale" in parameters else "",
             query_mode=parameters.get("query_mode", "simple"),
+            peculiarities=(apart := pgbench_parameters.peculiarities(parameters)),
+            label_note="; ".join(apart),
         )
 
     def scripts(self, parameters: Mapping[str, Any]) -> list[Script]:
@@ -88,7 +92,8 @@ class Pgbench(Tool):
         return pgbench_parameters.data_set(parameters)
 
     def data_set_bytes(self, parameters: Mapping[str, Any]) -> int:
-        return int(parameters.get("scale", 1)) * BYTES_PER_SCALE
+        table_bytes = TABLE_BYTES_PER_SCALE * 100 // int(parameters.get("fillfactor", 100))
+        return int(parameters.get("scale", 1)) * (table_bytes + INDEX_BYTES_PER_SCALE)
 
     def writes(self, parameters: Mapping[str, Any]) -> bool:
         if parameters.get("script") == "custom":
@@ -103,7 +108,8 @@ class Pgbench(Tool):
         return float(parameters.get("scale", 1)) * LOAD_S_PER_SCALE
 
     def tps_guess(self, parameters: Mapping[str, Any]) -> float:
-        return TPS_GUESS.get(str(parameters.get("script")), TPS_GUESS["select-only"])
+        guess = TPS_GUESS.get(str(parameters.get("script")), TPS_GUESS["select-only"])
+        return min(guess, CONNECTING_TPS_GUESS) if parameters.get("connect_each") else guess
 
     def rarest_share(self, parameters: Mapping[str, Any]) -> float:
         weights = [script.get("weight", 1) for script in parameters.get("scripts", ())] or [1]

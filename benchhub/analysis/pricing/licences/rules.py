@@ -15,12 +15,13 @@ from typing import Any, Literal
 
 from benchhub.analysis.pricing.money import HUNDRED, PricingError
 
-Metric = Literal["none", "server", "socket", "core", "vcpu", "memory", "user", "flat"]
+from .metrics import METRICS
+
 Pool = Literal["server", "order"]
 Payment = Literal["subscription", "perpetual", "hourly"]
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "metric": ("none", "server", "socket", "core", "vcpu", "memory", "user", "flat"),
+    "metric": tuple(METRICS),
     "user_processor": ("socket", "core"),
     "factor_rounded_per": ("server", "order"),
     "packs_pooled_per": ("server", "order"),
@@ -29,35 +30,10 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "period": ("year", "month"),
     "support_on": ("list", "discounted"),
 }
-COUNTED = ("server", "socket", "core", "vcpu", "memory", "user")
 # A field says something only under these metrics, or these ways to pay: anywhere else it is a mistake.
 UNDER_METRIC: Mapping[str, tuple[str, ...]] = {
-    "exempt_roles": (*COUNTED, "flat"),
-    "counts_disabled_cores": ("core", "socket", "user"),
-    "cores_per_licence": ("socket",),
-    "sockets_per_licence": ("socket",),
-    "vcpus_per_licence_smt": ("vcpu",),
-    "vcpus_per_licence_no_smt": ("vcpu",),
-    "memory_block_gb": ("memory",),
-    "counts_vm_memory": ("memory",),
-    "users_per_processor": ("user",),
-    "user_processor": ("user",),
-    "minimum_per_socket": ("core", "socket"),
-    "minimum_per_server": COUNTED,
-    "minimum_per_vm": ("vcpu", "memory"),
-    "minimum_per_order": COUNTED,
-    "maximum_per_socket": ("core", "socket"),
-    "maximum_per_server": COUNTED,
-    "maximum_per_order": COUNTED,
-    "factors": ("core", "socket", "vcpu", "user"),
-    "factor_rounded_per": ("core", "socket", "vcpu", "user"),
-    "pack": COUNTED,
-    "packs_pooled_per": COUNTED,
-    "is_price_per_pack": COUNTED,
-    **dict.fromkeys(("max_sockets", "max_cores", "max_vcpus", "max_memory_gb"), (*COUNTED, "flat")),
-    **dict.fromkeys(("max_servers", "max_users"), (*COUNTED, "flat")),
-    **dict.fromkeys(("tiers", "tiers_apply"), COUNTED),
-    **dict.fromkeys(("payment", "discount_percent", "contracted_price"), (*COUNTED, "flat")),
+    rule: tuple(metric.name for metric in METRICS.values() if rule in metric.rules)
+    for rule in dict.fromkeys(rule for metric in METRICS.values() for rule in metric.rules)
 }
 UNDER_PAYMENT: Mapping[str, tuple[str, ...]] = {
     "period": ("subscription",),
@@ -115,7 +91,7 @@ class LicenceRules:
     virtual machine), packs, sum over the order with its own and packs, tier, discount, term. Raises RulesError.
     """
 
-    metric: Metric
+    metric: str
     exempt_roles: frozenset[str] = frozenset()
     # Counting
     counts_disabled_cores: bool = True

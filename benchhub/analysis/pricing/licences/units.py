@@ -6,7 +6,7 @@ those per order. A maximum is what is paid for at most; whether a machine is eli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -16,9 +16,8 @@ from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.pricing.topology import Deployment, Machine, Node
 from benchhub.analysis.words import count, plain
 
+from .metrics import METRICS, Log
 from .rules import Factor, LicenceRules
-
-Log = list[Step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def count_licences(
     nodes = [node for node in deployment.nodes if node.role not in rules.exempt_roles]
     if reason := _not_eligible(rules, deployment, nodes):
         return NotEligible(name, reason)
-    if rules.metric not in ("flat", "user") and not deployment.nodes:
+    if METRICS[rules.metric].count and not deployment.nodes:
         raise PricingError(f"{name} is counted on machines, and none is named: name the one that it is for.")
     if rules.metric == "flat":
         units = 1 if nodes or not deployment.nodes else 0
@@ -93,7 +92,9 @@ def _server(name: str, rules: LicenceRules, machine: Machine, on: date | None, l
     if rules.metric == "user":  # people count once in the order; a server says how many they are at least
         units: Number = _least_users(rules, machine, on, log)
     else:
-        units = COUNTERS[rules.metric](name, rules, machine, log)
+        counter = METRICS[rules.metric].count
+        assert counter is not None, "what counts no servers does not come here"
+        units = counter(name, rules, machine, log)
         units = _factored(rules, machine, units, on, log) if rules.factors else units
     units = _clamped("server", units, rules.minimum_per_server, rules.maximum_per_server, log)
     if _is_counted_on_vm(rules, machine):
@@ -102,100 +103,12 @@ def _server(name: str, rules: LicenceRules, machine: Machine, on: date | None, l
     return _packed("server", rules, units, log) if is_packed else units
 
 
-def _servers(name: str, _: LicenceRules, machine: Machine, log: Log) -> int:
-    template = "Units: {licence} is counted per server; {machine} is {result}"
-    log.append(step("count", template, 1, licence=name, machine=machine.name))
-    return 1
-
-
-def _sockets(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
-    """Count licences for groups of sockets: one covers so many cores of each socket, another so many more."""
-    group, sockets = rules.sockets_per_licence, machine.sockets
-    groups = -(-sockets // group)
-    template = "Units: {licence} is counted per occupied socket as bought; {machine} has {result}"
-    if group > 1:
-        template = "Units: {licence} covers {group} occupied sockets as bought; {machine} has {sockets}: {result}"
-    log.append(step("count", template, groups, licence=name, machine=machine.name, sockets=sockets, group=group))
-    per_socket = _for_cores(rules, machine, groups, log) if rules.cores_per_licence else 1
-    return _clamped_sockets(rules, per_socket, groups, log)
-
-
-def _for_cores(rules: LicenceRules, machine: Machine, groups: int, log: Log) -> int:
-    cores = machine.counted_cores(rules.counts_disabled_cores)
-    per_socket = -(-cores // rules.cores_per_licence)
-    template = (
-        "Cores: a licence covers {covered} cores of a socket, and {cores} take {per_socket}; "
-        "{groups} x {per_socket} = {result}"
-    )
-    covered = rules.cores_per_licence
-    operands = {"covered": covered, "cores": cores, "per_socket": per_socket, "groups": groups}
-    log.append(step("cores_covered", template, groups * per_socket, **operands))
-    return per_socket
-
-
-def _cores(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
-    cores, sockets = machine.counted_cores(rules.counts_disabled_cores), machine.sockets
-    template = "Units: {licence} is counted per physical core as bought; {machine} has {sockets} x {cores} = {result}"
-    if machine.disabled_cores_per_socket:
-        template += ", with" if rules.counts_disabled_cores else ", without"
-        template += " those disabled in firmware"
-    total = sockets * cores
-    log.append(step("count", template, total, licence=name, machine=machine.name, sockets=sockets, cores=cores))
-    return _clamped_sockets(rules, cores, sockets, log)
-
-
-def _clamped_sockets(rules: LicenceRules, per_socket: int, groups: int, log: Log) -> int:
-    due = max(per_socket, rules.minimum_per_socket)
-    due = min(due, rules.maximum_per_socket or due)
-    if due != per_socket:
-        kind, word = ("minimum", "raised") if due > per_socket else ("maximum", "cut")
-        template = f"{kind.capitalize()}: {{per_socket}} of a socket are {word} to {{due}}; "
-        template += "{groups} x {due} = {result}"
-        words = {"per_socket": per_socket, "due": due, "groups": groups}
-        log.append(step(f"{kind}_per_socket", template, groups * due, **words))
-    return groups * due
-
-
-def _vcpus(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
-    vcpus_per_licence = rules.vcpus_per_licence_smt if machine.smt else rules.vcpus_per_licence_no_smt
-    source = "vCPU of the virtual machine" if machine.vm else "hardware thread"
-    smt = "on" if machine.smt else "off"
-    template = "Units: {licence} is counted per {of}; {machine} has {vcpus}"
-    if (rules.vcpus_per_licence_smt, rules.vcpus_per_licence_no_smt) != (1, 1):
-        template += ", and with SMT {smt} a licence covers {covered}: {result}"
-    units, vcpus = -(-machine.vcpus // vcpus_per_licence), machine.vcpus
-    words = {"licence": name, "machine": machine.name, "of": source, "smt": smt}
-    log.append(step("count", template, units, vcpus=vcpus, covered=vcpus_per_licence, **words))
-    return units
-
-
-def _memory(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
-    is_vm = _is_counted_on_vm(rules, machine)
-    memory_gb = machine.vm.memory_gb if is_vm and machine.vm else machine.memory_gb
-    if memory_gb is None:
-        raise PricingError(f"{name} is counted by memory, and that of '{machine.name}' is not known: fill it in.")
-    units = ceiling(memory_gb / rules.memory_block_gb)
-    words = {"licence": name, "machine": machine.name, "of": "in the virtual machine" if is_vm else "as bought"}
-    template = "Units: {licence} is counted per {block} GB of memory {of}; {machine} has {memory} GB: {result}"
-    log.append(step("count", template, units, memory=memory_gb, block=rules.memory_block_gb, **words))
-    return units
-
-
-COUNTERS: dict[str, Callable[[str, LicenceRules, Machine, Log], Number]] = {
-    "server": _servers,
-    "socket": _sockets,
-    "core": _cores,
-    "vcpu": _vcpus,
-    "memory": _memory,
-}
-
-
 def _least_users(rules: LicenceRules, machine: Machine, on: date | None, log: Log) -> int:
     if not rules.users_per_processor:
         return 0
     processors: Number = machine.sockets
     if rules.user_processor == "core":
-        processors = machine.sockets * machine.counted_cores(rules.counts_disabled_cores)
+        processors = machine.cores(rules.counts_disabled_cores)
         if rules.factors:
             processors = ceiling(_factored(rules, machine, processors, on, log))
     template = "Minimum: {machine} has {processors} of {users} named users at least, {result}"
@@ -277,7 +190,7 @@ def _packed(scope: str, rules: LicenceRules, units: Number, log: Log) -> Number:
 
 
 def _is_counted_on_vm(rules: LicenceRules, machine: Machine) -> bool:
-    return machine.vm is not None and (rules.metric == "vcpu" or rules.counts_vm_memory)
+    return machine.vm is not None and METRICS[rules.metric].is_of_vm(rules)
 
 
 def _not_eligible(rules: LicenceRules, deployment: Deployment, nodes: Sequence[Node]) -> str:
@@ -301,7 +214,7 @@ def _users_not_eligible(rules: LicenceRules, deployment: Deployment) -> str:
 
 
 def _machine_not_eligible(rules: LicenceRules, machine: Machine) -> str:
-    cores = machine.sockets * machine.counted_cores(rules.counts_disabled_cores)
+    cores = machine.cores(rules.counts_disabled_cores)
     limits = (
         (rules.max_sockets, machine.sockets, "socket", ""),
         (rules.max_cores, cores, "physical core", ""),

@@ -7,17 +7,9 @@ from decimal import Decimal
 
 from benchhub.analysis.words import count, listing, plain
 
+from .metrics import METRICS
 from .rules import Factor, LicenceRules, Tier
 
-UNITS = {
-    "server": ("server", "servers"),
-    "socket": ("occupied socket", "occupied sockets"),
-    "core": ("physical core", "physical cores"),
-    "vcpu": ("vCPU", "vCPUs"),
-    "memory": ("GB of memory", "GB of memory"),
-    "user": ("named user", "named users"),
-    "flat": ("site", "sites"),
-}
 PERIODS = {"perpetual": "for good", "hourly": "for an hour"}
 
 
@@ -25,20 +17,11 @@ def unit(rules: LicenceRules) -> str:
     """Name what one licence covers: 'one physical core', 'a pack of 2 vCPUs'; empty if nothing is licensed."""
     if rules.metric == "none":
         return ""
-    singular, several = UNITS[rules.metric]
+    metric = METRICS[rules.metric]
     if rules.is_price_per_pack:
-        return f"a pack of {rules.pack} {several}"
-    covered_units = _covered(rules)
-    return f"{plain(covered_units)} {several}" if covered_units != 1 else f"one {singular}"
-
-
-def _covered(rules: LicenceRules) -> int | Decimal:
-    by_metric: dict[str, int | Decimal] = {
-        "socket": rules.sockets_per_licence,
-        "memory": rules.memory_block_gb,
-        "vcpu": rules.vcpus_per_licence_smt,
-    }
-    return by_metric.get(rules.metric, 1)
+        return f"a pack of {rules.pack} {metric.several}"
+    covered_units = metric.covered(rules)
+    return f"{plain(covered_units)} {metric.several}" if covered_units != 1 else f"one {metric.singular}"
 
 
 def price_of(rules: LicenceRules) -> str:
@@ -57,10 +40,8 @@ def words(rules: LicenceRules) -> str:
 
 
 def _counting(rules: LicenceRules) -> Iterator[str]:
-    singular, _ = UNITS[rules.metric]
-    yield (
-        "one licence for the whole site" if rules.metric == "flat" else "; ".join([f"per {singular}", *_details(rules)])
-    )
+    counted = f"per {METRICS[rules.metric].singular}"
+    yield "one licence for the whole site" if rules.metric == "flat" else "; ".join([counted, *_details(rules)])
     if least := _bounds(rules, "minimum"):
         yield f"at least {listing(least)}"
     if most := _bounds(rules, "maximum"):

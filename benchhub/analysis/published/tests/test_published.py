@@ -17,6 +17,9 @@ FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "published"
 PARSED = {letter: tomllib.loads((FIXTURES / f"report-{letter.lower()}.toml").read_text()) for letter in "ABCD"}
 
 
+MEAN_OF_5 = "95% interval of a mean of 5 trials, each way"
+
+
 def document(letter, parsed=None):
     return published.read(f"report-{letter.lower()}.toml", parsed or PARSED[letter])
 
@@ -150,6 +153,21 @@ def test_excluding_is_below_including_in_one_cell_of_sixteen():
         ("Peak", "That peak in multiples of the physical cores, from", "2.5", "agrees"),  # 50 / 20, within 2 to 3
         ("Peak", "Clients at the peak of the standard test, from", "48", "consistent"),  # about 50: 45 to 55
         ("Peak", "Clients at the peak of the standard test, to", "64", "consistent"),  # about 60: 55 to 65
+        ("Spread", "Standard deviation from 40 clients, within that of every level", "1", "agrees"),
+        ("Spread", "Clients from which the standard deviation is 1% at most", "48", "consistent"),  # 40 was not tested
+        # 2.776 x 5% / 2.236, and a fifth of it
+        (
+            "Derived, not printed",
+            f"{MEAN_OF_5}, at every level at most",
+            "6.21",
+            "agrees",
+        ),
+        (
+            "Derived, not printed",
+            f"{MEAN_OF_5}, from 40 clients at most",
+            "1.24",
+            "agrees",
+        ),
         ("Custom script", "Rows that a transaction of the custom script counts", "10001", "disagrees"),
     ],
 )
@@ -174,6 +192,75 @@ def test_the_gains_of_report_c_compound_to_44_and_not_to_45_per_cent():
     assert any("38%" in step for step in check.steps)  # 12 + 2 + 6 + 7 + 9 + 2
 
 
+# Left for a step beside those listed: 1.445 / 1.4544 = 0.9935 to 1.455 / 1.4004 = 1.0390.
+@pytest.mark.parametrize(
+    ("subject", "published_interval", "verdict"),
+    [
+        ("Effect of a scheduler tip for x86 on throughput: not among the 45%", ("-2.5", "-1.5"), "agrees"),
+        ("Gain of data and WAL on disks of their own, sandbox: not among the 45%", ("9.5", "10.5"), "agrees"),
+        ("Gain of data and WAL on disks of their own, large: among the 45%", ("-0.5", "0.5"), "consistent"),
+    ],
+)
+def test_what_report_c_tried_beside_its_steps_is_held_against_what_the_sum_leaves(subject, published_interval, verdict):
+    check = only("C", "Beside the steps", subject)
+    assert (str(check.published_low), str(check.published_high)) == published_interval
+    assert (str(rounded(check.room.low, 1)), str(rounded(check.room.high, 1))) == ("-0.6", "3.9")
+    assert check.verdict == verdict
+
+
+def test_a_step_that_would_not_leave_the_sum_as_it_is_disagrees():
+    number = next(n for n, row in enumerate(PARSED["C"]["figure"]) if row["id"] == "separate-disks-large")
+    report_checks = published.recompute(document("C", changed("C", "figure", number, value="10", printed="10%")))
+    [check] = [check for check in report_checks if "large: among" in check.subject]
+    assert check.verdict == "disagrees"
+
+
+@pytest.mark.parametrize(
+    ("subject", "computed", "interval"),
+    [
+        # (20 - 13) / 20; 1 - 13.5 / 19.5 and 1 - 12.5 / 20.5
+        ("Time that the restore of 256 GB saves", "35", ("31", "39")),
+        # 20 / 13; 19.5 / 13.5 and 20.5 / 12.5
+        ("Restore of 256 GB, times as fast", "1.5385", ("1.4444", "1.6400")),
+    ],
+)
+def test_the_restore_of_report_c_is_derived_with_what_ca_leaves(subject, computed, interval):
+    check = only("C", "Derived, not printed", subject)
+    assert (str(check.computed), check.verdict) == (computed, "agrees")
+    assert (str(check.computed_low), str(check.computed_high)) == interval
+
+
+@pytest.mark.parametrize(
+    ("letter", "group", "subject", "printed", "computed"),
+    [
+        ("A", "Price per TPS", "PostgresPURE 9.4.4, hardware only", ("0.105", "0.115"), ("0.1048", "0.1048")),
+        # (423,148 - 0.5) x 0.1225 and (423,148 + 0.5) x 0.1235
+        ("A", "Little's law, including connecting", "9.4.4, 1:1, scale 100: clients", ("25.5", "26.5"),
+         ("51.84", "52.26")),
+        # 8,350 / 21,500 and 8,450 / 20,500
+        ("B", "Against x86", "Throughput of POWER8 in per cent of x86", ("39.5", "40.5"), ("39", "41")),
+        ("B", "Peak", "Clients at the peak of the standard test, from", ("45", "55"), ("48", "48")),
+        ("C", "Gains", "All improvements together, throughput gained", ("44.5", "45.5"), ("40.04", "45.44")),
+        ("D", "Ratios", "In memory against hybrid, 32 drivers", ("4.1", "4.3"), ("4.25", "4.29")),
+        # A bound has no rounding.
+        ("D", "Ratios", "In memory against hybrid, at most", ("4", "4"), ("4.25", "4.29")),
+    ],
+)  # fmt: skip
+def test_both_intervals_of_a_check_are_numbers(letter, group, subject, printed, computed):
+    check = only(letter, group, subject)
+    assert (str(check.published_low), str(check.published_high)) == printed
+    assert (str(check.computed_low), str(check.computed_high)) == computed
+
+
+def test_every_interval_holds_its_number_and_every_consistent_one_meets_the_other():
+    for letter in "ABCD":
+        for check in checks(letter):
+            assert check.printed.low <= Fraction(check.value) <= check.printed.high, check.subject
+            assert check.room.low <= check.exact <= check.room.high, check.subject
+            if check.verdict == "consistent":
+                assert check.printed.overlaps(check.room), check.subject
+
+
 @pytest.mark.parametrize(
     ("group", "subject", "computed", "verdict"),
     [
@@ -184,7 +271,7 @@ def test_the_gains_of_report_c_compound_to_44_and_not_to_45_per_cent():
         ("Price per transaction", "Price per transaction, hybrid, 4 drivers", "21.5801", "agrees"),
         ("Price per transaction", "Price per transaction, in memory, 32 drivers", "1.2900", "agrees"),
         ("Ratios", "In memory against hybrid, 4 drivers", "3.60", "agrees"),  # 69,397.8 / 19,253.1
-        ("Ratios", "In memory against hybrid, 32 drivers", "4.27", "consistent"),  # 4.2498 to 4.2910 meets 4.15 to 4.25
+        ("Ratios", "In memory against hybrid, 32 drivers", "4.27", "consistent"),  # 4.2498 to 4.2910 meets 4.1 to 4.3
         ("Ratios", "In memory against hybrid, at least", "4.27", "agrees"),  # more than four times
         ("Ratios", "In memory against hybrid, at most", "4.27", "disagrees"),  # up to four times
         ("Ratios", "Price of in memory as a share of hybrid, at most", "0.2452", "agrees"),  # 1.29 / 5.26 < 1/4
@@ -264,6 +351,16 @@ def test_a_derived_figure_that_does_not_follow_disagrees():
 
 def figure(value):
     return Figure("place", "what", str(value), value, "", "1")
+
+
+def test_a_quotient_of_rounded_numbers_is_consistent_where_the_intervals_meet_and_only_there():
+    def verdict(low, high):
+        room = Between(Fraction("1.37"), Fraction(low), Fraction(high))
+        return quotient(figure(Decimal("1.5")), room.middle, "a / b", group="g", report="A", room=room).verdict
+
+    assert verdict("1.37", "1.37") == "disagrees"
+    assert verdict("1.30", "1.44") == "disagrees"
+    assert verdict("1.30", "1.45") == "consistent"
 
 
 cents = st.integers(1, 10**6).map(lambda whole: Decimal(whole).scaleb(-2))

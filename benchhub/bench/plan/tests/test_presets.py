@@ -109,6 +109,7 @@ def test_the_levels_of_report_a_leave_out_three_of_its_own_peaks_which_a_grid_of
     two_to_one = [clients for ratio, clients in peaks if ratio == "2:1"]
     assert len(two_to_one) == 16 and set(two_to_one) <= set(range(4, 321, 4))
     assertContains(planner.get(reverse("presets")), "Inferred, not printed")
+    assertContains(planner.get(reverse("presets")), "lie beyond: 244, 260 and 292 clients")
 
 
 def test_the_form_of_a_preset_shows_its_translation_and_keeps_it_when_something_is_wrong(planner, filled):

@@ -51,10 +51,56 @@ def test_hardware_keeps_its_virtual_machine_apart_from_what_was_bought(engineer)
     typed = {"processor": "POWER8", "disabled_cores_per_socket": "2", "vm_vcpus": "160", "vm_memory_gib": "128"}
     engineer.post(reverse("hardware-add"), {**BOX, **typed})
     machine = Hardware.objects.get().machine()
-    assert (machine.sockets, machine.counted_cores(True), machine.counted_cores(False)) == (2, 10, 8)
+    assert (machine.sockets, machine.socket_cores(True), machine.socket_cores(False)) == (2, [10, 10], [8, 8])
     assert (machine.processor, machine.memory_gb) == ("POWER8", 256)
     assert (machine.vm.vcpus, machine.vm.memory_gb, machine.vm.smt) == (160, 128, False)
     assertContains(engineer.get(reverse("hardware-list")), "virtual machine of 160 vCPUs")
+
+
+def test_sockets_with_unlike_cores_are_typed_one_by_one_and_shown(engineer):
+    typed = {"cores_per_socket": "16", "unlike_cores": "16, 8"}
+    assertRedirects(engineer.post(reverse("hardware-add"), {**BOX, **typed}), reverse("hardware-list"))
+    box = Hardware.objects.get()
+    assert (box.unlike_cores, box.cores, box.threads) == ([16, 8], 24, 48)
+    assert box.machine().socket_cores(True) == [16, 8]
+    assertContains(engineer.get(reverse("hardware-list")), "16, 8</td>")
+    page = reverse("hardware-revise", args=[box.pk])
+    assertContains(engineer.get(page), 'value="16, 8"')
+    engineer.post(page, {**BOX, **typed, "unlike_cores": "16 16"})
+    alike = Hardware.objects.current().get()
+    assert (alike.unlike_cores, alike.cores) == ([], 32)
+    assert not alike.is_same_thing(box)
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "sentence"),
+    [
+        ({"unlike_cores": "16"}, "unlike_cores", "Write one number for each of 2 sockets, not 1 number."),
+        ({"unlike_cores": "16, many"}, "unlike_cores", "Write whole numbers from 1"),
+        ({"unlike_cores": "16, 0"}, "unlike_cores", "Write whole numbers from 1"),
+        ({"unlike_cores": "16, " + "9" * 1_000}, "unlike_cores", "Write whole numbers from 1"),
+        ({"unlike_cores": "16, 8"}, "cores_per_socket", "The largest socket has 16 cores by the list: write that."),
+        (
+            {"unlike_cores": "10, 2", "disabled_cores_per_socket": "2"},
+            "disabled_cores_per_socket",
+            "Write fewer than the smallest socket has cores.",
+        ),
+    ],
+)
+def test_cores_of_sockets_that_contradict_the_rest_are_refused_beside_the_field(engineer, typed, field, sentence):
+    errors = engineer.post(reverse("hardware-add"), {**BOX, **typed}).context["page"].form.errors
+    assert list(errors) == [field]
+    assert sentence in errors[field][0]
+    assert not Hardware.objects.exists()
+
+
+def test_the_api_takes_and_gives_the_cores_of_each_socket(engineer):
+    sent = {"name": "Box", "sockets": 2, "cores_per_socket": 16, "unlike_cores": "16, 8"}
+    answer = engineer.post("/api/v1/hardware/", sent, content_type="application/json")
+    assert (answer.status_code, answer.json()["unlike_cores"]) == (201, [16, 8])
+    address = f"/api/v1/hardware/{answer.json()['id']}/revise/"
+    answer = engineer.post(address, {"memory_gib": "512"}, content_type="application/json")
+    assert (answer.status_code, answer.json()["unlike_cores"]) == (201, [16, 8])
 
 
 def test_hardware_without_a_virtual_machine_has_none(engineer):

@@ -1,12 +1,16 @@
 from decimal import Decimal
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.urls import reverse
+from django.utils.html import escape
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.analysis.pricing.licences.metrics import METRICS
 from benchhub.analysis.pricing.licences.rules import UNDER_METRIC, UNDER_PAYMENT, defaults
 from benchhub.analysis.pricing.licences.words import price_of, words
 from benchhub.catalog.licences.fields import GROUPS, LABELS
+from benchhub.catalog.licences.forms import LicenceModelForm
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
 
 pytestmark = pytest.mark.django_db
@@ -218,3 +222,29 @@ def test_the_list_shows_rules_in_words_and_never_as_json(engineer):
     answer = engineer.get(reverse("licence-models"))
     assertContains(answer, "Per physical core. Sold in packs of 2, pooled per server. Paid by the year.")
     assertNotContains(answer, "&#x27;pack")
+
+
+def test_every_metric_of_the_registry_is_offered_saved_listed_and_found(engineer):
+    assert [value for value, _ in LicenceModelForm.base_fields["metric"].choices if value] == list(METRICS)
+    for name, metric in METRICS.items():
+        answer = engineer.post(reverse("licence-model-add"), {"name": f"By {name}", "metric": name})
+        assertRedirects(answer, reverse("licence-models"))
+        assertContains(engineer.get(reverse("licence-models"), {"metric": name}), escape(metric.label))
+    assert set(LicenceModel.objects.values_list("metric", flat=True)) == set(METRICS)
+
+
+def test_a_metric_that_is_not_in_the_registry_is_refused_by_form_api_and_model(engineer):
+    answer = engineer.post(reverse("licence-model-add"), {"name": "Odd", "metric": "moons"})
+    assert "valid choice" in answer.context["page"].draft.form.errors["metric"][0]
+    answer = engineer.post("/api/v1/licence-models/", {"name": "Odd", "metric": "moons"}, "application/json")
+    assert answer.status_code == 422
+    with pytest.raises(ValidationError, match="Choose one of: none, server"):
+        LicenceModel(name="Odd", metric="moons").full_clean()
+    assert not LicenceModel.objects.exists()
+
+
+def test_a_trial_counts_the_smaller_of_vcpus_and_cores(engineer):
+    machine = Hardware.objects.create(name="Host", sockets=2, cores_per_socket=16, unlike_cores=[16, 8], vm_vcpus=40)
+    answer = trial(engineer, machine, metric="vm_core")
+    assertContains(answer, "Host has 40 vCPUs on 24 cores: 24")
+    assertContains(answer, "129,600")  # 24 x 1,800 x 3

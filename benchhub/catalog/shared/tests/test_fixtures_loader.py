@@ -50,6 +50,15 @@ def test_the_shipped_fixtures_hold_the_prices_of_report_a_and_the_demonstration(
     }
 
 
+def test_a_fresh_warehouse_has_the_eight_settings_of_report_a_as_printed():
+    call_command("prepare")
+    printed = tomllib.loads((SHIPPED / "published/report-a.toml").read_text(encoding="utf-8"))
+    section = next(facts for facts in printed["facts"] if facts["group"] == "Server settings")
+    settings_of_a = Configuration.objects.current().get(name="Report A: PostgresPURE on S822L").settings
+    assert settings_of_a == section["values"]
+    assert len(settings_of_a) == 8
+
+
 def test_the_shipped_sheets_of_report_d_come_to_its_totals(django_assert_num_queries):
     load(SHIPPED)
     with django_assert_num_queries(3):

@@ -75,7 +75,7 @@ def test_a_revision_of_a_workload_starts_from_the_old_one_and_leaves_it_to_what_
 
 
 def test_a_revision_of_a_workload_keeps_what_its_form_does_not_ask_for(engineer):
-    parameters = {"script": "select-only", "scale": 7, "fillfactor": 90}
+    parameters = {"script": "select-only", "scale": 7, "rate_tps": 90}
     own = Workload.objects.create(name="own", tool="pgbench", parameters=parameters)
     engineer.post(reverse("workload-revise", args=[own.pk]), READS)
     revised = Workload.objects.current().get()

@@ -34,7 +34,7 @@ def hardware(entries: Iterable[Entry]) -> list[Side]:
     fields: dict[str, list[Any]] = {
         "Machine": [str(machine) for machine in machines],
         "Sockets": [machine.sockets for machine in machines],
-        "Cores per socket": [machine.cores_per_socket for machine in machines],
+        "Cores per socket": [machine.socket_cores_text for machine in machines],
         "Cores": [machine.cores for machine in machines],
         "Threads per core": [machine.threads_per_core for machine in machines],
         "Clock": ["" if m.clock_ghz is None else f"{m.clock_ghz.normalize():f} GHz" for m in machines],
@@ -98,6 +98,8 @@ def _text(value: Any) -> str:
 
 def _inner(value: Any) -> str:
     """Write a mapping within a mapping, such as the weights of a mix, or custom scripts with theirs."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Mapping):
         return f"({', '.join(f'{name} {inner}' for name, inner in value.items())})"
     return "; ".join(map(_inner, value)) if isinstance(value, list) else str(value)

@@ -154,7 +154,22 @@ def test_uniform_keys_are_marked_beside_those_of_the_definition_and_nowhere_else
     response = reader.get(address(first, uniform))
     labels = {trace["name"].removesuffix(", each run") for trace in figure_of(response)["data"] if trace.get("name")}
     assert labels == {f"PostgreSQL 16, {experiments[0].name}", f"PostgreSQL 16, {experiments[1].name}, uniform keys"}
-    assertNotContains(reader.get(address(uniform, other)), "uniform keys")
+    both_uniform = reader.get(address(uniform, other))
+    assert not any("uniform" in trace["name"] for trace in figure_of(both_uniform)["data"])
+    assertContains(both_uniform, "(uniform keys)", count=2)
+
+
+def test_what_sets_a_workload_of_pgbench_apart_is_shown_where_the_curves_come_from(reader, experiment, systems):
+    parameters = {**testing.PARAMETERS, "connect_each": True, "partitions": 4}
+    workload = Workload.objects.create(name="connecting", tool="pgbench", parameters=parameters)
+    apart = testing.make_experiment(systems, name="Apart", workload=workload)
+    for system in systems:
+        form = {"path": "socket", "parameters": parameters}
+        testing.succeeded(testing.make_run(apart, system, 8, 1, protocol=Protocol.stored(form)), 50.0)
+    response = reader.get(address(*(key(apart, system) for system in systems)))
+    assertContains(response, "(4 partitions; a connection for each transaction)")
+    assertContains(response, "connect each yes")
+    assertNotContains(reader.get(both(experiment, systems)), "partitions")
 
 
 def test_the_weights_of_a_custom_mix_stand_in_words_where_protocols_differ(reader, systems):

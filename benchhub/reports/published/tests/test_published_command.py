@@ -17,7 +17,7 @@ from benchhub.reports.published import files
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nowhere"
 CHECK_FIELDS = {
     "report", "section", "group", "what", "published", "published_value", "unit", "computed", "exact", "difference",
-    "verdict", "why", "steps",
+    "verdict", "why", "steps", "published_low", "published_high", "computed_low", "computed_high",
 }  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def test_it_prints_every_report_what_does_not_survive_and_a_count_without_a_data
     lines = done.stdout.splitlines()
     assert [line[0] for line in lines if line.endswith(("(2015)", "(2014)", "(2018)"))] == ["A", "B", "C"]
     assert "What does not survive" in lines
-    assert lines[-1] == "127 numbers of 4 reports: 103 agree, 4 consistent, 1 rounded up, 19 disagree."
+    assert lines[-1] == "136 numbers of 4 reports: 110 agree, 6 consistent, 1 rounded up, 19 disagree."
     assert max(map(len, lines)) < 80
 
 
@@ -52,7 +52,7 @@ def test_columns_are_aligned():
 def test_one_report_can_be_asked_for_in_either_case():
     for letter in ("c", "C"):
         done = run("--report", letter)
-        assert "7 numbers of 1 report: 6 agree, 1 consistent, 0 rounded up, 0 disagree." in done.stdout
+        assert "12 numbers of 1 report: 10 agree, 2 consistent, 0 rounded up, 0 disagree." in done.stdout
         assert "PostgresPURE" not in done.stdout
     refused = run("--report", "E")
     assert refused.returncode == 2
@@ -63,7 +63,7 @@ def test_json_holds_every_number_as_text_with_a_version():
     done = run("--json")
     answer = json.loads(done.stdout, parse_float=pytest.fail)
     assert (answer["version"], [report["letter"] for report in answer["reports"]]) == (1, ["A", "B", "C", "D"])
-    assert answer["tally"] == {"total": 127, "agrees": 103, "consistent": 4, "rounded up": 1, "disagrees": 19}
+    assert answer["tally"] == {"total": 136, "agrees": 110, "consistent": 6, "rounded up": 1, "disagrees": 19}
     for report in answer["reports"]:
         assert set(report) == {
             "letter", "slug", "title", "document", "who", "year", "compared", "checks", "findings", "tally",
@@ -77,6 +77,8 @@ def test_json_holds_every_number_as_text_with_a_version():
 def test_json_of_one_price_is_as_it_was_when_version_1_was_settled():
     [report] = json.loads(run("--json", "--report", "A").stdout)["reports"]
     first = report["checks"][0]
+    intervals = [first.pop(f"{name}_{end}") for name in ("published", "computed") for end in ("low", "high")]
+    assert intervals == ["0.105", "0.115", "0.1048", "0.1048"]
     assert first.pop("steps")[-1] == "Printed: € 0.11. To as many decimals it is 0.10 to the nearest, 0.11 rounded up."
     assert first == {
         "report": "A",

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.catalog.models import Host, LicenceModel
+from benchhub.catalog.models import Host
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.prices.table import Table
 
@@ -26,7 +26,7 @@ def of_comparison(comparison: Comparison) -> list[Node]:
     instances = list(dict.fromkeys(system.instance for system in systems))
     machines = list(dict.fromkeys(system.hardware for system in systems))
     models = comparison.prices.price_book.licence_models
-    licences = [model for model in models if model.metric != LicenceModel.Metric.NONE]
+    licences = [model for model in models if model.is_licensed]
     return _without_repeats(
         [
             *_aliases("host", "host", ([host.name, _short(host.name), _short(host.address)] for host in hosts)),

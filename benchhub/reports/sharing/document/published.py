@@ -144,7 +144,11 @@ def _oddities(report_page: page.PublishedPage) -> Node:
 
 
 def _recomputed(groups: Iterable[tuple[str, Sequence[Recomputed]]]) -> Node:
-    text = "The difference is what is published less what was computed, from the exact fraction."
+    text = (
+        "The difference is what is published less what was computed, from the exact fraction. Below a published number "
+        "stands what may have been printed like that, below a computed one what its inputs leave: where the two "
+        "intervals meet, the numbers are consistent."
+    )
     heads = (("What", False), ("Published", True), ("Computed", True), ("Difference", True), ("Verdict", False))
     columns = [nodes.column(title, is_number=is_number) for title, is_number in heads]
     tables = [
@@ -155,14 +159,23 @@ def _recomputed(groups: Iterable[tuple[str, Sequence[Recomputed]]]) -> Node:
     return nodes.section("recomputed", "Recomputation", [nodes.paragraph(text, "caption"), *blocks])
 
 
+def _notes(room: str) -> list[str]:
+    return [room] if room else []
+
+
 def _check(recomputed: Recomputed) -> Node:
     check = recomputed.check
     exactly = f"Exactly: {recomputed.exact}{f' {check.unit}' if check.unit else ''}."
     return nodes.row(
         [
             nodes.cell(check.subject, role="head", notes=[recomputed.where]),
-            nodes.cell(str(check.published), exact=str(check.published)),
-            nodes.cell(recomputed.computed, exact=str(check.computed), role="strong"),
+            nodes.cell(str(check.published), exact=str(check.published), notes=_notes(recomputed.published_room)),
+            nodes.cell(
+                recomputed.computed,
+                exact=str(check.computed),
+                role="strong",
+                notes=_notes(recomputed.computed_room),
+            ),
             nodes.cell(recomputed.difference, exact=str(check.difference)),
             nodes.cell(check.verdict, notes=[check.why] if check.why else [], steps=[*map(str, check.steps), exactly]),
         ]

@@ -110,11 +110,12 @@ def test_the_load_makes_the_data_set_then_vacuums_each_table() -> None:
         "foreign_keys": True,
         "unlogged": True,
         "partitions": 4,
+        "partition_method": "hash",
     }
     first, *rest = PGBENCH.load_command(replace(SPEC, kind="load", parameters=parameters)).splitlines()
     assert first == (
         "/opt/pg/bin/pgbench -i -n -q -s 10 -F 90 --foreign-keys --unlogged-tables "
-        "--partitions=4 --partition-method=range &&"
+        "--partitions=4 --partition-method=hash &&"
     )
     assert [shlex.split(line.removesuffix(" &&"))[-1] for line in rest] == [
         "VACUUM ANALYZE pgbench_branches",

@@ -49,13 +49,15 @@ def test_a_run_that_cannot_be_is_refused_with_a_sentence(change: dict[str, Any],
         ({"scale": "10"}, "scale must be a whole number, not '10'"),
         ({"scale": True}, "scale must be a whole number"),
         ({"fillfactor": 101}, "between 10 and 100, not 101"),
-        ({"partitions": -1}, "cannot be negative"),
-        ({"partition_method": "list"}, "choose range or hash"),
+        ({"partitions": -1}, "partitions must be between 0 and 10,000, not -1"),
+        ({"partition_method": "list"}, "partition_method must be range or hash, not 'list'"),
         ({"unlogged": 1}, "must be true or false"),
+        ({"fillfactor": 90.0}, "fillfactor must be a whole number, not 90.0"),
+        ({"connect_each": "yes"}, "connect_each must be true or false, not 'yes'"),
         ({"rate_tps": "100"}, "rate_tps must be a number"),
         ({"rate_tps": float("nan")}, "rate must be 0"),
         ({"latency_limit_ms": -1}, "latency limit must be 0"),
-        ({"max_tries": 0}, "at least 1 try"),
+        ({"max_tries": 0}, "max_tries must be between 1 and 1,000,000, not 0"),
         ({"variables": {"a b": 1}}, "'a b' cannot be a variable"),
         ({"scail": 10}, "no parameter 'scail'; it has: script, scale"),
         ({"scripts": [{"text": "SELECT 1"}]}, 'go with the script "custom"'),
@@ -119,6 +121,14 @@ def test_what_a_version_does_not_know_is_refused(parameters: dict[str, Any], fir
         PGBENCH.check(replace(spec, tool_version="9.3.25"))
 
 
+def test_unlogged_partitions_are_refused_where_pgbench_would_log_the_other_tables() -> None:
+    parameters = {**SPEC.parameters, "unlogged": True, "partitions": 2}
+    PGBENCH.check(replace(SPEC, tool_version="17.6", parameters=parameters))
+    with pytest.raises(ValueError, match=r"pgbench 18\.1 makes only the accounts unlogged .* use 17 or older"):
+        PGBENCH.check(replace(SPEC, tool_version="18.1", parameters=parameters))
+    PGBENCH.check(replace(SPEC, tool_version="18.1", parameters={**SPEC.parameters, "unlogged": True}))
+
+
 def test_a_load_needs_no_clients() -> None:
     idle = replace(SPEC, clients=0, threads=0, duration_s=0)
     assert pgbench_parameters.check(replace(idle, kind="load")).scale == 10
@@ -172,3 +182,40 @@ def test_the_recipe_of_a_data_set_is_canonical(parameters: dict[str, Any], recip
 def test_the_load_does_not_change_the_recipe() -> None:
     recipe = PGBENCH.data_set({"script": "select-only", "scale": 10, "query_mode": "prepared", "rate_tps": 50})
     assert recipe == PGBENCH.data_set({"script": "tpcb-like", "scale": 10})
+
+
+def test_the_question_of_an_option_is_named_as_its_parameter_and_starts_from_its_default() -> None:
+    for name, option in pgbench_parameters.OPTIONS.items():
+        default = pgbench_parameters.FIELDS[name].default
+        option.check(name, default)
+        if option.question:
+            assert option.question.name == name
+            assert getattr(option.question, "default", default) == default
+
+
+def test_a_workload_says_what_sets_it_apart_and_nothing_of_what_is_the_default() -> None:
+    defaults = {"fillfactor": 100, "partitions": 0, "partition_method": "hash", "max_tries": 1, "unlogged": False}
+    assert PGBENCH.describe({**SPEC.parameters, **defaults}).peculiarities == ()
+    every_one = {
+        "fillfactor": 90,
+        "foreign_keys": True,
+        "unlogged": True,
+        "partitions": 4,
+        "partition_method": "hash",
+        "connect_each": True,
+        "max_tries": 3,
+        "failures_detailed": True,
+    }
+    description = PGBENCH.describe({**SPEC.parameters, **every_one})
+    assert description.peculiarities == (
+        "fill factor 90%",
+        "foreign keys",
+        "unlogged tables",
+        "4 partitions",
+        "partitioned by hash",
+        "a connection for each transaction",
+        "up to 3 tries of a transaction",
+        "failures by their cause",
+    )
+    assert description.label_note == "; ".join(description.peculiarities)
+    assert PGBENCH.describe({"script": "select-only"}).peculiarities == ()

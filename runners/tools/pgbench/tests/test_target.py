@@ -50,6 +50,7 @@ def test_another_data_set_than_asked_for_is_refused_with_both(cluster: Cluster, 
         {"fillfactor": 90, "foreign_keys": True},
         {"unlogged": True},
         {"partitions": 3, "partition_method": "hash", "fillfactor": 80},
+        {"partitions": 2, "foreign_keys": True},
     ],
     ids=str,
 )
@@ -103,3 +104,47 @@ def test_a_custom_script_runs_at_the_scale_that_was_asked_for(cluster: Cluster, 
     assert outputs.returncode == 2
     assert "division by zero" in result.reason
     assert result.measures == {}
+
+
+def test_a_connection_for_each_transaction_is_counted_in_the_rate_and_its_time_is_kept(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path
+) -> None:
+    load(cluster, tmp_path, spec)
+    connecting = replace(spec, parameters={**spec.parameters, "connect_each": True})
+    outputs = run(cluster, tmp_path, measured_and_reduced(connecting))
+    result = PGBENCH.parse(connecting, outputs)
+    assert result.outcome == "succeeded", result.reason
+    assert b"(including reconnection times)" in outputs.stdout
+    measures = {name: measure.value for name, measure in result.measures.items()}
+    assert measures["average_connection_time_ms"] > 0
+    assert measures["logged_transactions"] == measures["transactions"] > 0
+    assert result.doubts == ()
+    # Under what was not asked for the text has no rate at all, so it cannot be taken for another run's.
+    assert PGBENCH.parse(spec, outputs).outcome == "failed"
+
+
+# Each adds what the others took: without a retry, some of these transactions must fail.
+COLLIDING = """\
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+UPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;
+END;
+"""
+
+
+def test_what_fails_by_serialisation_is_counted_by_its_cause_and_tried_again_if_asked(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path
+) -> None:
+    load(cluster, tmp_path, spec)
+    parameters = {"script": "custom", "scale": 1, "scripts": [{"text": COLLIDING}], "failures_detailed": True}
+    counted = replace(spec, clients=8, parameters=parameters)
+    result = PGBENCH.parse(counted, run(cluster, tmp_path, measured_and_reduced(counted)))
+    assert result.outcome == "succeeded", result.reason
+    measures = {name: measure.value for name, measure in result.measures.items()}
+    assert measures["serialization_failures"] == measures["failed_transactions"] > 0
+    assert measures["deadlock_failures"] == 0
+    tried = replace(counted, parameters={**parameters, "max_tries": 1_000})
+    again = PGBENCH.parse(tried, run(cluster, tmp_path, measured_and_reduced(tried)))
+    assert again.outcome == "succeeded", again.reason
+    assert again.measures["retried_transactions"].value > 0
+    assert again.measures["retries"].value >= again.measures["retried_transactions"].value
+    assert (result.doubts, again.doubts) == ((), ())

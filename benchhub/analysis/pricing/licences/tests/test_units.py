@@ -21,6 +21,10 @@ SMALL = Machine("small", 1, 2, memory_gb=Decimal(8), processor="Xeon")
 CUT = Machine("cut", 2, 16, threads_per_core=2, memory_gb=Decimal(100), processor="Xeon", disabled_cores_per_socket=4)
 VM_ON = Machine("vm", 2, 10, 2, Decimal(256), "Xeon", vm=VirtualMachine(7, Decimal(24)))
 VM_OFF = Machine("vm", 2, 10, 2, Decimal(256), "Xeon", vm=VirtualMachine(7, Decimal(24), smt=False))
+# Sockets of 16 and 8 cores, 4 of each disabled in firmware.
+UNLIKE = Machine("unlike", 2, 16, 2, Decimal(64), "Xeon", 4, unlike_cores=(16, 8))
+THREE_UNLIKE = Machine("three unlike", 3, 16, unlike_cores=(8, 16, 4))
+VM_WIDE = Machine("wide", 2, 10, 2, Decimal(256), "Xeon", 2, vm=VirtualMachine(40, Decimal(24)))
 HALF = [{"processor": "Xeon", "factor": "0.5"}, {"processor": "POWER8", "factor": "1.0"}]
 
 
@@ -44,6 +48,27 @@ def counted(machine, /, quantity=1, users=None, **rules):
         (VM_ON, {"metric": "core"}, 20),  # what was bought: the virtual machine does not matter
         (X86, {"metric": "memory"}, 256),  # 256 GB / 1 GB
         (X86, {"metric": "flat"}, 1),
+        # The smaller of a virtual machine's vCPUs and its host's cores
+        (VM_ON, {"metric": "vm_core"}, 7),  # 7 vCPUs on 2 x 10 cores
+        (VM_WIDE, {"metric": "vm_core"}, 20),  # 40 vCPUs on 2 x 10 cores
+        (VM_WIDE, {"metric": "vm_core", "counts_disabled_cores": False}, 16),  # on 2 x (10 - 2)
+        (X86, {"metric": "vm_core"}, 60),  # without a virtual machine 4 x 15
+        (VM_ON, {"metric": "vm_core", "minimum_per_vm": 8}, 8),  # max(7, 8)
+        (VM_WIDE, {"metric": "vm_core", "factors": HALF}, 10),  # 20 x 0.5
+        (VM_ON, {"metric": "vm_core", "pack": 2}, 8),  # ceil(7 / 2) x 2
+        # Sockets with unlike cores
+        (UNLIKE, {"metric": "core"}, 24),  # 16 + 8
+        (UNLIKE, {"metric": "core", "counts_disabled_cores": False}, 16),  # 12 + 4
+        (UNLIKE, {"metric": "core", "minimum_per_socket": 10}, 26),  # 16 + max(8, 10)
+        (UNLIKE, {"metric": "core", "maximum_per_socket": 12}, 20),  # min(16, 12) + 8
+        (UNLIKE, {"metric": "core", "minimum_per_socket": 10, "maximum_per_socket": 12}, 22),  # 12 + 10
+        (UNLIKE, {"metric": "core", "factors": HALF}, 12),  # 24 x 0.5
+        (UNLIKE, {"metric": "socket"}, 2),
+        (UNLIKE, {"metric": "socket", "cores_per_licence": 8}, 3),  # 16 / 8 + 8 / 8
+        (UNLIKE, {"metric": "vcpu"}, 32),  # (12 + 4) x 2
+        (UNLIKE, {"metric": "vm_core"}, 24),
+        # Pairs of the largest first: ceil(16 / 8) for 16 and 8, ceil(4 / 8) for 4
+        (THREE_UNLIKE, {"metric": "socket", "sockets_per_licence": 2, "cores_per_licence": 8}, 3),
         # Cores disabled in firmware
         (CUT, {"metric": "core"}, 32),  # 2 x 16
         (CUT, {"metric": "core", "counts_disabled_cores": False}, 24),  # 2 x (16 - 4)
@@ -195,7 +220,7 @@ def test_the_core_factor_of_the_day_counts(on, units):
     [
         (X86, {"metric": "core", "max_sockets": 2}, "at most 2 sockets, and x86 has 4"),
         (S822L, {"metric": "core", "max_sockets": 1}, "at most 1 socket, and S822L has 2"),
-        (X86, {"metric": "socket", "max_cores": 32}, "at most 32 physical cores, and x86 has 60"),
+        (X86, {"metric": "socket", "max_cores": 32}, "at most 32 physical cores, and x86 has 60."),
         (X86, {"metric": "socket", "max_vcpus": 16}, "at most 16 vCPUs, and x86 has 120"),
         (X86, {"metric": "flat", "max_memory_gb": "128"}, "at most 128 GB of memory, and x86 has 256"),
         ((Node(SMALL, 3),), {"metric": "server", "max_servers": 2}, "at most 2 servers, and there are 3"),
@@ -325,3 +350,55 @@ def test_a_pack_never_sells_less_than_is_needed_nor_a_whole_pack_more(rules, poo
     sold = count_licences("it", packed, deployment).units
     assert needed <= sold < needed + rules.pack * (quantity if pool == "server" else 1)
     assert sold % rules.pack == 0
+
+
+def test_the_steps_of_unlike_sockets_and_of_the_smaller_of_two_say_what_was_counted():
+    def steps(machine, **rules):
+        return [str(step) for step in counted(machine, **rules).steps]
+
+    assert steps(UNLIKE, metric="core", minimum_per_socket=10) == [
+        "Units: it is counted per physical core as bought; unlike has 16 + 8 = 24, with those disabled in firmware.",
+        "Minimum: 8 of a socket are raised to 10; 1 x 10 = 10.",
+    ]
+    assert steps(UNLIKE, metric="socket", cores_per_licence=8)[1] == (
+        "Cores: a licence covers 8 cores of a socket, and 16 + 8 take 2 + 1 = 3."
+    )
+    assert steps(VM_WIDE, metric="vm_core") == [
+        "Units: it is counted by the smaller of vCPUs and physical cores; wide has 40 vCPUs on 20 cores: 20."
+    ]
+    assert steps(X86, metric="vm_core") == [
+        "Units: it is counted per physical core without a virtual machine; x86 has 60."
+    ]
+
+
+def test_limits_and_users_go_by_all_cores_of_unlike_sockets():
+    assert isinstance(counted(UNLIKE, metric="server", max_cores=23), NotEligible)
+    assert counted(UNLIKE, metric="server", max_cores=24).units == 1
+    users = {"metric": "user", "users_per_processor": 5, "user_processor": "core"}
+    assert counted(UNLIKE, users=1, **users).units == 120  # 24 x 5
+
+
+@pytest.mark.parametrize("cores", [(16,), (16, 8, 4), (8, 8), (32, 8)])
+def test_cores_that_contradict_the_sockets_are_refused(cores):
+    with pytest.raises(PricingError, match="as many numbers of cores as sockets"):
+        Machine("wrong", 2, 16, unlike_cores=cores)
+
+
+def test_a_socket_needs_a_core_that_is_not_disabled():
+    with pytest.raises(PricingError, match="fewer cores disabled"):
+        Machine("wrong", 2, 16, disabled_cores_per_socket=8, unlike_cores=(16, 8))
+
+
+@given(st.lists(st.integers(1, 64), min_size=1, max_size=8), st.sampled_from(["core", "socket", "vcpu", "vm_core"]))
+def test_sockets_written_one_by_one_count_as_alike_ones_do(cores, metric):
+    alike = Machine("m", len(cores), cores[0], 2)
+    one_by_one = Machine("m", len(cores), cores[0], 2, unlike_cores=(cores[0],) * len(cores))
+    assert counted(alike, metric=metric) == counted(one_by_one, metric=metric)
+    unlike = Machine("m", len(cores), max(cores), unlike_cores=tuple(cores))
+    assert counted(unlike, metric="core").units == sum(cores)
+
+
+@given(st.integers(1, 500), st.integers(1, 8), st.integers(1, 64))
+def test_the_smaller_of_vcpus_and_cores_is_never_more_than_either(vcpus, sockets, cores):
+    machine = Machine("m", sockets, cores, vm=VirtualMachine(vcpus))
+    assert counted(machine, metric="vm_core").units == min(vcpus, sockets * cores)

@@ -1,0 +1,97 @@
+"""Options of pgbench that not every client has, from the plan to what is shown of it."""
+
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains
+
+from benchhub.bench import testing
+from benchhub.bench.models import Experiment, Run
+from benchhub.bench.plan import plan
+from benchhub.bench.plan.testing import NEW, PLAN, form_of
+from benchhub.catalog.models import Hardware, Workload
+
+pytestmark = pytest.mark.django_db
+PLAIN = {"script": "tpcb-like", "query_mode": "simple", "scale": 10}
+
+
+@pytest.fixture
+def workload():
+    def make(**options):
+        return Workload.objects.create(name="own", tool="pgbench", parameters={**PLAIN, **options})
+
+    return make
+
+
+def queued(own, system):
+    client = {"client_build": system.build, "client_bin_directory": "/opt/pg/bin"}
+    plan.queue(Experiment(name="e", workload=own, client_levels=[1], repeats=1, duration_s=3, **client), [system])
+
+
+@pytest.mark.parametrize(
+    ("options", "version", "sentence"),
+    [
+        ({"max_tries": 3}, "14", "pgbench 14 does not know more than one try; use 15 or newer."),
+        ({"failures_detailed": True}, "14", "pgbench 14 does not know failures in detail; use 15 or newer."),
+        ({"partitions": 4}, "12", "pgbench 12 does not know partitions; use 13 or newer."),
+        ({"partitions": 4, "unlogged": True}, "18", "pgbench 18 makes only the accounts unlogged"),
+    ],
+)
+def test_a_client_that_lacks_an_option_is_refused_before_anything_is_queued(workload, options, version, sentence):
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system(version, host, hardware)
+    own = workload(**options)
+    with pytest.raises(ValueError, match=sentence.split(";")[0]):
+        queued(own, system)
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize("version", ["9", "12", "14", "18"])
+def test_a_connection_for_each_transaction_is_planned_with_any_client(workload, version):
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system(version, host, hardware)
+    system.build.version = {"9": "9.3"}.get(version, version)
+    system.build.save()
+    queued(workload(connect_each=True), system)
+    assert Run.objects.filter(kind=Run.Kind.MEASURE).get().spec["parameters"]["connect_each"] is True
+
+
+def test_the_form_of_a_plan_says_so_beside_the_workload(planner, servers, workload):
+    filled = form_of(workload(partitions=4, unlogged=True), *servers)
+    assertContains(planner.post(PLAN, filled), "pgbench 18.1 makes only the accounts unlogged")
+    planner.post(NEW, {**filled, "queue": "1"})
+    assert not Experiment.objects.exists()
+
+
+def test_plan_experiment_and_run_show_what_sets_a_workload_apart(planner, servers, workload):
+    own = workload(max_tries=3, connect_each=True)
+    answer = planner.post(PLAN, form_of(own, *servers))
+    assertContains(answer, "a connection for each transaction; up to 3 tries of a transaction")
+    planner.post(NEW, {**form_of(own, *servers), "queue": "1"})
+    experiment = Experiment.objects.get()
+    page = planner.get(reverse("experiment", args=[experiment.pk]))
+    assertContains(page, "(a connection for each transaction; up to 3 tries of a transaction)")
+    run = planner.get(reverse("run", args=[experiment.runs.filter(kind=Run.Kind.MEASURE).first().pk]))
+    assertContains(run, "connect each")
+
+
+def test_a_plan_of_defaults_says_nothing_of_them(planner, servers, workload):
+    assertNotContains(planner.post(PLAN, form_of(workload(), *servers)), "Other than by default")
+
+
+def test_options_tell_protocols_and_data_sets_apart_and_defaults_do_not(workload):
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", host, hardware)
+
+    def forms(**options):
+        own = Workload(name="own", tool="pgbench", parameters={**PLAIN, **options})
+        experiment = Experiment(name="e", workload=own, client_levels=[1], duration_s=3, client_build=system.build)
+        return plan.digest.digest(plan.protocol_form(experiment, system)), plan.recipe_digest(own)
+
+    protocol, data_set = forms()
+    for options in ({"connect_each": True}, {"max_tries": 2}, {"failures_detailed": True}):
+        assert forms(**options)[0] != protocol
+        assert forms(**options)[1] == data_set
+    for options in ({"fillfactor": 90}, {"foreign_keys": True}, {"unlogged": True}, {"partitions": 2}):
+        assert forms(**options)[0] != protocol
+        assert forms(**options)[1] != data_set
+    assert forms(fillfactor=100, partitions=0, unlogged=False)[1] == data_set
