@@ -23,7 +23,7 @@ LOG_CAP_BYTES = 256 * 1024 * 1024
 UNKNOWN_TPS = 1_000_000
 MARGIN = 2.0  # of what a load is not expected to exceed, over what was seen
 PILOT_S = 1
-PILOT_FILE, SHARE_FILE = "pilot.out", "log_share"
+PILOT_FILE, SHARE_FILE = "pilot.out", "log.share"
 LONGEST_SHARE = 32
 
 # Reads what pgbench sums up. Of versions that print two rates, it takes the one without the time to connect.
