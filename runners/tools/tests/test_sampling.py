@@ -67,12 +67,14 @@ def test_a_sampling_rate_of_nothing_sensible_is_refused(values: tuple[float, flo
 
 def test_a_rate_that_was_seen_needs_no_pilot_and_a_slow_guess_neither() -> None:
     spec = replace(SPEC, duration_s=6)
-    seen, guessed, slow = (
+    by_rate, by_guess, by_slow_guess = (
         planned(spec, 2_918.0, 120_000, 2),
         planned(spec, None, 120_000, 2),
         planned(spec, None, 90, 2),
     )
-    assert [(plan.log_sampling_rate, plan.expected_tps, plan.pilot_s) for plan in (seen, guessed, slow)] == [
+    assert [
+        (plan.log_sampling_rate, plan.expected_tps, plan.pilot_s) for plan in (by_rate, by_guess, by_slow_guess)
+    ] == [
         (1.0, 5_836.0, 0),
         (1 / 15, 120_000, 1),
         (1.0, 90, 0),
