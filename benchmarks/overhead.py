@@ -4,9 +4,10 @@ Prints the time added per run beyond the planned load, and ratios of throughputs
 interval (bootstrap over rounds; the seed is printed). There are three sides: BenchHub; a loop that gives pgbench the
 same options (-P 1, and -l as the last run at the level had it), which has the limit; and a bare loop that neither
 reports progress nor logs, which shows what pgbench's own reporting costs. They take turns level by level, and who goes
-first moves on: a shared machine drifts by several per cent within a minute. A turn of BenchHub is an experiment of its own, so the time added includes
-planning it. Turns during which the hypervisor took CPU time say nothing of any side and are taken again
-(benchmarks/machine.py). Limits: at most 2 s added per run; interval against the same options within 0.98 to 1.02.
+first moves on: a shared machine drifts by several per cent within a minute. A turn of BenchHub is an experiment of its
+own, so the time added includes planning it. Turns during which the hypervisor took CPU time say nothing of any side and
+are taken again (benchmarks/machine.py). Limits: at most 2 s added per run; interval against the same options within
+0.98 to 1.02.
 """
 
 from __future__ import annotations
