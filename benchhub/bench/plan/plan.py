@@ -17,6 +17,7 @@ from benchhub.analysis.protocol import digest
 from benchhub.bench.models import Design, Experiment, ExperimentSystem, Protocol, Result, Run, System
 from benchhub.bench.queue import timetable
 from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
+from benchhub.catalog.shared.machines import cpu_count
 from runners import tools
 from runners.contract import Endpoint, RunSpec
 from runners.tools import sampling
@@ -172,8 +173,8 @@ def sampled(spec: RunSpec, system: System, workload: Workload) -> RunSpec:
 
 
 def _cpus(spec: RunSpec, system: System) -> int:
-    """Return on how many of the driver's CPUs the load generator's threads can work."""
-    return min(spec.threads, (system.driver.hardware or system.hardware).threads)
+    """Return on how many of the driver's CPUs, as a probe counted them, the load generator's threads can work."""
+    return min(spec.threads, cpu_count(system.driver.facts) or (system.driver.hardware or system.hardware).threads)
 
 
 class Step(NamedTuple):

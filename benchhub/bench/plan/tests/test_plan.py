@@ -157,6 +157,16 @@ def test_logs_are_sampled_by_what_a_system_has_shown_with_the_workload(systems):
     assert (rate, run.spec["pilot_s"]) == (1 / 3, 1)  # nothing shown with it: 10,000 TPS
 
 
+def test_a_line_costs_more_of_fewer_cpus_and_those_that_a_probe_counted_are_there(systems):
+    run = next(run for run in queued(systems, client_levels=[4]) if run.system == systems[0] and run.clients)
+    succeed(run, 16_000.0)
+    assert sampled(systems, 4, run.experiment.workload)[1] == 1.0  # the 4 cores of the hardware: 16,000 lines a second
+    for host in {system.driver for system in systems}:
+        host.facts = {"cpu": {"cpus": 2}}
+        host.save()
+    assert sampled([System.objects.get(pk=system.pk) for system in systems], 4, run.experiment.workload)[1] == 0.5
+
+
 def test_a_run_starts_without_its_pilot_where_the_rate_has_been_seen_since_it_was_planned(systems):
     first, second = (
         run for run in queued(systems, client_levels=[1], repeats=2) if run.system == systems[0] and run.clients
