@@ -2,11 +2,12 @@
 
 Prints the time added per run beyond the planned load, and ratios of throughputs, level by level and in all, with a 95%
 interval (bootstrap over rounds; the seed is printed). There are three sides: BenchHub; a loop that gives pgbench the
-same options (-P 1 and a sampled -l), which has the limit; and a bare loop that neither reports progress nor logs, which
-shows what pgbench's own reporting costs. They take turns level by level, and who goes first moves on: a shared machine
-drifts by several per cent within a minute. A turn of BenchHub is an experiment of its own, so the time added includes
-planning it. Turns during which the hypervisor took CPU time say nothing of any side and are taken again
-(benchmarks/machine.py). Limits: at most 2 s added per run; interval against the same options within 0.98 to 1.02.
+same options (-P 1, and -l as the last run at the level had it), which has the limit; and a bare loop that neither
+reports progress nor logs, which shows what pgbench's own reporting costs. They take turns level by level, and who goes
+first moves on: a shared machine drifts by several per cent within a minute. A turn of BenchHub is an experiment of its
+own, so the time added includes planning it. Turns during which the hypervisor took CPU time say nothing of any side and
+are taken again (benchmarks/machine.py). Limits: at most 2 s added per run; interval against the same options within
+0.98 to 1.02.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,8 +43,6 @@ LIMIT_ADDED_S = 2.0
 LIMIT_RATIO = 0.02
 RESAMPLES = 10_000
 OURS, SAME, BARE = "BenchHub", "loop with the same options", "bare loop"
-# What BenchHub passes for a fast load.
-SAME_OPTIONS = "-P 1 -l --sampling-rate=0.02"
 POLL_S = 0.5  # the looks of this program take CPU from the load; times come from the warehouse
 
 
@@ -74,8 +73,10 @@ def main() -> int:
     with servers() as demo:
         bench = BenchHub(demo, options.duration)
         loop = partial(PlainLoop, bench.described, bench.private_key, options.duration)
-        sides: dict[str, Side] = {OURS: bench, SAME: loop(SAME_OPTIONS), BARE: loop("")}
+        sides: dict[str, Side] = {OURS: bench, SAME: loop(bench.options), BARE: loop(lambda _: "")}
         bench.load()
+        for level in options.levels:
+            bench.run(level)  # the first run at a level chooses how much is logged
         rounds = []
         for number in range(options.rounds):
             rounds.append(in_turn(sides, options.levels, number))
@@ -144,6 +145,7 @@ class BenchHub:
 
         self.described: dict[str, Any] = demo.described_target()
         self.duration_s = duration_s
+        self.shares: dict[int, float] = {}
         demo_experiment.ensure_host(self.described)
         host = demo_experiment.Host.objects.get(name=demo_experiment.HOST_NAME)
         self.private_key = host.private_key
@@ -158,8 +160,13 @@ class BenchHub:
 
     def run(self, level: int) -> Turn:
         run = self._run(level, self.duration_s)
+        self.shares[level] = run.histograms.first().sampling_rate
         taken_s = (run.ended_at - run.experiment.created_at).total_seconds()
         return Turn(level, run.result.throughput, taken_s - self.duration_s)
+
+    def options(self, level: int) -> str:
+        """Return the words that the last run at this level gave pgbench beside those of a bare one."""
+        return f"-P 1 -l --sampling-rate={self.shares[level]:.15g}"
 
     def _run(self, level: int, duration_s: int) -> Any:
         from benchhub.bench.models import Experiment
@@ -196,7 +203,9 @@ class BenchHub:
 class PlainLoop:
     """The same matrix by a shell loop over ssh with a kept master connection."""
 
-    def __init__(self, described: dict[str, Any], private_key: str, duration_s: int, options: str) -> None:
+    def __init__(
+        self, described: dict[str, Any], private_key: str, duration_s: int, options: Callable[[int], str]
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="overhead-"))
         self.duration_s = duration_s
         key, known_hosts = self.folder / "key", self.folder / "known_hosts"
@@ -215,7 +224,7 @@ class PlainLoop:
 
     def run(self, level: int) -> Turn:
         started = time.monotonic()
-        environment = {**os.environ, "PGPASSWORD": self.password, "OPTIONS": self.options}
+        environment = {**os.environ, "PGPASSWORD": self.password, "OPTIONS": self.options(level)}
         subprocess.run(["/bin/sh", str(LOOP), *self.words, str(level)], env=environment, check=True)
         taken_s = time.monotonic() - started
         return Turn(level, self._tps(level), taken_s - self.duration_s)

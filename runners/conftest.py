@@ -233,6 +233,7 @@ class FakeTool:
     load: str = "true"
     verify: str = "true"
     warmup: str = "true"
+    pilot: str = ""
     age: str = ""
     name: str = "fake"
     program: str = "fake"
@@ -271,6 +272,10 @@ class FakeTool:
     def warmup_command(self, spec: RunSpec) -> str:
         del spec
         return self.warmup
+
+    def pilot_command(self, spec: RunSpec) -> str:
+        del spec
+        return self.pilot
 
     def reduce_command(self, spec: RunSpec) -> str:
         del spec

@@ -17,6 +17,8 @@ VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED = 97, 96, 95
 
 # Measures of one type of transaction: before its name in small letters. The bounds are those that success must keep to.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
+# The measure that says that one in so many reads was looked at; absent where each was.
+READS_PER_LOOK = "reads_per_look"
 
 ConnectionPath = Literal["socket", "loopback", "network", "tls"]
 Kind = Literal["load", "measure"]
@@ -40,7 +42,9 @@ class RunSpec:
 
     `parameters` are the tool's own (for pgbench: script, query_mode, scale, ...). `bin_directory` is where the
     driver has the client programs (the tool itself and psql). `log_sampling_rate` is the share of
-    transactions whose latency is logged (0 < rate <= 1; 0 logs none).
+    transactions whose latency is logged (0 < rate <= 1; 0 logs none). With a pilot, a load of `pilot_s` before all
+    preparation, the driver chooses that share itself, by the rate that it saw there or in the warm-up; what is planned
+    is the share where neither tells one. The load is not expected to be faster than `expected_tps` (0: nobody knows).
 
     Before the load, in this order: `watch_idle_s` of counting how busy the driver's CPU is without it, vacuum,
     checkpoint, a restart of the server whose data lie in `restart_directory` (empty: none), by the pg_ctl in
@@ -66,6 +70,8 @@ class RunSpec:
     restart_bin_directory: str = ""
     watch_idle_s: int = 0
     log_sampling_rate: float = 1.0
+    expected_tps: float = 0.0
+    pilot_s: int = 0
     application_name: str = "benchhub"
     version: int = SPEC_VERSION
 

@@ -75,6 +75,9 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     parts = [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
     verify = tool.verify_command(spec).rstrip()
     parts.append(f"step verify\n(\n{verify}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n")
+    warmup = tool.warmup_command(spec) if spec.warmup_s else ""
+    pilot = f"step pilot\n(\n{command.rstrip()}\n)\n" if (command := tool.pilot_command(spec)) else ""
+    parts += [pilot] if pilot and not warmup else []
     if spec.vacuum:
         parts.append(_step("vacuum", psql(spec, "VACUUM ANALYZE"), PREPARATION_FAILED, "VACUUM failed."))
     if spec.checkpoint:
@@ -84,8 +87,7 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     if spec.drop_caches:
         parts.append(_step("drop_caches", DROP_CACHES, PREPARATION_FAILED, "The caches could not be dropped."))
     parts.append(_settle(spec.settle_s) if spec.settle_s else _pause())
-    if spec.warmup_s and (warmup := tool.warmup_command(spec)):
-        parts.append(_warmup(warmup))
+    parts += [_warmup(warmup), pilot] if warmup else []
     parts += [_snapshot("before", BEFORE_FILE), _main("measure", tool.measure_command(spec))]
     parts.append(_snapshot("after", AFTER_FILE))
     if reduce := tool.reduce_command(spec):

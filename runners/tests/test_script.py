@@ -67,6 +67,21 @@ def test_the_snapshot_before_comes_after_all_preparation_and_the_exit_code_is_th
     assert (folder.path / "age.txt").read_text() == "other result\n"
 
 
+def test_a_pilot_comes_before_all_preparation_that_it_could_disturb_and_its_failure_is_none(folder):
+    tool = FakeTool(pilot="echo pilot >> calls; (exit 1)", measure="echo load")
+    done = folder.run(command_script(folder.spec(vacuum=True, checkpoint=True), tool))
+    assert (done.returncode, done.stdout) == (0, "load\n")
+    assert folder.steps() == ["verify", "pilot", "vacuum", "checkpoint", "pause", "before", "measure", "after"]
+    assert [call.split()[0] for call in folder.calls()][:3] == ["pilot", "vacuum", "checkpoint"]
+
+
+def test_a_warm_up_comes_before_what_reads_its_rate(folder):
+    tool = FakeTool(warmup="echo warm", pilot="cat warmup.log >> calls", measure="echo load")
+    folder.run(command_script(folder.spec(warmup_s=5, vacuum=True), tool))
+    assert folder.steps() == ["verify", "vacuum", "pause", "warmup", "pilot", "before", "measure", "after"]
+    assert "warm" in folder.calls()
+
+
 def test_what_was_not_asked_for_is_not_done(folder):
     folder.run(command_script(folder.spec(), FakeTool()))
     assert folder.steps() == ["verify", "pause", "before", "measure", "after"]

@@ -7,12 +7,11 @@ from types import MappingProxyType
 
 from runners.tools.base import UNREADABLE, Tool
 
-from .pgbench.log import choose_sampling_rate
 from .pgbench.tool import Pgbench
 from .sysbench.tool import Sysbench
 from .tatp.tool import Tatp
 
-__all__ = ["TOOLS", "UNREADABLE", "Tool", "choose_sampling_rate", "get"]
+__all__ = ["TOOLS", "UNREADABLE", "Tool", "get"]
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
     {

@@ -169,6 +169,15 @@ class Tool(ABC):
         del spec
         return ""
 
+    def pilot_command(self, spec: RunSpec) -> str:
+        """Return the command that chooses the share of transactions to log, where the spec has a pilot.
+
+        It follows the command of the warm-up where there is one, as that tells the rate; otherwise the check of the
+        data set, and runs the load for `pilot_s` itself. Empty where nothing is to be chosen.
+        """
+        del spec
+        return ""
+
     @abstractmethod
     def measure_command(self, spec: RunSpec) -> str:
         """Return the command that runs the load for `duration_s`, and nothing else: it is what is measured."""

@@ -7,6 +7,10 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from benchhub.catalog.models import Workload
+
+from .systems import System
+
 
 class Evidence(models.Model):
     """One file of an attempt, byte for byte, so that a later parser can read it again."""
@@ -30,6 +34,15 @@ class Evidence(models.Model):
         return bytes(self.content).decode("utf-8", errors="replace")
 
 
+class ResultQuerySet(models.QuerySet["Result"]):
+    def tps_by_clients(self, system: System, workload: Workload) -> dict[int, float]:
+        """Return the best throughput of a closed loop by clients; empty of what is not saved yet."""
+        if system._state.adding or workload._state.adding:
+            return {}
+        rows = self.filter(run__system=system, run__experiment__workload=workload, run__rate_tps=0, run__clients__gt=0)
+        return dict(rows.values_list("run__clients").annotate(models.Max("throughput")))
+
+
 class Result(models.Model):
     """The measurements of a run that ended well. A run without this row is not a point on any curve."""
 
@@ -46,6 +59,8 @@ class Result(models.Model):
     remarks = models.JSONField(default=list)
     parser = models.CharField(max_length=40)
     parsed_at = models.DateTimeField(db_default=Now())
+
+    objects = ResultQuerySet.as_manager()
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(throughput__gt=0), name="result_has_throughput")]

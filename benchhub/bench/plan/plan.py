@@ -12,16 +12,16 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from benchhub.analysis.planning import design
+from benchhub.analysis.planning.rates import expected_tps
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import Design, Experiment, ExperimentSystem, Protocol, Result, Run, System
 from benchhub.bench.queue import timetable
 from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
+from benchhub.catalog.shared.machines import cpu_count
 from runners import tools
 from runners.contract import Endpoint, RunSpec
-from runners.tools import choose_sampling_rate
+from runners.tools import sampling
 
-# Assumed where nothing has been measured yet: more than today's machines reach, so that logs stay bounded.
-UNKNOWN_TPS = 1_000_000
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
 THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
@@ -155,31 +155,28 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
         drop_caches=experiment.drop_caches,
         restart_directory=instance.data_directory if experiment.restart else "",
         restart_bin_directory=instance.bin_directory if experiment.restart else "",
-        log_sampling_rate=_sampling_rate(experiment, system, clients),
     )
+    spec = sampled(spec, system, experiment.workload)
     tools.get(spec.tool).check(spec)
     return spec
 
 
-def _sampling_rate(experiment: Experiment, system: System, clients: int) -> float:
-    if not tools.get(experiment.workload.tool).samples_log:
-        return 1.0
-    return choose_sampling_rate(expected_tps(system, experiment.workload, clients), experiment.duration_s)
+def sampled(spec: RunSpec, system: System, workload: Workload) -> RunSpec:
+    """Return the spec with the share of transactions to log, by what the system has shown with this workload.
 
-
-def expected_tps(system: System, workload: Workload, clients: int) -> float:
-    """Return a throughput that bounds the size of logs.
-
-    It is twice the best result of this system with this workload and at least half as many clients. Without one it is
-    a high guess of the load generator, which grows with what works at the same time: clients, up to hardware threads.
+    Where it has shown nothing near, a pilot tells, unless the load generator's high guess is slow enough to log all.
     """
-    best = None
-    if not system._state.adding and not workload._state.adding:
-        results = Result.objects.filter(run__system=system, run__experiment__workload=workload)
-        results = results.filter(run__clients__gte=clients / 2).order_by("-throughput")
-        best = results.values_list("throughput", flat=True).first()
-    busy = min(clients, system.hardware.threads)
-    return 2 * best if best else min(UNKNOWN_TPS, busy * tools.get(workload.tool).tps_guess(workload.parameters))
+    tool = tools.get(spec.tool)
+    if not tool.samples_log:
+        return spec
+    seen_tps = expected_tps(spec.clients, Result.objects.tps_by_clients(system, workload))
+    guess_tps = min(spec.clients, system.hardware.threads) * tool.tps_guess(workload.parameters)
+    return sampling.planned(spec, seen_tps, guess_tps, _cpus(spec, system))
+
+
+def _cpus(spec: RunSpec, system: System) -> int:
+    """Return on how many of the driver's CPUs, as a probe counted them, the load generator's threads can work."""
+    return min(spec.threads, cpu_count(system.driver.facts) or (system.driver.hardware or system.hardware).threads)
 
 
 class Step(NamedTuple):
@@ -318,10 +315,10 @@ def spec_for(experiment: Experiment, step: Step) -> RunSpec:
     if step.kind == Run.Kind.WARMUP:
         return replace(spec, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
     spec = replace(spec, watch_idle_s=QUIET_S if step.is_canary else 0)
-    return at_rate(experiment, spec, step.rate_tps) if step.rate_tps else spec
+    return at_rate(experiment, spec, step.rate_tps, _cpus(spec, step.system)) if step.rate_tps else spec
 
 
-def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
+def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int, cpus: int) -> RunSpec:
     """Return the spec as an open loop, its logs sampled by the rate. Raises ValueError if the tool takes no rate."""
     if not tools.get(spec.tool).takes_rate:
         tool_names = " or ".join(name for name, tool in tools.TOOLS.items() if tool.takes_rate)
@@ -329,7 +326,9 @@ def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int) -> RunSpec:
     open_loop = replace(
         spec,
         parameters=tools.get(spec.tool).at_rate(spec.parameters, rate_tps, experiment.latency_limit_ms),
-        log_sampling_rate=choose_sampling_rate(rate_tps, spec.duration_s),
+        log_sampling_rate=sampling.choose_sampling_rate(rate_tps, spec.duration_s, cpus),
+        expected_tps=rate_tps,
+        pilot_s=0,
     )
     tools.get(spec.tool).check(open_loop)
     return open_loop
@@ -394,3 +393,9 @@ def again(
 def spec_of(run: Run) -> RunSpec:
     """Return the frozen RunSpec as it was planned."""
     return RunSpec(**{**run.spec, "endpoint": Endpoint(**run.spec["endpoint"])})
+
+
+def spec_now(run: Run) -> RunSpec:
+    """Return the RunSpec to start by: without the planned pilot where a rate has been seen since."""
+    spec = spec_of(run)
+    return sampled(spec, run.system, run.experiment.workload) if spec.pilot_s else spec

@@ -243,11 +243,12 @@ def _other_sample(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault 
     if not all(counts):
         return None
     logged, ended, refused = (round(measure.value) for measure in counts if measure)
-    expected = spec.log_sampling_rate * (ended - refused)
+    share = result.histograms[0].sampling_rate if result.histograms else spec.log_sampling_rate
+    expected = share * (ended - refused)
     if expected / 2 - FEW_LINES <= logged <= 2 * expected + FEW_LINES:
         return None
     text = f"Of {ended - refused:,} transactions that count the log has {logged:,}, which is no sample of 1 of "
-    return Fault(line.number, "/output/log_sampling_rate", f"{text}{1 / spec.log_sampling_rate:.4g}.")
+    return Fault(line.number, "/output/log_sampling_rate", f"{text}{1 / share:.4g}.")
 
 
 def _result_of_numbers(line: ImportedRun, spec: RunSpec) -> RunResult | Fault:

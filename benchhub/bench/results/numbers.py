@@ -28,7 +28,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         tps_including=values.get("tps_including"),
         tps_excluding=values.get("tps_excluding"),
         initial_connection_time_ms=values.get("initial_connection_time_ms", 0.0),
-        log_sampling_rate=spec.log_sampling_rate,
+        log_sampling_rate=_logged_share(spec, result),
         xact_commit_growth=xact_commit_growth,
         commits_per_transaction=expectation.commits_per_transaction,
         rate_limited=expectation.is_rate_limited,
@@ -39,6 +39,11 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),
     )
+
+
+def _logged_share(spec: RunSpec, result: RunResult) -> float:
+    """Return the share of transactions in the log: the driver may have chosen another than was planned."""
+    return result.histograms[0].sampling_rate if result.histograms else spec.log_sampling_rate
 
 
 def _busy_s(result: RunResult, rate_name: str) -> list[float]:
@@ -64,7 +69,8 @@ def _counts(values: Mapping[str, float]) -> dict[str, Any]:
 
 def _latencies(spec: RunSpec, result: RunResult, values: Mapping[str, float], average: str) -> dict[str, Any]:
     is_timed = average == "timed" or "latency_stddev_ms" in values
-    shape = _shape(result.histograms[0]) if result.histograms and average and spec.log_sampling_rate == 1 else None
+    is_whole = result.histograms and _logged_share(spec, result) == 1
+    shape = _shape(result.histograms[0]) if is_whole and average else None
     return {
         "latency_average_ms": values.get("latency_average_ms"),
         "latency_is_derived": not is_timed,

@@ -36,7 +36,7 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
 
     The run comes with its experiment, system and result. `settings` are those that it found.
     """
-    spec = replace(plan.spec_of(run), bin_directory=PROGRAMS, application_name="repeat")
+    spec = replace(_spec(run), bin_directory=PROGRAMS, application_name="repeat")
     tool = tools.get(spec.tool)
     texts = {
         "README.txt": _readme(run, spec, tool),
@@ -54,6 +54,13 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
     if settings:
         texts["settings-as-found.csv"] = _settings(settings)
     return texts
+
+
+def _spec(run: Run) -> RunSpec:
+    """Return the spec with the share that was logged, which a repeat needs no pilot to find."""
+    spec = replace(plan.spec_of(run), pilot_s=0)
+    histogram = run.histograms.first()
+    return replace(spec, log_sampling_rate=histogram.sampling_rate) if histogram else spec
 
 
 class NoBundleError(Exception):

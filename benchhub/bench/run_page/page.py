@@ -16,6 +16,7 @@ from benchhub.bench.queue import gates
 from benchhub.bench.results import live_log
 from benchhub.ui.facts import Fact, Section, sections
 from runners import tools
+from runners.contract import READS_PER_LOOK
 from runners.tools import Tool
 from runners.tools.kinds import Script
 
@@ -26,7 +27,7 @@ from .measures import facts_for_verdict, measure_facts, steadiness_facts, unrepo
 from .series import SeriesGroup, is_zero, metric_words, series_groups
 from .settings import Setting, requested_settings, setting_rows, unmet_settings
 from .spec import spec_facts
-from .types import Type, is_sampled
+from .types import Type, logged_share
 
 
 def runs() -> QuerySet[Run]:
@@ -124,8 +125,13 @@ class RunPage:
 
     @property
     def is_sampled(self) -> bool:
-        """Tell whether only a share of the transactions was logged, and fewer reads looked at."""
-        return is_sampled(self.run.spec)
+        """Tell whether only a share of the transactions was logged."""
+        return logged_share(self._histograms, self.run.spec) < 1
+
+    @property
+    def is_strict_estimated(self) -> bool:
+        """Tell whether the strict rate rests on a share of the reads."""
+        return self.is_sampled or bool(self.result and READS_PER_LOOK in self.result.measures)
 
     @property
     def unreported(self) -> str:
@@ -192,7 +198,7 @@ class RunPage:
 
     @cached_property
     def spec(self) -> list[Fact]:
-        return spec_facts(self.run.spec)
+        return spec_facts({**self.run.spec, "log_sampling_rate": logged_share(self._histograms, self.run.spec)})
 
     @cached_property
     def scripts(self) -> Sequence[Script]:

@@ -10,6 +10,7 @@ from benchhub.ui.facts import Fact, as_fact
 from runners import tools
 from runners.contract import RunSpec
 
+INTERNAL = ("expected_tps", "pilot_s")  # what they led to is the share that was logged
 NO_AMOUNTS = ("port", "seed")  # numbers that name something: no separators
 
 
@@ -23,6 +24,8 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
         "tool_version": {"client_program": tool.client(spec.get("tool_version", ""))},
     }
     for field in fields(RunSpec):
+        if field.name in INTERNAL:
+            continue
         value = instead.get(field.name, spec.get(field.name))
         flat |= value if isinstance(value, Mapping) else {field.name: value}
     return [_fact(name, value) for name, value in flat.items()]

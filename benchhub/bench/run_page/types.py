@@ -50,9 +50,9 @@ def is_per_type(measure: str) -> bool:
     return measure.startswith(PER_TYPE)
 
 
-def is_sampled(spec: Mapping[str, Any]) -> bool:
-    """Tell whether only a share of the transactions was logged."""
-    return float(spec.get("log_sampling_rate") or 1) < 1
+def logged_share(histograms: Sequence[LatencyHistogram], spec: Mapping[str, Any]) -> float:
+    """Return the share of transactions that were logged; as planned where nothing is left of a log."""
+    return histograms[0].sampling_rate if histograms else float(spec.get("log_sampling_rate") or 1)
 
 
 def types(measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], spec: Mapping[str, Any]) -> list[Type]:
@@ -73,7 +73,7 @@ def types(measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], s
             lowest=value(SUCCESS_LOW, key),
             highest=value(SUCCESS_HIGH, key),
             histogram=by_name.get(key),
-            is_estimate=is_sampled(spec) and key.upper() not in exact_types,
+            is_estimate=logged_share(histograms, spec) < 1 and key.upper() not in exact_types,
         )
         for key in keys
     ]

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 
 from runners.contract import RunSpec
+from runners.tools import sampling
 from runners.tools.shell import SCRIPT_REFUSED, program, psql, verified
 
 from .check import check_command
@@ -19,6 +20,7 @@ from .parameters import ACCOUNTS_PER_SCALE, CUSTOM, Parameters, arguments, check
 
 KEPT_LOG_CAP_BYTES = 1024 * 1024
 INIT_MARK = "BenchHub init "
+WARMUP_FILE = "warmup.out"
 # psql tells the line after the error; where the server knows of none, it tells something else or nothing.
 INIT_AWK = r"""
 message != "" {
@@ -115,10 +117,25 @@ def warmup_command(spec: RunSpec) -> str:
     pgbench = " ".join(_run_words(spec, parameters, spec.warmup_s))
     return f"""\
 rc=0
-{_write_scripts(parameters)}{pgbench} > warmup.out 2> warmup.err || rc=$?
+{_write_scripts(parameters)}{pgbench} > {WARMUP_FILE} 2> warmup.err || rc=$?
 if [ "$rc" -ne 0 ]; then cat warmup.err >&2; fi
 (exit "$rc")
 """
+
+
+def pilot_command(spec: RunSpec) -> str:
+    """Return the command that chooses the share to log by what the warm-up printed, or by an unlogged load before it.
+
+    Empty where nothing is to be chosen. A load that fails tells no rate, and fails again where it is measured.
+    """
+    if not spec.pilot_s or not spec.log_sampling_rate:
+        return ""
+    if spec.warmup_s:
+        return sampling.share_command(spec, WARMUP_FILE)
+    parameters = check(spec)
+    pgbench = " ".join(_run_words(spec, parameters, spec.pilot_s))
+    load = f"{_write_scripts(parameters)}{pgbench} > {sampling.PILOT_FILE} 2> pilot.err\n"
+    return load + sampling.share_command(spec, sampling.PILOT_FILE)
 
 
 def measure_command(spec: RunSpec) -> str:
@@ -128,7 +145,7 @@ def measure_command(spec: RunSpec) -> str:
     folder = ""
     if spec.log_sampling_rate:
         words[1:1] = _log_words(spec)
-        folder = "mkdir -p log &&\n"
+        folder = f"mkdir -p log &&\n{sampling.share_kept(spec)}"
     return f"""\
 rc=0
 {_write_scripts(parameters)}{folder}date +%s > started_epoch &&
@@ -171,8 +188,7 @@ def _write_scripts(parameters: Parameters) -> str:
 def _log_words(spec: RunSpec) -> list[str]:
     words = ["-l"]
     words += ["--log-prefix=log/pgbench_log"] if version_of(spec.tool_version) >= (10,) else []
-    words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
-    return words
+    return words + sampling.share_words(spec)
 
 
 def reduce_command(spec: RunSpec) -> str:

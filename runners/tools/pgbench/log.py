@@ -18,7 +18,6 @@ The columns are those of pgbench 9.3 to 18, as the chapter on pgbench in each ve
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,10 +25,6 @@ from dataclasses import dataclass
 from runners.contract import Histogram
 from runners.tools import histogram
 
-BYTES_PER_TRANSACTION = 31
-LOG_CAP_BYTES = 256 * 1024 * 1024
-FAST_LOAD_TPS = 5_000
-FAST_LOAD_LINES_PER_S = 2_000
 HEADER = "benchhub-latency 1"
 KINDS = ("skipped", "failed", "serialization", "deadlock")
 UNREADABLE = "unreadable"
@@ -107,19 +102,6 @@ class Reduction:
     def transactions(self) -> int:
         """Return the number of transactions that were logged with their latency."""
         return sum(self.bins.values())
-
-
-def choose_sampling_rate(expected_tps: float, duration_s: float, cap_bytes: int = LOG_CAP_BYTES) -> float:
-    """Return the share of transactions to log: 1/k for a whole k.
-
-    The log stays under the cap, and of a fast load only some 2,000 transactions a second are logged: where
-    transactions are short, writing a line for each of them takes from the throughput that is to be measured.
-    """
-    if expected_tps < 0 or duration_s < 0 or cap_bytes <= 0:
-        raise ValueError("A sampling rate needs a rate and a duration that are not negative, and a cap above 0.")
-    log_bytes = expected_tps * duration_s * BYTES_PER_TRANSACTION
-    fewest = math.ceil(expected_tps / FAST_LOAD_LINES_PER_S) if expected_tps > FAST_LOAD_TPS else 1
-    return 1 / max(fewest, math.ceil(log_bytes / cap_bytes))
 
 
 def _is_timed(columns: list[bytes]) -> bool:

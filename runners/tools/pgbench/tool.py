@@ -15,6 +15,7 @@ from runners.tools.base import Tool
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, Script
 from runners.tools.printed import last_errors, text_of
+from runners.tools.sampling import as_logged
 
 from . import command, consistency, kinds, output, presets
 from . import log as pgbench_log
@@ -136,6 +137,9 @@ class Pgbench(Tool):
     def warmup_command(self, spec: RunSpec) -> str:
         return command.warmup_command(spec)
 
+    def pilot_command(self, spec: RunSpec) -> str:
+        return command.pilot_command(spec)
+
     def measure_command(self, spec: RunSpec) -> str:
         return command.measure_command(spec)
 
@@ -183,6 +187,7 @@ def parse_load(outputs: Outputs) -> RunResult:
 
 def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
+    spec = as_logged(spec, outputs)
     parameters = pgbench_parameters.read(spec.parameters)
     stderr = text_of(outputs.stderr)
     aborted = output.abort_reason(outputs.returncode, stderr)

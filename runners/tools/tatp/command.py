@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable
 
 from runners.contract import RunSpec
-from runners.tools.pgbench.log import FAST_LOAD_LINES_PER_S
+from runners.tools import sampling
 from runners.tools.shell import program, psql, verified
 
 from . import population
@@ -21,8 +21,10 @@ from .scripts import MOST_TOLD_AT_ONCE, VARIABLES_READY, Script, scripts
 PART_SUBSCRIBERS = 20_000
 MOST_SESSIONS = 8
 KEPT_LOG_CAP_BYTES = 1024 * 1024
-# To each read that is looked at where not all are: so many times the transactions to each line of the log, to the most.
-LOOK_EVERY_LINES, MOST_READS_TO_A_LOOK = 8, 64
+# Of a slow load every read is looked at; of others one in so many that some READ_LOOKS_PER_S are, or of the most.
+SLOW_LOAD_TPS, READ_LOOKS_PER_S, MOST_READS_TO_A_LOOK = 5_000, 250, 64
+# Plans that do not say how fast a load may be had its log sampled to so many lines.
+LINES_PER_S = 2_000
 # So many writes each client must be expected to send, that what it holds back at the end is little.
 WRITES_TO_TELL_TOGETHER = 200
 # Rarer ones lie too far apart for it, and cost little.
@@ -153,7 +155,7 @@ def measure_command(spec: RunSpec) -> str:
     return f"""\
 {live(spec.clients)}\
 rc=0
-{_scripts_ready(spec, parameters)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
+{_scripts_ready(spec, parameters)}{sampling.share_kept(spec)}mkdir -p log && : > {MESSAGES_FILE} || (exit 1)
 live 8>&- 9>&- & teller=$!
 date +%s > started_epoch
 {" ".join(_run_words(spec, parameters))} > summary 2> {MESSAGES_FILE} || rc=$?
@@ -193,11 +195,24 @@ END_OF_LINES
 """
 
 
+def pilot_command(spec: RunSpec) -> str:
+    """Return the command that runs the load unlogged for `pilot_s`, and chooses the share to log by its rate."""
+    if not spec.pilot_s:
+        return ""
+    parameters = check(spec)
+    pgbench = " ".join(_unlogged_words(spec, parameters, spec.pilot_s))
+    load = f"{_scripts_ready(spec, parameters)}{pgbench} > {sampling.PILOT_FILE} 2> /dev/null\n"
+    return load + sampling.share_command(spec, sampling.PILOT_FILE)
+
+
 def _run_words(spec: RunSpec, parameters: Parameters) -> list[str]:
-    seconds = spec.warmup_s + spec.duration_s
+    words = _unlogged_words(spec, parameters, spec.warmup_s + spec.duration_s)
+    return [*words, "-l", "--log-prefix=log/pgbench_log", *sampling.share_words(spec)]
+
+
+def _unlogged_words(spec: RunSpec, parameters: Parameters, seconds: int) -> list[str]:
     words = [program(spec, "pgbench"), "-n", "-M", "prepared", "-c", str(spec.clients), "-j", str(spec.threads)]
-    words += ["-T", str(seconds), "-l", "--log-prefix=log/pgbench_log"]
-    words += [f"--sampling-rate={spec.log_sampling_rate:.15g}"] if spec.log_sampling_rate < 1 else []
+    words += ["-T", str(seconds)]
     words += [word for name in VARIABLES_READY for word in ("-D", f"{name}=0")]
     for number, script in enumerate(_sent(spec, parameters)):
         words += ["-f", f"script_{number}.sql@{script.weight}"]
@@ -215,21 +230,30 @@ def _sent(spec: RunSpec, parameters: Parameters) -> tuple[Script, ...]:
 
 
 def reads_every(spec: RunSpec) -> int:
-    """Return k where one in k of the reads looks whether there was a row."""
-    if spec.log_sampling_rate >= 1:
+    """Return k where one in k of the reads looks whether there was a row.
+
+    Where the log is a sample, it cannot tell when writes were refused: that goes with looking at all reads.
+    """
+    if spec.log_sampling_rate >= 1 and _expected_tps(spec) <= SLOW_LOAD_TPS:
         return 1
-    return min(MOST_READS_TO_A_LOOK, round(LOOK_EVERY_LINES / spec.log_sampling_rate))
+    return max(2, min(MOST_READS_TO_A_LOOK, round(_expected_tps(spec) / READ_LOOKS_PER_S)))
+
+
+def _expected_tps(spec: RunSpec) -> float:
+    if spec.expected_tps or spec.log_sampling_rate >= 1:
+        return spec.expected_tps
+    return LINES_PER_S / spec.log_sampling_rate
 
 
 def told_at_once(spec: RunSpec, parameters: Parameters) -> int:
     """Return how many successes of writes a client tells together: several in a fast load, which has many to tell."""
-    if spec.log_sampling_rate >= 1:
+    if reads_every(spec) == 1:
         return 1
     weights = parameters.weighed
     share = sum(weights[number] for number in ACCEPTING) / sum(weights)
     if share < LEAST_SHARE_TOLD_TOGETHER:
         return 1
-    transactions = FAST_LOAD_LINES_PER_S / spec.log_sampling_rate * (spec.warmup_s + spec.duration_s)
+    transactions = _expected_tps(spec) * (spec.warmup_s + spec.duration_s)
     return MOST_TOLD_AT_ONCE if share * transactions >= WRITES_TO_TELL_TOGETHER * spec.clients else 1
 
 

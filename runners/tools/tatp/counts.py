@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from runners.contract import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW, Measure
+from runners.contract import EXECUTIONS, READS_PER_LOOK, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW, Measure
 from runners.tools.pgbench import output
 from runners.tools.pgbench.log import Reduction
 
@@ -85,6 +85,7 @@ def rates(measured: Sequence[Second], counts: Mapping[str, Count]) -> dict[str, 
         "ended_transactions": Measure(float(round(ended)), "transactions"),
         "refused_transactions": Measure(float(refused), "transactions"),
         "measured_s": Measure(taken_s, "s"),
+        **({READS_PER_LOOK: Measure(float(every), "reads")} if (every := measured[0].outcomes.every) > 1 else {}),
         **_strict(ended - refused, taken_s, counts),
     }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from runners.contract import READS_PER_LOOK
+
 ENDED, REFUSED, SECONDS = MADE_OF = ("ended_transactions", "refused_transactions", "measured_s")
 RATE, EMPTY, STRICT = "mqth", "empty_reads", "strict_mqth"
 LOOKED_AT, LOGGED, READS = "reads_looked_at", "logged_transactions", ("get_new_destination", "get_access_data")
@@ -22,7 +24,7 @@ def steps(measures: Mapping[str, float], duration_s: float | None, is_sampled: b
         f"In the measured part {measures[ENDED]:,.0f} transactions ended; {measures[REFUSED]:,.0f} of them, writes "
         "that were refused, do not count.",
         f"({counted}) / {seconds} = {measures[RATE]:,.1f} MQTh.",
-        *_strict(measures, counted, seconds, is_sampled),
+        *_strict(measures, counted, seconds, is_sampled or READS_PER_LOOK in measures),
         _seconds(seconds, duration_s),
     ]
 

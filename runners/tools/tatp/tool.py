@@ -14,6 +14,7 @@ from runners.tools.base import Tool
 from runners.tools.kinds import Description
 from runners.tools.pgbench import output
 from runners.tools.printed import text_of
+from runners.tools.sampling import as_logged
 
 from . import command, kinds, latencies, population, rate
 from . import expected as tatp_expected
@@ -111,6 +112,9 @@ class Tatp(Tool):
     def verify_command(self, spec: RunSpec) -> str:
         return command.verify_command(spec)
 
+    def pilot_command(self, spec: RunSpec) -> str:
+        return command.pilot_command(spec)
+
     def measure_command(self, spec: RunSpec) -> str:
         return command.measure_command(spec)
 
@@ -140,6 +144,7 @@ class Tatp(Tool):
 
 def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
+    spec = as_logged(spec, outputs)
     messages = text_of(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
     aborted = output.abort_reason(outputs.returncode, messages)
     if aborted:
@@ -269,7 +274,7 @@ def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
     looked_at = (
         f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."
     )
-    return [f"{logged} {1 / rate:.4g}.", RAN] * (rate < 1) + [looked_at] * (every > 1)
+    return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [RAN, looked_at] * (every > 1)
 
 
 def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:

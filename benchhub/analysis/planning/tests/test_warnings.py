@@ -49,17 +49,17 @@ def test_a_sound_plan_is_not_odd():
         (planning_warnings.short_of_checkpoints, {"duration_s": 599}, "shorter than two checkpoint cycles (600 s)"),
         (planning_warnings.short_of_checkpoints, {"checkpoint_timeout_s": 1800}, "checkpoint cycles (3,600 s)"),
         (planning_warnings.short, {"duration_s": 29}, "Runs shorter than 30 s"),
-        # 1,000 logged a second x 0.01 x 5 s x 3 repeats are 150 of 1,000; of 1 s 30 of 100.
+        # 2,000 logged a second x 0.01 x 5 s x 3 repeats are 300 of 1,000; of 1 s 60 of 100.
         (
             planning_warnings.few_response_times,
             {"rarest_share": 0.01, "duration_s": 5},
-            "1% of them, has some 150 response times at a level: too few for a 99th percentile of its own. "
-            "Runs of 34 s would have enough; the first runs of",
+            "1% of them, has some 300 response times at a level: too few for a 99th percentile of its own. "
+            "Runs of 17 s would have enough.",
         ),
         (
             planning_warnings.few_response_times,
             {"rarest_share": 0.01, "duration_s": 1},
-            "90th percentile of its own. Runs of 4",
+            "90th percentile of its own. Runs of 2",
         ),
         (planning_warnings.without_spread, {"repeats": 1}, "A single run at each level shows no spread"),
         (planning_warnings.on_one_machine, {"driver": "big"}, "share one machine (big)"),

@@ -1,10 +1,11 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from benchhub.bench import testing
-from benchhub.bench.models import Experiment, Run, System
+from benchhub.bench.models import Experiment, Result, Run, System
 from benchhub.bench.plan import plan
 from benchhub.bench.queue.progress import clock, run_seconds_left, seconds_left
 from benchhub.catalog.models import DataSet, Hardware, Workload
@@ -142,11 +143,47 @@ def test_logs_are_sampled_by_what_a_system_has_shown_with_the_workload(systems):
         for script in ("select-only", "tpcb-like")
     )
     run, rate = sampled(systems, 1, reads)
-    assert rate == 1 / 30  # one client at 60,000 TPS, 2,000 lines a second
+    assert (rate, run.spec["pilot_s"]) == (
+        1 / 15,
+        1,
+    )  # one client at 60,000 TPS, 4,000 lines a second, if no pilot tells
     succeed(run, 10_000.0)
-    assert sampled(systems, 1, reads)[1] == sampled(systems, 2, reads)[1] == 0.1  # 2 x 10,000 TPS are a fast load
-    assert sampled(systems, 4, reads)[1] == 1 / 120  # four clients may do far more than one: 4 x 60,000 TPS
-    assert sampled(systems, 1, writes)[1] == 0.2  # nothing shown with it: 10,000 TPS
+    run, rate = sampled(systems, 1, reads)
+    assert (rate, run.spec["pilot_s"], run.spec["expected_tps"]) == (1 / 3, 0, 20_000)
+    assert sampled(systems, 2, reads)[1] == 1 / 3  # 20,000 TPS on two CPUs
+    run, rate = sampled(systems, 4, reads)
+    assert (rate, run.spec["pilot_s"]) == (1 / 15, 1)  # four clients may do far more than one: 240,000 TPS on 4 CPUs
+    run, rate = sampled(systems, 1, writes)
+    assert (rate, run.spec["pilot_s"]) == (1 / 3, 1)  # nothing shown with it: 10,000 TPS
+
+
+def test_a_line_costs_more_of_fewer_cpus_and_those_that_a_probe_counted_are_there(systems):
+    run = next(run for run in queued(systems, client_levels=[4]) if run.system == systems[0] and run.clients)
+    succeed(run, 16_000.0)
+    assert sampled(systems, 4, run.experiment.workload)[1] == 1.0  # the 4 cores of the hardware: 16,000 lines a second
+    for host in {system.driver for system in systems}:
+        host.facts = {"cpu": {"cpus": 2}}
+        host.save()
+    assert sampled([System.objects.get(pk=system.pk) for system in systems], 4, run.experiment.workload)[1] == 0.5
+
+
+def test_a_run_starts_without_its_pilot_where_the_rate_has_been_seen_since_it_was_planned(systems):
+    first, second = (
+        run for run in queued(systems, client_levels=[1], repeats=2) if run.system == systems[0] and run.clients
+    )
+    assert plan.spec_now(second) == plan.spec_of(second)
+    assert plan.spec_of(second).pilot_s == 1
+    succeed(first, 3_900.0)
+    started, planned = plan.spec_now(second), plan.spec_of(second)
+    assert (started.log_sampling_rate, started.pilot_s, planned.pilot_s) == (1.0, 0, 1)
+    assert started == replace(planned, log_sampling_rate=1.0, pilot_s=0, expected_tps=7_800.0)
+
+
+def test_a_rate_that_was_offered_tells_nothing_of_how_fast_a_closed_loop_is(systems):
+    run = next(run for run in queued(systems, client_levels=[1]) if run.system == systems[0] and run.clients)
+    Run.objects.filter(pk=run.pk).update(rate_tps=100)
+    succeed(run, 100.0)
+    assert Result.objects.tps_by_clients(systems[0], run.experiment.workload) == {}
 
 
 def test_the_time_left_counts_loads_loads_of_data_sets_and_rests(systems):

@@ -28,9 +28,9 @@ def measures(**values):
     return {name: {"value": value, "unit": ""} for name, value in values.items()}
 
 
-def histogram(run, name, logged):
+def histogram(run, name, logged, share=1 / 60):
     bins = {"lower_us": [100], "upper_us": [101], "counts": [logged], "sum_us": 1, "min_us": 1, "max_us": 1}
-    return run.histograms.create(name=name, sampling_rate=1 / 60, **bins)
+    return run.histograms.create(name=name, sampling_rate=share, **bins)
 
 
 @pytest.fixture
@@ -73,7 +73,21 @@ def test_executions_from_a_sampled_log_are_rounded_to_what_is_known_and_told_wri
     assert (access.is_estimate, access.executions_known) == (True, 15_000)
     assert (location.is_estimate, location.executions_known) == (True, 7_000)
     assert (deletes.is_estimate, deletes.executions_known) == (False, 968)
-    assert not any(row.is_estimate for row in types(executions, logged, {"tool": "tatp"}))
+    assert [row.is_estimate for row in types(executions, [], SAMPLED)] == [True, True, False]
+    whole = [histogram(run, "GET_SUBSCRIBER_DATA", 15_402, share=1.0)]
+    assert not any(row.is_estimate for row in types(executions, whole, SAMPLED))
+
+
+def test_a_run_that_logged_more_than_was_planned_says_what_it_logged(planner, run):
+    """The pilot found a load slow enough to log it all; of the reads it looked at 1 in 64."""
+    histogram(run, "GET_ACCESS_DATA", 15_402, share=1.0)
+    executions = {f"executions_{name}": value for name, value in EXECUTIONS.items()}
+    page = shown(planner, run, **RATES, **executions, reads_per_look=64.0)
+    assertContains(page, "Every transaction was logged.")
+    assertContains(page, "<dt>logged</dt><dd>every transaction</dd>", html=True)
+    assertNotContains(page, "Executions with a ~ are estimates")
+    assertContains(page, "<dt>By the strict rule</dt><dd>~<data", count=1)
+    assertContains(page, "reads, by those that were looked at, found nothing")
 
 
 def test_the_table_says_which_executions_are_estimates_and_how_its_bands_are_made(planner, run):

@@ -66,6 +66,29 @@ def test_a_sampled_log_is_asked_for_and_an_unlogged_run_is_not_reduced() -> None
     assert PGBENCH.reduce_command(unlogged) == ""
 
 
+def test_a_pilot_runs_the_load_unlogged_and_the_measured_run_logs_the_share_that_it_allows() -> None:
+    spec = replace(SPEC, log_sampling_rate=0.05, pilot_s=1)
+    pilot, command = PGBENCH.pilot_command(spec), PGBENCH.measure_command(spec)
+    load = "/opt/pg/bin/pgbench -n -c 4 -j 2 -T 1 -M simple -P 1 -b select-only > pilot.out 2> pilot.err"
+    assert pgbench_line(pilot) == load
+    assert pilot.endswith(" pilot.out > log.share 2> /dev/null ||\n    echo 0.05 > log.share\n")
+    assert ' --sampling-rate="$(cat log.share)" ' in pgbench_line(command)
+    assert "> log.share" not in command
+
+
+def test_a_warm_up_tells_the_rate_and_no_other_load_is_needed() -> None:
+    pilot = PGBENCH.pilot_command(replace(SPEC, log_sampling_rate=0.05, pilot_s=1, warmup_s=7))
+    assert "bin/pgbench" not in pilot
+    assert " warmup.out > log.share " in pilot
+
+
+@pytest.mark.parametrize("changes", [{"log_sampling_rate": 0.05}, {"pilot_s": 1, "log_sampling_rate": 0.0}])
+def test_there_is_no_pilot_where_the_share_is_known_or_nothing_is_logged(changes: dict[str, Any]) -> None:
+    spec = replace(SPEC, **changes)
+    assert PGBENCH.pilot_command(spec) == ""
+    assert ("\necho 0.05 > log.share &&\n" in PGBENCH.measure_command(spec)) == bool(spec.log_sampling_rate)
+
+
 def test_what_is_measured_is_the_load_alone() -> None:
     assert "awk" not in PGBENCH.measure_command(SPEC)
     assert "awk" in PGBENCH.reduce_command(SPEC)
@@ -174,7 +197,7 @@ def test_the_log_is_reduced_and_kept_compressed_while_it_is_small(tmp_path: Path
     spec = spec_in(tmp_path)
     outputs = run(tmp_path, measured_and_reduced(spec))
     assert (outputs.returncode, outputs.stderr) == (0, b"")
-    assert sorted(outputs.files) == ["latency.hist", "log.gz", "started_epoch"]
+    assert sorted(outputs.files) == ["latency.hist", "log.gz", "log.share", "started_epoch"]
     assert len(gzip.decompress(outputs.files["log.gz"]).splitlines()) == 6
     result = PGBENCH.parse(spec, outputs)
     assert result.histograms[0].counts == (2, 2, 2)
@@ -184,7 +207,7 @@ def test_a_log_over_the_cap_is_dropped_and_that_is_said(tmp_path: Path) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("log/pgbench_log", lines=25_000))
     spec = spec_in(tmp_path)
     outputs = run(tmp_path, measured_and_reduced(spec))
-    assert sorted(outputs.files) == ["latency.hist", "log.dropped", "started_epoch"]
+    assert sorted(outputs.files) == ["latency.hist", "log.dropped", "log.share", "started_epoch"]
     assert int(outputs.files["log.dropped"]) > 1024 * 1024
     result = PGBENCH.parse(spec, outputs)
     assert result.histograms[0].total == 50_000
@@ -194,7 +217,7 @@ def test_a_log_over_the_cap_is_dropped_and_that_is_said(tmp_path: Path) -> None:
 def test_the_log_of_a_version_without_a_prefix_is_found(tmp_path: Path) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("pgbench_log"))
     outputs = run(tmp_path, measured_and_reduced(spec_in(tmp_path, tool_version="9.6.24")))
-    assert sorted(outputs.files) == ["latency.hist", "log.gz", "started_epoch"]
+    assert sorted(outputs.files) == ["latency.hist", "log.gz", "log.share", "started_epoch"]
 
 
 @pytest.mark.parametrize("returncode", [1, 2, 137])
@@ -219,7 +242,7 @@ def test_a_failing_awk_fails_no_run_and_python_reads_the_kept_log(tmp_path: Path
     spec = spec_in(tmp_path)
     outputs = run(tmp_path, measured_and_reduced(spec), path=f"{tmp_path / 'a bin'}:{os.environ['PATH']}")
     assert outputs.returncode == 0
-    assert sorted(outputs.files) == ["latency.error", "log.gz", "started_epoch"]
+    assert sorted(outputs.files) == ["latency.error", "log.gz", "log.share", "started_epoch"]
     result = PGBENCH.parse(spec, outputs)
     assert result.outcome == "succeeded"
     assert result.histograms[0].total == 6

@@ -13,7 +13,6 @@ from runners.tools.pgbench import log as pgbench_log
 from runners.tools.pgbench.log import (
     REDUCE_AWK,
     ScriptTotals,
-    choose_sampling_rate,
     histograms,
     read_reduction,
     reduce_log,
@@ -153,32 +152,3 @@ def test_percentiles_of_a_recorded_log_are_those_of_its_sorted_latencies() -> No
     exact = sorted(int(line.split()[2]) for line in all_lines)
     read = percentile_us(histograms(reduce_log(all_lines), 1.0)[0], 0.9)
     assert read == pytest.approx(exact[-(-len(exact) * 9 // 10) - 1], rel=0.002)
-
-
-@pytest.mark.parametrize(
-    ("tps", "duration_s", "every"),
-    [
-        (0, 300, 1),
-        (5_000, 300, 1),
-        (5_001, 300, 3),  # a fast load, although its log would fit: 5,001 / 2,000 = 2.5
-        (5_000, 3_000, 2),  # 465,000,000 bytes / 268,435,456 = 1.7
-        (600_000, 300, 300),  # 600,000 / 2,000; its log alone would need every 21st
-        (600_000, 7_200, 499),  # 133,920,000,000 bytes / 268,435,456 = 498.9
-    ],
-)
-def test_the_sampling_rate_keeps_the_log_under_the_cap(tps: float, duration_s: float, every: int) -> None:
-    assert choose_sampling_rate(tps, duration_s) == 1 / every
-
-
-@given(st.floats(0, 1e7), st.integers(1, 86_400), st.integers(1_000, 2**40))
-def test_what_is_logged_is_never_expected_above_the_cap(tps: float, duration_s: int, cap_bytes: int) -> None:
-    rate = choose_sampling_rate(tps, duration_s, cap_bytes)
-    assert 0 < rate <= 1
-    assert rate * tps * duration_s * 31 <= cap_bytes * (1 + 1e-9)
-
-
-def test_a_sampling_rate_of_nothing_sensible_is_refused() -> None:
-    with pytest.raises(ValueError, match="not negative"):
-        choose_sampling_rate(-1, 10)
-    with pytest.raises(ValueError, match="cap above 0"):
-        choose_sampling_rate(1, 10, 0)

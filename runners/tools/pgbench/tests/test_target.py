@@ -92,6 +92,25 @@ def test_a_sampled_run_logs_its_share(cluster: Cluster, spec: RunSpec, tmp_path:
     assert share == pytest.approx(0.1, abs=0.05)
 
 
+@pytest.mark.parametrize("warmup_s", [0, 1])
+def test_a_pilot_or_a_warm_up_lets_a_slow_load_log_every_transaction(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path, warmup_s: int
+) -> None:
+    """The load waits 20 ms for each transaction, so it is slow on any machine."""
+    load(cluster, tmp_path, spec)
+    parameters = {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT pg_sleep(0.02);"}]}
+    unknown = replace(spec, duration_s=1, warmup_s=warmup_s, parameters=parameters, log_sampling_rate=1 / 60, pilot_s=1)
+    before = PGBENCH.warmup_command(unknown) if warmup_s else ""
+    prepared = run(cluster, tmp_path, before + PGBENCH.pilot_command(unknown))
+    assert (prepared.returncode, prepared.files["log.share"]) == (0, b"1\n")
+    assert ("pilot.out" in prepared.files) == (not warmup_s)
+    result = PGBENCH.parse(unknown, run(cluster, tmp_path, measured_and_reduced(unknown)))
+    measures = {name: measure.value for name, measure in result.measures.items()}
+    assert measures["logged_transactions"] == measures["transactions"] > 0
+    assert result.histograms[0].sampling_rate == 1.0
+    assert not any("Percentiles are from" in remark for remark in result.remarks)
+
+
 def test_a_custom_script_runs_at_the_scale_that_was_asked_for(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     load(cluster, tmp_path, spec)
     text = "\\set far :scale * 7\nSELECT 1 / (CASE WHEN :far = 7 * :asked THEN 1 ELSE 0 END);"

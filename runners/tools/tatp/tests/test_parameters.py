@@ -44,6 +44,22 @@ def test_fewer_reads_are_looked_at_than_are_logged(rate: float, every: int) -> N
 
 
 @pytest.mark.parametrize(
+    ("expected_tps", "rate", "every"),
+    [
+        (5_000, 1.0, 1),
+        (5_001, 1.0, 20),  # every transaction is logged, but one read in 5,001 / 250 = 20 is looked at
+        (120_000, 1.0, 64),
+        (1_000, 0.5, 4),  # a sampled log cannot tell when writes were refused
+        (100, 0.5, 2),
+    ],
+)
+def test_how_many_reads_are_looked_at_goes_by_how_fast_the_load_may_be(
+    expected_tps: float, rate: float, every: int
+) -> None:
+    assert reads_every(replace(SPEC, log_sampling_rate=rate, expected_tps=expected_tps)) == every
+
+
+@pytest.mark.parametrize(
     ("rate", "clients", "mix", "at_once"),
     [
         (1.0, 1, "80/20", 1),  # a slow load has the time to tell each

@@ -11,6 +11,7 @@ import pytest
 from benchhub.embedded.postgres import Cluster
 from runners.contract import Outputs, RunResult, RunSpec
 from runners.tools.pgbench.testing import ask, run
+from runners.tools.sampling import as_logged
 from runners.tools.tatp import population
 from runners.tools.tatp.loaded import probability, read_distributions
 from runners.tools.tatp.parameters import TRANSACTIONS, read
@@ -105,6 +106,26 @@ def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Clust
         assert share_measured == pytest.approx(share, abs=5 * deviation)
     reads = logged["GET_ACCESS_DATA"], logged["GET_SUBSCRIBER_DATA"]  # 35 and 35 of 100
     assert reads[0] == pytest.approx(reads[1], abs=5 * math.sqrt(sum(reads)))
+
+
+def test_a_first_run_logs_what_its_pilot_allows_and_keeps_its_few_looks_at_reads(
+    loaded: Cluster, tmp_path: Path
+) -> None:
+    unknown = replace(spec_of(loaded), log_sampling_rate=1 / 15, expected_tps=120_000, pilot_s=1)
+    assert run(loaded, tmp_path, TATP.verify_command(unknown)).returncode == 0
+    prepared = run(loaded, tmp_path, TATP.pilot_command(unknown))
+    assert (prepared.returncode, prepared.stdout, prepared.stderr) == (0, b"", b"")
+    outputs = measured(loaded, tmp_path, unknown)
+    assert outputs.files["log.share"] == prepared.files["log.share"]
+    result = TATP.parse(unknown, outputs)
+    assert (result.outcome, result.doubts) == ("succeeded", ()), (result.reason, outputs.stderr)
+    share = as_logged(unknown, outputs).log_sampling_rate
+    assert {histogram.sampling_rate for histogram in result.histograms} == {share}
+    value = {name: measure.value for name, measure in result.measures.items()}
+    counted = value["ended_transactions"] - value["refused_transactions"]
+    assert value["logged_transactions"] == pytest.approx(share * counted, rel=0.45)  # begun up to 1 s before
+    assert value["reads_per_look"] == 64
+    assert value["strict_mqth"] / value["mqth"] == pytest.approx(0.749 / 0.965, abs=0.05)
 
 
 def rolled_back(cluster: Cluster, folder: Path) -> int:

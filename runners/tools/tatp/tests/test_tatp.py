@@ -100,10 +100,22 @@ def test_a_sampled_run_says_how_its_refused_writes_are_known_and_what_is_in_no_r
     latency = recorded().files["tatp.latency"]
     untold = latency.replace(b"kind refused-5", b"kind untold-5 3\nkind untold-6 4\nkind refused-5")
     assert untold != latency
-    sampled = parsed(replace(SPEC, log_sampling_rate=0.5), tatp_latency=untold)
+    outcomes = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n").encode()
+    sampled = parsed(replace(SPEC, log_sampling_rate=0.5), tatp_latency=untold, tatp_told=outcomes)
     assert any("how often pgbench says that they ran" in remark for remark in sampled.remarks)
     assert any(remark.startswith("7 writes of the log ended after the last success") for remark in sampled.remarks)
     assert not any("pgbench says" in remark or "of the log ended" in remark for remark in parsed().remarks)
+
+
+def test_a_whole_log_beside_reads_of_which_few_were_looked_at_says_only_the_latter() -> None:
+    outcomes = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("\n", " 10\n").encode()
+    planned = replace(SPEC, log_sampling_rate=1 / 60, pilot_s=1)
+    result = parsed(planned, tatp_told=outcomes, log_share=b"1\n")
+    assert {histogram.sampling_rate for histogram in result.histograms} == {1.0}
+    assert result.measures["reads_per_look"].value == 10
+    assert not any("are from 1 of" in remark for remark in result.remarks)
+    assert any("looked at in 1 of 10, warm-up and all" in remark for remark in result.remarks)
+    assert "reads_per_look" not in parsed().measures
 
 
 def test_without_a_log_each_read_that_was_looked_at_stands_for_as_many_as_were_not() -> None:
