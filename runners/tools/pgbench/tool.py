@@ -12,10 +12,12 @@ from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
+from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, Script
 from runners.tools.printed import last_errors, text_of
 
+from . import claims as pgbench_claims
 from . import command, consistency, kinds, output, presets
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
@@ -139,15 +141,17 @@ class Pgbench(Tool):
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
-    def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
-        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
+    def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
+        return pgbench_claims.claims_of(spec, text_of(outputs.stdout))
+
+    def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
+        return pgbench_claims.facts_of(spec, is_own=is_own)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         return Expectation(
             commits_per_transaction=None if "scripts" in parameters else 1,
             is_rate_limited=bool(parameters.get("rate_tps")),
             connects_each=bool(parameters.get("connect_each")),
-            scale=parameters.get("scale"),
             average_latency="of clients",
         )
 

@@ -14,11 +14,13 @@ from typing import Any
 
 from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
+from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Choice, Description, Expectation, Kind, Values, WholeNumber, chosen_from
 from runners.tools.printed import text_of
 from runners.tools.shell import psql, verified
 
+from . import claims as sysbench_claims
 from . import consistency
 
 PARSER = "sysbench/3"
@@ -190,6 +192,13 @@ class Sysbench(Tool):
 
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return _parse_load(outputs) if spec.kind == "load" else _parse_run(outputs)
+
+    def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
+        del spec
+        return sysbench_claims.claims_of(text_of(outputs.stdout))
+
+    def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
+        return sysbench_claims.facts_of(spec, is_own=is_own)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         del parameters

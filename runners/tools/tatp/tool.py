@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runners.contract import Doubt, Measure, Outputs, RunResult, RunSpec, Series
+from runners.contract import Doubt, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
+from runners.tools.claims import Claim, Fact
 from runners.tools.kinds import Description
 from runners.tools.pgbench import output
 from runners.tools.printed import text_of
 
+from . import claims as tatp_claims
 from . import command, kinds, latencies, population, rate
 from . import expected as tatp_expected
 from .counts import DESTINATION, Count, Second, count, failed_transactions, rates, read_seconds, type_measures
@@ -123,9 +125,14 @@ class Tatp(Tool):
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(spec, outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
-    def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
-        """Return what the summary of the pgbench that ran it says."""
-        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
+    def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
+        """Return what the summary of the pgbench that ran it claims."""
+        del spec
+        return tatp_claims.claims_of(text_of(outputs.stdout))
+
+    def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
+        del is_own
+        return tatp_claims.facts_of(spec)
 
     def rate_steps(self, measures: Mapping[str, float], duration_s: float | None, is_sampled: bool) -> Sequence[str]:
         return rate.steps(measures, duration_s, is_sampled)
