@@ -42,7 +42,7 @@ SCALE_USED = re.compile(r":scale\b")
 # Less than any connection takes: only where it is spread over many transactions is so little left for each.
 LEAST_CONNECTING_S = 20e-6
 # How far rounding and chance may take the number of transactions from that of a rate, in standard deviations and so on.
-DEVIATIONS, FEW, SHARE = 6, 10, 1.1
+DEVIATIONS, FEW, SHARE = 5, 10, 1.1
 
 Release = tuple[int, ...]
 NEWEST: Release = (999,)
@@ -177,7 +177,7 @@ def _since(summary: Summary) -> Release:
         (bool({"without initial connection time", "including reconnection times"} & summary.tps.keys()), (14,)),
         ("partition method" in summary.values, (13,)),
         (name.startswith("<builtin: ") or bool(summary.scripts), (9, 6)),
-        ("latency average" in summary.values and not summary.has_old_average, (9, 6)),
+        ("latency average" in summary.values, (9, 4) if summary.has_old_average else (9, 6)),
     )
     return next((release for is_so, release in forms if is_so), ())
 
@@ -312,15 +312,15 @@ def _offered_tps(summary: Summary, longest_lag_s: float) -> tuple[float, float]:
 
     No more are begun than are due by the end, and no fewer but for those that still waited then, as long as others did.
     """
-    processed, clients = summary.transactions, summary.number("number of clients") or 1
-    lasted_s = processed / min(summary.tps.values())
+    clients, lasted_s = summary.number("number of clients") or 1, summary.transactions / min(summary.tps.values())
     duration_s = summary.number("duration") or lasted_s
-    low_tps = (processed - DEVIATIONS * math.sqrt(processed) - FEW - clients) / (SHARE * max(duration_s, lasted_s))
     others = ("number of transactions skipped", "number of failed transactions")
-    begun = processed + sum(summary.number(name) or 0 for name in others)
+    due = summary.transactions + sum(summary.number(name) or 0 for name in others)
+    chance = DEVIATIONS * math.sqrt(due) + FEW
+    low_tps = (due - clients - chance) / (SHARE * max(duration_s, lasted_s))
     latencies = (summary.number(f"latency {name}") or 0 for name in ("average", "stddev"))
     begun_s = min(duration_s, lasted_s) - SHARE * (longest_lag_s + 3 * sum(latencies) / 1000)
-    most = SHARE * (begun + clients) + DEVIATIONS * math.sqrt(begun) + FEW
+    most = SHARE * (due + clients) + chance
     return max(0.0, low_tps), most / begun_s if begun_s > 0 else math.inf
 
 
