@@ -30,6 +30,7 @@ CONTRADICTIONS = frozenset(
         "server-version",
         "script",
         "script-names",
+        "database",
         "mix",
         "scale",
         "scale-variable",

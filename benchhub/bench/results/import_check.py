@@ -15,17 +15,21 @@ from typing import Any
 
 from django.db.models.functions import Now
 
+from benchhub.analysis.words import listing
 from benchhub.bench.plan import plan
 from benchhub.catalog.instances.forms import managed_build
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
+from runners.tools import programs
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS
+from runners.tools.printed import text_of
 
 LONGEST_NAME = 120
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
 LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
+NO_RESULT = "It is not the output of a run that ended well."
 # Where a delivery states a fact; of the others its workload does.
 POINTERS = {
     CLIENT_VERSION: "/client_version",
@@ -185,7 +189,19 @@ def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult
         yield from _contradictions(line, output, spec)
         yield from _other_sample(line, spec, result)
     else:
-        yield Fault(line.number, "/output", f"It is not the output of a run that ended well. {result.reason}")
+        yield Fault(line.number, "/output", _other_program(output, spec) or f"{NO_RESULT} {result.reason}")
+
+
+def _other_program(output: Outputs, spec: RunSpec) -> str:
+    """Return a sentence where an output is of another program than the workload's; "" where it is not."""
+    text = text_of(output.stdout) or text_of(output.stderr)
+    name, database = programs.program_of(text), programs.database_of(text)
+    if name in ("", tools.get(spec.tool).program):
+        return ""
+    readable = [tool.name for tool in tools.TOOLS.values() if tool.program == name]
+    remedy = f"Name a workload of {listing(readable)}" if readable else f"BenchHub reads {listing(tools.TOOLS)}"
+    against = f" against {database}" if database else ""
+    return f"It is the output of {name}{against}, but the workload is one of {spec.tool}. {remedy}."
 
 
 def _result_of_output(output: Outputs, spec: RunSpec) -> RunResult:

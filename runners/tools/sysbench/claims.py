@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from runners.contract import RunSpec
-from runners.tools import claims
+from runners.tools import claims, programs
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, Claim, Fact
 
-SCRIPT = "script"
+SCRIPT, DATABASE = "script", "database"
 VERSION_LINE = re.compile(r"^sysbench (\d[^\n]{0,100})$", re.MULTILINE)
 THREADS_LINE = re.compile(r"^Number of threads: (\d{1,9})\r?$", re.MULTILINE)
 INTERVAL_THREADS = re.compile(r"^\[ {0,8}\d{1,9}s ?\] (?:thds|threads): (\d{1,9})\b", re.MULTILINE)
@@ -38,6 +38,9 @@ def _claims(text: str) -> Iterator[tuple[str, Claim]]:
     claim = claims.of_version(version[1], f"sysbench {version[1].strip()}") if version else None
     if claim:
         yield CLIENT_VERSION, claim
+    # The report itself names none, but a command line or an error beside it may.
+    if database := programs.database_of(text):
+        yield DATABASE, claims.exactly(database, f"a run on {database}")
     if threads := THREADS_LINE.search(text) or INTERVAL_THREADS.search(text):
         yield CLIENTS, claims.counted(int(threads[1]), "clients")
     if took := TIME_LINE.search(text):
@@ -80,4 +83,5 @@ def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
         CLIENTS: claims.number_fact(spec.clients),
         DURATION: claims.number_fact(spec.duration_s),
         SCRIPT: Fact(script, words),
+        DATABASE: Fact("PostgreSQL", "one on PostgreSQL"),
     }
