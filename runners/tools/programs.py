@@ -36,6 +36,6 @@ def program_of(text: str) -> str:
 
 def database_of(text: str) -> str:
     """Return the database that a load generator's text names as its own; "" where it names none."""
-    if named := TPM.search(text):
-        return named[1]
+    if result := TPM.search(text):
+        return result[1]
     return "MySQL" if MYSQL.search(text) else ""

@@ -166,3 +166,39 @@ def test_a_report_of_sysbench_is_held_against_its_delivery(courier):
         "The output is of transactions of 14 reads and 4 writes, not of 1 and 0, as oltp_point_select sends."
     )
     assert courier.send("post", "deliveries/", sent).status_code == 201
+
+
+def test_a_connection_for_each_transaction_is_named_where_the_workload_has_one_for_each_client(courier):
+    sent = recorded("16", "connect_each", "reads", "16.14", clients=2)
+    assert (
+        "/workload",
+        "The output is of one connection for each transaction, not of one for each client.",
+    ) in faults(courier, sent)
+
+
+@pytest.mark.parametrize("case", ["one_killed", "all_killed", "table_dropped", "one_killed_transactions"])
+def test_an_aborted_run_is_refused_by_either_stream_or_by_both_in_one(courier, case):
+    folder = RECORDED / "ended" / f"16-{case}"
+    stdout, stderr, merged = ((folder / name).read_text() for name in ("out.log", "err.log", "merged.log"))
+    for output in ({"stdout": stdout, "stderr": stderr}, {"stdout": stdout, "returncode": 2}, {"stdout": merged}):
+        sent = delivery("", "reads", "16.14", duration_s=3, output=output)
+        assert ("/output", "It is not the output of a run that ended well. pgbench was aborted") in [
+            (pointer, sentence.partition(":")[0].partition(" and said")[0])
+            for pointer, sentence in faults(courier, sent)
+        ]
+
+
+def test_a_result_whose_end_was_not_seen_says_so_and_is_not_doubtful(courier, client):
+    folder = RECORDED / "ended" / "16-whole"
+    stdout, stderr = ((folder / name).read_text() for name in ("out.log", "err.log"))
+    sent = delivery("", "reads", "16.14", duration_s=2)
+    assert courier.send("post", "deliveries/", {**sent, "output": {"stdout": stdout}}).status_code == 201
+    first = Run.objects.get()
+    assert any(remark.startswith("Its end was not seen") for remark in first.result.remarks)
+    assert (first.result.doubts, first.attempts.get().returncode) == ([], None)
+    for output in ({"stdout": stdout, "stderr": stderr}, {"stdout": stdout, "returncode": 0}):
+        assert courier.send("post", "deliveries/", {**sent, "output": output}).status_code == 201
+        run = Run.objects.latest("pk")
+        assert not any("end was not seen" in remark for remark in run.result.remarks)
+    answer = courier.send("get", f"runs/{first.pk}/").json()
+    assert any("Its end was not seen" in remark for remark in answer["result"]["remarks"])

@@ -185,11 +185,10 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Reading | list
 
 def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[Fault]:
     """Yield why an output cannot be stored as what it came as: it is no result, or that of another run."""
-    if result.outcome == "succeeded":
-        yield from _contradictions(line, output, spec)
-        yield from _other_sample(line, spec, result)
-    else:
+    if result.outcome == "failed":
         yield Fault(line.number, "/output", _other_program(output, spec) or f"{NO_RESULT} {result.reason}")
+    yield from _contradictions(line, output, spec)
+    yield from _other_sample(line, spec, result)
 
 
 def _other_program(output: Outputs, spec: RunSpec) -> str:

@@ -116,7 +116,7 @@ def _add(summary: Summary, line: str) -> None:
             summary.tps.setdefault(way.rstrip(")"), float(rate))
     elif not line.startswith(" "):
         summary.has_old_average = summary.has_old_average or line.startswith("latency average: ")
-        name, separator, value = re.sub(r"^(latency \w{1,9}) = ", r"\1: ", line).partition(": ")
+        name, separator, value = re.sub(r"^([a-z ]{1,40}) = ", r"\1: ", line).partition(": ")
         if separator:
             summary.values.setdefault(name, value.strip())
 

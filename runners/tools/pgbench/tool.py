@@ -18,7 +18,7 @@ from runners.tools.kinds import Description, Expectation, Kind, Script
 from runners.tools.printed import last_errors, text_of
 
 from . import claims as pgbench_claims
-from . import command, consistency, kinds, output, presets
+from . import command, consistency, ending, kinds, output, presets
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .log import Reduction
@@ -183,14 +183,13 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
     parameters = pgbench_parameters.read(spec.parameters)
     stderr = text_of(outputs.stderr)
-    aborted = output.abort_reason(outputs.returncode, stderr)
-    if aborted:
-        return _failed(aborted)
+    if failure := ending.failure(outputs):
+        return _failed(failure)
     stdout = text_of(outputs.stdout)
     summary = output.read_summary(stdout, connect_each=parameters.connect_each)
     if summary.missing:
-        errors = last_errors(stderr)
-        return _failed(f"{summary.missing}, although it ended with code 0{f': {errors}' if errors else ''}.")
+        errors = last_errors(ending.all_errors(stdout, stderr))
+        return _failed(f"{summary.missing}{ending.code_words(outputs.returncode, errors)}.")
     return _succeeded(spec, outputs, stderr, summary.measures)
 
 
@@ -199,7 +198,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
-    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr)]
+    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr), *ending.end_remarks(outputs)]
     if started_epoch_s is None:
         remarks.append("When the run started is not known: its series begin at 0.")
     return RunResult(

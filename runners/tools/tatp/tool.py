@@ -13,7 +13,7 @@ from runners.contract import Doubt, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.kinds import Description
-from runners.tools.pgbench import output
+from runners.tools.pgbench import ending, output
 from runners.tools.printed import text_of
 
 from . import claims as tatp_claims
@@ -148,9 +148,8 @@ class Tatp(Tool):
 def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
     messages = text_of(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
-    aborted = output.abort_reason(outputs.returncode, messages)
-    if aborted:
-        return failed(aborted)
+    if failure := ending.failure(outputs, messages):
+        return failed(failure)
     # Until pgbench was no longer asked for its progress, that stood among its messages.
     progress = text_of(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
     if errors := failed_transactions(progress, text_of(outputs.stdout)):
@@ -202,6 +201,7 @@ def _succeeded(
             *_sampling_remarks(spec, measured),
             WHOLE_RUN,
             _churn_remark(spec, states),
+            *_end_remarks(outputs),
         ),
     )
 
@@ -277,6 +277,11 @@ def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
         f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."
     )
     return [f"{logged} {1 / rate:.4g}.", RAN] * (rate < 1) + [looked_at] * (every > 1)
+
+
+def _end_remarks(outputs: Outputs) -> list[str]:
+    """Return a remark where the end was not seen; what pgbench said goes to a file of its own."""
+    return [] if outputs.files.get(command.MESSAGES_FILE) else ending.end_remarks(outputs)
 
 
 def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:
