@@ -9,7 +9,7 @@ from runners.contract import RunSpec
 from runners.tools import claims, programs
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, Claim, Fact
 
-SCRIPT, DATABASE = "script", "database"
+SCRIPT, DATABASE, RATE = "script", "database", "rate_limit"
 VERSION_LINE = re.compile(r"^sysbench (\d[^\n]{0,100})$", re.MULTILINE)
 THREADS_LINE = re.compile(r"^Number of threads: (\d{1,9})\r?$", re.MULTILINE)
 INTERVAL_THREADS = re.compile(r"^\[ {0,8}\d{1,9}s ?\] (?:thds|threads): (\d{1,9})\b", re.MULTILINE)
@@ -24,6 +24,9 @@ STATEMENTS: Mapping[tuple[int, int], tuple[str, ...]] = {
     (1, 0): ("oltp_point_select", "select_random_points", "select_random_ranges"),
     (0, 1): ("oltp_insert", "oltp_update_index", "oltp_update_non_index"),
 }
+RATE_LINE = re.compile(r"^Target transaction rate: ([^\n]{1,40})$", re.MULTILINE)
+# What is counted before or after its transaction is: where a warm-up ends, or a thread.
+COUNT_SHARE, COUNT_EACH_THREAD = 0.05, 2
 # An end that is waited for, and how late the last report is.
 SLACK_S, SLACK_SHARE = 0.25, 0.02
 
@@ -49,7 +52,9 @@ def _claims(text: str) -> Iterator[tuple[str, Claim]]:
     for name, number in COUNT_LINE.findall(text):
         counts.setdefault(name, int(number))
     if counts.get("transactions") and {"read", "write"} <= counts.keys():
-        yield SCRIPT, _script_claim(counts)
+        yield SCRIPT, _script_claim(counts, int(threads[1]) if threads else 0)
+    if rate := RATE_LINE.search(text):
+        yield RATE, claims.exactly(None, f"transactions at a rate (--rate) of {rate[1].strip()}")
 
 
 def _duration_claim(text: str, took_s: float) -> Claim:
@@ -60,13 +65,14 @@ def _duration_claim(text: str, took_s: float) -> Claim:
     return Claim(f"{took_s:,.4g} s", lambda planned: least_s <= planned <= most_s or planned == round(took_s))
 
 
-def _script_claim(counts: Mapping[str, int]) -> Claim:
+def _script_claim(counts: Mapping[str, int], threads: int) -> Claim:
     """Return the claim of a script by its statements; transactions that are tried again send some of them again."""
     transactions, again = counts["transactions"], counts.get("ignored errors", 0)
-    names: list[str] = []
+    slack = COUNT_SHARE * transactions + COUNT_EACH_THREAD * threads
+    least, most, names = transactions - slack, transactions + again + slack, list[str]()
     for statements, scripts in STATEMENTS.items():
         numbers = zip(statements, (counts["read"], counts["write"]), strict=True)
-        if all(each * transactions <= number <= each * (transactions + again) for each, number in numbers):
+        if all(each * least <= number <= each * most for each, number in numbers):
             names += scripts
     reads, writes = (counts[name] / transactions for name in ("read", "write"))
     words = f"transactions of {reads:,.3g} reads and {writes:,.3g} writes"
@@ -84,4 +90,5 @@ def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
         DURATION: claims.number_fact(spec.duration_s),
         SCRIPT: Fact(script, words),
         DATABASE: Fact("PostgreSQL", "one on PostgreSQL"),
+        RATE: Fact(0, "as many as can be"),
     }
