@@ -60,9 +60,13 @@ def exactly(value: Any, words: str) -> Claim:
     return Claim(words[:LONGEST_WORDS], lambda planned: bool(planned == value))
 
 
-def counted(number: int, noun: str) -> Claim:
-    """Return the claim of a number of things, whose noun is in the plural."""
-    return exactly(number, f"{number:,} {noun}")
+def counted(number: int, noun: str, plural: str = "") -> Claim:
+    """Return the claim of a number of things."""
+    return exactly(number, count_words(number, noun, plural))
+
+
+def count_words(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def number_fact(number: int) -> Fact:

@@ -250,13 +250,16 @@ def level_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     """Yield clients, threads and duration; a run of a number of transactions claims no duration."""
     clients, threads, duration_s = map(summary.number, ("number of clients", "number of threads", "duration"))
     if clients is not None:
-        yield CLIENTS, claims.counted(int(clients), "clients")
+        yield CLIENTS, claims.counted(int(clients), "client")
     if threads is not None:
         most = threads if clients is None else clients
         # pgbench starts no more threads than it has clients.
-        yield THREADS, Claim(f"{threads:,.0f} threads", lambda planned: threads in (planned, min(planned, most)))
+        yield (
+            THREADS,
+            Claim(claims.count_words(int(threads), "thread"), lambda planned: threads in (planned, min(planned, most))),
+        )
     if duration_s is not None:
-        yield DURATION, claims.counted(int(duration_s), "s")
+        yield DURATION, claims.counted(int(duration_s), "s", "s")
 
 
 # --- how it ran ---------------------------------------------------------------------------------------------------
@@ -265,7 +268,7 @@ def level_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
 def _load_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     tries = summary.number("maximum number of tries")
     if tries is not None:
-        yield TRIES, claims.counted(int(tries), "tries at most")
+        yield TRIES, claims.counted(int(tries), "try at most", "tries at most")
     elif "number of transactions retried" in summary.values:
         yield TRIES, claims.exactly(None, "tries without a limit")
     if (connects_each := _connects_each(summary)) is not None:

@@ -45,7 +45,7 @@ def _claims(text: str) -> Iterator[tuple[str, Claim]]:
     if database := programs.database_of(text):
         yield DATABASE, claims.exactly(database, f"a run on {database}")
     if threads := THREADS_LINE.search(text) or INTERVAL_THREADS.search(text):
-        yield CLIENTS, claims.counted(int(threads[1]), "clients")
+        yield CLIENTS, claims.counted(int(threads[1]), "client")
     if took := TIME_LINE.search(text):
         yield DURATION, _duration_claim(text, float(took[1]))
     counts: dict[str, int] = {}

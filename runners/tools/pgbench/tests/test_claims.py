@@ -202,6 +202,14 @@ def test_the_scale_of_custom_scripts_is_what_minus_s_says_and_1_without_it() -> 
     assert list(contradicted(spec, other, parameters=wide)) == ["scale"]
 
 
+def test_a_number_has_its_noun_in_the_singular_or_the_plural() -> None:
+    text = NEW.replace("clients: 8", "clients: 1").replace("threads: 4", "threads: 1").replace("tries: 3", "tries: 1")
+    texts = contradicted(NEW_SPEC, text).values()
+    assert [words.removeprefix("The output is of ") for words in texts] == [
+        "1 client, not of 8.", "1 thread, not of 4.", "1 try at most, not of 3.",
+    ]  # fmt: skip
+
+
 def test_no_more_threads_than_clients_are_expected() -> None:
     text = NEW.replace("number of clients: 8", "number of clients: 2").replace("threads: 4", "threads: 2")
     spec = replace(NEW_SPEC, clients=2, threads=8)
