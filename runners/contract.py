@@ -129,9 +129,12 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The outputs that an attempt left on the target, verbatim. `files` are named relative to the attempt's folder."""
+    """The outputs that an attempt left on the target, verbatim. `files` are named relative to the attempt's folder.
 
-    returncode: int
+    `returncode` is None where nobody has seen it: that is not 0.
+    """
+
+    returncode: int | None
     stdout: bytes
     stderr: bytes
     files: Mapping[str, bytes] = field(default_factory=dict)

@@ -91,7 +91,7 @@ wait
         return "SELECT md5(count(*)::text) FROM counted"
 
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
-        if outputs.returncode != 0:
+        if outputs.returncode:
             return RunResult("failed", last_errors(text_of(outputs.stderr)) or "It said nothing about it.", PARSER)
         if spec.kind == "load":
             return RunResult("succeeded", "", PARSER)

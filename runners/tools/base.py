@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from runners.contract import Measure, Outputs, RunResult, RunSpec
+from runners.contract import Outputs, RunResult, RunSpec
+from runners.tools.claims import SERVER_VERSION, Claim, Contradiction, Fact, contradictions
 from runners.tools.kinds import Description, Expectation, Kind, PublishedWorkload, Script
 
 # What a parser may raise on outputs that make no sense: they come from machines and people that may be wrong.
@@ -210,10 +211,25 @@ class Tool(ABC):
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         """Return what an attempt measured. Outputs that make no sense are a failed result, not an error."""
 
-    def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
-        """Return what the output says of its run beside its measures: reported_clients, _threads and _scale."""
-        del outputs
+    def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
+        """Return what the output states of its run, by the name of the fact; nothing where it states nothing.
+
+        `spec` is for what the output leaves open, never for what it states.
+        """
+        del spec, outputs
         return {}
+
+    def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
+        """Return the same facts as they were asked for. `is_own`: the command line was the tool's own."""
+        del spec, is_own
+        return {}
+
+    def contradictions(
+        self, spec: RunSpec, outputs: Outputs, *, server_version: str = "", is_own: bool = True
+    ) -> tuple[Contradiction, ...]:
+        """Return where the output states that it is of another run, or of another server where its version is given."""
+        server = {SERVER_VERSION: Fact(server_version, server_version)} if server_version else {}
+        return contradictions(self.claims(spec, outputs), {**self.facts(spec, is_own=is_own), **server})
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         """Return what the numbers of a run must agree with."""

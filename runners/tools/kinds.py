@@ -151,7 +151,7 @@ class Script:
 class Expectation:
     """Facts that the numbers of a run must agree with, by its parameters.
 
-    `commits_per_transaction` is None where nobody can tell, `scale` where the output names none.
+    `commits_per_transaction` is None where nobody can tell.
     `average_latency` says what the printed average is: timed one by one, or of clients and rate unless a deviation
     stands beside it; empty where it is read from the log.
     """
@@ -159,5 +159,4 @@ class Expectation:
     commits_per_transaction: int | None = 1
     is_rate_limited: bool = False
     connects_each: bool = False
-    scale: int | None = None
     average_latency: Literal["", "timed", "of clients"] = ""

@@ -7,6 +7,10 @@ import re
 NOT_AN_ERROR = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)")
 # Threads write at the same time, so that the prefix of a line may stand before it twice, or in part.
 MESSAGE_PREFIX = re.compile(r"^(?:(?:pgbench|error|fatal): )+")
+END_UNSEEN = (
+    "Its end was not seen: neither an exit code nor what it wrote to stderr came with it. Send both: otherwise a run "
+    "that lost clients may pass for a whole one."
+)
 REASON_LINES = 3
 REASON_LENGTH = 500
 

@@ -6,7 +6,7 @@ known (None) is not checked.
 
 from __future__ import annotations
 
-from .checks import claims, counts, latencies, rates
+from .checks import counts, latencies, rates, threads
 from .checks.latencies import LITTLES_LAW_TOLERANCE as LITTLES_LAW_TOLERANCE
 from .doubt import Doubt, weighed
 from .evidence import Evidence as Evidence
@@ -28,10 +28,7 @@ CHECKS = (
     counts.failures,
     counts.retries,
     counts.late,
-    claims.clients,
-    claims.reported_threads,
-    claims.threads,
-    claims.scale,
+    threads.threads,
     counts.few_transactions,
 )
 

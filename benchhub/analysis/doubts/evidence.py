@@ -54,8 +54,6 @@ class Evidence:
     commits_per_transaction: int | None = 1
     rate_limited: bool = False
     connect_each: bool = False
-    asked_scale: int | None = None
-    reported_scale: int | None = None
     duration_is_planned: bool = False
     average_is_of_clients: bool = False
     latency_stddev_ms: float | None = None
@@ -66,8 +64,6 @@ class Evidence:
     histogram: Shape | None = None
     progress: Sequence[float] = ()
     progress_busy_s: Sequence[float] = ()
-    reported_clients: int | None = None
-    reported_threads: int | None = None
     failures_by_kind: Sequence[int] = ()
     retried_transactions: int | None = None
     retries: int | None = None

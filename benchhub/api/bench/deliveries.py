@@ -90,7 +90,9 @@ class OutputBrought(Strict):
 
     stdout = drf.CharField(max_length=1_000_000, trim_whitespace=False, allow_blank=True)
     stderr = drf.CharField(max_length=4_000_000, trim_whitespace=False, required=False, allow_blank=True)
-    returncode = drf.IntegerField(required=False, min_value=-255, max_value=255)
+    returncode = drf.IntegerField(
+        required=False, min_value=-255, max_value=255, help_text="Its exit code; left out, it is not known."
+    )
     log_sampling_rate = drf.FloatField(
         min_value=1e-9, max_value=1, required=False, help_text="Share of transactions in its log; left out: all."
     )
@@ -284,7 +286,7 @@ def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> import_c
 
 def _output(sent: Mapping[str, Any]) -> Outputs:
     files = {name: text.encode() for name, text in sent.get("files", {}).items()}
-    return Outputs(sent.get("returncode", 0), sent["stdout"].encode(), sent.get("stderr", "").encode(), files)
+    return Outputs(sent.get("returncode"), sent["stdout"].encode(), sent.get("stderr", "").encode(), files)
 
 
 def _rejected(faults: Sequence[import_check.Fault], is_bulk: bool) -> problems.Problem:

@@ -36,6 +36,17 @@ class Script(Strict):
     weight = drf.IntegerField(min_value=1, max_value=1_000_000, required=False)
 
 
+class OfAKind(Strict):
+    """Refuses a kind that there is not before anything else: other fields mean nothing then."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        kinds = self.fields["kind"].choices
+        if isinstance(data, Mapping) and "kind" in data and data["kind"] not in [*kinds]:
+            detail = f"There is no kind of workload named '{str(data['kind'])[:60]}': choose one of {listing(kinds)}."
+            raise serializers.ValidationError({"kind": [detail]})
+        return super().to_internal_value(data)
+
+
 def workload_request() -> Any:
     """Return the serializer of what may be sent: the fields of all kinds, whose forms say which are whose."""
     return _request(tuple(forms_by_kind().values()))
@@ -54,7 +65,7 @@ def _request(forms: tuple[type[WorkloadForm], ...]) -> Any:
         "scripts": Script(many=True, required=False, max_length=MOST_SCRIPTS, help_text=f"Of {with_scripts}."),
         "__module__": __name__,
     }
-    return type("WorkloadRequest", (Strict,), attributes)
+    return type("WorkloadRequest", (OfAKind,), attributes)
 
 
 def _of_all_kinds(name: str, workload_forms: Sequence[type[WorkloadForm]]) -> forms.Field:

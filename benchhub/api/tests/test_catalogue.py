@@ -79,7 +79,11 @@ def test_a_workload_is_checked_by_its_load_generator(admin):
     sent = {"name": "reads", "kind": "pgbench", "script": "select-only", "query_mode": "prepared", "scale": 10}
     assert admin.send("post", "workloads/", sent).status_code == 201
     assert Workload.objects.get().parameters == {"script": "select-only", "query_mode": "prepared", "scale": 10}
-    assert pointers(admin.send("post", "workloads/", {**sent, "name": "b", "kind": "ab"})) == ["/kind"]
+    for kind in ("ab", "hammerdb", 5, ["pgbench"], None):
+        # Fields of a kind that there is not are no faults of their own.
+        refused = admin.send("post", "workloads/", {"name": "b", "kind": kind, "warehouses": 10})
+        assert pointers(refused) == ["/kind"]
+        assert "choose one of pgbench, scripts, tatp and sysbench." in refused.json()["errors"][0]["detail"]
     assert pointers(admin.send("post", "workloads/", {**sent, "name": "b", "subscribers": 9})) == ["/subscribers"]
     wider = admin.send("post", f"workloads/{Workload.objects.get().pk}/revise/", {"scale": 20})
     assert (wider.status_code, wider.json()["parameters"]["scale"]) == (201, 20)

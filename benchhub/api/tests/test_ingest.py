@@ -120,9 +120,11 @@ def test_recorded_output_of_real_versions_is_read(courier, version):
     clients = int(text.partition("number of clients: ")[2].partition("\n")[0])
     threads = text.partition("number of threads: ")[2].partition("\n")[0]
     scale = int(text.partition("scaling factor: ")[2].partition("\n")[0])
-    parameters = {"script": "tpcb-like", "query_mode": "simple", "scale": scale}
+    parameters = {"script": "select-only", "query_mode": "simple", "scale": scale}
     Workload.objects.create(name="recorded", tool="pgbench", parameters=parameters)
-    sent = make_result(workload="recorded", clients=clients, thread_rule=threads, output={"stdout": text})
+    release = text.partition("pgbench (")[2].partition(")")[0].split()[0]
+    sent = make_result(workload="recorded", client_version=release, clients=clients, thread_rule=threads, duration_s=1)
+    sent |= {"system": {**sent["system"], "postgresql": release}, "output": {"stdout": text}}
     answer = courier.send("post", "deliveries/", sent)
     assert answer.status_code == 201, answer.content
     assert f"tps = {Result.objects.get().throughput:.6f}" in text

@@ -196,7 +196,7 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
         Attempt.objects.filter(pk=attempt.pk).update(returncode=outputs.returncode)
         ingest.keep_evidence(attempt, outputs, ended.collected.manifest, ended.collected.remarks)
         attempt.live_logs.all().delete()
-        if run.cancel_asked_at and outputs.returncode > SIGNALLED:
+        if run.cancel_asked_at and (outputs.returncode or 0) > SIGNALLED:
             state, reason = State.CANCELLED, "Cancelled while it ran."
         else:
             state, reason = store_outputs(run, attempt, job_, ended)

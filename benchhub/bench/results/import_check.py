@@ -15,16 +15,29 @@ from typing import Any
 
 from django.db.models.functions import Now
 
+from benchhub.analysis.words import listing
 from benchhub.bench.plan import plan
 from benchhub.catalog.instances.forms import managed_build
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
+from runners.tools import programs
+from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS
+from runners.tools.printed import text_of
 
 LONGEST_NAME = 120
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
 LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
+NO_RESULT = "It is not the output of a run that ended well."
+# Where a delivery states a fact; of the others its workload does.
+POINTERS = {
+    CLIENT_VERSION: "/client_version",
+    SERVER_VERSION: "/system/postgresql",
+    CLIENTS: "/clients",
+    THREADS: "/thread_rule",
+    DURATION: "/duration_s",
+}
 LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
 
 
@@ -135,7 +148,7 @@ def read(lines: Sequence[ImportedRun]) -> tuple[list[Reading], NamedRows]:
         line_faults = list(catalogue.faults(line))
         if not line_faults:
             outcome = _read(line, catalogue.workloads[line.conditions.workload], specs)
-            line_faults = [outcome] if isinstance(outcome, Fault) else []
+            line_faults = [] if isinstance(outcome, Reading) else outcome
             readings += [outcome] if isinstance(outcome, Reading) else []
         faults += line_faults
     if faults:
@@ -157,18 +170,37 @@ class Specs:
         return self._specs[key]
 
 
-def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Reading | Fault:
+def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Reading | list[Fault]:
     try:
         spec, planned = specs.spec(line, workload)
     except ValueError as error:
-        return Fault(line.number, "/workload", str(error))
+        return [Fault(line.number, "/workload", str(error))]
     if line.output is None:
         result = _result_of_numbers(line, spec)
-        return result if isinstance(result, Fault) else Reading(line, spec, result, planned)
+        return [result] if isinstance(result, Fault) else Reading(line, spec, result, planned)
     result = _result_of_output(line.output, spec)
-    if result.outcome != "succeeded":
-        return Fault(line.number, "/output", f"It is not the output of a run that ended well. {result.reason}")
-    return _contradiction(line, spec, result) or Reading(line, spec, result, planned)
+    faults = list(_faults(line, line.output, spec, result))
+    return faults or Reading(line, spec, result, planned)
+
+
+def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[Fault]:
+    """Yield why an output cannot be stored as what it came as: it is no result, or that of another run."""
+    if result.outcome == "failed":
+        yield Fault(line.number, "/output", _other_program(output, spec) or f"{NO_RESULT} {result.reason}")
+    yield from _contradictions(line, output, spec)
+    yield from _other_sample(line, spec, result)
+
+
+def _other_program(output: Outputs, spec: RunSpec) -> str:
+    """Return a sentence where an output is of another program than the workload's; "" where it is not."""
+    text = text_of(output.stdout) or text_of(output.stderr)
+    name, database = programs.program_of(text), programs.database_of(text)
+    if name in ("", tools.get(spec.tool).program):
+        return ""
+    readable = [tool.name for tool in tools.TOOLS.values() if tool.program == name]
+    remedy = f"Name a workload of {listing(readable)}" if readable else f"BenchHub reads {listing(tools.TOOLS)}"
+    against = f" against {database}" if database else ""
+    return f"It is the output of {name}{against}, but the workload is one of {spec.tool}. {remedy}."
 
 
 def _result_of_output(output: Outputs, spec: RunSpec) -> RunResult:
@@ -217,38 +249,33 @@ def _log_sampling_rate(line: ImportedRun, workload: Workload) -> float:
     return line.log_sampling_rate if has_log else 0.0
 
 
-def _contradiction(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault | None:
-    """Return a fault where the output itself says that it is of another run."""
-    tool, reported = tools.get(spec.tool), result.measures
-    if line.output and "reported_clients" not in reported:
-        reported = tool.reported(line.output)
-    for pointer, name, planned in (
-        ("/clients", "reported_clients", spec.clients),
-        ("/thread_rule", "reported_threads", spec.threads),
-        ("/workload", "reported_scale", tool.expectation(spec.parameters).scale),
-    ):
-        printed = reported.get(name)
-        if printed is not None and planned is not None and printed.value != planned:
-            noun = name.removeprefix("reported_")
-            return Fault(line.number, pointer, f"The output is of {printed.value:.0f} {noun}, not of {planned}.")
-    return _other_sample(line, spec, result)
+def _contradictions(line: ImportedRun, output: Outputs, spec: RunSpec) -> Iterator[Fault]:
+    """Yield a fault for each fact that the output states otherwise than the delivery does.
+
+    A thread rule counts by the clients, so it is not held against those of another number of clients.
+    """
+    names = set()
+    tool, version = tools.get(spec.tool), line.place.postgresql
+    for contradiction in tool.contradictions(spec, output, server_version=version, is_own=False):
+        names.add(contradiction.name)
+        if contradiction.name != THREADS or CLIENTS not in names:
+            yield Fault(line.number, POINTERS.get(contradiction.name, "/workload"), contradiction.text)
 
 
-def _other_sample(line: ImportedRun, spec: RunSpec, result: RunResult) -> Fault | None:
-    """Return a fault where a log holds quite another share of the transactions than was sent: its n would be wrong.
+def _other_sample(line: ImportedRun, spec: RunSpec, result: RunResult) -> Iterator[Fault]:
+    """Yield a fault where a log holds quite another share of the transactions than was sent: its n would be wrong.
 
     Only by a factor of two: a short run's log may begin up to a second before its measured part does.
     """
     counts = [result.measures.get(f"{kind}_transactions") for kind in ("logged", "ended", "refused")]
     if not all(counts):
-        return None
+        return
     logged, ended, refused = (round(measure.value) for measure in counts if measure)
     share = result.histograms[0].sampling_rate if result.histograms else spec.log_sampling_rate
     expected = share * (ended - refused)
-    if expected / 2 - FEW_LINES <= logged <= 2 * expected + FEW_LINES:
-        return None
-    text = f"Of {ended - refused:,} transactions that count the log has {logged:,}, which is no sample of 1 of "
-    return Fault(line.number, "/output/log_sampling_rate", f"{text}{1 / share:.4g}.")
+    if not expected / 2 - FEW_LINES <= logged <= 2 * expected + FEW_LINES:
+        text = f"Of {ended - refused:,} transactions that count the log has {logged:,}, which is no sample of 1 of "
+        yield Fault(line.number, "/output/log_sampling_rate", f"{text}{1 / share:.4g}.")
 
 
 def _result_of_numbers(line: ImportedRun, spec: RunSpec) -> RunResult | Fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,8 @@ from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.catalog.models import DataSet
 from runners import tools
-from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Outputs, RunResult
+from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Outputs, RunResult, RunSpec
+from runners.contract import Doubt as RunnerDoubt
 from runners.tools.printed import last_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
@@ -92,10 +93,20 @@ def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
     if outputs.returncode in STEP_FAILED:
         return RunResult("failed", step_reason(outputs), tool.parser)
     result = tool.parse(spec, outputs)
-    if observed.restarted and result.outcome == "succeeded":
+    if result.outcome == "failed" or spec.kind == "load":
+        return result
+    if observed.restarted:
         reason = "PostgreSQL was restarted while the run was under way; its numbers are not a measurement."
         return RunResult("failed", reason, result.parser)
-    return result
+    planned = replace(spec, clients=run.clients, threads=run.threads)
+    return replace(result, doubts=(*result.doubts, *claim_doubts(run, planned, outputs)))
+
+
+def claim_doubts(run: Run, spec: RunSpec, outputs: Outputs) -> Iterator[RunnerDoubt]:
+    """Yield a contradiction where the outputs themselves state that they are of another run than this."""
+    server_version = run.system.build.version
+    for contradiction in tools.get(spec.tool).contradictions(spec, outputs, server_version=server_version):
+        yield RunnerDoubt(contradiction.code, contradiction.text)
 
 
 def step_reason(outputs: Outputs) -> str:

@@ -22,16 +22,14 @@ SHARE = re.compile(
     r": (\d{1,15}) \((\d{1,3}\.\d{3})%\)$",
     re.MULTILINE,
 )
-DURATION = re.compile(r"^duration: (\d{1,15}) s$", re.MULTILINE)
 SCRIPT_HEADING = re.compile(r"^SQL script \d+:", re.MULTILINE)
 
 
 def doubts(
     spec: RunSpec, outputs: Outputs, reduction: Reduction | None, measures: Mapping[str, Measure]
 ) -> Iterator[Doubt]:
-    """Yield what contradicts itself within the outputs, and what is of another run."""
+    """Yield what contradicts itself within the outputs."""
     stdout = text_of(outputs.stdout)
-    yield from duration_doubts(spec, stdout)
     yield from share_doubts(stdout, measures)
     yield from clock_doubts(spec, outputs, reduction, measures)
     yield from script_doubts(spec, stdout, reduction, measures)
@@ -121,14 +119,6 @@ def share_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt
         if abs(share - float(percent)) > 0.0011:
             text = f"Of {total:,.0f} transactions {int(count):,} {name} are {share:.3f}%, not {percent}%."
             yield Doubt("share", text)
-
-
-def duration_doubts(spec: RunSpec, stdout: str) -> Iterator[Doubt]:
-    """Yield a doubt where the output is of another duration than was asked for."""
-    printed = DURATION.search(stdout)
-    if printed and spec.duration_s and int(printed[1]) != spec.duration_s:
-        text = f"{spec.duration_s:,} s were asked for, but the output is of {int(printed[1]):,} s."
-        yield Doubt("duration", text)
 
 
 def _logged_counts(reduction: Reduction, scripts: int) -> list[int]:

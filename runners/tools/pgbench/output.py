@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runners.contract import Measure, Series
-from runners.tools.printed import last_errors
 
 NUMBER = r"(?:-?[0-9.]+|-?nan|-?inf)"
 
@@ -62,9 +61,6 @@ SERIES_UNITS = {
     "retries": "retries",
 }
 
-ABORTED = "Run was aborted; the above results are incomplete."
-# Up to 10 a client that aborts shows in no exit code, only in a line of stderr.
-ABORTED_CLIENT = re.compile(r"^(?:pgbench: error: )?client \d+ .*aborted\b", re.IGNORECASE)
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
 PROGRESS_STEP_S = 1.0
 MOST_PROGRESS_STEPS = 1_000_000
@@ -162,16 +158,6 @@ def _progress_values(match: re.Match[str], steps: int) -> dict[str, float]:
     numbers = {name: float(value) for name, value in values.items()}
     numbers |= {name: int(value) / steps for name, value in counts.items()}
     return {name: number if math.isfinite(number) else 0.0 for name, number in numbers.items()}
-
-
-def abort_reason(returncode: int, stderr: str) -> str:
-    """Return in one sentence why exit code or stderr make the run a failed one; "" if they do not."""
-    aborted = ABORTED in stderr or any(map(ABORTED_CLIENT.match, stderr.splitlines()))
-    if returncode == 0 and not aborted:
-        return ""
-    errors = last_errors(stderr)
-    event = "pgbench was aborted" if aborted or returncode == 2 else f"pgbench ended with code {returncode}"
-    return f"{event}: {errors}." if errors else f"{event} and said nothing about it."
 
 
 def warnings(stderr: str) -> tuple[str, ...]:

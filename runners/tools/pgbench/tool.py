@@ -12,12 +12,14 @@ from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
+from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, Script
 from runners.tools.printed import last_errors, text_of
 from runners.tools.sampling import as_logged
 
-from . import command, consistency, kinds, output, presets
+from . import claims as pgbench_claims
+from . import command, consistency, ending, kinds, output, presets
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .log import Reduction
@@ -149,15 +151,17 @@ class Pgbench(Tool):
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
-    def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
-        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
+    def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
+        return pgbench_claims.claims_of(spec, text_of(outputs.stdout))
+
+    def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
+        return pgbench_claims.facts_of(spec, is_own=is_own)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         return Expectation(
             commits_per_transaction=None if "scripts" in parameters else 1,
             is_rate_limited=bool(parameters.get("rate_tps")),
             connects_each=bool(parameters.get("connect_each")),
-            scale=parameters.get("scale"),
             average_latency="of clients",
         )
 
@@ -190,14 +194,13 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     spec = as_logged(spec, outputs)
     parameters = pgbench_parameters.read(spec.parameters)
     stderr = text_of(outputs.stderr)
-    aborted = output.abort_reason(outputs.returncode, stderr)
-    if aborted:
-        return _failed(aborted)
+    if failure := ending.failure(outputs):
+        return _failed(failure)
     stdout = text_of(outputs.stdout)
     summary = output.read_summary(stdout, connect_each=parameters.connect_each)
     if summary.missing:
-        errors = last_errors(stderr)
-        return _failed(f"{summary.missing}, although it ended with code 0{f': {errors}' if errors else ''}.")
+        errors = last_errors(ending.all_errors(stdout, stderr))
+        return _failed(f"{summary.missing}{ending.code_words(outputs.returncode, errors)}.")
     return _succeeded(spec, outputs, stderr, summary.measures)
 
 
@@ -206,7 +209,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
-    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr)]
+    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr), *ending.end_remarks(outputs)]
     if started_epoch_s is None:
         remarks.append("When the run started is not known: its series begin at 0.")
     return RunResult(

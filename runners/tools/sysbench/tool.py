@@ -14,11 +14,13 @@ from typing import Any
 
 from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
+from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Choice, Description, Expectation, Kind, Values, WholeNumber, chosen_from
-from runners.tools.printed import text_of
+from runners.tools.printed import END_UNSEEN, text_of
 from runners.tools.shell import psql, verified
 
+from . import claims as sysbench_claims
 from . import consistency
 
 PARSER = "sysbench/3"
@@ -191,6 +193,13 @@ class Sysbench(Tool):
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return _parse_load(outputs) if spec.kind == "load" else _parse_run(outputs)
 
+    def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
+        del spec
+        return sysbench_claims.claims_of(text_of(outputs.stdout))
+
+    def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
+        return sysbench_claims.facts_of(spec, is_own=is_own)
+
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         del parameters
         return Expectation(average_latency="timed")
@@ -244,8 +253,10 @@ def _parse_load(outputs: Outputs) -> RunResult:
 
 def _parse_run(outputs: Outputs) -> RunResult:
     text = text_of(outputs.stdout)
-    if outputs.returncode != 0:
+    if outputs.returncode:
         return _failed(f"sysbench ended with code {outputs.returncode}: {_why(outputs)}.")
+    if FATAL.search(text) or FATAL.search(text_of(outputs.stderr)):
+        return _failed(f"sysbench was aborted: {_why(outputs)}.")
     measures = _measures(text)
     if not measures.get("tps") or not measures["tps"].value:
         return _failed("sysbench's report has no transactions.")
@@ -258,7 +269,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
         series=_series(text, outputs),
         histograms=(histogram,) if histogram else (),
         doubts=tuple(consistency.doubts(text, measures)),
-        remarks=tuple(_remarks(text, measures)),
+        remarks=(*_remarks(text, measures), *_end_remarks(outputs)),
     )
 
 
@@ -301,6 +312,11 @@ def _series(text: str, outputs: Outputs) -> tuple[Series, ...]:
             columns[name] += [float(value)] * seconds
     units = {"tps": "TPS", "queries_per_s": "queries/s", "errors_per_s": "errors/s"}
     return tuple(Series(n, units[n], started_epoch_s, 1.0, tuple(values)) for n, values in columns.items() if values)
+
+
+def _end_remarks(outputs: Outputs) -> list[str]:
+    """Return a remark where nothing came along that would tell an error: its report goes to stdout alone."""
+    return [] if outputs.returncode is not None or outputs.stderr else [END_UNSEEN]
 
 
 def _remarks(text: str, measures: Mapping[str, Measure]) -> list[str]:

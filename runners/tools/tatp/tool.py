@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runners.contract import Doubt, Measure, Outputs, RunResult, RunSpec, Series
+from runners.contract import Doubt, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
+from runners.tools.claims import Claim, Fact
 from runners.tools.kinds import Description
-from runners.tools.pgbench import output
+from runners.tools.pgbench import ending, output
 from runners.tools.printed import text_of
 from runners.tools.sampling import as_logged
 
+from . import claims as tatp_claims
 from . import command, kinds, latencies, population, rate
 from . import expected as tatp_expected
 from .counts import DESTINATION, Count, Second, count, failed_transactions, rates, read_seconds, type_measures
@@ -127,9 +129,14 @@ class Tatp(Tool):
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(spec, outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
-    def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
-        """Return what the summary of the pgbench that ran it says."""
-        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
+    def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
+        """Return what the summary of the pgbench that ran it claims."""
+        del spec
+        return tatp_claims.claims_of(text_of(outputs.stdout))
+
+    def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
+        del is_own
+        return tatp_claims.facts_of(spec)
 
     def rate_steps(self, measures: Mapping[str, float], duration_s: float | None, is_sampled: bool) -> Sequence[str]:
         return rate.steps(measures, duration_s, is_sampled)
@@ -146,9 +153,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
     spec = as_logged(spec, outputs)
     messages = text_of(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
-    aborted = output.abort_reason(outputs.returncode, messages)
-    if aborted:
-        return failed(aborted)
+    if failure := ending.failure(outputs, messages):
+        return failed(failure)
     # Until pgbench was no longer asked for its progress, that stood among its messages.
     progress = text_of(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
     if errors := failed_transactions(progress, text_of(outputs.stdout)):
@@ -200,6 +206,7 @@ def _succeeded(
             *_sampling_remarks(spec, measured),
             WHOLE_RUN,
             _churn_remark(spec, states),
+            *_end_remarks(outputs),
         ),
     )
 
@@ -275,6 +282,11 @@ def _sampling_remarks(spec: RunSpec, measured: Sequence[Second]) -> list[str]:
         f"Whether a read found a row was looked at in 1 of {every}, warm-up and all; the strict rate rests on that."
     )
     return [f"{logged} {1 / rate:.4g}."] * (rate < 1) + [RAN, looked_at] * (every > 1)
+
+
+def _end_remarks(outputs: Outputs) -> list[str]:
+    """Return a remark where the end was not seen; what pgbench said goes to a file of its own."""
+    return [] if outputs.files.get(command.MESSAGES_FILE) else ending.end_remarks(outputs)
 
 
 def _churn_remark(spec: RunSpec, states: tuple[State, State]) -> str:

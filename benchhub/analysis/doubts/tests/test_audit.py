@@ -21,8 +21,6 @@ SOUND = Evidence(
     xact_commit_growth=60_020,
     tps_including=999.0,
     tps_excluding=1_000.0,
-    asked_scale=10,
-    reported_scale=10,
 )
 
 
@@ -205,10 +203,6 @@ def test_threads_are_compared_with_clients() -> None:
     assert codes(replace(SOUND, threads=4)) == ["threads-uneven"]
     assert codes(replace(SOUND, threads=20)) == ["threads-beyond-clients"]
     assert "20 threads for 10 clients" in the_sentence(replace(SOUND, threads=20))
-
-
-def test_another_scale_than_asked_for_is_doubted() -> None:
-    assert codes(replace(SOUND, reported_scale=1)) == ["scale"]
 
 
 def test_a_handful_of_transactions_is_doubted() -> None:

@@ -4,13 +4,15 @@ from concurrent.futures import Future
 
 import pytest
 
+from benchhub.analysis.doubts.doubt import Weight, weighed
 from benchhub.bench import testing
 from benchhub.bench.execute import answers, jobs, visits
 from benchhub.bench.execute.steps import Ended
-from benchhub.bench.models import Result, Watch
+from benchhub.bench.models import Result, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Hardware, Host
+from benchhub.reports.curves import verdicts
 from runners.contract import Outputs
 from runners.job import Collected
 
@@ -60,6 +62,29 @@ def test_an_answer_that_cannot_be_stored_is_said_and_costs_no_other_visit(text):
     now = visit(testing.make_host(), {"kernel": text})
     assert (now.wanted, now.visit_until, now.facts) == ("", None, {})
     assert now.contact_error.startswith("PostgreSQL cannot store what the host answered (")
+
+
+def test_an_output_of_another_run_than_planned_is_a_contradiction_beside_the_number_and_in_its_curve():
+    """Plan simple reads, and get prepared TPC-B against another server: the number stays, and is not relied on."""
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", host, hardware)
+    experiment = testing.make_experiment([system])
+    spec = testing.whole_spec(log_sampling_rate=0)
+    other = PRINTED.replace(b"(16.9)", b"(16.9, server 15.2)").replace(b"select only", b"TPC-B (sort of)")
+    other = other.replace(b"mode: simple", b"mode: prepared")
+    for clients, printed, codes in ((2, PRINTED, set()), (2, other, {"server-version", "script", "query-mode"})):
+        run = testing.make_run(experiment, system, clients, experiment.runs.count() + 1, spec=spec)
+        Run.objects.filter(pk=run.pk).update(threads=1)
+        run.refresh_from_db()
+        attempt, watch = testing.ended(run, "succeeded"), Watch.objects.create(run=run)
+        job = jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
+        state, _ = answers.store_outputs(run, attempt, job, Ended(Collected(Outputs(0, printed, b""), {}, {}), None))
+        assert state == State.SUCCEEDED
+        doubts = [weighed(**doubt) for doubt in Result.objects.get(run=run).doubts]
+        assert {doubt.code for doubt in doubts if doubt.weight == Weight.CONTRADICTED} == codes
+    verdict = verdicts.of_curve(list(verdicts.with_counts(experiment.runs.order_by("pk"))))
+    assert verdict.words == "not to be relied on"
+    assert any("The output is of query mode prepared, not of simple." in doubt.text for doubt in verdict.doubts)
 
 
 @pytest.mark.parametrize("error", [KeyError("SIZE"), IndexError("list index out of range")])

@@ -20,6 +20,7 @@ ODD = sorted(path.name for path in (RECORDED / "odd").iterdir())
 SYSBENCH_SPEC = replace(
     PGBENCH_SPEC,
     tool="sysbench",
+    tool_version="1.0.20",
     parameters={"script": "oltp_read_write"},
     clients=4,
     threads=4,
@@ -34,7 +35,8 @@ def odd_run(name: str) -> tuple[RunSpec, Outputs]:
     planned.pop("command", None)
     files = {"log.gz": (folder / "log.gz").read_bytes()} if (folder / "log.gz").exists() else {}
     stdout, stderr = ((folder / file).read_bytes() for file in ("out.log", "err.log"))
-    return replace(PGBENCH_SPEC, **planned), Outputs(int((folder / "returncode").read_text()), stdout, stderr, files)
+    spec = replace(PGBENCH_SPEC, tool_version=name.partition("-")[0], **planned)
+    return spec, Outputs(int((folder / "returncode").read_text()), stdout, stderr, files)
 
 
 def sysbench_run() -> tuple[RunSpec, Outputs]:
@@ -50,9 +52,11 @@ def tatp_run() -> tuple[RunSpec, Outputs]:
 
 
 def result_and_doubts(spec: RunSpec, outputs: Outputs) -> tuple[RunResult, list[Doubt]]:
-    """Return what was read, and its doubts with their weights; a failed run has none."""
-    result = runners.tools.get(spec.tool).parse(spec, outputs)
+    """Return what was read, and its doubts with their weights, as of a delivery; a failed run has none."""
+    tool = runners.tools.get(spec.tool)
+    result = tool.parse(spec, outputs)
     if result.outcome == "failed":
         return result, []
     doubts = [weighed(doubt.code, doubt.text) for doubt in result.doubts]
+    doubts += [weighed(claim.code, claim.text) for claim in tool.contradictions(spec, outputs, is_own=False)]
     return result, [*doubts, *audit.audit(numbers.evidence(spec, result))]

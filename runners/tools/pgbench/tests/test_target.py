@@ -33,6 +33,7 @@ def test_a_data_set_is_loaded_verified_warmed_up_and_measured(cluster: Cluster, 
     metrics = {line.metric for line in result.series} - {"warmup_tps"}
     assert metrics == {"tps", "latency_ms", "latency_stddev_ms", "failed"}
     assert result.doubts == ()
+    assert PGBENCH.contradictions(spec, outputs, server_version=spec.tool_version) == ()
 
 
 def test_another_data_set_than_asked_for_is_refused_with_both(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:

@@ -65,6 +65,9 @@ def test_a_run_counts_what_succeeds_and_stays_within_the_bands(loaded: Cluster, 
     outputs = measured(loaded, tmp_path, spec)
     result = TATP.parse(spec, outputs)
     assert (result.outcome, result.doubts) == ("succeeded", ()), (result.reason, outputs.stderr)
+    assert TATP.contradictions(spec, outputs, server_version=spec.tool_version) == ()
+    other = replace(spec, clients=5, duration_s=9, parameters={**spec.parameters, "mix": "5050"})
+    assert [claim.code for claim in TATP.contradictions(other, outputs)] == ["clients", "duration", "mix"]
     value = {name: measure.value for name, measure in result.measures.items()}
     assert value["strict_mqth"] < value["mqth"] < value["ended_transactions"] / value["measured_s"]
     # Default mix: 96.5% count by the tool's rule, 74.9% by the strict one.
@@ -96,6 +99,9 @@ def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Clust
     assert "marks" not in outputs.files
     result = TATP.parse(spec, outputs)
     assert (result.outcome, result.doubts) == ("succeeded", ()), (result.reason, outputs.stderr)
+    assert TATP.contradictions(spec, outputs, server_version=spec.tool_version) == ()
+    other = replace(spec, clients=5, duration_s=9, parameters={**spec.parameters, "mix": "5050"})
+    assert [claim.code for claim in TATP.contradictions(other, outputs)] == ["clients", "duration", "mix"]
     value = {name: measure.value for name, measure in result.measures.items()}
     assert value["strict_mqth"] / value["mqth"] == pytest.approx(0.749 / 0.965, abs=0.03)
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]

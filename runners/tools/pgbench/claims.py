@@ -1,0 +1,398 @@
+"""Read what pgbench 9.3 to 18 claims of its run, in the lines around its TPS.
+
+A line that an old version does not print claims nothing; in what form a line is printed tells between which versions
+the program is. With custom scripts alone pgbench does not look at the data set: then its scaling factor is only -s.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from runners.contract import RunSpec
+from runners.tools import claims
+from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, Claim, Fact, Version
+
+from .parameters import CUSTOM, Parameters, read
+
+SCRIPT, SCRIPT_NAMES, SCALE, SCALE_VARIABLE = "script", "script_names", "scale", "scale_variable"
+QUERY_MODE, TRIES, PARTITIONS, CONNECTIONS = "query_mode", "tries", "partitions", "connections"
+RATE, LATENCY_LIMIT = "rate_limit", "latency_limit"
+
+FIRST_LINE = "transaction type: "
+# "pgbench (16.4)" is of a server of the same version; "pgbench (PostgreSQL) 16.4" is what --version prints.
+BANNER = re.compile(r"pgbench \((\d.{0,200})\)")
+VERSION_LINE = re.compile(r"pgbench \([A-Za-z ]{1,40}\) (\d.{0,100})")
+SCRIPT_LINE = re.compile(r"SQL script \d{1,9}: (.{1,400})")
+WEIGHT_LINE = re.compile(r" - weight: (\d{1,9}) \(")
+LIMIT_LINE = re.compile(r"number of transactions above the ([0-9]{1,12}\.[0-9]{1,3}) ms latency limit")
+LAG = re.compile(r"avg [0-9.]{1,20} \(max ([0-9]{1,12}\.[0-9]{1,3})\) ms")
+BUILTINS = {
+    "TPC-B (sort of)": "tpcb-like",
+    "<builtin: TPC-B (sort of)>": "tpcb-like",
+    "Update only pgbench_accounts": "simple-update",
+    "<builtin: simple update>": "simple-update",
+    "SELECT only": "select-only",
+    "<builtin: select only>": "select-only",
+}
+SEVERAL, ANY_CUSTOM = "multiple scripts", "Custom query"
+SCALE_USED = re.compile(r":scale\b")
+# Less than any connection takes: only where it is spread over many transactions is so little left for each.
+LEAST_CONNECTING_S = 20e-6
+# How far rounding and chance may take the number of transactions from that of a rate, in standard deviations and so on.
+DEVIATIONS, FEW, SHARE = 5, 10, 1.1
+
+Release = tuple[int, ...]
+NEWEST: Release = (999,)
+# Of the release that a form is older than, by which name that is said.
+LAST_BEFORE = {(9, 6): "9.5", (14,): "13"}
+
+
+@dataclass
+class Summary:
+    """The lines of one run: values by name, scripts with their weights, and the way in which TPS is counted."""
+
+    banner: str = ""
+    version_line: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+    scripts: list[tuple[str, int | None]] = field(default_factory=list)
+    tps: dict[str, float] = field(default_factory=dict)
+    is_of_18: bool = False
+    has_old_average: bool = False
+
+    @property
+    def script_names(self) -> tuple[str, ...]:
+        name = self.values.get("transaction type", "")
+        if name == SEVERAL:
+            return tuple(script for script, _ in self.scripts)
+        return (name,) if name and name != ANY_CUSTOM else ()
+
+    @property
+    def has_builtin(self) -> bool:
+        return any(_kind(name) != CUSTOM for name in self.script_names)
+
+    def number(self, name: str) -> float | None:
+        """Return the number that a line begins with: of '40/40' the first; None without such a line."""
+        match = re.match(r"[0-9]{1,15}(?:\.[0-9]{1,9})?", self.values.get(name, ""))
+        return float(match[0]) if match else None
+
+    @property
+    def transactions(self) -> float:
+        return self.number("number of transactions actually processed") or 0.0
+
+
+def read_summary(text: str) -> Summary:
+    """Return the lines of the first run in a text, from its first line up to the next run's."""
+    summary, has_begun = Summary(), FIRST_LINE not in text
+    for raw in text.split("\n"):
+        line = raw.rstrip("\r")
+        is_of_program, is_first = line.startswith("pgbench ("), line.startswith(FIRST_LINE)
+        banner, version = (pattern.fullmatch(line) if is_of_program else None for pattern in (BANNER, VERSION_LINE))
+        if summary.values and (banner or version or is_first):
+            break
+        has_begun = has_begun or is_first
+        if banner:
+            summary.banner = banner[1]
+        elif version:
+            summary.version_line = version[1]
+        elif has_begun:
+            _add(summary, line)
+    return summary
+
+
+def _add(summary: Summary, line: str) -> None:
+    script, weight = SCRIPT_LINE.fullmatch(line), WEIGHT_LINE.match(line)
+    if script:
+        summary.scripts.append((script[1], None))
+    elif weight and summary.scripts:
+        summary.scripts[-1] = (summary.scripts[-1][0], int(weight[1]))
+    elif line.startswith(" - number of transactions actually processed"):
+        summary.is_of_18 = True
+    elif line.startswith("tps = "):
+        rate, _, way = line.removeprefix("tps = ").partition(" (")
+        if re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,9}", rate):
+            summary.tps.setdefault(way.rstrip(")"), float(rate))
+    elif not line.startswith(" "):
+        summary.has_old_average = summary.has_old_average or line.startswith("latency average: ")
+        name, separator, value = re.sub(r"^([a-z ]{1,40}) = ", r"\1: ", line).partition(": ")
+        if separator:
+            summary.values.setdefault(name, value.strip())
+
+
+def claims_of(spec: RunSpec, stdout: str) -> dict[str, Claim]:
+    """Return what a summary claims, by the name of the fact; {} for a text that has none."""
+    summary = read_summary(stdout)
+    return dict(_claims(spec, summary)) if summary.values else {}
+
+
+def _claims(spec: RunSpec, summary: Summary) -> Iterator[tuple[str, Claim]]:
+    yield from version_claims(summary)
+    yield from _script_claims(summary)
+    yield from _data_set_claims(spec, summary)
+    if (mode := summary.values.get("query mode")) is not None:
+        yield QUERY_MODE, claims.exactly(mode, f"query mode {mode}")
+    yield from level_claims(summary)
+    yield from _load_claims(summary)
+
+
+# --- which program and server -----------------------------------------------------------------------------------
+
+
+def version_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
+    """Yield the versions of program and server, or between which versions the form of the lines is printed."""
+    client, _, server = summary.banner.partition(", server ")
+    client_text = client or summary.version_line
+    claim = claims.of_version(client_text, f"pgbench {client_text}") if client_text else _by_form(summary)
+    if claim:
+        yield CLIENT_VERSION, claim
+    if summary.banner and (numbers := Version.read(server or client)):
+        # The server's stage is not known where the program only says that both numbers are the same.
+        text = server or ".".join(map(str, numbers.numbers))
+        if server_claim := claims.of_version(text, f"a server of PostgreSQL {text}"):
+            yield SERVER_VERSION, server_claim
+
+
+def _by_form(summary: Summary) -> Claim | None:
+    since, before = _since(summary), _before(summary)
+    if since >= before or (not since and before == NEWEST):
+        return None
+    first, last = ".".join(map(str, since)), LAST_BEFORE.get(before, "")
+    words = f"{first} to {last}" if first and last else f"{first} or newer" if first else f"{last} or older"
+    return Claim(f"pgbench {words}", lambda planned: _lies_between(planned, since, before))
+
+
+def _lies_between(planned: str, since: Release, before: Release) -> bool:
+    version = Version.read(planned)
+    return version is None or (version.numbers[: len(since)] >= since and version.numbers[: len(before)] < before)
+
+
+def _since(summary: Summary) -> Release:
+    """Return the oldest release that prints lines of this form; () where none is too old."""
+    name = summary.values.get("transaction type", "")
+    forms: tuple[tuple[bool, Release], ...] = (
+        (summary.is_of_18, (18,)),
+        (bool({"number of failed transactions", "maximum number of tries"} & summary.values.keys()), (15,)),
+        (bool({"without initial connection time", "including reconnection times"} & summary.tps.keys()), (14,)),
+        ("partition method" in summary.values, (13,)),
+        (name.startswith("<builtin: ") or bool(summary.scripts), (9, 6)),
+        ("latency average" in summary.values, (9, 4) if summary.has_old_average else (9, 6)),
+    )
+    return next((release for is_so, release in forms if is_so), ())
+
+
+def _before(summary: Summary) -> Release:
+    """Return the first release that prints no lines of this form any more."""
+    name = summary.values.get("transaction type", "")
+    if summary.has_old_average or name == ANY_CUSTOM or (name in BUILTINS and not name.startswith("<")):
+        return (9, 6)
+    return (14,) if "excluding connections establishing" in summary.tps else NEWEST
+
+
+# --- which load ---------------------------------------------------------------------------------------------------
+
+
+def _kind(name: str) -> str:
+    """Return the name of a built-in script, or 'custom' for a file."""
+    if name.startswith("<builtin: "):
+        return BUILTINS.get(name, name.removeprefix("<builtin: ").removesuffix(">"))
+    return BUILTINS.get(name, CUSTOM)
+
+
+def _script_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
+    name, names = summary.values.get("transaction type", ""), summary.script_names
+    if name == ANY_CUSTOM:
+        yield SCRIPT, Claim("custom scripts", lambda planned: all(kind == CUSTOM for kind, _ in planned))
+    elif names:
+        weights = [weight for _, weight in summary.scripts if weight is not None] if name == SEVERAL else [1]
+        if len(weights) == len(names):
+            kinds = tuple((_kind(script), share) for script, share in zip(names, shares(weights), strict=True))
+            yield SCRIPT, claims.exactly(kinds, _scripts_words(names, weights))
+        if not summary.has_builtin:
+            yield SCRIPT_NAMES, claims.exactly(names, f"the files {', '.join(names)}")
+
+
+def shares(weights: list[int]) -> list[int]:
+    """Return weights in lowest terms: 6 and 2 are the same load as 3 and 1."""
+    divisor = math.gcd(*weights) or 1
+    return [weight // divisor for weight in weights]
+
+
+def _scripts_words(names: tuple[str, ...], weights: list[int]) -> str:
+    words = [f"the file {name}" if _kind(name) == CUSTOM else f"the built-in {_kind(name)}" for name in names]
+    if len(words) == 1:
+        return words[0]
+    return ", ".join(f"{word} (weight {weight})" for word, weight in zip(words, weights, strict=True))
+
+
+def _data_set_claims(spec: RunSpec, summary: Summary) -> Iterator[tuple[str, Claim]]:
+    scale = summary.number("scaling factor")
+    if scale is not None:
+        is_default = scale == 1 and not summary.has_builtin
+        yield SCALE_VARIABLE if is_default else SCALE, claims.exactly(int(scale), f"scale {scale:,.0f}")
+    method = summary.values.get("partition method")
+    if method is not None:
+        number = int(summary.number("partitions") or 0)
+        yield PARTITIONS, claims.exactly((number, method), f"{number:,} {method} partitions")
+    elif summary.has_builtin and _prints_partitions(spec, summary):
+        yield PARTITIONS, claims.exactly((0, ""), "a table without partitions")
+
+
+def _prints_partitions(spec: RunSpec, summary: Summary) -> bool:
+    """Return whether a table with partitions would be called so: 13 does, in lines that are otherwise those of 12."""
+    text = summary.banner or summary.version_line
+    version = Version.read(text or spec.tool_version)
+    return _since(summary) >= (13,) or (version is not None and version.numbers >= (13,))
+
+
+def level_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
+    """Yield clients, threads and duration; a run of a number of transactions claims no duration."""
+    clients, threads, duration_s = map(summary.number, ("number of clients", "number of threads", "duration"))
+    if clients is not None:
+        yield CLIENTS, claims.counted(int(clients), "client")
+    if threads is not None:
+        most = threads if clients is None else clients
+        # pgbench starts no more threads than it has clients.
+        yield (
+            THREADS,
+            Claim(claims.count_words(int(threads), "thread"), lambda planned: threads in (planned, min(planned, most))),
+        )
+    if duration_s is not None:
+        yield DURATION, claims.counted(int(duration_s), "s", "s")
+
+
+# --- how it ran ---------------------------------------------------------------------------------------------------
+
+
+def _load_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
+    tries = summary.number("maximum number of tries")
+    if tries is not None:
+        yield TRIES, claims.counted(int(tries), "try at most", "tries at most")
+    elif "number of transactions retried" in summary.values:
+        yield TRIES, claims.exactly(None, "tries without a limit")
+    if (connects_each := _connects_each(summary)) is not None:
+        yield CONNECTIONS, claims.exactly(connects_each, f"one connection for each {_holder(connects_each)}")
+    if summary.transactions and summary.tps:
+        yield RATE, _rate_claim(summary)
+        yield LATENCY_LIMIT, _limit_claim(summary)
+
+
+def _holder(connects_each: bool) -> str:
+    return "transaction" if connects_each else "client"
+
+
+def _connects_each(summary: Summary) -> bool | None:
+    """Return whether each transaction had a connection of its own (-C); None where the lines leave it open.
+
+    Up to 13 both rates are printed either way: only where next to no time went into connecting, there was none.
+    """
+    if "including reconnection times" in summary.tps:
+        return True
+    if "without initial connection time" in summary.tps:
+        return False
+    including, excluding = (summary.tps.get(f"{way} connections establishing") for way in ("including", "excluding"))
+    if not including or not excluding:
+        return None
+    connecting_s = (1 / including - 1 / excluding) * (summary.number("number of clients") or 1)
+    return False if connecting_s < LEAST_CONNECTING_S else None
+
+
+def _rate_claim(summary: Summary) -> Claim:
+    lag_text = summary.values.get("rate limit schedule lag")
+    if lag_text is None:
+        return Claim("a run without a rate (-R)", lambda planned: planned == 0)
+    lag = LAG.match(lag_text)
+    if not lag:
+        return Claim("a run at a rate (-R)", lambda planned: planned > 0)
+    low_tps, high_tps = _offered_tps(summary, float(lag[1]) / 1000)
+    words = f"a run at a rate (-R) of {low_tps:,.4g} to {high_tps:,.4g} TPS"
+    return Claim(words, lambda planned: planned > 0 and low_tps <= planned <= high_tps)
+
+
+def _offered_tps(summary: Summary, longest_lag_s: float) -> tuple[float, float]:
+    """Return between which rates transactions were offered.
+
+    No more are begun than are due by the end, and no fewer but for those that still waited then, as long as others did.
+    """
+    clients, lasted_s = summary.number("number of clients") or 1, summary.transactions / min(summary.tps.values())
+    duration_s = summary.number("duration") or lasted_s
+    others = ("number of transactions skipped", "number of failed transactions")
+    due = summary.transactions + sum(summary.number(name) or 0 for name in others)
+    chance = DEVIATIONS * math.sqrt(due) + FEW
+    low_tps = (due - clients - chance) / (SHARE * max(duration_s, lasted_s))
+    latencies = (summary.number(f"latency {name}") or 0 for name in ("average", "stddev"))
+    begun_s = min(duration_s, lasted_s) - SHARE * (longest_lag_s + 3 * sum(latencies) / 1000)
+    most = SHARE * (due + clients) + chance
+    return max(0.0, low_tps), most / begun_s if begun_s > 0 else math.inf
+
+
+def _limit_claim(summary: Summary) -> Claim:
+    limit = next((match[1] for name in summary.values if (match := LIMIT_LINE.fullmatch(name))), None)
+    if limit is None:
+        return Claim("a run without a latency limit (-L)", lambda planned: planned == 0)
+    limit_ms = float(limit)  # printed to a tenth
+    words = f"a run with a latency limit (-L) of {limit} ms"
+    return Claim(words, lambda planned: abs(planned - limit_ms) <= 0.0501)
+
+
+# --- what was asked for -------------------------------------------------------------------------------------------
+
+
+def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
+    """Return what the run was to be. `is_own`: by our own command line, which names files and gives the scale."""
+    parameters = read(spec.parameters)
+    return {
+        **level_facts(spec, spec.duration_s),
+        SCRIPT: _script_fact(parameters),
+        QUERY_MODE: Fact(parameters.query_mode, parameters.query_mode),
+        SCALE: claims.number_fact(parameters.scale),
+        **_variable_facts(parameters, is_own=is_own),
+        PARTITIONS: _partitions_fact(parameters),
+        TRIES: claims.number_fact(parameters.max_tries),
+        CONNECTIONS: Fact(parameters.connect_each, f"one for each {_holder(parameters.connect_each)}"),
+        RATE: Fact(parameters.rate_tps, _limited("at", parameters.rate_tps, "TPS")),
+        LATENCY_LIMIT: Fact(parameters.latency_limit_ms, _limited("with", parameters.latency_limit_ms, "ms")),
+    }
+
+
+def _limited(preposition: str, limit: float, unit: str) -> str:
+    return f"one {preposition} {limit:,g} {unit}" if limit else "one without"
+
+
+def level_facts(spec: RunSpec, duration_s: int) -> dict[str, Fact]:
+    """Return program, clients, threads and duration; a run that has none of its own is of a number of transactions."""
+    facts = {
+        CLIENT_VERSION: Fact(spec.tool_version, spec.tool_version),
+        CLIENTS: claims.number_fact(spec.clients),
+        THREADS: claims.number_fact(spec.threads),
+    }
+    return facts | ({DURATION: claims.number_fact(duration_s)} if duration_s else {})
+
+
+def _script_fact(parameters: Parameters) -> Fact:
+    if not parameters.scripts:
+        return Fact(((parameters.script, 1),), f"the built-in {parameters.script}")
+    weights = [script.weight for script in parameters.scripts]
+    if len(weights) == 1:
+        return Fact(((CUSTOM, 1),), "a custom script")
+    words = f"{len(weights)} custom scripts (weights {', '.join(map(str, weights))})"
+    return Fact(tuple((CUSTOM, share) for share in shares(weights)), words)
+
+
+def _variable_facts(parameters: Parameters, *, is_own: bool) -> Mapping[str, Fact]:
+    """Return the names of script files, which only our own command gives, and the scale that custom scripts see."""
+    facts = {}
+    if is_own and parameters.scripts:
+        names = tuple(f"script_{number}.sql" for number in range(len(parameters.scripts)))
+        facts[SCRIPT_NAMES] = Fact(names, ", ".join(names))
+    if is_own or any(SCALE_USED.search(script.text) for script in parameters.scripts):
+        facts[SCALE_VARIABLE] = claims.number_fact(parameters.scale)
+    return facts
+
+
+def _partitions_fact(parameters: Parameters) -> Fact:
+    if not parameters.partitions:
+        return Fact((0, ""), "one without partitions")
+    method = parameters.partition_method
+    return Fact((parameters.partitions, method), f"{parameters.partitions:,} {method} partitions")

@@ -1,0 +1,170 @@
+"""Runs that did not end well are recognised however much of them came along; whole ones are never taken for them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.contract import Outputs, RunSpec
+from runners.tools.pgbench.ending import end_remarks, failure
+from runners.tools.pgbench.testing import (
+    PGBENCH,
+    RECORDED,
+    SPEC,
+    UNLOGGED,
+    assert_failed,
+    hand_made,
+    printing,
+    recorded,
+)
+from runners.tools.printed import END_UNSEEN
+
+ENDED = sorted(path.name for path in (RECORDED / "ended").iterdir())
+WHOLE = [name for name in ENDED if "-whole" in name]
+BROKEN = [name for name in ENDED if "-whole" not in name]
+# A client of several died, and only what went to stderr tells it: the others went on to the end.
+UNSEEN_ALONE = ("one_killed", "one_killed_derived", "one_killed_late", "one_killed_per_statement")
+SUMMARY = """\
+pgbench (18.1)
+transaction type: <builtin: select only>
+number of clients: 4
+number of threads: 2
+duration: {duration} s
+number of transactions actually processed: {transactions}
+initial connection time = 500.000 ms
+tps = {tps:.6f} (without initial connection time)
+"""
+
+
+def read(name: str, file: str) -> bytes:
+    return (RECORDED / "ended" / name / file).read_bytes()
+
+
+def spec_of(name: str) -> RunSpec:
+    return replace(SPEC, tool_version=name.partition("-")[0], **json.loads(read(name, "plan.json")))
+
+
+def apart(name: str, *, is_code_known: bool = True) -> Outputs:
+    returncode = int(read(name, "returncode")) if is_code_known else None
+    return Outputs(returncode, read(name, "out.log"), read(name, "err.log"))
+
+
+def merged(name: str, *, is_code_known: bool = False) -> Outputs:
+    return Outputs(int(read(name, "merged.returncode")) if is_code_known else None, read(name, "merged.log"), b"")
+
+
+def alone(name: str) -> Outputs:
+    return Outputs(None, read(name, "out.log"), b"")
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(BROKEN) >= 40 and len(WHOLE) >= 12
+    assert {name.partition("-")[0] for name in ENDED} == {"15", "16", "18"}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_run_fails_from_both_streams_with_or_without_its_code(name: str) -> None:
+    for outputs in (apart(name), apart(name, is_code_known=False)):
+        result = PGBENCH.parse(spec_of(name), outputs)
+        assert (result.outcome, result.measures) == ("failed", {}), result.reason
+        assert "code None" not in result.reason and "code 0" not in result.reason
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_run_fails_from_a_merged_stream_and_says_why(name: str) -> None:
+    for outputs in (merged(name), merged(name, is_code_known=True)):
+        result = PGBENCH.parse(spec_of(name), outputs)
+        assert (result.outcome, result.measures) == ("failed", {})
+        if "killed" in name:
+            assert "terminating connection" in result.reason or "the backend died" in result.reason
+        if "table_dropped" in name:
+            assert 'relation "pgbench_accounts" does not exist' in result.reason
+        if "refused" in name:
+            assert "Connection refused" in result.reason
+        if "too_many" in name:
+            assert "too many clients already" in result.reason
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_run_fails_from_its_summary_alone_or_says_that_its_end_was_not_seen(name: str) -> None:
+    result = PGBENCH.parse(spec_of(name), alone(name))
+    if name.partition("-")[2] in UNSEEN_ALONE:
+        assert END_UNSEEN in result.remarks
+    else:
+        assert result.outcome == "failed", result.measures
+        assert "code" not in result.reason
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_run_succeeds_however_much_came_along(name: str) -> None:
+    for outputs in (apart(name), apart(name, is_code_known=False), merged(name), alone(name)):
+        result = PGBENCH.parse(spec_of(name), outputs)
+        assert (result.outcome, result.doubts) == ("succeeded", ()), result.reason
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_end_is_seen_by_a_code_or_by_messages(name: str) -> None:
+    assert end_remarks(apart(name)) == []
+    assert end_remarks(alone(name)) == [END_UNSEEN]
+    assert (end_remarks(merged(name)) == []) == bool(read(name, "err.log"))
+
+
+def test_the_shorter_of_two_ends_is_told_by_count_and_rate() -> None:
+    # 0.5 s went into connecting, which counts as part of the duration.
+    whole = SUMMARY.format(duration=10, transactions=9_500, tps=1_000)
+    assert failure(printing(whole)) == ""
+    for transactions in (9_200, 5_000, 10):
+        reason = failure(printing(SUMMARY.format(duration=10, transactions=transactions, tps=1_000)))
+        assert reason.startswith("pgbench was aborted: by its count and rate it ended after ")
+    # A last transaction that takes its time makes it longer.
+    assert failure(printing(SUMMARY.format(duration=10, transactions=20_000, tps=1_000))) == ""
+
+
+def test_up_to_13_the_rate_with_connecting_gives_the_time() -> None:
+    for name in ("9.3", "9.4", "9.5", "9.6"):
+        assert failure(replace(hand_made(name), returncode=None)) == ""
+    half = hand_made("9.3").stdout.replace(b"processed: 200000", b"processed: 100000")
+    assert "after 5 of 10 s" in failure(Outputs(None, half, b""))
+
+
+def test_a_client_that_10_lost_in_silence_is_seen_in_its_messages_wherever_they_went() -> None:
+    outputs = hand_made("10_all_aborted")
+    for streams in (outputs, Outputs(None, outputs.stderr + outputs.stdout, b"")):
+        assert_failed(PGBENCH.parse(UNLOGGED, streams), "client 1 aborted in state 0: ERROR:  division by zero")
+
+
+@pytest.mark.parametrize("version", ["13", "14", "15", "16", "18"])
+@pytest.mark.parametrize("case", ["plain", "progress", "vacuumed", "logged", "one_aborted", "all_aborted"])
+def test_recordings_without_a_code_end_as_those_with_one(version: str, case: str) -> None:
+    outputs = recorded(version, case)
+    outcomes = {
+        PGBENCH.parse(UNLOGGED, replace(outputs, returncode=code)).outcome for code in (outputs.returncode, None)
+    }
+    assert outcomes == {"failed" if "aborted" in case else "succeeded"}
+
+
+def test_a_statement_that_speaks_of_aborted_clients_is_none() -> None:
+    text = recorded("18", "plain").stdout.decode()
+    spoken = f"{text}         0.1   0 SELECT 'client 3 aborted in command';\n"
+    assert failure(printing(spoken)) == ""
+
+
+def test_a_code_that_is_not_known_is_not_0() -> None:
+    cut = Outputs(None, b"pgbench (18.1)\n", b"")
+    assert PGBENCH.parse(UNLOGGED, cut).reason == "pgbench's summary is cut off before the number of transactions."
+    reason = PGBENCH.parse(UNLOGGED, replace(cut, returncode=0)).reason
+    assert reason == "pgbench's summary is cut off before the number of transactions, although it ended with code 0."
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_streams_can_be_read(stdout: str, stderr: str) -> None:
+    failure(replace(printing(stdout, stderr), returncode=None))
+
+
+def test_long_lines_are_read_in_little_time() -> None:
+    for piece in ("client 1 ", "pgbench: error: client 1 ", "aborted client 3 ", "Run was aborted"):
+        failure(Outputs(None, (piece * 60_000).encode(), b""))

@@ -1,0 +1,57 @@
+"""Read what the pgbench that ran TATP claims of its run: its scripts are the transactions, their weights the mix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from runners.contract import RunSpec
+from runners.tools import claims
+from runners.tools.claims import Claim, Fact
+from runners.tools.pgbench import claims as pgbench_claims
+from runners.tools.pgbench.claims import QUERY_MODE, SEVERAL, Summary
+
+from .log import LOOKED_AT
+from .parameters import TRANSACTIONS, read
+
+MIX = "mix"
+
+
+def claims_of(stdout: str) -> dict[str, Claim]:
+    """Return what the summary claims, by the name of the fact; {} where it did not come along."""
+    summary = pgbench_claims.read_summary(stdout)
+    return dict(_claims(summary)) if summary.values else {}
+
+
+def _claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
+    yield from pgbench_claims.version_claims(summary)
+    yield from pgbench_claims.level_claims(summary)
+    if (mode := summary.values.get("query mode")) is not None:
+        yield QUERY_MODE, claims.exactly(mode, f"query mode {mode}")
+    if (name := summary.values.get("transaction type")) is not None:
+        weights = [weight for _, weight in summary.scripts if weight is not None]
+        if name != SEVERAL:
+            yield MIX, claims.exactly(None, f"one script, {name}")
+        elif weights and len(weights) == len(summary.scripts):
+            mix = _mix(weights)
+            yield MIX, claims.exactly(mix, f"{len(weights)} scripts that make the mix {'/'.join(map(str, mix))}")
+
+
+def _mix(weights: list[int]) -> tuple[int, ...]:
+    """Return the weights of the transactions in lowest terms; one that has two scripts has the weights of both."""
+    mix = weights[: len(TRANSACTIONS)]
+    for number, weight in enumerate(weights[len(TRANSACTIONS) :], start=len(TRANSACTIONS)):
+        transaction = LOOKED_AT.get(number)
+        if transaction is None:
+            return tuple(weights)
+        mix[transaction] += weight
+    return tuple(pgbench_claims.shares(mix))
+
+
+def facts_of(spec: RunSpec) -> dict[str, Fact]:
+    """Return what the run was to be; its duration is that of warm-up and measured part together."""
+    mix = tuple(pgbench_claims.shares(list(read(spec.parameters).weighed)))
+    return {
+        **pgbench_claims.level_facts(spec, spec.warmup_s + spec.duration_s),
+        QUERY_MODE: Fact("prepared", "prepared"),
+        MIX: Fact(mix, "/".join(map(str, mix))),
+    }

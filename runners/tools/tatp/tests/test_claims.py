@@ -1,0 +1,74 @@
+"""Claims of the summary of the pgbench that ran TATP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from runners.contract import Outputs, RunSpec
+from runners.tools.tatp.command import reads_every, told_at_once
+from runners.tools.tatp.parameters import read
+from runners.tools.tatp.scripts import scripts
+from runners.tools.tatp.testing import SPEC, TATP
+
+RUN = replace(SPEC, tool_version="16.14", clients=4, threads=2, duration_s=6, warmup_s=2)
+
+
+def summary(spec: RunSpec) -> str:
+    """Return what pgbench prints of such a run, as far as it claims anything."""
+    parameters = read(spec.parameters)
+    lines = [
+        "pgbench (16.14)", "transaction type: multiple scripts", "scaling factor: 1", "query mode: prepared",
+        f"number of clients: {spec.clients}", f"number of threads: {spec.threads}", "maximum number of tries: 1",
+        f"duration: {spec.warmup_s + spec.duration_s} s",
+    ]  # fmt: skip
+    for number, script in enumerate(scripts(parameters, reads_every(spec), told_at_once(spec, parameters))):
+        lines += [
+            f"SQL script {number + 1}: script_{number}.sql",
+            f" - weight: {script.weight} (targets 1.0% of total)",
+        ]
+    return "\n".join(lines)
+
+
+def contradicted(spec: RunSpec, text: str) -> list[str]:
+    outputs = Outputs(0, text.encode(), b"")
+    return [claim.code for claim in TATP.contradictions(spec, outputs, server_version="16.14")]
+
+
+@pytest.mark.parametrize("mix", ["80/20", "R100", "5050", "2080", "W100"])
+@pytest.mark.parametrize("rate", [1.0, 0.5, 0.01])
+def test_the_scripts_make_the_mix_whether_or_not_reads_have_two(mix: str, rate: float) -> None:
+    spec = replace(RUN, parameters={"subscribers": 100_000, "mix": mix}, log_sampling_rate=rate)
+    assert contradicted(spec, summary(spec)) == []
+    other = "W100" if mix == "80/20" else "80/20"
+    assert contradicted(replace(spec, parameters={"subscribers": 100_000, "mix": other}), summary(spec)) == ["mix"]
+
+
+def test_weights_of_one_s_own_are_compared_as_shares() -> None:
+    weights = {"GET_SUBSCRIBER_DATA": 30, "UPDATE_LOCATION": 10}
+    spec = replace(RUN, parameters={"subscribers": 100_000, "mix": "custom", "weights": weights})
+    assert contradicted(spec, summary(spec)) == []
+    alike = {"GET_SUBSCRIBER_DATA": 3, "UPDATE_LOCATION": 1}
+    parameters = {**spec.parameters, "weights": alike}
+    assert contradicted(replace(spec, parameters=parameters), summary(spec)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"clients": 5}, "clients"),
+        ({"threads": 3}, "threads"),
+        ({"duration_s": 8}, "duration"),
+        ({"warmup_s": 0}, "duration"),
+        ({"tool_version": "16.13"}, "client-version"),
+    ],
+)
+def test_another_level_or_program_is_contradicted(changes: dict[str, object], code: str) -> None:
+    assert contradicted(replace(RUN, **changes), summary(RUN)) == [code]  # type: ignore[arg-type]
+
+
+def test_another_load_is_contradicted_and_nothing_claims_nothing() -> None:
+    text = summary(RUN).replace("multiple scripts", "<builtin: select only>").replace("prepared", "simple")
+    assert contradicted(RUN, text) == ["query-mode", "mix"]
+    assert contradicted(RUN, "") == []
