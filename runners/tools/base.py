@@ -16,6 +16,7 @@ from typing import Any
 
 from runners.contract import Measure, Outputs, RunResult, RunSpec
 from runners.tools.kinds import Description, Expectation, Kind, PublishedWorkload, Script
+from runners.tools.parts import Part
 
 # What a parser may raise on outputs that make no sense: they come from machines and people that may be wrong.
 UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
@@ -32,7 +33,7 @@ class Tool(ABC):
     # The unit of the throughput. The measure and the series have its name in small letters; the series of a warm-up
     # has "warmup_" before it. Curves of unlike units are never compared.
     unit: str
-    # Name and version of the parser, such as "pgbench/1": stored with every result that it made.
+    # Name and version of the parser, such as "pgbench/2": stored with every result that it made.
     parser: str
     # The kinds of workload that it runs, the usual one first.
     kinds: tuple[Kind, ...]
@@ -205,6 +206,10 @@ class Tool(ABC):
         """Return what the output says of its run beside its measures: reported_clients, _threads and _scale."""
         del outputs
         return {}
+
+    def parts(self, text: str) -> Sequence[Part]:
+        """Return the text of each run that a text holds; one alone for a tool that does not tell them apart."""
+        return (Part(1, text),)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         """Return what the numbers of a run must agree with."""

@@ -1,4 +1,4 @@
-"""Read what pgbench 9.3 to 18 prints into measures and series.
+"""Read what pgbench 9.3 to 18 prints into measures; progress.py has its reports of progress.
 
 Text is read as the C locale prints it, from lines that are not indented: pgbench 18 repeats some of them,
 indented, for each script.
@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runners.contract import Measure, Series
+from runners.contract import Measure
+from runners.tools.parts import Layout
 from runners.tools.printed import last_errors
 
-NUMBER = r"(?:-?[0-9.]+|-?nan|-?inf)"
+from .progress import NUMBER
 
 # The three ways to count that a version may print, with what follows the number there.
 TPS_LINES = {
@@ -44,30 +45,31 @@ SUMMARY_LINES: tuple[tuple[str, str, str], ...] = (
     ("reported_threads", "threads", r"number of threads: (\d+)$"),
 )
 
-PROGRESS_LINE = re.compile(
-    rf"^progress: (?P<at_s>[0-9.]+) s, (?P<tps>{NUMBER}) tps"
-    rf", lat (?P<latency_ms>{NUMBER}) ms stddev (?P<stddev_ms>{NUMBER})"
-    r"(?:, (?P<failed>\d+) failed)?"
-    rf"(?:, lag (?P<lag_ms>{NUMBER}) ms)?(?:, (?P<skipped>\d+) skipped)?"
-    r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?$"
+# The lines that every run prints once (src/bin/pgbench/pgbench.c, printVersion and printResults), in their order.
+LAYOUT = Layout(
+    banner=r"pgbench \(\d",
+    once=(
+        r"transaction type: ",
+        r"scaling factor: ",
+        r"query mode: ",
+        r"number of clients: ",
+        r"number of threads: ",
+        r"number of transactions per client: |duration: ",
+        r"number of transactions actually processed: ",
+        r"latency average",
+        r"latency stddev",
+        r"initial connection time|average connection time",
+        r"tps = [^(]{1,60}\(including",
+        r"tps = [^(]{1,60}\((?:excluding|without)",
+    ),
+    progress=r"progress: (\d{1,12}\.\d{1,3}) s, ",
+    summary=0,
 )
-SERIES_UNITS = {
-    "tps": "TPS",
-    "latency_ms": "ms",
-    "latency_stddev_ms": "ms",
-    "failed": "transactions",
-    "lag_ms": "ms",
-    "skipped": "transactions",
-    "retried": "transactions",
-    "retries": "retries",
-}
 
 ABORTED = "Run was aborted; the above results are incomplete."
 # Up to 10 a client that aborts shows in no exit code, only in a line of stderr.
 ABORTED_CLIENT = re.compile(r"^(?:pgbench: error: )?client \d+ .*aborted\b", re.IGNORECASE)
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
-PROGRESS_STEP_S = 1.0
-MOST_PROGRESS_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,12 @@ def read_summary(stdout: str, *, connect_each: bool) -> Summary:
     units = {name: unit for name, unit, _ in SUMMARY_LINES}
     measures = {name: Measure(n, units[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
     return Summary({**_tps_measures(tps, connect_each), **measures})
+
+
+def read_reported(stdout: str) -> dict[str, Measure]:
+    """Return the clients, threads and scale that a summary says, also where it is no whole one."""
+    lines = [(name, unit, _number(stdout, line)) for name, unit, line in SUMMARY_LINES if name.startswith("reported_")]
+    return {name: Measure(number, unit) for name, unit, number in lines if number is not None}
 
 
 def _number(text: str, line: str) -> float | None:
@@ -130,38 +138,6 @@ def _tps_measures(tps: Mapping[str, float | None], connect_each: bool) -> dict[s
         if None not in both and value is not None and math.isfinite(value):
             measures[name] = Measure(value, "TPS")
     return measures
-
-
-def read_progress(stderr: str, started_epoch_s: float) -> tuple[Series, ...]:
-    """Return the series of the -P lines, with one value per second.
-
-    A line that came late covers all seconds since the one before: each gets its value, or an equal part of
-    its counts.
-    A second without any transaction has latency 0, which is how newer versions print it (older: NaN).
-    """
-    columns: dict[str, list[float]] = {}
-    filled = 0
-    for line in stderr.splitlines():
-        match = PROGRESS_LINE.match(line)
-        step = round(float(match["at_s"]) / PROGRESS_STEP_S) if match else 0
-        if match and filled < step <= MOST_PROGRESS_STEPS:
-            for metric, value in _progress_values(match, step - filled).items():
-                columns.setdefault(metric, [0.0] * filled).extend([value] * (step - filled))
-            filled = step
-    return tuple(
-        Series(metric, SERIES_UNITS[metric], started_epoch_s, PROGRESS_STEP_S, tuple(values))
-        for metric, values in columns.items()
-    )
-
-
-def _progress_values(match: re.Match[str], steps: int) -> dict[str, float]:
-    """Return the values of one line by metric, its counts divided over the seconds that it covers."""
-    values = {"tps": match["tps"], "latency_ms": match["latency_ms"], "latency_stddev_ms": match["stddev_ms"]}
-    values |= {"lag_ms": match["lag_ms"]} if match["lag_ms"] else {}
-    counts = {name: match[name] for name in ("failed", "skipped", "retried", "retries") if match[name]}
-    numbers = {name: float(value) for name, value in values.items()}
-    numbers |= {name: int(value) / steps for name, value in counts.items()}
-    return {name: number if math.isfinite(number) else 0.0 for name, number in numbers.items()}
 
 
 def abort_reason(returncode: int, stderr: str) -> str:

@@ -12,7 +12,9 @@ from typing import Any
 from runners.contract import Doubt, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
 from runners.tools.kinds import Description
+from runners.tools.parts import Part, refusal
 from runners.tools.pgbench import output
+from runners.tools.pgbench.progress import PROGRESS_STEP_S
 from runners.tools.printed import text_of
 
 from . import command, kinds, latencies, population, rate
@@ -125,7 +127,10 @@ class Tatp(Tool):
 
     def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
         """Return what the summary of the pgbench that ran it says."""
-        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
+        return output.read_reported(text_of(outputs.stdout))
+
+    def parts(self, text: str) -> tuple[Part, ...]:
+        return output.LAYOUT.parts(text)
 
     def rate_steps(self, measures: Mapping[str, float], duration_s: float | None, is_sampled: bool) -> Sequence[str]:
         return rate.steps(measures, duration_s, is_sampled)
@@ -144,6 +149,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     aborted = output.abort_reason(outputs.returncode, messages)
     if aborted:
         return failed(aborted)
+    if several := refusal(output.LAYOUT, {"Standard output": text_of(outputs.stdout), "stderr": messages}):
+        return failed(several)
     # Until pgbench was no longer asked for its progress, that stood among its messages.
     progress = text_of(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
     if errors := failed_transactions(progress, text_of(outputs.stdout)):
@@ -218,7 +225,7 @@ def _series(
 
 
 def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float]) -> Series:
-    return Series(metric, unit, start_epoch_s, output.PROGRESS_STEP_S, tuple(values))
+    return Series(metric, unit, start_epoch_s, PROGRESS_STEP_S, tuple(values))
 
 
 def _share_doubts(parameters: Parameters, counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:
