@@ -19,24 +19,26 @@ BANNER = 1
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The text of one run, and the number of the line at which it begins."""
+    """The text of one run, the number of the line at which it begins, and its number of clients where it says that."""
 
     line: int
     text: str
+    clients: int | None = None
 
 
 class Layout:
-    """The lines by which a load generator's runs are told apart; all are regular expressions without groups.
+    """The lines by which a load generator's runs are told apart; all are regular expressions.
 
     `banner` names the program, also where it ran nothing. `once` are the beginnings of lines that a run prints once, in
     their order; its summary begins with that at the place `summary`. `progress` ends with the time of a report, of
-    which its only group is the number.
+    which the number is a group, and `clients` has that of the clients.
     """
 
-    def __init__(self, banner: str, once: Sequence[str], progress: str, summary: int) -> None:
+    def __init__(self, banner: str, once: Sequence[str], progress: str, summary: int, clients: str) -> None:
         self._marks = re.compile("|".join(f"({line})" for line in (banner, *once)))
         self._progress = re.compile(progress)
         self._summary = summary + 2
+        self._clients = re.compile(f"^{clients}", re.MULTILINE)
 
     def parts(self, text: str) -> tuple[Part, ...]:
         """Return the text of each run in it; empty where there is no line of a run."""
@@ -45,9 +47,12 @@ class Layout:
             return ()
         # What stands before the first run, as a shell's own lines, stays with it.
         bounds = pairwise([0, *begins[1:], len(lines)])
-        return tuple(
-            Part(begin + 1, "\n".join(lines[start:end])) for begin, (start, end) in zip(begins, bounds, strict=True)
-        )
+        texts = ("\n".join(lines[start:end]) for start, end in bounds)
+        return tuple(Part(begin + 1, text, self._clients_of(text)) for begin, text in zip(begins, texts, strict=True))
+
+    def _clients_of(self, text: str) -> int | None:
+        match = self._clients.search(text)
+        return int(match[1]) if match else None
 
     def _beginnings(self, lines: Sequence[str]) -> Iterator[int]:
         reader = _Reader(self._summary)

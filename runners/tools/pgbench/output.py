@@ -64,6 +64,7 @@ LAYOUT = Layout(
     ),
     progress=r"progress: (\d{1,12}\.\d{1,3}) s, ",
     summary=0,
+    clients=r"number of clients: (\d{1,9})$",
 )
 
 ABORTED = "Run was aborted; the above results are incomplete."
@@ -94,12 +95,6 @@ def read_summary(stdout: str, *, connect_each: bool) -> Summary:
     units = {name: unit for name, unit, _ in SUMMARY_LINES}
     measures = {name: Measure(n, units[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
     return Summary({**_tps_measures(tps, connect_each), **measures})
-
-
-def read_reported(stdout: str) -> dict[str, Measure]:
-    """Return the clients, threads and scale that a summary says, also where it is no whole one."""
-    lines = [(name, unit, _number(stdout, line)) for name, unit, line in SUMMARY_LINES if name.startswith("reported_")]
-    return {name: Measure(number, unit) for name, unit, number in lines if number is not None}
 
 
 def _number(text: str, line: str) -> float | None:

@@ -141,7 +141,7 @@ class Pgbench(Tool):
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
     def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
-        return output.read_reported(text_of(outputs.stdout))
+        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
 
     def parts(self, text: str) -> tuple[Part, ...]:
         return output.LAYOUT.parts(text)

@@ -80,6 +80,7 @@ LAYOUT = Layout(
     ),
     progress=TIME,
     summary=1,
+    clients=r"Number of threads: (\d{1,9})$",
 )
 
 

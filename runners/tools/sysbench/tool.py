@@ -177,10 +177,6 @@ class Sysbench(Tool):
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return _parse_load(outputs) if spec.kind == "load" else _parse_run(outputs)
 
-    def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
-        measures = report.read_measures(text_of(outputs.stdout))
-        return {name: measure for name, measure in measures.items() if name.startswith("reported_")}
-
     def parts(self, text: str) -> tuple[Part, ...]:
         return report.LAYOUT.parts(text)
 

@@ -127,7 +127,7 @@ class Tatp(Tool):
 
     def reported(self, outputs: Outputs) -> Mapping[str, Measure]:
         """Return what the summary of the pgbench that ran it says."""
-        return output.read_reported(text_of(outputs.stdout))
+        return output.read_summary(text_of(outputs.stdout), connect_each=False).measures
 
     def parts(self, text: str) -> tuple[Part, ...]:
         return output.LAYOUT.parts(text)

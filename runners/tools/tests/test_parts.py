@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -36,7 +37,8 @@ def lines(parts: tuple[Part, ...]) -> list[int]:
 @pytest.mark.parametrize("case", ["plain", "progress", "several_scripts", "connect_each", "rate_limited", "vacuumed"])
 def test_a_single_run_is_one_part_with_all_of_its_text(version: str, case: str) -> None:
     text = summary(version, case)
-    assert PGBENCH.parts(text) == (Part(1, text),)
+    clients = int(re.findall(r"^number of clients: (\d+)$", text, re.MULTILINE)[0])
+    assert PGBENCH.parts(text) == (Part(1, text, clients),)
     assert len(PGBENCH.parts(recorded(version, case).stderr.decode())) <= 1
 
 
@@ -92,9 +94,9 @@ def test_two_reports_of_progress_in_one_tenth_of_a_second_are_of_one_run() -> No
 
 
 def test_other_programs_banners_and_shells_lines_begin_no_run() -> None:
-    asked = "pgbench (PostgreSQL) 18.4\n+ pgbench -c 8 bench\n"
-    assert PGBENCH.parts(asked) == ()
-    assert len(PGBENCH.parts(asked + summary("18") + asked)) == 1
+    preceding = "pgbench (PostgreSQL) 18.4\n+ pgbench -c 8 bench\n"
+    assert PGBENCH.parts(preceding) == ()
+    assert len(PGBENCH.parts(preceding + summary("18") + asked)) == 1
     prepared = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nCreating table 'sbtest1'...\n"
     assert len(SYSBENCH.parts(prepared + REPORT + prepared)) == 1
     assert lines(SYSBENCH.parts(prepared + REPORT)) == [5]
