@@ -96,7 +96,7 @@ def test_two_reports_of_progress_in_one_tenth_of_a_second_are_of_one_run() -> No
 def test_other_programs_banners_and_shells_lines_begin_no_run() -> None:
     preceding = "pgbench (PostgreSQL) 18.4\n+ pgbench -c 8 bench\n"
     assert PGBENCH.parts(preceding) == ()
-    assert len(PGBENCH.parts(preceding + summary("18") + asked)) == 1
+    assert len(PGBENCH.parts(preceding + summary("18") + preceding)) == 1
     prepared = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nCreating table 'sbtest1'...\n"
     assert len(SYSBENCH.parts(prepared + REPORT + prepared)) == 1
     assert lines(SYSBENCH.parts(prepared + REPORT)) == [5]
