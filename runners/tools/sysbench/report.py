@@ -1,8 +1,8 @@
 """Read the report of sysbench 0.5, 1.0 and the versions before 1.1, and its reports of progress.
 
-Formats are those of akopytov/sysbench: db_driver.c (db_report_intermediate, db_report_cumulative; in 0.5
-db_print_stats), sysbench.c (sb_report_cumulative; in 0.5 print_run_mode and report_get_common_stat's forerunners),
-sb_histogram.c and sb_logger.c (log_timestamp), at the branch 0.5, the tag 1.0.20 and master (1.1.0-3ceba0b).
+Formats are those of akopytov/sysbench at its branch 0.5, its tag 1.0.20 and its master (1.1.0-3ceba0b): db_driver.c
+(db_report_intermediate and db_report_cumulative, in 0.5 db_print_stats), sysbench.c (sb_report_cumulative),
+sb_histogram.c and sb_logger.c (log_timestamp; in 0.5 the latencies too).
 
 0.5 prints latencies with "ms", "approx.  95 percentile", its sum in seconds, and in its reports of progress reads and
 writes. What 1.0 calls total time, 1.1 calls time elapsed; before it stand the events per second.
@@ -41,8 +41,9 @@ PERCENTILE_LINES = (
     re.compile(rf"^[ \t]*approx\.[ \t]+(\d{{1,3}}) percentile:[ \t]+{NUMBER}ms$", re.MULTILINE),
 )
 BUCKET = re.compile(rf"^[ \t]*{NUMBER} \|\**[ \t]+(\d{{1,18}})$", re.MULTILINE)
-VERSION = re.compile(r"^sysbench (\d[0-9.]{0,20})", re.MULTILINE)
-TIME = r"\[ {0,4}(-?\d{1,9}(?:\.\d{1,3})?)s ?\] "
+VERSION = re.compile(r"^sysbench (\d[0-9a-f.-]{0,30})", re.MULTILINE)
+WARMUP = re.compile(r"^Warmup time: (\d{1,9})s$", re.MULTILINE)
+TIME = r"\[ {0,4}(\d{1,9}(?:\.\d{1,3})?)s ?\] "
 TIMED = re.compile(rf"^{TIME}(.*)$", re.MULTILINE)
 INTERVALS = (
     re.compile(
@@ -117,8 +118,6 @@ def read_progress(text: str, started_epoch_s: float) -> Progress:
     matches = [
         (at_s, next(filter(None, (interval.match(line) for interval in INTERVALS)), None)) for at_s, line in lines
     ]
-    # sysbench 1.1 counts a warm-up of its own (--warmup-time) down to 0.
-    warmup = sum(at_s <= 0 for at_s, _ in matches)
     reports = [(round(at_s), match) for at_s, match in matches if match and 0 < at_s <= MOST_SECONDS]
     columns: dict[str, list[float]] = {}
     filled = 0
@@ -129,8 +128,7 @@ def read_progress(text: str, started_epoch_s: float) -> Progress:
     series = (
         Series(name, UNITS.get(name, "ms"), started_epoch_s, 1.0, tuple(values)) for name, values in columns.items()
     )
-    remarks = unread_remarks(len(lines) - warmup, len(reports))
-    return Progress(tuple(line for line in series if line.values), (*remarks, *_warmup_remarks(warmup)))
+    return Progress(tuple(line for line in series if line.values), unread_remarks(len(lines), len(reports)))
 
 
 def _values(match: re.Match[str]) -> Iterator[tuple[str, float]]:
@@ -142,18 +140,12 @@ def _values(match: re.Match[str]) -> Iterator[tuple[str, float]]:
         yield f"latency_p{match['share']}_ms", float(match["percentile"])
 
 
-def _warmup_remarks(lines: int) -> tuple[str, ...]:
-    if not lines:
-        return ()
-    return (
-        "sysbench warmed up first (--warmup-time): that is in no number, and its reports of progress are left out.",
-    )
-
-
 def remarks(text: str, measures: Mapping[str, Measure]) -> list[str]:
     """Return what stands beside the numbers: which sysbench it was, and how many transactions failed."""
     version = VERSION.search(text)
     remarks = [f"Measured by sysbench {version[1]}."] if version else []
+    if warmup := WARMUP.search(text):
+        remarks.append(f"sysbench warmed up for {warmup[1]} s first (--warmup-time): that is in no number.")
     ignored = measures.get("ignored_errors")
     if ignored and ignored.value:
         remarks.append(f"{ignored.value:,.0f} transactions failed (deadlocks and the like) and were tried again.")
