@@ -25,7 +25,7 @@ TPS_LINES = {
 }
 
 # Measure, unit, and the line that holds it.
-SUMMARY_LINES: tuple[tuple[str, str, str], ...] = (
+LINES: tuple[tuple[str, str, str], ...] = (
     ("transactions", "transactions", r"number of transactions actually processed: (\d+)(?:/\d+)?$"),
     ("failed_transactions", "transactions", r"number of failed transactions: (\d+) "),
     ("serialization_failures", "transactions", r"number of serialization failures: (\d+) "),
@@ -67,6 +67,10 @@ LAYOUT = Layout(
     clients=r"number of clients: (\d{1,9})$",
 )
 
+SUMMARY_LINES = {name: re.compile(f"^{line}", re.MULTILINE) for name, _, line in LINES}
+UNITS = {name: unit for name, unit, _ in LINES}
+RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
+
 ABORTED = "Run was aborted; the above results are incomplete."
 # Up to 10 a client that aborts shows in no exit code, only in a line of stderr.
 ABORTED_CLIENT = re.compile(r"^(?:pgbench: error: )?client \d+ .*aborted\b", re.IGNORECASE)
@@ -87,18 +91,17 @@ def read_summary(stdout: str, *, connect_each: bool) -> Summary:
     TPS is the one "excluding connections establishing" up to 13 and "without initial connection time" from 14
     on; with -C, where connecting is part of each transaction, it is the one that includes it.
     """
-    numbers = {name: _number(stdout, line) for name, _, line in SUMMARY_LINES}
-    tps = {way: _number(stdout, rf"tps = ({NUMBER}) \({words}\)") for way, words in TPS_LINES.items()}
+    numbers = {name: _number(stdout, line) for name, line in SUMMARY_LINES.items()}
+    tps = {way: _number(stdout, line) for way, line in RATE_LINES.items()}
     missing = _missing(stdout, numbers, tps, connect_each)
     if missing:
         return Summary({}, missing)
-    units = {name: unit for name, unit, _ in SUMMARY_LINES}
-    measures = {name: Measure(n, units[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
+    measures = {name: Measure(n, UNITS[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
     return Summary({**_tps_measures(tps, connect_each), **measures})
 
 
-def _number(text: str, line: str) -> float | None:
-    match = re.search(f"^{line}", text, re.MULTILINE)
+def _number(text: str, line: re.Pattern[str]) -> float | None:
+    match = line.search(text)
     return float(match.group(1)) if match else None
 
 
