@@ -233,7 +233,7 @@ def _by_file(text: str) -> dict[str, str]:
 
 def _choices(text: str) -> dict[str, str]:
     """Return, by file, the value that is in force: of 'always [madvise] never' it is madvise."""
-    matches = {name: re.search(r"\[(\S+)\]", value) for name, value in _by_file(text).items()}
+    matches = {name: re.search(r"\[([^\[\]\s]{1,60})\]", value) for name, value in _by_file(text).items()}
     return {name: match[1] for name, match in matches.items() if match}
 
 
