@@ -22,6 +22,7 @@ from benchhub.analysis.search.belief import Trial
 from . import search_unseen
 from .search_curves import OF_THE_KINDS, Curve, Floats
 
+PROCESSES = int(os.environ.get("PROCESSES", os.cpu_count() or 1))
 LEVELS = list(range(2, 161, 2))
 GOAL = Goal(runs=12, noisy_runs=24)
 GOOD = 0.99
@@ -81,7 +82,7 @@ def _outcomes(section: Section, curves: int, seed: int) -> list[Outcome]:
     count = max(1, round(curves * section.share))
     names = list(section.families)
     cases = [(section.title, names[k % len(names)], section.noises[k % len(section.noises)], k) for k in range(count)]
-    with ProcessPoolExecutor(int(os.environ.get("PROCESSES", os.cpu_count() or 1))) as pool:
+    with ProcessPoolExecutor(PROCESSES) as pool:
         return list(pool.map(_searched, cases, [seed] * count, chunksize=2))
 
 
@@ -103,7 +104,7 @@ def _searched(case: tuple[str, str, float, int], seed: int) -> Outcome:
         holds=(advice.low or 0) <= now <= (advice.high or 0),
         is_outside=not values or (advice.low or 0) > max(values) or (advice.high or 0) < min(values),
         runs=len(trials),
-        doubts=tuple(getattr(advice, "doubts", ())),
+        doubts=advice.doubts,
         probability=advice.probability or 0,
         step_ms=step_ms,
     )
@@ -150,9 +151,3 @@ def _by_family(section: Section, rows: Sequence[Outcome]) -> None:
                 f"  {family:22} {len(own):8} {sum(row.is_good for row in own):5} {len(known):6} "
                 f"{sum(row.is_good for row in known):15}   {counts}"
             )
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.exit(not report(int(sys.argv[1]) if len(sys.argv) > 1 else 60, int(sys.argv[2]) if len(sys.argv) > 2 else 6))

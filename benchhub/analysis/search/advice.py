@@ -22,6 +22,8 @@ from .shapes import Floats
 LADDER = (0.9, 0.6, 0.3)
 # Before so many runs nothing is called known: fewer tell too little of the shape. So often the best level was run.
 FEWEST, CONFIRMED = 9, 2
+# Beliefs that lie no further apart are equal.
+EQUAL = 0.01
 # The last runs go to the level that seems to be the best.
 LAST = 2
 # So many repeats tell noise from a rough curve; before so many runs what seems to be noise may well be the shape.
@@ -165,8 +167,7 @@ def _standing(belief: Belief, levels: Sequence[int], trials: Sequence[Trial], go
     """Return what is believed of the best of the levels that were run, and how many runs are left."""
     good = scores(belief.curves, np.array(levels, float), goal).good.mean(axis=0)
     runs = [trial for trial, stall in zip(trials, belief.stalls, strict=True) if stall <= STALLED]
-    is_run = np.isin(levels, [trial.clients for trial in runs])
-    best = int(np.argmax([*np.where(is_run, good[:-1], -1), good[-1]]))
+    best = _best(good, [sum(trial.clients == clients for trial in runs) for clients in levels])
     is_noisy = float(np.mean(belief.noises > NOISY)) >= SURE
     runs_left = max(0, (goal.noisy_runs if is_noisy else goal.runs) - used)
     advice = Advice(None, "", runs_left, probability=float(good[best]), noise=float(np.median(belief.noises)))
@@ -183,6 +184,13 @@ def _standing(belief: Belief, levels: Sequence[int], trials: Sequence[Trial], go
         high=max(float(high), min(values)),
         doubts=_doubts(belief, len(values)),
     )
+
+
+def _best(good: Floats, run_counts: Sequence[int]) -> int:
+    """Return the place that is most probably good, of those that were run or are none; of equals the one run most."""
+    worth = np.append(np.where(np.array(run_counts) > 0, good[:-1], -1), good[-1])
+    equals = [place for place, value in enumerate(worth) if value >= worth.max() - EQUAL]
+    return max(equals, key=lambda place: ([*run_counts, 0][place], worth[place]))
 
 
 def _doubts(belief: Belief, run_count: int) -> tuple[Doubt, ...]:
