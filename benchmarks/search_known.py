@@ -68,14 +68,14 @@ def report(curves: int, seed: int) -> bool:
     """Judge every section; return whether all limits are kept."""
     print("\nWhat is called known, on curves that were not seen before:")
     print("  section    good  within 12   runs  step ms   said  holds  outside  doubted |  known  right")
-    outcomes, kept = [], []
+    outcomes, verdicts = [], []
     for section in SECTIONS:
         outcomes.append(_outcomes(section, curves, seed))
-        kept.append(_row(section, outcomes[-1]))
-    kept.append(_row(Section("all", {}, ()), [outcome for rows in outcomes for outcome in rows]))
+        verdicts.append(_row(section, outcomes[-1]))
+    verdicts.append(_row(Section("all", {}, ()), [outcome for rows in outcomes for outcome in rows]))
     for section, rows in zip(SECTIONS, outcomes, strict=True):
         _by_family(section, rows)
-    return all(kept)
+    return all(verdicts)
 
 
 def _outcomes(section: Section, curves: int, seed: int) -> list[Outcome]:
@@ -120,11 +120,11 @@ def _followed(truth: Floats, noise: float, factors: Floats, rng: Generator) -> t
 
 
 def _row(section: Section, rows: Sequence[Outcome]) -> bool:
-    known = [row for row in rows if row.is_known]
-    right = float(np.mean([row.is_good for row in known])) if known else 1.0
+    certain = [row for row in rows if row.is_known]
+    right = float(np.mean([row.is_good for row in certain])) if certain else 1.0
     within = float(np.mean([row.is_good and row.runs <= MOST_RUNS for row in rows]))
     faults = [
-        *(["too few are right"] if right < AIM_RIGHT and len(known) >= FEWEST_KNOWN else []),
+        *(["too few are right"] if right < AIM_RIGHT and len(certain) >= FEWEST_KNOWN else []),
         *(["too few are good"] if section.is_smooth and within < AIM_SMOOTH else []),
         *(["an interval lies outside"] if any(row.is_outside for row in rows) else []),
     ]
@@ -133,7 +133,7 @@ def _row(section: Section, rows: Sequence[Outcome]) -> bool:
         f"{np.mean([row.runs for row in rows]):6.1f}  {np.mean([row.step_ms for row in rows]):7.0f} "
         f"{np.mean([row.probability for row in rows]):6.1%} {np.mean([row.holds for row in rows]):6.1%} "
         f"{sum(row.is_outside for row in rows):8} {np.mean([bool(row.doubts) for row in rows]):8.1%} | "
-        f"{len(known):3}/{len(rows):3} {right:6.1%}  {'MISSED: ' + ', '.join(faults) if faults else 'kept'}",
+        f"{len(certain):3}/{len(rows):3} {right:6.1%}  {'MISSED: ' + ', '.join(faults) if faults else 'kept'}",
         flush=True,
     )
     return not faults
@@ -143,11 +143,11 @@ def _by_family(section: Section, rows: Sequence[Outcome]) -> None:
     print(f"\n  {section.title:22} searches  good  known  of these right   doubts")
     for family in section.families:
         own = [row for row in rows if row.family == family]
-        known = [row for row in own if row.is_known]
+        certain = [row for row in own if row.is_known]
         doubts = sorted({doubt for row in own for doubt in row.doubts})
         counts = ", ".join(f"{doubt} {sum(doubt in row.doubts for row in own)}" for doubt in doubts)
         if own:
             print(
-                f"  {family:22} {len(own):8} {sum(row.is_good for row in own):5} {len(known):6} "
-                f"{sum(row.is_good for row in known):15}   {counts}"
+                f"  {family:22} {len(own):8} {sum(row.is_good for row in own):5} {len(certain):6} "
+                f"{sum(row.is_good for row in certain):15}   {counts}"
             )

@@ -110,15 +110,15 @@ STALLED = 0.5
 
 def believe(levels: Sequence[int], trials: Sequence[Trial]) -> Belief:
     """Draw curves from the belief after at least one trial, each at one of the levels; trials are in their order."""
-    kept = np.ones(len(trials), bool)
+    is_counted = np.ones(len(trials), bool)
     stalls = np.zeros(len(trials))
     while True:
-        belief = _believe(levels, [trial for trial, is_kept in zip(trials, kept, strict=True) if is_kept])
-        stalls[kept] = belief.stalls
-        worst = int(np.argmax(np.where(kept, stalls, 0)))
-        if stalls[worst] <= STALLED or kept.sum() <= 0.75 * len(trials):
+        belief = _believe(levels, [trial for trial, counts in zip(trials, is_counted, strict=True) if counts])
+        stalls[is_counted] = belief.stalls
+        worst = int(np.argmax(np.where(is_counted, stalls, 0)))
+        if stalls[worst] <= STALLED or is_counted.sum() <= 0.75 * len(trials):
             return belief._replace(stalls=stalls)
-        kept[worst] = False
+        is_counted[worst] = False
 
 
 def _believe(levels: Sequence[int], trials: Sequence[Trial]) -> Belief:

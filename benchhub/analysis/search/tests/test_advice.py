@@ -9,24 +9,7 @@ from hypothesis import strategies as st
 
 from benchhub.analysis.search.advice import Goal, advise, rungs, scores
 from benchhub.analysis.search.belief import Trial
-
-LEVELS = list(range(2, 161, 2))
-GOAL = Goal(runs=12, noisy_runs=24)
-
-
-def follow(curve, goal=GOAL, noise=0.0, levels=LEVELS, seed=1):
-    """Run the advised levels on this curve until the end; returns the last advice and the trials."""
-    rng = np.random.default_rng(seed)
-    trials = []
-    while (advice := advise(levels, trials, goal)).clients is not None:
-        assert len(trials) < goal.noisy_runs
-        trials.append(Trial(advice.clients, curve(advice.clients) * (1 + noise * rng.standard_normal())))
-    return advice, trials
-
-
-def scalability(clients, peak=40, contention=0.02):
-    coherency = (1 - contention) / peak**2
-    return 1000 * clients / (1 + contention * (clients - 1) + coherency * clients * (clients - 1))
+from benchhub.analysis.search.testing import GOAL, LEVELS, follow, scalability
 
 
 def two_humps(clients):

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from benchhub.analysis.search.advice import CONFIRMED, FEWEST, Goal, advise
 from benchhub.analysis.search.belief import Trial, believe
+from benchhub.analysis.search.testing import GOAL, LEVELS, follow, scalability
 from benchhub.analysis.search.words import reasons
-
-from .test_advice import GOAL, LEVELS, follow, scalability
 
 # Runs of 1 s on a busy machine: what repeats and neighbours say of each other is that they say nothing.
 JUMPING = [
