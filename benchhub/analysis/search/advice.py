@@ -41,6 +41,8 @@ ROUGH, DRIFTING, STALLED = 0.2, 0.3, 0.5
 
 Stopped = Literal["", "known", "spent", "refused"]
 Doubt = Literal["rough", "noise", "drift", "stalls", "unconfirmed"]
+# With any of these nothing is called known.
+UNKNOWN: frozenset[Doubt] = frozenset({"rough", "drift", "unconfirmed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def advise(
     belief = believe(levels, trials) if trials else None
     advice = _standing(belief, levels, trials, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
     is_sure = used >= FEWEST and (advice.probability or 0) >= goal.confidence
-    if is_sure and "unconfirmed" not in advice.doubts:
+    if is_sure and UNKNOWN.isdisjoint(advice.doubts):
         return replace(advice, stopped="known")
     if not advice.runs_left:
         return replace(advice, stopped="spent")
@@ -117,7 +119,7 @@ def advise(
         return replace(advice, clients=rung, is_first=True)
     # Whether noise is high may change with every run: what is last is so by either budget.
     last = goal.runs - used if used < goal.runs else advice.runs_left
-    if advice.best in offered and (is_sure or _needs_repeat(advice, trials, last)):
+    if advice.best in offered and _needs_repeat(advice, trials, is_sure or last == 1):
         return replace(advice, clients=advice.best, is_confirming=True)
     return replace(advice, clients=_next(belief, levels, goal, offered, last <= LAST))
 
@@ -205,9 +207,9 @@ def _doubts(belief: Belief, run_count: int) -> tuple[Doubt, ...]:
     return tuple(doubt for doubt, is_present in has_doubt.items() if is_present)
 
 
-def _needs_repeat(advice: Advice, trials: Sequence[Trial], last: int) -> bool:
-    """Tell whether the best level is to be run once more: as the last step, and to tell noise from a rough curve."""
-    if "unconfirmed" in advice.doubts and last == 1:
+def _needs_repeat(advice: Advice, trials: Sequence[Trial], is_settled: bool) -> bool:
+    """Tell whether the best level is to be run once more: to confirm it, and to tell noise from a rough curve."""
+    if "unconfirmed" in advice.doubts and is_settled:
         return True
     repeat_count = len(trials) - len({trial.clients for trial in trials})
     return len(trials) >= LEARNT and repeat_count < REPEATS and not {"noise", "rough"}.isdisjoint(advice.doubts)

@@ -79,8 +79,8 @@ def test_a_run_at_a_third_of_its_repeats_stalled_and_is_left_out_of_the_belief()
 
 
 def test_sentences_say_what_is_amiss_and_nothing_where_all_is_well():
-    known, _ = follow(scalability, noise=0.003)
-    assert (known.stopped, reasons(known)) == ("known", [])
+    certain, _ = follow(scalability, noise=0.003)
+    assert (certain.stopped, reasons(certain)) == ("known", [])
     noisy = advise(range(1, 17), [Trial(*row) for row in JUMPING], Goal(runs=11, noisy_runs=11))
     assert any(f"Noise of about {100 * noisy.noise:.1f}%" in sentence for sentence in reasons(noisy))
     assert reasons(advise(LEVELS, [], GOAL)) == []
