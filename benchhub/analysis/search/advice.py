@@ -20,8 +20,14 @@ from .shapes import Floats
 
 # Where between the lowest and the highest level, by ratio, a search begins.
 LADDER = (0.9, 0.6, 0.3)
-# Before so many runs nothing is called known: fewer tell too little of the shape.
-FEWEST = 9
+# Before so many runs nothing is called known: fewer tell too little of the shape. So often the best level was run.
+FEWEST, CONFIRMED = 9, 2
+# Beliefs that lie no further apart are equal.
+EQUAL = 0.01
+# The last runs go to the level that seems to be the best.
+LAST = 2
+# So many repeats tell noise from a rough curve; before so many runs what seems to be noise may well be the shape.
+REPEATS, LEARNT = 2, 6
 # Noise is high where it is believed to be above `NOISY` with `SURE`.
 NOISY, SURE = 0.015, 0.94
 # The look-ahead: draws that it weighs, outcomes of each run that it considers, and the share of its gain that it gives
@@ -30,7 +36,13 @@ LOOKED_AHEAD, OUTCOMES, NEARNESS, NEAR = 256, 16, 0.5, 0.03
 # Added to the noise there, so that a few draws do not seem to tell more than they can.
 SMOOTHING = 0.002
 
+# Belief from which on a curve is called rough, a host drifting, and a run stalled.
+ROUGH, DRIFTING, STALLED = 0.2, 0.3, 0.5
+
 Stopped = Literal["", "known", "spent", "refused"]
+Doubt = Literal["rough", "noise", "drift", "stalls", "unconfirmed"]
+# With any of these nothing is called known.
+UNKNOWN: frozenset[Doubt] = frozenset({"rough", "drift", "unconfirmed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ class Goal:
     runs: int
     noisy_runs: int
     precision: float = 0.01
-    confidence: float = 0.985
+    confidence: float = 0.95
     ceiling_ms: float | None = None
 
     def __post_init__(self) -> None:
@@ -62,10 +74,11 @@ class Advice:
     """The next step after some runs.
 
     `clients` is the level to run next; it is None where `stopped` says why the search has ended. `best` is the level
-    that would be chosen now: None where nothing is known yet, or where no level seems to stay below the ceiling.
-    `estimate` of its throughput, and `low` to `high` that hold it with 95% belief, are in the trials' unit;
-    `probability` is the belief that it is good enough; `noise` the standard deviation of a run, as a share. `is_first`:
-    the next level is one of those that every search begins with.
+    that would be chosen now, one that was run: None where nothing is known yet, or where no level seems to stay below
+    the ceiling. `estimate` of its throughput, and `low` to `high` that hold it with 95% belief, are in the trials'
+    unit; `probability` is the belief that it is good enough; `noise` the standard deviation of a run, as a share.
+    `doubts` say why it is not known, or what else is amiss. `is_first`: the next level is one of those that every
+    search begins with; `is_confirming`: it is the best level once more.
     """
 
     clients: int | None
@@ -77,7 +90,9 @@ class Advice:
     low: float | None = None
     high: float | None = None
     noise: float | None = None
+    doubts: tuple[Doubt, ...] = ()
     is_first: bool = False
+    is_confirming: bool = False
 
 
 def advise(
@@ -91,17 +106,22 @@ def advise(
     used = spoilt + len(trials)
     offered = [clients for clients in levels if clients not in refused]
     belief = believe(levels, trials) if trials else None
-    advice = _standing(belief, levels, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
+    advice = _standing(belief, levels, trials, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
+    is_sure = used >= FEWEST and (advice.probability or 0) >= goal.confidence
+    if is_sure and UNKNOWN.isdisjoint(advice.doubts):
+        return replace(advice, stopped="known")
     if not advice.runs_left:
         return replace(advice, stopped="spent")
     if not offered:
         return replace(advice, stopped="refused")
-    if used >= FEWEST and (advice.probability or 0) >= goal.confidence:
-        return replace(advice, stopped="known")
     rung = _next_rung(offered, trials)
-    if belief and rung is None:
-        return replace(advice, clients=_next(belief, levels, goal, offered))
-    return replace(advice, clients=rung, is_first=True)
+    if rung is not None or belief is None:
+        return replace(advice, clients=rung, is_first=True)
+    # Whether noise is high may change with every run: what is last is so by either budget.
+    last = goal.runs - used if used < goal.runs else advice.runs_left
+    if advice.best in offered and _needs_repeat(advice, trials, is_sure or last == 1):
+        return replace(advice, clients=advice.best, is_confirming=True)
+    return replace(advice, clients=_next(belief, levels, goal, offered, last <= LAST))
 
 
 def rungs(levels: Sequence[int]) -> list[int]:
@@ -145,17 +165,54 @@ def _require(levels: Sequence[int], trials: Sequence[Trial]) -> None:
             raise ValueError(f"{trial.throughput} is not a throughput: it must be a positive, finite number.")
 
 
-def _standing(belief: Belief, levels: Sequence[int], goal: Goal, used: int) -> Advice:
-    """Return what is believed of the best level, and how many runs are left."""
+def _standing(belief: Belief, levels: Sequence[int], trials: Sequence[Trial], goal: Goal, used: int) -> Advice:
+    """Return what is believed of the best of the levels that were run, and how many runs are left."""
     good = scores(belief.curves, np.array(levels, float), goal).good.mean(axis=0)
-    best = int(np.argmax(good))
+    runs = [trial for trial, stall in zip(trials, belief.stalls, strict=True) if stall <= STALLED]
+    best = _best(good, [sum(trial.clients == clients for trial in runs) for clients in levels])
     is_noisy = float(np.mean(belief.noises > NOISY)) >= SURE
     runs_left = max(0, (goal.noisy_runs if is_noisy else goal.runs) - used)
     advice = Advice(None, "", runs_left, probability=float(good[best]), noise=float(np.median(belief.noises)))
     if best == len(levels):
-        return advice
+        return replace(advice, doubts=_doubts(belief, CONFIRMED))
+    values = [trial.throughput for trial in runs if trial.clients == levels[best]]
     low, middle, high = np.exp(np.quantile(belief.curves[:, best], [0.025, 0.5, 0.975]))
-    return replace(advice, best=levels[best], estimate=float(middle), low=float(low), high=float(high))
+    return replace(
+        advice,
+        best=levels[best],
+        estimate=float(middle),
+        # Never beyond all that was seen there.
+        low=min(float(low), max(values)),
+        high=max(float(high), min(values)),
+        doubts=_doubts(belief, len(values)),
+    )
+
+
+def _best(good: Floats, run_counts: Sequence[int]) -> int:
+    """Return the place that is most probably good, of those that were run or are none; of equals the one run most."""
+    worth = np.append(np.where(np.array(run_counts) > 0, good[:-1], -1), good[-1])
+    equals = [place for place, value in enumerate(worth) if value >= worth.max() - EQUAL]
+    return max(equals, key=lambda place: ([*run_counts, 0][place], worth[place]))
+
+
+def _doubts(belief: Belief, run_count: int) -> tuple[Doubt, ...]:
+    """Return what makes the runs tell less than they seem to."""
+    has_doubt: dict[Doubt, bool] = {
+        "rough": belief.is_rough.mean() > ROUGH,
+        "noise": float(np.median(belief.noises)) > NOISY,
+        "drift": belief.is_drift.mean() > DRIFTING,
+        "stalls": belief.stalls.max() > STALLED,
+        "unconfirmed": run_count < CONFIRMED,
+    }
+    return tuple(doubt for doubt, is_present in has_doubt.items() if is_present)
+
+
+def _needs_repeat(advice: Advice, trials: Sequence[Trial], is_settled: bool) -> bool:
+    """Tell whether the best level is to be run once more: to confirm it, and to tell noise from a rough curve."""
+    if "unconfirmed" in advice.doubts and is_settled:
+        return True
+    repeat_count = len(trials) - len({trial.clients for trial in trials})
+    return len(trials) >= LEARNT and repeat_count < REPEATS and not {"noise", "rough"}.isdisjoint(advice.doubts)
 
 
 def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
@@ -164,9 +221,11 @@ def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
     return next((rung for rung in rungs(offered) if rung not in levels_run), None)
 
 
-def _next(belief: Belief, levels: Sequence[int], goal: Goal, offered: Sequence[int]) -> int:
-    """Return the level that tells most."""
-    worth = _look_ahead(belief, scores(belief.curves, np.array(levels, float), goal), [*map(levels.index, offered)])
+def _next(belief: Belief, levels: Sequence[int], goal: Goal, offered: Sequence[int], is_last: bool) -> int:
+    """Return the level that tells most; for the last run the one that is believed to be the best."""
+    gains = scores(belief.curves, np.array(levels, float), goal)
+    places = [levels.index(clients) for clients in offered]
+    worth = gains.good.mean(axis=0)[places] if is_last else _look_ahead(belief, gains, places)
     return offered[int(np.argmax(worth))]
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .hypotheses import DIFFERENCES, NOISES, Choice, Hypotheses
+from .hypotheses import DIFFERENCES, IS_ROUGH, NOISES, Choice, Flags, Hypotheses
 from .shapes import Floats, library
 
 SEED = 20_260_102
@@ -33,10 +33,16 @@ class Trial(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """`curves` (draws x levels) of the logarithm of throughput; `noises` (draws), relative standard deviations."""
+    """`curves` (draws x levels) of the logarithm of throughput, as of the last run; `noises` (draws), relative standard
+    deviations. `is_rough` are draws whose levels say little of each other, `is_drift` those on which the host became
+    slower or faster; `stalls` (trials) the belief that a run lies apart from all others.
+    """
 
     curves: Floats
     noises: Floats
+    is_rough: Flags
+    is_drift: Flags
+    stalls: Floats
 
 
 class Prior(NamedTuple):
@@ -92,11 +98,30 @@ def _rough(distance: Floats) -> Floats:
     return np.asarray(np.exp(-distance))
 
 
-CORRELATIONS = {"bent": _bent, "round": _round, "rough": _rough}
+def _ragged(distance: Floats) -> Floats:
+    """Correlate nothing: no level says anything of another."""
+    return np.asarray((distance == 0).astype(float))
+
+
+CORRELATIONS = {"bent": _bent, "round": _round, "rough": _rough, "ragged": _ragged}
+# Above this belief a run is taken for one that stalled, and is left out: only one at a time is weighed.
+STALLED = 0.5
 
 
 def believe(levels: Sequence[int], trials: Sequence[Trial]) -> Belief:
-    """Draw curves from the belief after at least one trial, each at one of the levels."""
+    """Draw curves from the belief after at least one trial, each at one of the levels; trials are in their order."""
+    is_counted = np.ones(len(trials), bool)
+    stalls = np.zeros(len(trials))
+    while True:
+        belief = _believe(levels, [trial for trial, counts in zip(trials, is_counted, strict=True) if counts])
+        stalls[is_counted] = belief.stalls
+        worst = int(np.argmax(np.where(is_counted, stalls, 0)))
+        if stalls[worst] <= STALLED or is_counted.sum() <= 0.75 * len(trials):
+            return belief._replace(stalls=stalls)
+        is_counted[worst] = False
+
+
+def _believe(levels: Sequence[int], trials: Sequence[Trial]) -> Belief:
     prior_belief = prior(tuple(levels))
     places = np.array([levels.index(trial.clients) for trial in trials])
     log_throughputs = np.log([trial.throughput for trial in trials])
@@ -110,9 +135,9 @@ def believe(levels: Sequence[int], trials: Sequence[Trial]) -> Belief:
         np.log(levels),
     )
     choice = hypotheses.choose(prior_belief.order, prior_belief.dice)
-    return Belief(
-        _moved_draws(prior_belief, hypotheses, choice, shapes, log_throughputs - height) + height, NOISES[choice.noise]
-    )
+    curves = _moved_draws(prior_belief, hypotheses, choice, shapes, log_throughputs - height) + height
+    stalls = (choice.shifts[choice.is_stall] != 0).sum(axis=0) / DRAWS
+    return Belief(curves, NOISES[choice.noise], IS_ROUGH[choice.kind], choice.is_drift, stalls)
 
 
 def _moved_draws(
@@ -123,6 +148,7 @@ def _moved_draws(
     gaps = (
         log_throughputs
         - curves[:, hypotheses.places]
+        - choice.shifts
         - NOISES[choice.noise, None] * prior_belief.errors[:, : hypotheses.places.size]
     )
     for kind in range(len(DIFFERENCES)):

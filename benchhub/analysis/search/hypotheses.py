@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from .shapes import Floats
 
 Places = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+# As precise as weights have to be, and twice as quick.
+Singles = NDArray[np.float32]
 
 
 class Difference(NamedTuple):
@@ -17,7 +20,7 @@ class Difference(NamedTuple):
     length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand.
     """
 
-    form: Literal["bent", "round", "rough"]
+    form: Literal["bent", "round", "rough", "ragged"]
     size: float
     length: float
     share: float
@@ -25,23 +28,30 @@ class Difference(NamedTuple):
 
 
 DIFFERENCES = (
-    Difference("bent", 0.004, 0.5, 0.17),
-    Difference("bent", 0.015, 0.3, 0.095),
-    Difference("bent", 0.015, 1.0, 0.095),
-    Difference("bent", 0.05, 0.3, 0.075),
-    Difference("bent", 0.05, 1.0, 0.075),
-    Difference("bent", 0.2, 0.6, 0.075),
-    Difference("round", 0.3, 0.25, 0.075),
-    Difference("round", 0.3, 0.45, 0.095),
-    Difference("round", 0.3, 0.8, 0.055),
-    Difference("rough", 0.03, 1.0, 0.075),
-    Difference("rough", 0.12, 2.0, 0.055),
+    Difference("bent", 0.004, 0.5, 0.16),
+    Difference("bent", 0.015, 0.3, 0.085),
+    Difference("bent", 0.015, 1.0, 0.085),
+    Difference("bent", 0.05, 0.3, 0.07),
+    Difference("bent", 0.05, 1.0, 0.07),
+    Difference("bent", 0.2, 0.6, 0.07),
+    Difference("round", 0.3, 0.25, 0.07),
+    Difference("round", 0.3, 0.45, 0.085),
+    Difference("round", 0.3, 0.8, 0.05),
+    Difference("rough", 0.03, 1.0, 0.065),
+    Difference("rough", 0.12, 2.0, 0.05),
     Difference("round", 0.3, 0.08, 0.02, axis="clients"),
     Difference("round", 0.3, 0.14, 0.02, axis="clients"),
     Difference("round", 0.3, 0.25, 0.02, axis="clients"),
+    # What no shape explains: levels that say nothing of each other, or little.
+    Difference("rough", 0.12, 0.06, 0.02, axis="clients"),
+    Difference("ragged", 0.02, 1.0, 0.02),
+    Difference("ragged", 0.06, 1.0, 0.02),
+    Difference("ragged", 0.2, 1.0, 0.02),
 )
-# Of one run, as a share of the throughput; each as likely beforehand.
-NOISES = np.array([0.003, 0.005, 0.008, 0.013, 0.02, 0.03, 0.045, 0.065])
+IS_ROUGH = np.array([kind.form == "ragged" or (kind.form, kind.axis) == ("rough", "clients") for kind in DIFFERENCES])
+# Of one run, as a share of the throughput, and the belief in each beforehand: most hosts scatter by a few percent.
+NOISES = np.array([0.003, 0.005, 0.008, 0.013, 0.02, 0.03, 0.045, 0.065, 0.1, 0.16, 0.25, 0.4, 0.6])
+NOISE_SHARES = np.array([0.1] * 8 + [0.06, 0.05, 0.04, 0.03, 0.02])
 
 
 class Extra(NamedTuple):
@@ -60,38 +70,55 @@ class Extra(NamedTuple):
 JUMP = Extra(share=0.12, alone=8, size=0.3, every=24)
 # A kink at a level, as where cores or threads are used up: its change of slope, in log-log.
 KINK = Extra(share=0.15, alone=40, size=0.8, every=120)
+# A host that becomes slower or faster, little by little or at once: how much before the last run it was otherwise.
+DRIFT = Extra(share=0.05, alone=1, size=0.15, every=48)
+# A run that lies apart from all others, as where the host stalled: for each run.
+STALL = Extra(share=0.02, alone=1, size=0.7, every=48)
 
 # What is less likely than the likeliest by this, in the logarithm, is never drawn: it saves a fifth of a step's time.
 NEGLIGIBLE = 25
 
 
+# Noises whose best explanation without an extra is less likely than that by another noise by this are left out: an
+# extra explains more, and so needs less noise.
+HOPELESS = 14
+THINNED = 24
+
+
 class Choice(NamedTuple):
-    """The kind of difference, noise and shape of each draw by their places, and its jump or kink (draws x levels)."""
+    """The kind of difference, noise and shape of each draw by their places; its jump or kink (draws x levels); by how
+    much each trial lies off the curve for a drift or a stall (draws x trials), and which of both it is.
+    """
 
     kind: Places
     noise: Places
     shape: Places
     extras: Floats
+    shifts: Floats
+    is_drift: Flags
+    is_stall: Flags
 
 
 class Extras(NamedTuple):
     """Hypotheses with one extra: kinds x noises x extras x some shapes, the logarithm of share times likelihood.
 
-    `sizes` are the extras' sizes where that hypothesis is true, `doubts` (without shapes) their standard deviations.
+    `sizes` are the extras' sizes where that hypothesis is true, in units of their standard deviations: `doubts`
+    (without shapes).
     """
 
     extra: Extra
-    log_weights: Floats
-    sizes: Floats
+    log_weights: Singles
+    sizes: Singles
     doubts: Floats
 
 
 class Hypotheses:
-    """Every kind of difference x noise x shape: plain, with a jump in a gap between tried levels, with a kink.
+    """Every kind of difference x noise x shape: plain, with a jump in a gap between tried levels, with a kink, with a
+    drift of the host, with a run that stalled.
 
     Turned into the axes of a kind's covariance (kinds x n x n) the trials' deviations are independent, whatever the
-    noise; `precisions` are kinds x noises x n. `deviations` (shapes x n) are what the trials, at `places` among the
-    levels, show beyond each shape.
+    noise; `precisions` are kinds x noises x n. `deviations` (shapes x n) are what the trials, in the order of time and
+    at `places` among the levels, show beyond each shape.
     """
 
     def __init__(
@@ -100,60 +127,73 @@ class Hypotheses:
         self.places, self.tried = places, np.unique(places)
         scales, self.axes = np.linalg.eigh(covariances[:, places[:, None], places])
         self.precisions = 1 / (scales.clip(min=0)[:, None, :] + NOISES[:, None] ** 2)
-        turned = deviations @ self.axes
+        turned = deviations.astype(np.float32) @ self.axes.astype(np.float32)
+        thinned = self._plain(log_shares[::THINNED], turned[:, ::THINNED]).max(axis=(0, 2))
+        self.precisions = self.precisions[:, : np.flatnonzero(thinned > thinned.max() - HOPELESS)[-1] + 1]
         self.plain = self._plain(log_shares, turned)
         self.steps = (log_levels > log_levels[:-1, None]).astype(float)
         self.hinges = (log_levels - log_levels[1:-1, None]).clip(min=0)
         widths = np.diff(self.tried) / max(1, log_levels.size - 1)
-        self.jumps = self._extras(JUMP, self.steps[self.tried[:-1]], widths, turned)
-        self.kinks = self._extras(KINK, self.hinges, np.full(len(self.hinges), 1 / max(1, len(self.hinges))), turned)
+        evenly = np.full(len(self.hinges), 1 / max(1, len(self.hinges)))
+        self.drifts, drift_shares = _drifts(places.size)
+        self.groups = [
+            self._extras(JUMP, self.steps[self.tried[:-1]][:, places], widths, turned),
+            self._extras(KINK, self.hinges[:, places], evenly, turned),
+            self._extras(DRIFT, self.drifts, drift_shares, turned),
+            self._extras(STALL, np.eye(places.size), np.ones(places.size), turned),
+        ]
 
-    def _plain(self, log_shares: Floats, turned: Floats) -> Floats:
+    def _plain(self, log_shares: Floats, turned: Singles) -> Singles:
         """Return the logarithm of share times likelihood, up to a constant: kinds x noises x shapes."""
-        misfits = self.precisions @ np.swapaxes(turned**2, 1, 2)
-        volumes = np.log(self.precisions).sum(axis=2)[:, :, None]
-        shares = np.log([kind.share for kind in DIFFERENCES])[:, None, None]
-        return np.asarray(shares + log_shares + 0.5 * (volumes - misfits))
+        logs = self.precisions.astype(np.float32) @ np.swapaxes(turned**2, 1, 2)
+        logs *= -0.5
+        noise_count = self.precisions.shape[1]
+        shares = np.log(np.outer([kind.share for kind in DIFFERENCES], NOISE_SHARES[:noise_count]))
+        logs += (shares + 0.5 * np.log(self.precisions).sum(axis=2)).astype(np.float32)[..., None]
+        logs += log_shares.astype(np.float32)
+        return np.asarray(logs)
 
-    def _extras(self, extra: Extra, forms: Floats, shares: Floats, turned: Floats) -> Extras:
-        """Add each of these forms (forms x levels) as an extra, whose size is integrated over: it stays normal."""
-        turned_forms = forms[:, self.places] @ self.axes
+    def _extras(self, extra: Extra, forms: Floats, shares: Floats, turned: Singles) -> Extras:
+        """Add each of these forms (forms x trials) as an extra, whose size is integrated over: it stays normal."""
+        turned_forms = forms @ self.axes
         weighted = turned_forms[:, None] * self.precisions[:, :, None, :]
-        pull = weighted @ np.swapaxes(turned[:, None, :: extra.every], 2, 3)
         certainty = extra.size**-2 + (weighted * turned_forms[:, None]).sum(axis=3)
         gain = np.log(extra.share * shares) - 0.5 * np.log(extra.size**2 * certainty)
-        sizes = pull / certainty[..., None]
-        bases = self.plain[:, :, :: extra.every] + np.log(extra.every)
+        # In units of their standard deviations.
+        pull = (weighted * certainty[..., None] ** -0.5).astype(np.float32) @ np.swapaxes(
+            turned[:, None, :: extra.every], 2, 3
+        )
+        bases = self.plain[:, :, :: extra.every] + np.float32(np.log(extra.every))
         bases[..., 0] += np.log(extra.alone / extra.every)  # the first is no shape, and stands for itself alone
-        log_weights = bases[:, :, None] + gain[..., None] + 0.5 * pull * sizes
-        return Extras(extra, log_weights, sizes, certainty**-0.5)
+        log_weights = 0.5 * pull**2
+        log_weights += bases[:, :, None]
+        log_weights += gain.astype(np.float32)[..., None]
+        return Extras(extra, log_weights, pull, certainty**-0.5)
 
     def choose(self, order: Floats, dice: Floats) -> Choice:
         """Choose as many hypotheses as `order` has values, each as often as it weighs (systematic sampling).
 
         `dice` (draws x 2): standard normal, and uniform from 0 to 1.
         """
-        groups = [self.plain, self.jumps.log_weights, self.kinks.log_weights]
-        places = _sample(np.concatenate([group.ravel() for group in groups]), order)
-        bounds = np.cumsum([group.size for group in groups])
-        kind, noise, shape = np.unravel_index(np.where(places < bounds[0], places, 0), self.plain.shape)
-        choice = Choice(kind, noise, shape, np.zeros((order.size, self.hinges.shape[1])))
-        jumps, kinks = (bounds[0] <= places) & (places < bounds[1]), bounds[1] <= places
-        gap = self._add(choice, jumps, self.jumps, places[jumps] - bounds[0], dice)
+        weights = [self.plain.ravel(), *(group.log_weights.ravel() for group in self.groups)]
+        places = _sample(np.concatenate(weights), order)
+        bounds = np.cumsum([0, *(weight.size for weight in weights)])
+        kind, noise, shape = np.unravel_index(np.where(places < bounds[1], places, 0), self.plain.shape)
+        extras, shifts = np.zeros((order.size, self.hinges.shape[1])), np.zeros((order.size, self.places.size))
+        groups = [(bounds[i] <= places) & (places < bounds[i + 1]) for i in range(1, len(weights))]
+        choice = Choice(kind, noise, shape, extras, shifts, groups[2], groups[3])
+        index, sizes = np.zeros(order.size, int), np.zeros((order.size, 1))
+        for group, is_chosen, first in zip(self.groups, groups, bounds[1:], strict=False):
+            index[is_chosen], sizes[is_chosen, 0] = _filled(choice, is_chosen, group, places[is_chosen] - first, dice)
+        jumps, kinks, drifts, stalls = groups
         # Anywhere within its gap a jump explains the trials as well.
-        levels = self.tried[gap] + np.floor(dice[jumps, 1] * np.diff(self.tried)[gap]).astype(int)
-        choice.extras[jumps] *= self.steps[levels]
-        kink = self._add(choice, kinks, self.kinks, places[kinks] - bounds[1], dice)
-        choice.extras[kinks] *= self.hinges[kink]
+        gaps = index[jumps]
+        levels = self.tried[gaps] + np.floor(dice[jumps, 1] * np.diff(self.tried)[gaps]).astype(int)
+        extras[jumps] = sizes[jumps] * self.steps[levels]
+        extras[kinks] = sizes[kinks] * self.hinges[index[kinks]]
+        shifts[drifts] = sizes[drifts] * self.drifts[index[drifts]]
+        shifts[stalls, index[stalls]] = sizes[stalls, 0]
         return choice
-
-    def _add(self, choice: Choice, draws: NDArray[np.bool_], extras: Extras, places: Places, dice: Floats) -> Places:
-        """Fill in the draws with an extra, its size in all of its row. Returns the index of the extra of each."""
-        kind, noise, index, shape = np.unravel_index(places, extras.log_weights.shape)
-        choice.kind[draws], choice.noise[draws], choice.shape[draws] = kind, noise, shape * extras.extra.every
-        sizes = extras.sizes[kind, noise, index, shape] + dice[draws, 0] * extras.doubts[kind, noise, index]
-        choice.extras[draws] = sizes[:, None]
-        return np.asarray(index)
 
     def solve(self, kind: int, noises: Places, deviations: Floats) -> Floats:
         """Return the inverse of the trials' covariance times the deviations (draws x n), each draw with its noise."""
@@ -161,7 +201,25 @@ class Hypotheses:
         return np.asarray(((deviations @ axes) * self.precisions[kind, noises]) @ axes.T)
 
 
-def _sample(log_weights: Floats, order: Floats) -> Places:
+def _filled(choice: Choice, is_chosen: Flags, group: Extras, places: Places, dice: Floats) -> tuple[Places, Floats]:
+    """Fill in the draws with an extra of this group; return which it is of each, and its size."""
+    kind, noise, index, shape = np.unravel_index(places, group.log_weights.shape)
+    choice.kind[is_chosen], choice.noise[is_chosen] = kind, noise
+    choice.shape[is_chosen] = shape * group.extra.every
+    sizes = (group.sizes[kind, noise, index, shape] + dice[is_chosen, 0]) * group.doubts[kind, noise, index]
+    return index, sizes
+
+
+def _drifts(count: int) -> tuple[Floats, Floats]:
+    """Return how a host may have been otherwise before the last of so many trials (forms x trials), and their shares:
+    half of the belief for a straight line, half for a change before any trial.
+    """
+    line = (np.arange(count) - count + 1) / max(count - 1, 8)
+    changes = -1.0 * (np.arange(count) < np.arange(1, count)[:, None])
+    return np.vstack([line, changes]), np.array([0.5, *[0.5 / max(1, count - 1)] * (count - 1)])
+
+
+def _sample(log_weights: Singles, order: Floats) -> Places:
     likely = np.flatnonzero(log_weights > log_weights.max() - NEGLIGIBLE)
-    ladder = np.cumsum(np.exp(log_weights[likely] - log_weights.max()))
+    ladder = np.cumsum(np.exp((log_weights[likely] - log_weights.max()).astype(float)))
     return np.asarray(likely[np.searchsorted(ladder, order * ladder[-1])])

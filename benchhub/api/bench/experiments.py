@@ -79,7 +79,8 @@ class Growth(serializers.Serializer):
     found = serializers.JSONField(
         source="findings",
         help_text="What is believed now. Of a decision: `value`, `low` and `high` of the ratio, and a `sentence`; of a "
-        "search: `best` clients, `probability` that they are good enough, `estimate`, `low` and `high`.",
+        "search: `best` clients (a level that was run), `probability` that they are good enough, `estimate`, `low` and "
+        "`high`; `doubts` (rough, noise, drift, stalls, unconfirmed) and their sentences, `reasons`.",
     )
     steps = GrowthStep(source="rows", many=True)
 

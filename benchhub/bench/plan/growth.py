@@ -103,6 +103,7 @@ def _search(experiment: Experiment, runs: Sequence[Run]) -> tuple[Step, str, Fin
     # numpy takes 70 MB and 0.1 s: only what searches needs it.
     from benchhub.analysis.search.advice import Goal, advise
     from benchhub.analysis.search.belief import Trial
+    from benchhub.analysis.search.words import reasons
 
     goal = Goal(experiment.most_runs, experiment.noisy_runs, experiment.precision, ceiling_ms=experiment.ceiling_ms)
     measuring = [run for run in runs if run.kind == Run.Kind.MEASURE]
@@ -111,7 +112,7 @@ def _search(experiment: Experiment, runs: Sequence[Run]) -> tuple[Step, str, Fin
     spoilt, refused = len(measuring) - len(trials), _failed_levels(measuring, counted)
     advice = advise(sorted(experiment.client_levels), trials, goal, spoilt=spoilt, refused=refused)
     step = [(system, advice.clients) for system in _systems(experiment) if advice.clients]
-    return step, advice.stopped, asdict(advice) | {"n": len(trials), "spoilt": spoilt}
+    return step, advice.stopped, asdict(advice) | {"n": len(trials), "spoilt": spoilt, "reasons": reasons(advice)}
 
 
 def _failed_levels(measuring: Sequence[Run], counted: set[int]) -> list[int]:

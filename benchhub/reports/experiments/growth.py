@@ -12,6 +12,7 @@ from benchhub.bench.models.states import State
 NEXT = {
     "first": "The first levels are spread over the range by ratio, as throughput bends by ratio.",
     "later": "A run at this level would, by what is believed now, most probably settle which level is good enough.",
+    "again": "It is the best level so far, once more: to confirm it, and to tell noise from the form of the curve.",
     "pair": "The ratio is not known well enough yet. Either system goes first in one of each two pairs, by a seed.",
 }
 
@@ -89,7 +90,14 @@ class Shown:
         """Say why the step that was planned last is taken."""
         if self.is_decision:
             return NEXT["pair"]
+        if self.findings.get("is_confirming"):
+            return NEXT["again"]
         return NEXT["first" if self.findings.get("is_first") else "later"]
+
+    @property
+    def is_unknown(self) -> bool:
+        """Tell whether a search ended without knowing the best level."""
+        return not self.is_decision and bool(self.growth and self.growth.stopped == Growth.Stopped.SPENT)
 
 
 def _percent(share: float | None) -> float | None:

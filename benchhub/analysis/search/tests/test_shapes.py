@@ -40,9 +40,8 @@ def test_a_jump_without_a_shape_counts_as_often_as_is_said_and_on_a_shape_for_th
     log_levels = np.log([2.0, 4, 8, 16])
     hypotheses = Hypotheses(_covariances(np.exp(log_levels)), np.zeros(17), np.arange(4), np.zeros((17, 4)), log_levels)
     jump = JUMP._replace(alone=2, every=8)
-    weights = np.exp(
-        hypotheses._extras(jump, hypotheses.steps, np.full(3, 1 / 3), np.zeros((17, 4)) @ hypotheses.axes).log_weights
-    )
-    assert weights.shape == (len(DIFFERENCES), 8, 3, 3)
+    turned = np.zeros((len(DIFFERENCES), 17, 4), np.float32)
+    weights = np.exp(hypotheses._extras(jump, hypotheses.steps, np.full(3, 1 / 3), turned).log_weights)
+    assert weights.shape == (len(DIFFERENCES), hypotheses.precisions.shape[1], 3, 3)
     assert weights[..., 1] / weights[..., 0] == pytest.approx(8 / 2)
     assert weights[..., 2] == pytest.approx(weights[..., 1])

@@ -262,6 +262,20 @@ def test_the_page_says_what_is_tried_next_what_is_believed_and_why_it_ended(plan
     assertNotContains(page, "Next: ")
 
 
+def test_a_search_that_does_not_know_the_best_level_says_why(planned, client):
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    experiment = planned(client_levels=list(range(1, 17)), most_runs=4)
+    jumping = iter([15_200.0, 22_900, 7_100, 9_800, 23_300, 11_000, 8_700, 21_400])
+    followed(experiment, lambda _: next(jumping))
+    findings = experiment.growth.found
+    assert experiment.growth.stopped == "spent" and "noise" in findings["doubts"]
+    assert experiment.runs.filter(clients=findings["best"]).exists()
+    page = client.get(reverse("experiment", args=[experiment.pk]))
+    assertContains(page, "Which level is the best is not")
+    for reason in findings["reasons"]:
+        assertContains(page, reason)
+
+
 def page_of_a_search(client, experiment, best, estimate):
     """Return the experiment's page, as if it believed in this best level and estimate."""
     client.force_login(get_user_model().objects.create_superuser("ada"))
