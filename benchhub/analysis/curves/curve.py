@@ -46,7 +46,7 @@ class RunPoint:
     """One measured run. `run` is its number in the warehouse; latencies are in milliseconds, None where unknown.
 
     `start` is None where nothing says when it ran; `place` names the server's host, whose drift its runs share.
-    `is_imported` is provenance: it was measured elsewhere.
+    `source` is provenance: where an imported run comes from; empty for a run that BenchHub made.
     """
 
     run: int
@@ -62,7 +62,7 @@ class RunPoint:
     histogram: Histogram | None = None
     start: Start | None = None
     place: str = ""
-    is_imported: bool = False
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,13 @@ class Level:
         return latency_ms if len(self.runs) == 1 and self.runs[0].histogram is None else None
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Return where its imported runs come from, each place once."""
+        return tuple(dict.fromkeys(run.source for run in self.runs if run.source))
+
+    @property
     def is_imported(self) -> bool:
-        return any(run.is_imported for run in self.runs)
+        return bool(self.sources)
 
     @property
     def doubts(self) -> tuple[str, ...]:

@@ -86,14 +86,14 @@ class Growth(serializers.Serializer):
 
 
 class Preview(serializers.Serializer):
-    """A plan before it is queued: its runs, how long they take, and its doubts."""
+    """A plan before it is queued: its runs, how long they take, and its warnings."""
 
     run_count = serializers.IntegerField()
     load_count = serializers.IntegerField(help_text="Data sets that have to be loaded first.")
     total_s = serializers.FloatField(help_text="One run after the other, by what such runs took before.")
     ahead = serializers.IntegerField(help_text="Runs on the same hosts that come first.")
     wait_s = serializers.FloatField()
-    doubts = serializers.ListField(child=serializers.CharField())
+    doubts = serializers.ListField(child=serializers.CharField(), source="warnings")
 
 
 class Count(serializers.Serializer):

@@ -121,7 +121,7 @@ FILE_NUMBER = OpenApiParameter("file", OpenApiTypes.INT64, OpenApiParameter.PATH
 
 
 class Runs(ReadView):
-    queryset = models.Run.objects.select_related("result").order_by("pk")
+    queryset = models.Run.objects.select_related("result", "delivery__by").order_by("pk")
     serializer_class = Run
     write_scope = "run"
     filterset_fields: ClassVar[Any] = {

@@ -77,16 +77,19 @@ def test_it_is_marked_everywhere_as_imported_and_that_is_no_doubt(courier, clien
     )
     assert ">imported</span>" in client.get(reverse("experiments")).content.decode()
     page = client.get(reverse("experiment", args=[run.experiment_id])).content.decode()
-    assert "BenchHub did not see them" in page and "Run it again" not in page
+    assert (
+        "BenchHub did not see them. Imported by ci from https://ci.example.org/jobs/4711." in page
+        and "Run it again" not in page
+    )
     answer = courier.send("get", f"runs/{run.pk}/").json()
-    assert answer["provenance"] == "Imported from https://ci.example.org/jobs/4711: BenchHub did not see the run."
+    assert answer["provenance"] == "Imported by ci from https://ci.example.org/jobs/4711: BenchHub did not see the run."
     assert run.result.doubts == []
     [curve] = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()[0]["curves"]
     assert (curve["is_imported"], curve["levels"][0]["doubts"]) == (True, [])
     comparison = client.get(reverse("compare"), {"curve": curve["key"]}).content.decode()
-    assert "was imported: BenchHub did not see the runs." in comparison
+    assert "was imported from https://ci.example.org/jobs/4711: BenchHub did not see these runs." in comparison
     table = client.get(reverse("compare"), {"curve": curve["key"], "csv": "levels"}).content.decode()
-    assert table.splitlines()[1].endswith(",imported")
+    assert table.splitlines()[1].endswith(",imported from https://ci.example.org/jobs/4711")
 
 
 def test_a_stored_doubt_of_having_been_imported_becomes_provenance_and_the_run_is_judged(courier):

@@ -240,5 +240,7 @@ class Run(SetAside):
 
     @property
     def provenance_text(self) -> str:
-        """Say where an imported run comes from; empty for a run of BenchHub's own."""
-        return f"Imported from {self.source}: BenchHub did not see the run." if self.is_imported else ""
+        """Say who imported a run and from where; empty for a run of BenchHub's own."""
+        if self.delivery is None:
+            return ""
+        return f"Imported by {self.delivery.by} from {self.source}: BenchHub did not see the run."

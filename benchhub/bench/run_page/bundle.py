@@ -188,7 +188,8 @@ def _configuration(settings: Mapping[str, Any]) -> str:
 def _result_fields(run: Run) -> dict[str, Any]:
     result = run.result
     names = ("throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "measures", "doubts")
-    return {"run": run.pk, **{name: getattr(result, name) for name in (*names, "remarks", "parser")}}
+    provenance = {"provenance": f"Imported from {run.source}: BenchHub did not see the run."} if run.is_imported else {}
+    return {"run": run.pk, **provenance, **{name: getattr(result, name) for name in (*names, "remarks", "parser")}}
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

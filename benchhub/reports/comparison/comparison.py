@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -29,6 +29,8 @@ from .answers.levels import Row
 from .answers.systems import Side
 from .entries import Entries, Entry
 from .state import MOST, State, missing_text
+
+MOST_SOURCES = 3
 
 
 @dataclass(frozen=True)
@@ -197,10 +199,9 @@ class Comparison:
 
     @property
     def imported_text(self) -> str:
-        """Name the imported curves; empty where BenchHub measured all of them."""
-        labels = [entry.label for entry in self.imported]
-        verb = "was" if len(labels) == 1 else "were"
-        return f"{listing(labels)} {verb} imported: BenchHub did not see the runs." if labels else ""
+        """Name the imported curves and their sources; empty where BenchHub measured all curves."""
+        texts = [f"{entry.label} was imported from {_places(entry.sources)}" for entry in self.imported]
+        return f"{listing(texts)}: BenchHub did not see these runs." if texts else ""
 
     @cached_property
     def terms(self) -> Terms:
@@ -231,3 +232,8 @@ class Comparison:
     def metered(self) -> list[LicenceModel]:
         """Return the licence models that have a break-even."""
         return metered(self.prices.price_book.licence_models)
+
+
+def _places(sources: Sequence[str]) -> str:
+    more = len(sources) - MOST_SOURCES
+    return listing([*sources[:MOST_SOURCES], *([f"{more:,} more"] if more > 0 else [])])

@@ -53,7 +53,8 @@ def sweeps_csv(sweeps: Iterable[Sweep]) -> str:
 
 
 def provenance(level: Level) -> str:
-    return "imported" if level.is_imported else "measured by BenchHub"
+    """Say where the numbers of a level come from."""
+    return f"imported from {'; '.join(level.sources)}" if level.is_imported else "measured by BenchHub"
 
 
 def _row(system_curve: SystemCurve, level: Level) -> list[Any]:

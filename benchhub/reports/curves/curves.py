@@ -33,8 +33,13 @@ class SystemCurve:
     planned: tuple[int, ...] = ()
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Return where its imported runs come from, each place once."""
+        return tuple(dict.fromkeys(source for level in self.curve.levels for source in level.sources))
+
+    @property
     def is_imported(self) -> bool:
-        return any(level.is_imported for level in self.curve.levels)
+        return bool(self.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ def point(run: Run, histograms: HistogramByRun = UNKNOWN) -> RunPoint:
         histogram=histograms.get(run.pk),
         start=_start(run),
         place=f"host {instance.host_id}" if instance.host_id else f"instance {instance.pk}",
-        is_imported=run.is_imported,
+        source=(run.source or "an unnamed source") if run.is_imported else "",
     )
 
 

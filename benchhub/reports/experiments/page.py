@@ -65,6 +65,11 @@ class ExperimentPage:
         return progress(self.runs)
 
     @cached_property
+    def provenance(self) -> list[str]:
+        """Say who imported runs of it and from where, each once; empty where BenchHub made them."""
+        return queries.provenance(self.experiment) if self.experiment.is_brought_in else []
+
+    @cached_property
     def growth(self) -> growth.Shown | None:
         return growth.shown(self.experiment, self.runs)
 

@@ -27,6 +27,7 @@ from benchhub.bench.models.states import FINAL, State
 GROWS_ON = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
 IS_OVER = Q(run_count=F("ended_count"), grows_on=False)
 MEASURING = Q(kind=Run.Kind.MEASURE)
+MOST_SOURCES = 3
 
 
 def experiments() -> QuerySet[Experiment]:
@@ -76,6 +77,14 @@ def systems(experiment: Experiment) -> list[System]:
     if experiment.kept_only or experiment.left_out:
         rows = rows.filter(Exists(Run.objects.filter(experiment=experiment, system=OuterRef("system"))))
     return [row.system for row in rows]
+
+
+def provenance(experiment: Experiment) -> list[str]:
+    """Return who imported runs of the experiment and from where, each once and no more than MOST_SOURCES."""
+    rows = experiment.runs.exclude(delivery=None).order_by("delivery__by__username", "source")
+    pairs = rows.values_list("delivery__by__username", "source").distinct()[: MOST_SOURCES + 1]
+    texts = [f"{username} from {source}" for username, source in pairs]
+    return texts if len(texts) <= MOST_SOURCES else [*texts[:MOST_SOURCES], "others"]
 
 
 def runs(experiment: Experiment) -> QuerySet[Run]:

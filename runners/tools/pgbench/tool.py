@@ -20,7 +20,7 @@ from runners.tools.printed import last_errors, text_of
 from runners.tools.sampling import as_logged
 
 from . import claims as pgbench_claims
-from . import command, consistency, ending, kinds, output, presets, progress
+from . import command, consistency, ending, kinds, output, progress
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .log import Reduction
@@ -54,7 +54,7 @@ class Pgbench(Tool):
     unit = "TPS"
     parser = PARSER
     kinds = (kinds.BUILTIN, kinds.CUSTOM_SCRIPTS)
-    published = presets.PUBLISHED
+    published = kinds.PUBLISHED
     load_parameter = "script"
     size_parameter = "scale"
     loads = (*pgbench_parameters.BUILTIN_SCRIPTS, pgbench_parameters.CUSTOM)

@@ -120,18 +120,19 @@ def _changed_facts(entry: Entry) -> Iterator[Doubt]:
 
 
 def _unfinished(entry: Entry) -> Iterator[Doubt]:
-    total = len(entry.runs)
+    aside = sum(run.set_aside_at is not None for run in entry.runs)
+    total = len(entry.runs) - aside
     unfinished = sum(not run.is_final for run in entry.runs)
     cancelled = sum(run.state == State.CANCELLED for run in entry.runs)
-    aside = sum(run.set_aside_at is not None for run in entry.runs)
-    failed = total - unfinished - cancelled - aside - sum(len(level.runs) for level in entry.curve.levels)
+    failed = total - unfinished - cancelled - sum(len(level.runs) for level in entry.curve.levels)
     runs_text = count(total, "run")
     if unfinished:
         yield Doubt("runs-to-come", f"Still to come: {unfinished} of {total} runs.")
     if failed:
         yield Doubt("runs-lost", f"{failed} of {runs_text} failed, so the curve has fewer points.")
     if aside:
-        yield Doubt("runs-aside", f"{aside} of {runs_text} {word('was', aside, 'were')} set aside by a person.")
+        text = f"{aside} of {count(len(entry.runs), 'run')} {word('was', aside, 'were')} set aside by a person."
+        yield Doubt("runs-aside", text)
     if cancelled:
         yield Doubt("runs-cancelled", f"{cancelled} of {runs_text} {word('was', cancelled, 'were')} cancelled.")
 

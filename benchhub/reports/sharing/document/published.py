@@ -8,6 +8,7 @@ from typing import Any
 
 from benchhub.analysis.snapshot import canonical, nodes
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.words import word
 from benchhub.reports.published import page
 from benchhub.reports.published.files import Report
 from benchhub.reports.published.page import Recomputed, Section
@@ -63,10 +64,13 @@ def document(report: Report, at: datetime, release: str) -> Node:
 
 def _tally(report: Report) -> str:
     tally = report.tally
-    text = f"{tally.agrees} of {tally.total} numbers that follow from others in the report agree"
-    text += f", {tally.consistent} within what is printed" if tally.consistent else ""
-    text += f", {tally.rounded_up} rounded up" if tally.rounded_up else ""
-    return text + (f", {tally.disagrees} disagree." if tally.disagrees else ".")
+    others = (
+        (tally.consistent, word("is", tally.consistent, "are") + " within what is printed"),
+        (tally.rounded_up, word("is", tally.rounded_up, "are") + " rounded up"),
+        (tally.disagrees, word("disagrees", tally.disagrees, "disagree")),
+    )
+    first = f"{tally.agrees} of {tally.total} numbers that follow from others in the report agree"
+    return ", ".join([first, *(f"{number} {text}" for number, text in others if number)]) + "."
 
 
 def _about(report: Report) -> Node:
