@@ -22,7 +22,7 @@ class Role(models.IntegerChoices):
 
 MEANING = {
     Role.VIEWER: "sees everything and changes nothing",
-    Role.RUNNER: "also plans, runs and cancels on the hosts of the permit, and brings in results",
+    Role.RUNNER: "also plans, runs and cancels on the hosts of the permit, and imports results",
     Role.ADMINISTRATOR: "also edits hosts, the catalogue and accounts, and runs everywhere",
 }
 # Custom scripts reach servers as they are written: no role brings this right. Superusers have every right.

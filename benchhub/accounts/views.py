@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth import views as auth
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 
 from benchhub.ui.listing import Column, Filter, Listing
+from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import audit, rights, tokens
 from .forms import SignInForm, TokenForm, UserForm
@@ -41,6 +43,27 @@ ENTRY_FILTERS = (
     Filter("outcome", "Outcome", {"done": ("done", Q(status__lt=400)), "not": ("refused or not", Q(status__gte=400))}),
 )
 
+
+@dataclass(frozen=True, kw_only=True)
+class AccountPage:
+    role: Role
+    permit: Permit | None
+    tokens: QuerySet[Token]
+
+    @property
+    def meaning(self) -> str:
+        return MEANING[self.role]
+
+    @property
+    def is_runner(self) -> bool:
+        return self.role == Role.RUNNER
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserFormPage(FormPage):
+    tokens: QuerySet[Token] = field(default_factory=Token.objects.none)
+
+
 sign_in = auth.LoginView.as_view(redirect_authenticated_user=True, authentication_form=SignInForm)
 
 
@@ -55,9 +78,10 @@ class PasswordChange(auth.PasswordChangeView):
         return form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        crumb = {"address": reverse("account"), "title": "Your account"}
         context = super().get_context_data(**kwargs)
-        return {**context, "title": "Change your password", "action": "Change it", "crumb": crumb}
+        crumb = Crumb.to("account", "Your account")
+        page = FormPage(form=context["form"], title="Change your password", action="Change it", crumb=crumb)
+        return {**context, "page": page}
 
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, "Your password is changed. Other browsers have to sign in again.")
@@ -66,14 +90,12 @@ class PasswordChange(auth.PasswordChangeView):
 
 def account(request: HttpRequest) -> HttpResponse:
     role = rights.role(request.user)
-    context = {
-        "role": role,
-        "meaning": MEANING[role],
-        "is_runner": role == Role.RUNNER,
-        "permit": Permit.objects.filter(user=request.user.pk).prefetch_related("hosts").first(),
-        "tokens": Token.objects.filter(owner=request.user.pk).order_by("-pk"),
-    }
-    return render(request, "accounts/account.html", context)
+    page = AccountPage(
+        role=role,
+        permit=Permit.objects.filter(user=request.user.pk).prefetch_related("hosts").first(),
+        tokens=Token.objects.filter(owner=request.user.pk).order_by("-pk"),
+    )
+    return render(request, "accounts/account.html", {"page": page})
 
 
 @never_cache
@@ -82,13 +104,14 @@ def token_add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         token, plain = form.issue()
         return render(request, "accounts/token.html", {"token": token, "plain": plain}, status=201)
-    context = {
-        "title": "Make an API token",
-        "action": "Make the token",
-        "intro": "A program sends it as 'Authorization: Bearer ...'. It can never do more than you can at that moment.",
-        "crumb": {"address": reverse("account"), "title": "Your account"},
-    }
-    return render(request, "form.html", {"form": form, **context})
+    page = FormPage(
+        form=form,
+        title="Make an API token",
+        action="Make the token",
+        intro="A program sends it as 'Authorization: Bearer ...'. It can never do more than you can at that moment.",
+        crumb=Crumb.to("account", "Your account"),
+    )
+    return page.show(request)
 
 
 def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
@@ -102,13 +125,13 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
         tokens.revoke(token)
         messages.success(request, f"The token {token} is revoked: nothing can use it any more.")
         return redirect(back)
-    question = {
-        "title": f"Revoke the token {token}?",
-        "consequence": "Whatever uses it is refused from now on. It cannot be made good again.",
-        "action": "Revoke it",
-        "crumb": {"address": back, "title": "Your account" if is_own else token.owner.get_username()},
-    }
-    return render(request, "confirm.html", question)
+    question = Question(
+        title=f"Revoke the token {token}?",
+        consequence="Whatever uses it is refused from now on. It cannot be made good again.",
+        action="Revoke it",
+        crumb=Crumb(back, "Your account" if is_own else token.owner.get_username()),
+    )
+    return question.ask(request)
 
 
 def users(request: HttpRequest) -> HttpResponse:
@@ -134,8 +157,8 @@ def user_add(request: HttpRequest) -> HttpResponse:
 def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
     user = get_object_or_404(get_user_model(), pk=pk)
     form = UserForm(request.POST or None, instance=user, editor=request.user)
-    context = {"title": f"Edit {user.get_username()}", "tokens": Token.objects.filter(owner=user).order_by("-pk")}
-    return _user_form(request, form, **context)
+    tokens = Token.objects.filter(owner=user).order_by("-pk")
+    return _user_form(request, form, title=f"Edit {user.get_username()}", tokens=tokens)
 
 
 def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResponse:
@@ -145,8 +168,8 @@ def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResp
             audit.note_request(request, HTTPStatus.FOUND, f"right to write scripts {change} {saved.get_username()}")
         messages.success(request, f"{saved.get_username()} is saved.")
         return redirect("users")
-    crumb = {"address": reverse("users"), "title": "Users"}
-    return render(request, "accounts/user_form.html", {"form": form, "crumb": crumb, **context})
+    page = UserFormPage(form=form, crumb=Crumb.to("users", "Users"), **context)
+    return page.show(request, "accounts/user_form.html")
 
 
 def log(request: HttpRequest) -> HttpResponse:

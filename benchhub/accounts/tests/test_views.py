@@ -113,7 +113,7 @@ def test_the_right_to_write_scripts_survives_a_lock_and_is_refused_to_who_edits_
     rights.let_write_scripts(rosa, True)
     address = reverse("user-edit", args=[rosa.pk])
     admin.post(address, {"username": "rosa", "role": "3", "may_write_scripts": "on"})
-    assert admin.get(address).context["form"]["may_write_scripts"].value() is True
+    assert admin.get(address).context["page"].form["may_write_scripts"].value() is True
     answer = admin.post(address, {"username": "rosa", "role": "2", "may_write_scripts": "on", "is_active": "on"})
     assert "choose that role, or clear this" in page_text(answer)
     assert rights.role(get_user_model().objects.get(pk=rosa.pk)) == Role.ADMINISTRATOR

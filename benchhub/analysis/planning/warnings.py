@@ -173,7 +173,7 @@ def cold_and_warm(plan: Planned) -> str:
     return ""
 
 
-ODDITIES: tuple[Callable[[Planned], str], ...] = (
+WARNINGS: tuple[Callable[[Planned], str], ...] = (
     too_many_connections,
     fewer_branches_than_clients,
     uneven_threads,
@@ -189,8 +189,8 @@ ODDITIES: tuple[Callable[[Planned], str], ...] = (
 )
 
 
-def oddities(plan: Planned) -> Iterator[str]:
-    yield from filter(None, (oddity(plan) for oddity in ODDITIES))
+def warnings(plan: Planned) -> Iterator[str]:
+    yield from filter(None, (warning(plan) for warning in WARNINGS))
 
 
 def _gb(size_bytes: int) -> str:

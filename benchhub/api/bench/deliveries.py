@@ -238,7 +238,7 @@ def _stored(lines: Iterable[Line], user: Any, token: str) -> import_store.Stored
     """Store the lines. Raises RejectedError with the faults of all of them, also where some have the wrong shape."""
     results, faults = _read(lines)
     if not faults:
-        return import_store.bring_in(results, user, token)
+        return import_store.store(results, user, token)
     try:
         import_check.read(results)
     except import_check.RejectedError as error:

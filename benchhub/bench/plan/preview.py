@@ -22,7 +22,7 @@ from . import costs as plan_costs
 from . import form_design, form_growth, growth, plan
 from .costs import Costs
 from .form import PlanForm, PlanRequest, SystemForm
-from .warnings import doubts
+from .warnings import warnings
 
 SPELLED_OUT = 12
 AT_RANDOM = (Experiment.Order.SHUFFLED, Experiment.Order.RANDOM)
@@ -80,7 +80,7 @@ class Preview:
     ahead: int
     ahead_words: str
     wait_s: float
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
     costs: Costs
     parts: tuple[Part, ...]
 
@@ -121,7 +121,7 @@ def look(plan_request: PlanRequest) -> Preview:
         ahead=sum(ahead.values()),
         ahead_words=counted(ahead),
         wait_s=wait_s,
-        doubts=tuple(dict.fromkeys(doubts(plan_request, to_load))),
+        warnings=tuple(dict.fromkeys(warnings(plan_request, to_load))),
         costs=costs,
         parts=tuple(_part(part, part_steps) for part, part_steps in zip(plan_request.parts, steps, strict=True)),
     )

@@ -15,10 +15,11 @@ from benchhub.bench.queue import permits, queue
 from benchhub.bench.queue.progress import counted
 from benchhub.celery import wake
 from benchhub.ui.listing import row_number
+from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import designs_like, growth, plan, presets, preview
-from .designs import parts
 from .form import Draft
+from .page import DesignPage, PlanPage
 from .repeats import INTRO, RepeatsForm, add
 
 
@@ -44,7 +45,7 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
 def experiment_plan(request: HttpRequest) -> HttpResponse:
     """Return the part of the page that shows what the form would queue; nothing is saved."""
     draft = Draft(request.POST, needs_name=False, user=request.user)
-    return render(request, "bench/plan_preview.html", {"draft": draft, "preview": _preview(draft)})
+    return render(request, "bench/plan_preview.html", {"page": PlanPage(draft)})
 
 
 def _initial_draft(request: HttpRequest) -> Draft:
@@ -68,12 +69,7 @@ def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], 
 
 
 def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:
-    preset = presets.PRESETS.get(str(draft.plan["preset"].value() or ""))
-    return render(request, "bench/plan.html", {"draft": draft, "preview": _preview(draft), "preset": preset})
-
-
-def _preview(draft: Draft) -> preview.Preview | None:
-    return preview.look(draft.plan_request) if draft.plan_request else None
+    return render(request, "bench/plan.html", {"page": PlanPage(draft)})
 
 
 @require_POST
@@ -92,18 +88,18 @@ def again(request: HttpRequest, pk: int) -> HttpResponse:
 def experiment_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
     permits.require_experiment(request.user, experiment)
-    crumb = {"title": experiment.name, "address": reverse("experiment", args=[pk])}
     kinds = experiment.runs.unfinished().by_kind()
-    question = {
-        "title": f"Cancel {experiment.name}?",
-        "consequence": f"{counted(kinds)} left: those in the queue will not start, one under way is stopped on its "
+    question = Question(
+        title=f"Cancel {experiment.name}?",
+        consequence=f"{counted(kinds)} left: those in the queue will not start, one under way is stopped on its "
         "host and gives no result. Runs that have ended keep theirs.",
-        "action": "Cancel the experiment",
-    }
+        action="Cancel the experiment",
+        crumb=Crumb.to("experiment", experiment.name, pk),
+    )
     is_growing = growth.due().filter(pk=pk).exists()
     if request.method == "POST":
         growth.stop(experiment)
-    return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, crumb, is_growing)
+    return _ask_to_cancel(request, Run.objects.filter(experiment=experiment), question, is_growing)
 
 
 def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
@@ -115,44 +111,44 @@ def design_cancel(request: HttpRequest, pk: int) -> HttpResponse:
         for part in parts:
             growth.stop(part)
     runs = Run.objects.filter(experiment__design=design)
-    crumb = {"title": design.name, "address": reverse("design", args=[pk])}
-    question = {
-        "title": f"Cancel {design.name}?",
-        "consequence": f"{counted(runs.unfinished().by_kind())} left in all its parts: those in the queue will "
+    question = Question(
+        title=f"Cancel {design.name}?",
+        consequence=f"{counted(runs.unfinished().by_kind())} left in all its parts: those in the queue will "
         "not start, one under way is stopped on its host and gives no result. Runs that have ended keep theirs.",
-        "action": "Cancel the design",
-    }
-    return _ask_to_cancel(request, runs, question, crumb)
+        action="Cancel the design",
+        crumb=Crumb.to("design", design.name, pk),
+    )
+    return _ask_to_cancel(request, runs, question)
 
 
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("system", "experiment"), pk=pk)
     permits.require_run(request.user, run)
-    crumb = {"title": run.experiment.name, "address": reverse("experiment", args=[run.experiment_id])}
-    question = {
-        "title": f"Cancel run {pk}?",
-        "consequence": f"{run}: it will not start, or is stopped on its host, and gives no result.",
-        "action": "Cancel the run",
-    }
-    return _ask_to_cancel(request, Run.objects.filter(pk=pk), question, crumb)
+    question = Question(
+        title=f"Cancel run {pk}?",
+        consequence=f"{run}: it will not start, or is stopped on its host, and gives no result.",
+        action="Cancel the run",
+        crumb=Crumb.to("experiment", run.experiment.name, run.experiment_id),
+    )
+    return _ask_to_cancel(request, Run.objects.filter(pk=pk), question)
 
 
 def _ask_to_cancel(
-    request: HttpRequest, runs: RunQuerySet, question: dict[str, str], crumb: dict[str, str], is_growing: bool = False
+    request: HttpRequest, runs: RunQuerySet, question: Question, is_growing: bool = False
 ) -> HttpResponse:
     """Ask on GET, cancel on POST; go back to the page if nothing is left to cancel."""
     if not is_growing and not runs.unfinished().exists():
         messages.info(request, "Nothing was left to cancel: it has ended already.")
-        return redirect(crumb["address"])
+        return redirect(question.crumb.address)
     if request.method != "POST":
-        return render(request, "confirm.html", {**question, "crumb": crumb})
+        return question.ask(request)
     kinds = runs.unfinished().filter(cancel_asked_at=None).by_kind()
     queue.ask_to_cancel(runs)
     transaction.on_commit(wake)
     under_way = runs.active().filter(cancel_asked_at__isnull=False).by_kind()
     stopping = f" {counted(under_way)} under way will end when stopped on the host." if under_way else ""
     messages.success(request, f"{counted(kinds)} cancelled.{stopping}")
-    return redirect(crumb["address"])
+    return redirect(question.crumb.address)
 
 
 def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
@@ -167,14 +163,8 @@ def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
         transaction.on_commit(wake)
         messages.success(request, f"{count(len(runs), 'run')} queued.")
         return redirect("experiment", pk)
-    context = {
-        "form": form,
-        "title": "Add repeats",
-        "intro": INTRO,
-        "crumb": {"address": reverse("experiment", args=[pk]), "title": experiment.name},
-        "action": "Queue them",
-    }
-    return render(request, "form.html", context)
+    crumb = Crumb.to("experiment", experiment.name, pk)
+    return FormPage(form=form, title="Add repeats", intro=INTRO, action="Queue them", crumb=crumb).show(request)
 
 
 def presets_shown(request: HttpRequest) -> HttpResponse:
@@ -187,19 +177,7 @@ def presets_shown(request: HttpRequest) -> HttpResponse:
 
 
 def design(request: HttpRequest, pk: int) -> HttpResponse:
-    design_row = get_object_or_404(Design, pk=pk)
-    rows: list[Any] = list(parts(design_row))
-    context = {
-        "design": design_row,
-        "parts": rows,
-        "preset": presets.PRESETS.get(design_row.preset),
-        "planned": sum(row.planned_count for row in rows),
-        "ended": sum(row.ended_count for row in rows),
-        "loads": sum(row.load_count for row in rows),
-        "host_keys": {key for row in rows for key in row.host_keys},
-        "load_s": sum(row.planned_count * row.duration_s for row in rows),
-    }
-    return render(request, "bench/design.html", context)
+    return render(request, "bench/design.html", {"page": DesignPage(get_object_or_404(Design, pk=pk))})
 
 
 @require_POST

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchhub.analysis.planning.warnings import Planned, beyond_disk_together, oddities
+from benchhub.analysis.planning.warnings import Planned, beyond_disk_together
+from benchhub.analysis.planning.warnings import warnings as part_warnings
 from benchhub.analysis.protocol.digest import differing_fields, labels
 from benchhub.analysis.protocol.settings import seconds
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
@@ -21,12 +22,12 @@ from .plan import protocol_form
 DEFAULT_CONNECTIONS, CHECKPOINT_TIMEOUT_S = 100, 300  # PostgreSQL's own
 
 
-def doubts(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
+def warnings(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
     yield from _hosts(plan_request.systems)
     yield from _protocols(plan_request)
     yield from _order(plan_request)
     for planned_part in planned(plan_request, to_load):
-        yield from oddities(planned_part)
+        yield from part_warnings(planned_part)
     yield from filter(None, _together(plan_request, to_load))
     yield from described_twice(plan_request.systems)
     for system, label in zip(plan_request.systems, plan_request.labels, strict=True):

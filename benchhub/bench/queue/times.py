@@ -1,8 +1,17 @@
-"""Words of the pages of periods, in which a host is blocked or an experiment may run."""
+"""The page of periods in which a host is blocked or an experiment may run, and its words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from benchhub.bench.models import Experiment, Reservation, Window
+from benchhub.catalog.models import Host
+from benchhub.ui.pages import Crumb
 
 MOST_PERIODS = 50
 
@@ -35,3 +44,49 @@ KINDS = {
         "Let {} run every week",
     ),
 }
+
+
+@dataclass(frozen=True)
+class TimesPage:
+    """The weekly windows and coming periods of a host or an experiment; `kind` names which of them it is."""
+
+    kind: str
+    owner: Host | Experiment
+
+    @property
+    def words(self) -> Words:
+        return KINDS[self.kind]
+
+    @property
+    def title(self) -> str:
+        return self.words.title.format(self.owner.name)
+
+    @property
+    def crumb(self) -> Crumb:
+        return Crumb.to(self.kind, self.owner.name, self.owner.pk)
+
+    @property
+    def host_keys(self) -> set[int]:
+        return getattr(self.owner, "host_keys", {self.owner.pk})
+
+    @cached_property
+    def windows(self) -> QuerySet[Window]:
+        return self.owner.windows.order_by("pk")
+
+    @cached_property
+    def coming(self) -> QuerySet[Reservation]:
+        rows = self.owner.reservations.filter(period__endswith__gt=Now()).select_related("window")
+        return rows.order_by("period")[:MOST_PERIODS]
+
+    @cached_property
+    def is_confined(self) -> bool:
+        """Tell whether there are windows or periods at all, be they over."""
+        return self.owner.windows.exists() or self.owner.reservations.exists()
+
+    @property
+    def once_address(self) -> str:
+        return reverse(f"{self.kind}-times-once", args=[self.owner.pk])
+
+    @property
+    def weekly_address(self) -> str:
+        return reverse(f"{self.kind}-times-weekly", args=[self.owner.pk])

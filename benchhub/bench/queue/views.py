@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,13 +19,14 @@ from benchhub.analysis.words import count
 from benchhub.bench.models import Experiment, Reservation, Run, Window
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
+from benchhub.ui.pages import Crumb, FormPage
 
 from . import permits, queue, timetable
 from .form_policy import PolicyForm
 from .form_times import OnceForm, WeeklyForm
 from .page import QueuePage
 from .queue import DIRECTIONS
-from .times import KINDS, MOST_PERIODS
+from .times import KINDS, TimesPage
 
 
 def queue_shown(request: HttpRequest) -> HttpResponse:
@@ -67,10 +67,8 @@ def experiment_policy(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and form.saved():
         transaction.on_commit(wake)
         return redirect("experiment", pk)
-    crumb = {"address": reverse("experiment", args=[pk]), "title": experiment.name}
-    return render(
-        request, "form.html", {"form": form, "title": "Priority, and what happens when runs fail", "crumb": crumb}
-    )
+    crumb = Crumb.to("experiment", experiment.name, pk)
+    return FormPage(form=form, title="Priority, and what happens when runs fail", crumb=crumb).show(request)
 
 
 @require_POST
@@ -131,22 +129,7 @@ def _require(request: HttpRequest, owner: Host | Experiment | None) -> None:
 
 
 def times(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
-    owner, words = _owner(kind, pk), KINDS[kind]
-    coming = owner.reservations.filter(period__endswith__gt=Now()).select_related("window").order_by("period")
-    context = {
-        "kind": kind,
-        "owner": owner,
-        "words": words,
-        "title": words.title.format(owner.name),
-        "host_keys": getattr(owner, "host_keys", {owner.pk}),
-        "windows": owner.windows.order_by("pk"),
-        "coming": coming[:MOST_PERIODS],
-        "is_confined": owner.windows.exists() or owner.reservations.exists(),
-        "crumb": {"address": reverse(kind, args=[pk]), "title": owner.name},
-        "once_address": reverse(f"{kind}-times-once", args=[pk]),
-        "weekly_address": reverse(f"{kind}-times-weekly", args=[pk]),
-    }
-    return render(request, "bench/times.html", context)
+    return render(request, "bench/times.html", {"page": TimesPage(kind, _owner(kind, pk))})
 
 
 def once(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
@@ -172,9 +155,8 @@ def _form(request: HttpRequest, form: Any, kind: str, owner: Host | Experiment, 
     if request.method == "POST" and form.is_valid() and form.saved():
         transaction.on_commit(wake)
         return redirect(address)
-    crumb = {"address": address, "title": KINDS[kind].title.format(owner.name)}
-    context = {"form": form, "title": title.format(owner.name), "intro": KINDS[kind].intro, "crumb": crumb}
-    return render(request, "form.html", context)
+    crumb = Crumb(address, KINDS[kind].title.format(owner.name))
+    return FormPage(form=form, title=title.format(owner.name), intro=KINDS[kind].intro, crumb=crumb).show(request)
 
 
 @require_POST

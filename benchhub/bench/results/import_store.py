@@ -55,7 +55,7 @@ class Stored:
     runs: tuple[Run, ...]
 
 
-def bring_in(lines: Sequence[ImportedRun], user: Any, token: str = "") -> Stored:
+def store(lines: Sequence[ImportedRun], user: Any, token: str = "") -> Stored:
     """Store all these results. Raises RejectedError, and stores nothing, where any of them has a fault."""
     readings, catalogue = read(lines)
     with transaction.atomic():

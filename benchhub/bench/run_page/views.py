@@ -7,7 +7,6 @@ from dataclasses import asdict
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from benchhub.bench.models import LiveLog, Run
@@ -15,6 +14,7 @@ from benchhub.bench.queue import permits
 from benchhub.bench.results import live_log
 from benchhub.bench.results.aside import AsideForm, put_back, set_aside
 from benchhub.ui.listing import row_number
+from benchhub.ui.pages import Crumb, FormPage
 
 from . import bundle, downloads
 from .evidence import newest_first
@@ -69,14 +69,14 @@ def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
         if not set_aside(run, request.user, form.cleaned_data["reason"]):
             messages.info(request, "Nothing was set aside: the run gives no point, or is set aside already.")
         return redirect("run", pk)
-    context = {
-        "form": form,
-        "title": f"Set run {pk} aside",
-        "intro": f"{run}. It stays in every table, but leaves every figure, mean and price. It can be put back.",
-        "crumb": {"address": reverse("run", args=[pk]), "title": f"Run {pk}"},
-        "action": "Set it aside",
-    }
-    return render(request, "form.html", context)
+    page = FormPage(
+        form=form,
+        title=f"Set run {pk} aside",
+        intro=f"{run}. It stays in every table, but leaves every figure, mean and price. It can be put back.",
+        action="Set it aside",
+        crumb=Crumb.to("run", f"Run {pk}", pk),
+    )
+    return page.show(request)
 
 
 @require_POST

@@ -6,11 +6,11 @@ from django.contrib import messages
 from django.db.models import Count, Max, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
 from benchhub.bench.models import Notice, Webhook
 from benchhub.ui.listing import Column, Filter, Listing
+from benchhub.ui.pages import Crumb, FormPage, Question
 
 from .forms import WebhookForm
 
@@ -33,7 +33,6 @@ NOTICE_COLUMNS = (
 STATES = Filter(
     "state", "State", {value: (str(label), Q(state=value)) for value, label in Notice.State.choices}
 )  # fmt: skip
-CRUMB = "Webhooks"
 
 
 def webhooks(request: HttpRequest) -> HttpResponse:
@@ -50,9 +49,8 @@ def add(request: HttpRequest) -> HttpResponse:
     form = WebhookForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and (row := form.saved_by(request.user)):
         return render(request, "bench/webhook_secret.html", {"webhook": row}, status=201)
-    crumb = {"address": reverse("webhooks"), "title": CRUMB}
-    context = {"title": "Add a webhook", "action": "Add the webhook", "crumb": crumb}
-    return render(request, "form.html", {"form": form, **context})
+    crumb = Crumb.to("webhooks", "Webhooks")
+    return FormPage(form=form, title="Add a webhook", action="Add the webhook", crumb=crumb).show(request)
 
 
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
@@ -61,8 +59,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and form.saved_by(request.user):
         messages.success(request, f"{row.name} is saved.")
         return redirect("webhook", pk)
-    crumb = {"address": reverse("webhook", args=[pk]), "title": row.name}
-    return render(request, "form.html", {"form": form, "title": f"Edit {row.name}", "crumb": crumb})
+    return FormPage(form=form, title=f"Edit {row.name}", crumb=Crumb.to("webhook", row.name, pk)).show(request)
 
 
 def webhook(request: HttpRequest, pk: int) -> HttpResponse:
@@ -79,11 +76,11 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
         row.delete()
         messages.success(request, f"{row.name} is deleted.")
         return redirect("webhooks")
-    question = {
-        "title": f"Delete {row.name}?",
-        "consequence": "Nothing is sent to it any more, and the log of its deliveries goes with it. To keep the log, "
+    question = Question(
+        title=f"Delete {row.name}?",
+        consequence="Nothing is sent to it any more, and the log of its deliveries goes with it. To keep the log, "
         "edit it and make it inactive instead.",
-        "action": "Delete it",
-        "crumb": {"address": reverse("webhook", args=[pk]), "title": row.name},
-    }
-    return render(request, "confirm.html", question)
+        action="Delete it",
+        crumb=Crumb.to("webhook", row.name, pk),
+    )
+    return question.ask(request)

@@ -18,6 +18,7 @@ from benchhub.catalog.models import ExchangeRate, Hardware, Host, ListPrice
 from benchhub.catalog.shared.machines import COUNTS, cpu_count, guest_reason, shape
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter, Listing
+from benchhub.ui.pages import Crumb, FormPage
 
 from .forms import HardwareForm, PriceForm, RateForm, amount_help
 
@@ -89,8 +90,8 @@ def hardware_add(request: HttpRequest) -> HttpResponse:
     intro = "What was bought, not what a virtual machine shows: prices and licences are counted by it."
     if host:
         intro = _probed_intro(host)
-    context = {"title": "Add hardware", "action": "Add the hardware", "intro": intro, "template": HARDWARE_FORM}
-    return _form(request, form, "hardware-list", "Hardware", **context)
+    page = FormPage(form=form, title="Add hardware", action="Add the hardware", intro=intro, crumb=_hardware_crumb())
+    return page.show(request, HARDWARE_FORM)
 
 
 def _probed_values(host: Host) -> dict[str, Any]:
@@ -122,9 +123,9 @@ def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
         messages.success(request, f"{saved} is saved. {consequence}")
         return redirect("hardware-list")
     intro = f"{note_revision(revision, [(hosts, 'host')])} {WHILE_ALIKE}"
-    action = f"Save revision {revision}"
-    context = {"title": f"Revise {name}", "action": action, "intro": intro, "template": HARDWARE_FORM}
-    return _form(request, form, "hardware-list", "Hardware", **context)
+    title, action = f"Revise {name}", f"Save revision {revision}"
+    page = FormPage(form=form, title=title, action=action, intro=intro, crumb=_hardware_crumb())
+    return page.show(request, HARDWARE_FORM)
 
 
 def prices(request: HttpRequest) -> HttpResponse:
@@ -142,7 +143,8 @@ def price_add(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"The price of {saved.description} is in the list.{later}")
         return redirect("prices")
     intro = "A price is never changed: results cite it. When it changes, add a newer one with its day and source."
-    return _form(request, form, "prices", "Prices", title="Add a price", action="Add the price", intro=intro)
+    crumb = Crumb.to("prices", "Prices")
+    return FormPage(form=form, title="Add a price", action="Add the price", intro=intro, crumb=crumb).show(request)
 
 
 def price_unit(request: HttpRequest) -> HttpResponse:
@@ -162,9 +164,8 @@ def _initial_price(query: QueryDict) -> dict[str, Any]:
     return {**values, **({"of": query["of"]} if "of" in query else {})}
 
 
-def _form(request: HttpRequest, form: Any, back: str, back_title: str, **context: Any) -> HttpResponse:
-    crumb = {"address": reverse(back), "title": back_title}
-    return render(request, context.pop("template", "form.html"), {"form": form, "crumb": crumb, **context})
+def _hardware_crumb() -> Crumb:
+    return Crumb.to("hardware-list", "Hardware")
 
 
 def rates(request: HttpRequest) -> HttpResponse:
@@ -178,10 +179,11 @@ def rate_add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         messages.success(request, f"The rate is in the list: {saved}.")
         return redirect("exchange-rates")
-    context = {
-        "title": "Add an exchange rate",
-        "action": "Add the rate",
-        "intro": "A rate is never changed: conversions cite it. Add a newer one instead, with its day and source.",
-        "crumb": {"address": reverse("exchange-rates"), "title": "Exchange rates"},
-    }
-    return render(request, "form.html", {"form": form, **context})
+    page = FormPage(
+        form=form,
+        title="Add an exchange rate",
+        action="Add the rate",
+        intro="A rate is never changed: conversions cite it. Add a newer one instead, with its day and source.",
+        crumb=Crumb.to("exchange-rates", "Exchange rates"),
+    )
+    return page.show(request)

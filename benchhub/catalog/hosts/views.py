@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -9,12 +11,12 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
 from benchhub.ui.listing import Column, Filter, Listing
+from benchhub.ui.pages import Crumb, FormPage
 
 from . import page
 from .forms import HostForm
@@ -44,6 +46,11 @@ FILTERS = (
 SEARCH = ("name", "address", "username", "hardware__name", "interference_group__name")
 
 
+@dataclass(frozen=True, kw_only=True)
+class HostFormPage(FormPage):
+    groups: Collection[str]
+
+
 def hosts(request: HttpRequest) -> HttpResponse:
     listing = Listing(request.GET, page.hosts(), COLUMNS, search=SEARCH, filters=FILTERS, default="name")
     is_live = any(host.wanted for host in listing.page)
@@ -54,14 +61,14 @@ def add(request: HttpRequest) -> HttpResponse:
     form = HostForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and (host := form.saved()):
         return _ask(host, Host.Wanted.KEY)
-    crumb = {"address": reverse("hosts"), "title": "Hosts"}
+    crumb = Crumb.to("hosts", "Hosts")
     intro = "BenchHub reaches it over SSH, with a key pair of its own that it makes now. Nothing is installed there."
     return _form(request, form, title="Add a host", action="Add the host", crumb=crumb, intro=intro)
 
 
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     host = get_object_or_404(page.host(), pk=pk)
-    crumb = {"address": reverse("host", args=[pk]), "title": host.name}
+    crumb = Crumb.to("host", host.name, pk)
     form = HostForm(request.POST or None, instance=host)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         return _ask(saved, Host.Wanted.KEY) if form.is_moved else redirect("host", pk)
@@ -69,7 +76,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _form(request: HttpRequest, form: HostForm, **context: Any) -> HttpResponse:
-    return render(request, "catalog/host_form.html", {"form": form, "groups": page.group_names(), **context})
+    return HostFormPage(form=form, groups=page.group_names(), **context).show(request, "catalog/host_form.html")
 
 
 def host(request: HttpRequest, pk: int) -> HttpResponse:

@@ -8,11 +8,11 @@ from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 
 from benchhub.catalog.models import Host, Instance
 from benchhub.catalog.shared.citations import is_cited
 from benchhub.ui.listing import Column, Filter, Listing
+from benchhub.ui.pages import Crumb, FormPage
 
 from .forms import InstanceForm
 
@@ -76,5 +76,5 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **c
             request, f"{saved.name} is saved." + ("" if saved.retired_at else " Experiments can use it now.")
         )
         return redirect("instances")
-    crumb = {"address": reverse("instances"), "title": "Instances"}
-    return render(request, "catalog/instance_form.html", {"form": form, "crumb": crumb, **context})
+    page = FormPage(form=form, crumb=Crumb.to("instances", "Instances"), **context)
+    return page.show(request, "catalog/instance_form.html")

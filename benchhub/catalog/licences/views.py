@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -29,6 +30,17 @@ COLUMNS = (
 METRICS = Filter(
     "metric", "Counted", {value: (str(label), Q(metric=value)) for value, label in LicenceModel.Metric.choices}
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditorPage:
+    """The editor of a licence model; `is_final` tells whether it was to be saved."""
+
+    draft: LicenceDraft
+    title: str
+    action: str
+    intro: str = ""
+    is_final: bool = False
 
 
 def licence_models(request: HttpRequest) -> HttpResponse:
@@ -92,6 +104,7 @@ def _newest_price(licence_model: LicenceModel) -> dict[str, Any]:
     return {"price": written(price.amount), "currency": price.currency} if price else {}
 
 
-def _editor(request: HttpRequest, draft: LicenceDraft, **context: str) -> HttpResponse:
+def _editor(request: HttpRequest, draft: LicenceDraft, **texts: str) -> HttpResponse:
     is_final = request.method == "POST" and not request.POST.keys() & {"add", "remove", "show"}
-    return render(request, "catalog/licence_model_form.html", {"draft": draft, "is_final": is_final, **context})
+    page = EditorPage(draft=draft, is_final=is_final, **texts)
+    return render(request, "catalog/licence_model_form.html", {"page": page})

@@ -31,7 +31,7 @@ class Host(models.Model):
         OFFERED = "offered", "waiting for approval"
         PINNED = "pinned", "pinned"
         QUARANTINED = "quarantined", "quarantined: its host key changed"
-        ELSEWHERE = "elsewhere", "known by results that were brought in"
+        ELSEWHERE = "elsewhere", "known by imported results"
 
     class Wanted(models.TextChoices):
         KEY = "key", "its host key"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django.db.models import Model
-from django.urls import reverse
 
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, LicenceModel, PriceSheet, Workload
 from benchhub.catalog.models.revised import CurrentQuerySet
+from benchhub.ui.pages import Crumb
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Kind:
         return cast(CurrentQuerySet, self.model._default_manager.all())
 
     @property
-    def crumb(self) -> dict[str, str]:
-        return {"address": reverse(self.back), "title": self.title}
+    def crumb(self) -> Crumb:
+        return Crumb.to(self.back, self.title)
 
 
 KINDS: Mapping[str, Kind] = {

@@ -5,10 +5,11 @@ from __future__ import annotations
 from django.contrib import messages
 from django.db.models import Model, ProtectedError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from benchhub.analysis.words import listing
+from benchhub.ui.pages import Question
 
 from .citations import citations
 from .retire import KINDS, Kind, users_of
@@ -66,4 +67,4 @@ def _refuse_deletion(request: HttpRequest, kind: Kind, row: Model) -> HttpRespon
 
 
 def _ask(request: HttpRequest, kind: Kind, **question: str) -> HttpResponse:
-    return render(request, "confirm.html", {**question, "crumb": kind.crumb})
+    return Question(crumb=kind.crumb, **question).ask(request)

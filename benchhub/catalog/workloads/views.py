@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -9,17 +11,17 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 
 from benchhub.catalog.models import Configuration, Workload
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter
-from runners import tools
+from benchhub.ui.pages import Crumb, FormPage
+from runners.tools.kinds import Kind, Preset
 
 from .configuration_form import ConfigurationForm
 from .forms import WorkloadForm, form_of, forms_by_kind
 from .listing import searched_fields, workload_columns, workload_filters
-from .page import parameter_facts
+from .page import WorkloadPage
 
 CONFIGURATION_COLUMNS = (
     Column("name", "Configuration", ("name", "-revision")),
@@ -33,6 +35,14 @@ STORAGE = Filter(
     "Storage",
     {"lasting": ("lasting", Q(volatile_storage=False)), "volatile": ("RAM disk", Q(volatile_storage=True))},
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeFormPage(FormPage):
+    """The form of a configuration or workload; a new workload offers its kinds and the presets of its kind."""
+
+    kinds: Sequence[tuple[Kind, bool]] = ()
+    presets: Collection[tuple[str, Preset]] = ()
 
 
 def configurations(request: HttpRequest) -> HttpResponse:
@@ -114,8 +124,8 @@ def _form(
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         _say_saved(request, saved, is_as_before=saved.pk == before)
         return redirect(back)
-    crumb = {"address": reverse(back), "title": back_title}
-    return render(request, "catalog/recipe_form.html", {"form": form, "crumb": crumb, **context})
+    page = RecipeFormPage(form=form, crumb=Crumb.to(back, back_title), **context)
+    return page.show(request, "catalog/recipe_form.html")
 
 
 def _say_saved(request: HttpRequest, saved: Configuration | Workload, is_as_before: bool) -> None:
@@ -127,13 +137,4 @@ def _say_saved(request: HttpRequest, saved: Configuration | Workload, is_as_befo
 
 def workload(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Workload.objects.marked(), pk=pk)
-    form_class = form_of(row)
-    context = {
-        "row": row,
-        "title": form_class.kind.title,
-        "parameters": list(parameter_facts(row)),
-        "scripts": tools.get(row.tool).scripts(row.parameters),
-        "revisions": Workload.objects.filter(name=row.name).exclude(pk=pk).order_by("revision"),
-        "may_revise": _may_open(request, form_class),
-    }
-    return render(request, "catalog/workload.html", context)
+    return render(request, "catalog/workload.html", {"page": WorkloadPage(row, _may_open(request, form_of(row)))})

@@ -4,13 +4,13 @@ from django.contrib.auth.decorators import permission_required
 from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 
 from benchhub.bench.models import Experiment
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps
 from benchhub.reports.models import Tag
 from benchhub.ui.listing import Column, Filter, Listing
+from benchhub.ui.pages import Crumb, FormPage
 
 from . import page, queries
 from .home import HomePage
@@ -82,5 +82,4 @@ def tags(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         replace(experiment, form.cleaned_data["tags"])
         return redirect("experiment", pk)
-    crumb = {"address": reverse("experiment", args=[pk]), "title": experiment.name}
-    return render(request, "form.html", {"form": form, "title": "Tags", "crumb": crumb})
+    return FormPage(form=form, title="Tags", crumb=Crumb.to("experiment", experiment.name, pk)).show(request)

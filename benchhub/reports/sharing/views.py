@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from django.contrib import messages
@@ -22,12 +24,13 @@ from benchhub.reports.comparison.state import State
 from benchhub.reports.models import Comparison, Link, Snapshot
 from benchhub.reports.published import files as published_files
 from benchhub.ui.listing import Column, Listing
+from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import publish
 from .document.comparison import NothingToPublishError
 from .forms import ComparisonForm, LinkForm
 from .output import exports
-from .output import render as rendering
+from .output.render import DocumentPage
 from .today import differences
 
 COMPARISONS = (
@@ -41,6 +44,19 @@ may_change = permission_required("reports.change_comparison", raise_exception=Tr
 may_publish = permission_required("reports.add_snapshot", raise_exception=True)
 may_share = permission_required("reports.add_link", raise_exception=True)
 may_close = permission_required("reports.change_link", raise_exception=True)
+
+
+@dataclass(frozen=True)
+class SnapshotPage(DocumentPage):
+    """A snapshot for people who sign in: everything that it holds, and the links to it."""
+
+    snapshot: Snapshot = field(kw_only=True)
+
+    @cached_property
+    def links(self) -> list[tuple[Link, str]]:
+        """Return the links, each with the words of what it leaves out."""
+        rows = self.snapshot.links.select_related("projection", "created_by").defer("projection__content")
+        return [(link, _hides(link)) for link in rows]
 
 
 def comparisons(request: HttpRequest) -> HttpResponse:
@@ -65,8 +81,8 @@ def comparison_new(request: HttpRequest) -> HttpResponse:
         row.query, row.created_by = state.query.urlencode(), request.user
         row.save()
         return redirect("comparison", row.pk)
-    crumb = {"address": f"{reverse('compare')}{state.address()}", "title": "Compare"}
-    return render(request, "form.html", {"form": form, "title": "Keep this comparison", "crumb": crumb})
+    crumb = Crumb(f"{reverse('compare')}{state.address()}", "Compare")
+    return FormPage(form=form, title="Keep this comparison", crumb=crumb).show(request)
 
 
 def comparison(request: HttpRequest, pk: int) -> HttpResponse:
@@ -85,8 +101,8 @@ def comparison_edit(request: HttpRequest, pk: int) -> HttpResponse:
         form.instance.changed_at = Now()
         form.save()
         return redirect("comparison", pk)
-    crumb = {"address": reverse("comparison", args=[pk]), "title": row.title}
-    return render(request, "form.html", {"form": form, "title": "Title and remarks", "crumb": crumb})
+    crumb = Crumb.to("comparison", row.title, pk)
+    return FormPage(form=form, title="Title and remarks", crumb=crumb).show(request)
 
 
 @require_POST
@@ -120,14 +136,8 @@ def published_publish(request: HttpRequest, slug: str) -> HttpResponse:
 
 def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:
     row = get_object_or_404(Snapshot.objects.select_related("taken_by", "comparison"), pk=pk)
-    document = project(_document(row), ())
-    context = rendering.context(document, row.sha256, as_report=as_report)
-    links = row.links.select_related("projection", "created_by").defer("projection__content")
-    return render(
-        request,
-        "sharing/snapshot.html",
-        {**context, "snapshot": row, "links": [(link, _hides(link)) for link in links], "classes": CLASSES},
-    )
+    page = SnapshotPage(project(_document(row), ()), row.sha256, as_report, snapshot=row)
+    return render(request, "sharing/snapshot.html", {"page": page})
 
 
 def snapshot_file(_request: HttpRequest, pk: int, name: str) -> HttpResponse:
@@ -152,9 +162,8 @@ def link_new(request: HttpRequest, pk: int) -> HttpResponse:
         address = request.build_absolute_uri(reverse("shared", args=[token]))
         context = {"link": link, "address": address, "hides": _hides(link)}
         return render(request, "sharing/link_made.html", context, status=201)
-    crumb = {"address": reverse("snapshot", args=[pk]), "title": snapshot.title}
-    context = {"form": form, "title": "Make a link", "crumb": crumb, "action": "Make the link"}
-    return render(request, "form.html", context)
+    crumb = Crumb.to("snapshot", snapshot.title, pk)
+    return FormPage(form=form, title="Make a link", crumb=crumb, action="Make the link").show(request)
 
 
 @require_POST
@@ -174,13 +183,13 @@ def link_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     link = get_object_or_404(Link, pk=pk)
     if request.method == "POST":
         return _changed(pk, revoked_at=Now())
-    context = {
-        "title": f"Withdraw the link for {link.name}?",
-        "consequence": "Whoever has it sees nothing from now on, and it cannot be opened again.",
-        "action": "Withdraw the link",
-        "crumb": {"address": reverse("snapshot", args=[link.snapshot_id]), "title": "The snapshot"},
-    }
-    return render(request, "confirm.html", context)
+    question = Question(
+        title=f"Withdraw the link for {link.name}?",
+        consequence="Whoever has it sees nothing from now on, and it cannot be opened again.",
+        action="Withdraw the link",
+        crumb=Crumb.to("snapshot", "The snapshot", link.snapshot_id),
+    )
+    return question.ask(request)
 
 
 def _changed(pk: int, **fields: Any) -> HttpResponse:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from benchhub.analysis.planning import warnings as planning_warnings
-from benchhub.analysis.planning.warnings import ODDITIES, Planned
+from benchhub.analysis.planning.warnings import WARNINGS, Planned
 
 GIB = 2**30
 SOUND = Planned(
@@ -14,11 +14,11 @@ SOUND = Planned(
 
 
 def test_a_sound_plan_is_not_odd():
-    assert list(planning_warnings.oddities(SOUND)) == []
+    assert list(planning_warnings.warnings(SOUND)) == []
 
 
 @pytest.mark.parametrize(
-    ("oddity", "changes", "sentence_part"),
+    ("warning", "changes", "sentence_part"),
     [
         # 100 connections less 3 reserved ones leave 97.
         (
@@ -76,14 +76,14 @@ def test_a_sound_plan_is_not_odd():
         (planning_warnings.cold_and_warm, {"drops_caches": True, "warmup_s": 10}, "not a cold one"),
     ],
 )
-def test_each_oddity_is_said_by_its_own_function_and_is_registered(oddity, changes, sentence_part):
-    assert oddity in ODDITIES
-    assert sentence_part in oddity(replace(SOUND, **changes))
-    assert oddity(SOUND) == ""
+def test_each_warning_is_said_by_its_own_function_and_is_registered(warning, changes, sentence_part):
+    assert warning in WARNINGS
+    assert sentence_part in warning(replace(SOUND, **changes))
+    assert warning(SOUND) == ""
 
 
 @pytest.mark.parametrize(
-    ("oddity", "changes"),
+    ("warning", "changes"),
     [
         (planning_warnings.fewer_branches_than_clients, {"branches": None}),
         (planning_warnings.beyond_memory, {"data_set_bytes": None, "memory_bytes": 1}),
@@ -96,8 +96,8 @@ def test_each_oddity_is_said_by_its_own_function_and_is_registered(oddity, chang
         (planning_warnings.cold_and_warm, {"drops_caches": True}),
     ],
 )
-def test_what_is_not_known_or_does_not_apply_is_not_said(oddity, changes):
-    assert oddity(replace(SOUND, **changes)) == ""
+def test_what_is_not_known_or_does_not_apply_is_not_said(warning, changes):
+    assert warning(replace(SOUND, **changes)) == ""
 
 
 def test_data_sets_that_fit_on_a_disk_one_by_one_and_not_together_are_odd():

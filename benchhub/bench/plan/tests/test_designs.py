@@ -1,16 +1,12 @@
-import tomllib
 from collections import Counter
-from urllib.parse import urlencode
 
 import pytest
-from django.conf import settings
-from django.http import QueryDict
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
-from benchhub.bench.plan import plan, presets
+from benchhub.bench.plan import plan
 from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
@@ -19,119 +15,8 @@ PART_QUERIES = 3  # session, user; the design; its parts
 
 
 @pytest.fixture
-def host():
-    return testing.probed_host("16.4", "18.1")
-
-
-@pytest.fixture
-def instances(host):
-    return [testing.make_instance(host, version) for version in ("16.4", "18.1")]
-
-
-@pytest.fixture
-def workload():
-    return Workload.objects.create(name="select-only", tool="pgbench", parameters=testing.PARAMETERS)
-
-
-@pytest.fixture
-def filled(instances, workload):
-    return form_of(workload, *instances)
-
-
-def started(planner, preset, *instances):
-    """Return what a browser would send of a preset's form, once the systems are chosen."""
-    address = planner.post(reverse("presets"), {"preset": preset}).url
-    draft = planner.get(address).context["draft"]
-    form = {}
-    for field in draft.plan:
-        value = field.value()
-        form[field.html_name] = (
-            value if isinstance(value, list) else "" if value is None or value is False else str(value)
-        )
-    systems = {f"systems-{i}-instance": str(instance.pk) for i, instance in enumerate(instances)}
-    count = str(len(instances))
-    return {**form, **systems, "systems-TOTAL_FORMS": count, "systems-INITIAL_FORMS": count}
-
-
-# --- the methods of the published reports --------------------------------------------------------------------------
-
-
-def test_the_method_of_report_a_is_1280_runs_and_6400_minutes_of_load_with_initialisation_apart(planner, instances):
-    form = started(planner, "report-a", *instances)
-    preview = look(QueryDict(urlencode(form, doseq=True)))
-    costs = preview.costs
-    # 2 systems x 4 scales x 2 ratios x 80 levels; 300 s each.
-    assert costs.runs == 2 * 4 * 2 * 80 == 1280
-    assert costs.load_s == 1280 * 300 == 6400 * 60
-    # Each scale is loaded once into each instance: the second ratio finds it there.
-    assert [part.load_count for part in preview.parts] == [2, 0] * 4
-    assert (costs.loads, costs.warmup_runs, costs.restarts, costs.warmup_s) == (8, 0, 0, 0)
-    assert [part.run_count for part in preview.parts] == [160] * 8
-    assert {part.experiment.workload.parameters["scale"] for part in preview.parts} == {100, 300, 1000, 3000}
-    assert [part.experiment.thread_rule for part in preview.parts] == ["clients/2", "clients"] * 4
-    page = planner.post(PLAN, form)
-    assertContains(page, "6,400")
-    assertContains(page, "160 clients may be more than pg 16.4 lets in")
-    assertNotContains(page, "At 2..160:2 clients the threads do not divide")
-
-
-def test_the_queued_design_of_report_a_has_its_runs_in_eight_experiments_and_its_translation(planner, instances):
-    response = planner.post(NEW, {**started(planner, "report-a", *instances), "queue": "1"})
-    design = Design.objects.get()
-    assertRedirects(response, reverse("design", args=[design.pk]))
-    assert design.experiments.count() == 8
-    assert Run.objects.filter(kind=Run.Kind.MEASURE).count() == 1280
-    assert Run.objects.filter(kind=Run.Kind.LOAD).count() == 8
-    first = design.experiments.order_by("pk").first().runs.order_by("position")
-    assert [(run.clients, run.threads) for run in first[2:5]] == [(2, 1), (4, 2), (6, 3)]
-    page = planner.get(reverse("design", args=[design.pk]))
-    assertContains(page, "Client:thread ratios of 2:1 and 1:1")
-    assertContains(page, "The method of report A: select-only, scale 3,000, threads clients")
-
-
-def test_the_method_of_report_b_is_five_trials_at_random_after_a_warm_up_on_data_that_is_loaded_once(
-    planner, instances
-):
-    form = started(planner, "report-b", instances[1])
-    costs = look(QueryDict(urlencode(form, doseq=True))).costs
-    assert (costs.runs, costs.load_s) == (2 * 9 * 5, 90 * 300)
-    assert (costs.loads, costs.warmup_runs) == (1, 2)
-    assert costs.rest_s == 90 * 60
-    planner.post(NEW, {**form, "queue": "1"})
-    runs = list(Experiment.objects.order_by("pk").first().runs.order_by("position"))
-    assert [run.kind for run in runs[:3]] == ["load", "warmup", "measure"]
-    assert (runs[1].clients, runs[1].spec["duration_s"], runs[1].spec["warmup_s"]) == (1, 600, 0)
-    trials = [[run.clients for run in runs[2:] if run.repeat == repeat] for repeat in range(1, 6)]
-    assert all(sorted(trial) == [2, 4, 8, 16, 32, 48, 64, 80, 128] for trial in trials)
-    assert len({tuple(trial) for trial in trials}) > 1
-    assert [run.repeat for run in runs[2:]] == sorted(run.repeat for run in runs[2:])
-
-
-def test_a_preset_adds_the_workloads_that_are_missing_once_and_queues_nothing(planner):
-    for _ in range(2):
-        planner.post(reverse("presets"), {"preset": "report-b"})
-    assert sorted(Workload.objects.values_list("name", flat=True)) == ["range count (report B)", "select-only"]
-    assert not Experiment.objects.exists()
-    assertContains(planner.get(reverse("presets")), r"\set aid random(1, :naccounts - 10000)")
-
-
-def test_a_preset_that_is_opened_by_its_link_has_its_workloads_and_adds_them_once(planner):
-    for _ in range(2):
-        draft = planner.get(NEW, {"preset": "report-b"}).context["draft"]
-    keys = list(Workload.objects.order_by("pk").values_list("pk", flat=True))
-    assert [draft.plan["workload"].value(), *draft.plan["more_workloads"].value()] == keys and len(keys) == 2
-    assert not Experiment.objects.exists()
-
-
-def test_the_levels_of_report_a_leave_out_three_of_its_own_peaks_which_a_grid_of_fours_has(planner):
-    content = tomllib.loads((settings.BASE_DIR / "fixtures/published/report-a.toml").read_text())
-    peaks = [(row["ratio"], int(row["clients"])) for row in content["result"]]
-    levels = range(2, 161, 2)
-    assert presets.REPORT_A.values["levels"] == "2..160:2"
-    assert sorted(clients for _, clients in peaks if clients not in levels) == [244, 260, 292]
-    two_to_one = [clients for ratio, clients in peaks if ratio == "2:1"]
-    assert len(two_to_one) == 16 and set(two_to_one) <= set(range(4, 321, 4))
-    assertContains(planner.get(reverse("presets")), "Inferred, not printed")
+def filled(servers, recipe):
+    return form_of(recipe, *servers)
 
 
 # --- the matrix ----------------------------------------------------------------------------------------------------
@@ -203,7 +88,7 @@ def test_a_system_that_a_part_leaves_out_gets_its_data_set_in_the_part_that_has_
 def test_a_similar_design_has_all_its_parts_and_nothing_else(planner, filled):
     planner.post(NEW, {**filled, **CROSSED, "queue": "1"})
     first = Design.objects.get()
-    draft = planner.get(NEW, {"design": first.pk}).context["draft"]
+    draft = planner.get(NEW, {"design": first.pk}).context["page"].draft
     assert draft.plan["scales"].value() == "10, 20"
     assert draft.plan["thread_rule"].value() == "clients, clients/2"
     values = {name: draft.plan[name].value() for name in ("scales", "thread_rule", "kept_only", "left_out")}
@@ -211,17 +96,17 @@ def test_a_similar_design_has_all_its_parts_and_nothing_else(planner, filled):
     assert planned(Design.objects.latest("pk")) == planned(first) != {}
 
 
-def test_a_similar_design_leaves_out_the_parts_that_were_left_out_and_knows_its_workloads(planner, filled, workload):
+def test_a_similar_design_leaves_out_the_parts_that_were_left_out_and_knows_its_workloads(planner, filled, recipe):
     parameters = {**testing.PARAMETERS, "script": "tpcb-like"}
     other = Workload.objects.create(name="tpcb", tool="pgbench", parameters=parameters)
     left_out = {"left_out": "workload=2; scale=20\nclients=8; repeat=2"}
     planner.post(NEW, {**filled, "scales": "10, 20", "more_workloads": [str(other.pk)], **left_out, "queue": "1"})
     first = Design.objects.get()
-    draft = planner.get(NEW, {"design": first.pk}).context["draft"]
+    draft = planner.get(NEW, {"design": first.pk}).context["page"].draft
     names = ("workload", "more_workloads", "scales", "kept_only", "left_out")
     values = {name: draft.plan[name].value() for name in names}
     assert values == {
-        "workload": workload.pk, "more_workloads": [other.pk], "scales": "10, 20", "kept_only": "",
+        "workload": recipe.pk, "more_workloads": [other.pk], "scales": "10, 20", "kept_only": "",
         "left_out": "workload=2; scale=20\nclients=8; repeat=2",
     }  # fmt: skip
     assert draft.plan["name"].value() == first.name
@@ -274,20 +159,20 @@ def test_a_design_that_cannot_be_says_why_beside_the_field(planner, filled, fiel
     assert not Experiment.objects.exists()
 
 
-def test_caches_are_dropped_where_a_probe_found_that_the_account_may(planner, filled, host):
-    Host.objects.filter(pk=host.pk).update(facts={**host.facts, "drop_caches": "by sudo"})
+def test_caches_are_dropped_where_a_probe_found_that_the_account_may(planner, filled, box):
+    Host.objects.filter(pk=box.pk).update(facts={**box.facts, "drop_caches": "by sudo"})
     planner.post(NEW, {**filled, "drop_caches": "on", "queue": "1"})
     run = Experiment.objects.get().runs.filter(kind="measure").first()
     assert run.spec["drop_caches"] and run.protocol.form["drop_caches"]
 
 
 def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_and_the_same_again(planner, filled):
-    seeds = [planner.get(NEW).context["draft"].plan["order_seed"].value() for _ in range(3)]
+    seeds = [planner.get(NEW).context["page"].draft.plan["order_seed"].value() for _ in range(3)]
     assert len(set(seeds)) > 1
     form = {**filled, "order": "random", "order_seed": str(seeds[0])}
     response = planner.post(PLAN, form)
     assertContains(response, f"by the seed {seeds[0]}")
-    steps = response.context["preview"].steps_in_order
+    steps = response.context["page"].preview.steps_in_order
     order = [(step.system.label, step.clients, step.repeat) for step in steps]
     label, clients, repeat = order[0]
     first = f"{clients} client{'s' * (clients > 1)} on {label}, repeat {repeat}"
@@ -306,7 +191,7 @@ def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_
 def test_a_similar_plan_has_the_design_of_the_first(planner, filled):
     values = {"order": "listed", "left_out": "clients=8; repeat=2", "settle_s": "5", "canary": "on", "loading": "each"}
     planner.post(NEW, {**filled, **values, "queue": "1"})
-    draft = planner.get(NEW, {"like": Experiment.objects.get().pk}).context["draft"]
+    draft = planner.get(NEW, {"like": Experiment.objects.get().pk}).context["page"].draft
     for name, value in values.items():
         assert str(draft.plan[name].value()) == {"on": "True"}.get(value, value)
     assert draft.has_order and draft.has_preparation and not draft.has_matrix
@@ -348,7 +233,7 @@ def test_scales_for_workloads_that_have_none_are_refused(planner, filled, tatp):
     assertNotContains(planner.post(PLAN, {**filled, "scales": "10, 20"}), "None of the workloads has a scale")
 
 
-def test_a_data_set_that_is_there_is_loaded_again_once_another_part_has_replaced_it(filled, instances):
+def test_a_data_set_that_is_there_is_loaded_again_once_another_part_has_replaced_it(filled, servers):
     recipe = {"tool": "pgbench", "scale": 10}
     fields = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
     for instance in Instance.objects.all():
@@ -369,16 +254,6 @@ def test_a_design_is_cancelled_with_all_its_parts_and_nothing_else_is(planner, f
     assert {run.state for run in others} == {"queued"}
 
 
-def test_the_form_of_a_preset_shows_its_translation_and_keeps_it_when_something_is_wrong(planner, filled):
-    planner.post(reverse("presets"), {"preset": "report-b"})
-    assertContains(planner.get(NEW, {"preset": "report-b"}), r"\setrandom is gone")
-    assertContains(
-        planner.post(NEW, {**filled, "preset": "report-b", "levels": "x", "queue": "1"}), r"\setrandom is gone"
-    )
-    assertNotContains(planner.get(NEW), r"\setrandom is gone")
-    assert planner.get(NEW, {"preset": "none such"}).status_code == 200
-
-
 # --- open loops ----------------------------------------------------------------------------------------------------
 
 
@@ -390,7 +265,7 @@ def test_a_sweep_of_rates_is_planned_from_one_number_of_clients_with_a_limit(pla
     assert (experiment.rates_tps, experiment.client_levels) == ([1000, 2000, 3000], [16])
     assert experiment.latency_limit_us == 2500
     assert experiment.runs.filter(kind="measure").count() == 3 * 2 * 2
-    draft = planner.get(NEW, {"like": experiment.pk}).context["draft"]
+    draft = planner.get(NEW, {"like": experiment.pk}).context["page"].draft
     assert [draft.plan[name].value() for name in ("levels", "rates", "latency_limit_ms")] == [
         "16", "1000..3000:1000", "2.5",
     ]  # fmt: skip

@@ -68,7 +68,7 @@ def test_what_cannot_grow_is_refused_beside_its_field_and_nothing_is_lost(
     page = planner.post(NEW, {**form, "queue": "1"})
     assert not Experiment.objects.exists()
     assert sentence in page.content.decode()
-    assert page.context["draft"].plan["levels"].value() == form["levels"]
+    assert page.context["page"].draft.plan["levels"].value() == form["levels"]
 
 
 def test_a_similar_plan_grows_alike(planner, instances, workload):

@@ -46,7 +46,7 @@ def test_an_untouched_form_is_asked_for_what_is_missing_and_accused_of_nothing(p
 
 def test_the_plan_shows_runs_loads_time_and_order_and_saves_nothing(planner, filled):
     response = planner.post(PLAN, filled)
-    preview = response.context["preview"]
+    preview = response.context["page"].preview
     assert (preview.run_count, preview.load_count) == (14, 2)
     assert preview.total_s == pytest.approx(12 * (60 + 10 + 0.7) + 2 * 10)
     assert [(block.repeat, block.levels, len(block.systems)) for block in preview.blocks] == [
@@ -60,7 +60,7 @@ def test_the_plan_shows_runs_loads_time_and_order_and_saves_nothing(planner, fil
 
 
 def test_what_is_queued_is_what_the_plan_showed(planner, filled):
-    preview = planner.post(PLAN, filled).context["preview"]
+    preview = planner.post(PLAN, filled).context["page"].preview
     response = planner.post(NEW, {**filled, "queue": "1"})
     experiment = Experiment.objects.get()
     assertRedirects(response, reverse("experiment", args=[experiment.pk]))
@@ -137,19 +137,19 @@ def test_the_plan_of_a_form_that_is_not_complete_says_what_is_missing_and_needs_
     response = planner.post(PLAN, {**filled, "name": "", "levels": "", "systems-1-instance": ""})
     assertContains(response, "<li>Client levels</li><li>Instance of system 2</li>", html=True)
     assertNotContains(response, "Name")
-    assert planner.post(PLAN, {**filled, "name": ""}).context["preview"]
+    assert planner.post(PLAN, {**filled, "name": ""}).context["page"].preview
 
 
 def test_a_system_is_added_and_removed_with_everything_typed_kept(planner, filled):
     typed = {**filled, "levels": "nonsense", "systems-1-label": "the second", "vacuum": "on"}
     more = planner.post(NEW, {**typed, "add": "1"})
-    assert len(more.context["draft"].systems.forms) == 3
+    assert len(more.context["page"].draft.systems.forms) == 3
     assertContains(more, 'value="nonsense"')
     assertContains(more, "checked")
     assertNotContains(more, 'role="alert"')
     fewer = planner.post(NEW, {**typed, "remove": "0"})
-    assert [form["label"].value() for form in fewer.context["draft"].systems] == ["the second"]
-    assert len(planner.post(NEW, {**typed, "remove": "9" * 5000}).context["draft"].systems.forms) == 2
+    assert [form["label"].value() for form in fewer.context["page"].draft.systems] == ["the second"]
+    assert len(planner.post(NEW, {**typed, "remove": "9" * 5000}).context["page"].draft.systems.forms) == 2
 
 
 def test_a_form_of_no_systems_or_of_a_broken_count_is_refused(planner, filled):
@@ -163,7 +163,7 @@ def test_a_form_of_no_systems_or_of_a_broken_count_is_refused(planner, filled):
 def test_a_similar_plan_starts_from_the_experiment_and_is_the_same_when_queued(planner, filled):
     planner.post(NEW, {**filled, "queue": "1"})
     first = Experiment.objects.get()
-    draft = planner.get(NEW, {"like": first.pk}).context["draft"]
+    draft = planner.get(NEW, {"like": first.pk}).context["page"].draft
     fields = (*draft.plan, *(field for form in draft.systems for field in form))
     form = {field.html_name: "" if field.value() is None else str(field.value()) for field in fields}
     management = {f"systems-{name}_FORMS": "2" for name in ("TOTAL", "INITIAL")}
@@ -180,7 +180,7 @@ def test_the_plan_takes_the_same_queries_whatever_the_warehouse_holds(
 ):
     form = form_of(recipe, servers[0])
     with django_assert_num_queries(PREVIEW_QUERIES, exact=False) as first:
-        assert planner.post(PLAN, form).context["preview"]
+        assert planner.post(PLAN, form).context["page"].preview
     box = servers[0].host
     for number in range(20):
         testing.make_instance(box, "18.1", name=f"more {number}", port=6000 + number)
@@ -230,7 +230,7 @@ def test_the_time_is_estimated_from_what_runs_and_loads_took_before(planner, fil
 
 
 def warnings_text(form, **changes):
-    return " ".join(look({**form, **changes}).doubts)
+    return " ".join(look({**form, **changes}).warnings)
 
 
 def test_a_sound_plan_on_two_machines_raises_no_doubt(box, recipe):
@@ -268,7 +268,7 @@ def test_one_instance_by_two_paths_is_two_systems_with_labels_of_their_own_and_d
     preview = look({**filled, **fields})
     labels = [system.label for system in preview.plan_request.systems]
     assert labels == ["PostgreSQL 16.4, pg 16.4", "PostgreSQL 16.4, pg 16.4, network"]
-    assert " ".join(preview.doubts).count("max_connections") == 1
+    assert " ".join(preview.warnings).count("max_connections") == 1
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_a_host_that_is_not_ready_is_named_once(filled, box, changes, sentence):
 
 def test_all_that_is_wrong_with_a_plan_is_said_at_once(planner, filled, box):
     fields = {"name": "", "levels": "2, 4", "repeats": "0", "grows": "ceiling", "canary": "on", "restart": "on"}
-    draft = planner.post(NEW, {**filled, **fields, "systems-1-instance": "", "queue": "1"}).context["draft"]
+    draft = planner.post(NEW, {**filled, **fields, "systems-1-instance": "", "queue": "1"}).context["page"].draft
     assert draft.plan.errors.keys() == {"name", "levels", "repeats", "grows", "canary", "ceiling_ms", "restart"}
     assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
     assert not draft.is_only_unfinished
@@ -328,7 +328,7 @@ def test_all_that_is_wrong_with_a_plan_is_said_at_once(planner, filled, box):
 def test_systems_and_their_client_are_looked_at_although_the_plan_is_wrong(planner, filled, box):
     Host.objects.filter(pk=box.pk).update(facts={})
     fields = {"systems-1-instance": filled["systems-0-instance"], "levels": "many", "duration_s": ""}
-    draft = planner.post(NEW, {**filled, **fields, "queue": "1"}).context["draft"]
+    draft = planner.post(NEW, {**filled, **fields, "queue": "1"}).context["page"].draft
     assert draft.plan.errors.keys() == {"levels", "duration_s", "client"}
     assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
 
@@ -337,14 +337,14 @@ def test_what_the_load_generator_refuses_is_said_together_with_a_missing_name(pl
     parameters = {**testing.PARAMETERS, "rate_tps": -1}
     workload = Workload.objects.create(name="refused", tool="pgbench", parameters=parameters)
     form = {**filled, "name": "", "priority": "x", "workload": str(workload.pk), "queue": "1"}
-    draft = planner.post(NEW, form).context["draft"]
+    draft = planner.post(NEW, form).context["page"].draft
     assert draft.plan.errors.keys() == {"name", "priority", "workload"}
     assert draft.plan_request is None and not Experiment.objects.exists()
 
 
 def test_a_system_that_a_browser_calls_new_and_leaves_empty_is_asked_for_its_instance(planner, filled):
     form = {**filled, "systems-INITIAL_FORMS": "0", "systems-1-instance": "", "queue": "1"}
-    draft = planner.post(NEW, form).context["draft"]
+    draft = planner.post(NEW, form).context["page"].draft
     assert [set(form.errors) for form in draft.systems] == [set(), {"instance"}]
 
 

@@ -13,7 +13,7 @@ TPCB = {"script": "tpcb-like", "query_mode": "simple", "scale": 100}
 
 def warnings_text(servers, tool, parameters):
     recipe = Workload.objects.create(name=str(parameters)[:120], tool=tool, parameters=parameters)
-    return " ".join(look(form_of(recipe, *servers)).doubts)
+    return " ".join(look(form_of(recipe, *servers)).warnings)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_every_load_generator_says_how_much_memory_its_data_would_need(box, serv
     assert f"{sentence}, more than the 8.0 GiB of memory of box" in warnings_text(servers, tool, parameters)
     box.facts |= {"memory_bytes": 32 * 2**30}
     box.save()
-    assert "of memory of" not in " ".join(look(form_of(Workload.objects.get(tool=tool), *servers)).doubts)
+    assert "of memory of" not in " ".join(look(form_of(Workload.objects.get(tool=tool), *servers)).warnings)
 
 
 @pytest.mark.parametrize(("free_gib", "is_odd"), [(3, True), (4, False)])

@@ -1,17 +1,15 @@
-from datetime import date
 from decimal import Decimal
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from benchhub.catalog.models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
+from benchhub.catalog.hardware.testing import add_price, make_price
+from benchhub.catalog.models import ExchangeRate, Hardware, Host, LicenceModel
 from benchhub.catalog.templatetags.catalogue import gib, money, taken_off
 
 pytestmark = pytest.mark.django_db
 REVISED_QUERIES = 5  # session, user, count, page, prices
-PRICE_QUERIES = 4  # session, user, count, page
 BOX = {
     "name": "Box",
     "sockets": "2",
@@ -22,27 +20,6 @@ BOX = {
     "disks": "4 x 300 GB",
     "remark": "As bought.",
 }
-PRICE = {
-    "description": "Box with support",
-    "amount": "38364.00",
-    "currency": "eur",
-    "priced_on": "2026-01-01",
-    "source": "a quotation",
-}
-
-
-@pytest.fixture
-def box():
-    return Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8, memory_bytes=2**36)
-
-
-def listed(hardware, **fields):
-    values = {**PRICE, "amount": Decimal("100"), "currency": "EUR", "priced_on": date(2026, 1, 1), **fields}
-    return ListPrice.objects.create(hardware=hardware, **values)
-
-
-def add_price(client, item="", **changes):
-    return client.post(reverse("price-add"), {**PRICE, "of": item, **changes})
 
 
 def test_hardware_is_typed_with_its_memory_in_gib(engineer):
@@ -65,7 +42,7 @@ def test_hardware_is_typed_with_its_memory_in_gib(engineer):
 )
 def test_hardware_that_cannot_be_is_refused_beside_the_field(engineer, typed, field):
     answer = engineer.post(reverse("hardware-add"), {**BOX, **typed})
-    assert list(answer.context["form"].errors) == [field]
+    assert list(answer.context["page"].form.errors) == [field]
     assertContains(answer, "As bought.")
     assert not Hardware.objects.exists()
 
@@ -95,7 +72,7 @@ def test_hardware_without_a_virtual_machine_has_none(engineer):
     ],
 )
 def test_a_virtual_machine_that_cannot_be_is_refused(engineer, typed, field, sentence):
-    [(at, errors)] = engineer.post(reverse("hardware-add"), {**BOX, **typed}).context["form"].errors.items()
+    [(at, errors)] = engineer.post(reverse("hardware-add"), {**BOX, **typed}).context["page"].form.errors.items()
     assert sentence in errors[0]
     assert at == field
     assert not Hardware.objects.exists()
@@ -153,7 +130,7 @@ def test_an_exchange_rate_is_added_dated_and_sourced(engineer):
     [({"quoted": "EUR"}, "quoted"), ({"value": "0"}, "value"), ({"base": "E1R"}, "base"), ({"source": ""}, "source")],
 )
 def test_an_exchange_rate_that_cannot_be_is_refused_beside_the_field(engineer, typed, field):
-    errors = engineer.post(reverse("exchange-rate-add"), {**RATE, **typed}).context["form"].errors
+    errors = engineer.post(reverse("exchange-rate-add"), {**RATE, **typed}).context["page"].form.errors
     assert list(errors) == [field]
     assert not ExchangeRate.objects.exists()
 
@@ -169,7 +146,7 @@ def test_the_tabs_lead_to_all_four_lists_and_mark_the_entry_prices(engineer):
 
 def test_a_name_that_is_taken_is_refused_also_when_it_is_of_an_older_revision(engineer, box):
     box.revise(sockets=2)
-    errors = engineer.post(reverse("hardware-add"), BOX).context["form"].errors
+    errors = engineer.post(reverse("hardware-add"), BOX).context["page"].form.errors
     assert errors == {"name": ["There is already one named Box: choose another name, or revise that one."]}
 
 
@@ -215,7 +192,7 @@ def test_the_list_shows_current_revisions_first_and_older_ones_when_asked(engine
 
 def test_a_revision_says_whether_the_old_prices_count_for_it(engineer):
     engineer.post(reverse("hardware-add"), BOX)
-    listed(Hardware.objects.get())
+    make_price(Hardware.objects.get())
 
     def revised(**changes):
         pk = Hardware.objects.current().get().pk
@@ -231,7 +208,7 @@ def test_a_revision_says_whether_the_old_prices_count_for_it(engineer):
 
 def test_hardware_is_filled_in_with_what_the_probe_saw_and_given_to_the_host(engineer, probed):
     page = f"{reverse('hardware-add')}?host={probed.pk}"
-    initial = engineer.get(page).context["form"].initial
+    initial = engineer.get(page).context["page"].form.initial
     assert (initial["sockets"], initial["cores_per_socket"], initial["memory_gib"]) == (1, 8, 64)
     assertRedirects(engineer.post(page, BOX), reverse("host", args=[probed.pk]))
     assert Host.objects.get().hardware.name == "Box"
@@ -248,7 +225,7 @@ def test_hardware_is_filled_in_with_what_the_probe_saw_and_given_to_the_host(eng
 def test_what_a_guest_sees_is_never_offered_as_bought(engineer, probed, signs):
     Host.objects.update(facts={**probed.facts, **signs})
     answer = engineer.get(reverse("hardware-add"), {"host": probed.pk})
-    initial = answer.context["form"].initial
+    initial = answer.context["page"].form.initial
     assert (initial["vm_vcpus"], initial["vm_memory_gib"]) == (16, 64)
     assert [initial.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core", "memory_gib")] == [
         None
@@ -259,14 +236,14 @@ def test_what_a_guest_sees_is_never_offered_as_bought(engineer, probed, signs):
 def test_a_machine_of_bare_metal_at_a_cloud_is_no_guest(engineer, probed):
     dmi = {"sys_vendor": "Amazon EC2", "product_name": "m5.metal"}
     Host.objects.update(facts={**probed.facts, "dmi": dmi})
-    initial = engineer.get(reverse("hardware-add"), {"host": probed.pk}).context["form"].initial
+    initial = engineer.get(reverse("hardware-add"), {"host": probed.pk}).context["page"].form.initial
     assert (initial["sockets"], "vm_vcpus" in initial) == (1, False)
 
 
 def test_a_shape_that_does_not_add_up_is_neither_offered_nor_shown(engineer, probed):
     cpu = {"cpus": 20, "sockets": 1, "cores_per_socket": 14, "threads_per_core": 2}
     Host.objects.update(facts={**probed.facts, "cpu": cpu})
-    initial = engineer.get(reverse("hardware-add"), {"host": probed.pk}).context["form"].initial
+    initial = engineer.get(reverse("hardware-add"), {"host": probed.pk}).context["page"].form.initial
     assert (initial["sockets"], initial["cores_per_socket"]) == (None, None)
     facts = {fact.name: fact.value for fact in engineer.get(reverse("host", args=[probed.pk])).context["page"].facts}
     assert (facts["CPUs"], "Sockets" in facts, "Cores per socket" in facts) == (20, False, False)
@@ -274,126 +251,7 @@ def test_a_shape_that_does_not_add_up_is_neither_offered_nor_shown(engineer, pro
 
 @pytest.mark.parametrize("key", ["9" * 5000, "9" * 30, "x", "0"])
 def test_an_address_that_names_no_host_gives_an_empty_form(engineer, probed, key):
-    assert engineer.get(reverse("hardware-add"), {"host": key}).context["form"].initial.get("sockets") is None
-
-
-def test_a_price_is_exact_and_its_currency_in_capitals(engineer, box):
-    assertRedirects(add_price(engineer, f"hardware:{box.pk}"), reverse("prices"))
-    price = ListPrice.objects.get()
-    assert (price.hardware, price.amount, price.currency) == (box, Decimal("38364"), "EUR")
-    assertContains(engineer.get(reverse("prices")), "38,364.00 EUR")
-
-
-def test_a_price_of_a_later_day_is_said_to_count_from_then_on(engineer, box):
-    add_price(engineer, f"hardware:{box.pk}", priced_on="2999-12-30")
-    for name in ("prices", "hardware-list"):
-        assertContains(engineer.get(reverse(name)), "from 2999-12-30")
-    answer = engineer.post(
-        reverse("price-add"), {**PRICE, "of": f"hardware:{box.pk}", "priced_on": "2999-12-31"}, follow=True
-    )
-    assertContains(answer, "It counts from 2999-12-31 on, not before.")
-
-
-def test_a_price_of_today_is_not_said_to_be_of_a_later_day(engineer, box):
-    today = timezone.now().date().isoformat()
-    answer = engineer.post(reverse("price-add"), {**PRICE, "of": f"hardware:{box.pk}", "priced_on": today}, follow=True)
-    assertContains(answer, today)
-    assertNotContains(answer, f"from {today}")
-
-
-def test_a_price_of_a_licence(engineer):
-    model = LicenceModel.objects.create(name="Per core", metric="core")
-    add_price(engineer, f"licence_model:{model.pk}")
-    assert ListPrice.objects.get().licence_model == model
-
-
-def test_a_price_of_a_thousandth_of_a_cent_is_kept_and_shown_to_the_digit(engineer):
-    model = LicenceModel.objects.create(name="By the hour", metric="vcpu", rules={"payment": "hourly"})
-    add_price(engineer, f"licence_model:{model.pk}", amount="0.00001234", currency="USD")
-    assert ListPrice.objects.get().amount == Decimal("0.00001234")
-    assert str(ListPrice.objects.get()).endswith("0.00001234 USD (2026-01-01)")
-    assertContains(engineer.get(reverse("prices")), "0.00001234 USD")
-
-
-@pytest.mark.parametrize(
-    ("typed", "field", "sentence"),
-    [
-        ({"of": ""}, "of", "required"),
-        ({"of": "hardware:999"}, "of", "valid choice"),
-        ({"amount": "-1"}, "amount", "cannot be negative"),
-        ({"amount": "1,5"}, "amount", "number"),
-        ({"amount": "1.234567891"}, "amount", "8 decimal places"),
-        ({"currency": "E1R"}, "currency", "ISO 4217"),
-        ({"priced_on": "soon"}, "priced_on", "valid date"),
-        ({"source": ""}, "source", "required"),
-    ],
-)
-def test_a_price_that_cannot_be_is_refused_beside_the_field(engineer, box, typed, field, sentence):
-    answer = add_price(engineer, f"hardware:{box.pk}", **typed) if "of" not in typed else add_price(engineer, **typed)
-    [(at, errors)] = answer.context["form"].errors.items()
-    assert at == field
-    assert sentence in errors[0]
-    assertContains(answer, "Box with support")
-    assert not ListPrice.objects.exists()
-
-
-def test_the_same_line_twice_is_refused_beside_the_field(engineer, box):
-    add_price(engineer, f"hardware:{box.pk}")
-    errors = add_price(engineer, f"hardware:{box.pk}", amount="1").context["form"].errors
-    assert errors == {"description": ["The list has this line already: same description, source and day."]}
-    assert ListPrice.objects.get().amount == Decimal("38364")
-
-
-def test_a_price_can_be_followed_by_a_newer_one_but_not_edited(engineer, box):
-    old = listed(box)
-    initial = engineer.get(reverse("price-add"), {"after": old.pk}).context["form"].initial
-    assert (initial["of"], initial["description"]) == (f"hardware:{box.pk}", "Box with support")
-    assert not initial.keys() & {"amount", "priced_on"}
-    assertNotContains(engineer.get(reverse("prices")), "Edit")
-
-
-def test_prices_stand_newest_first_and_are_filtered(engineer, box):
-    model = LicenceModel.objects.create(name="Per core", metric="core")
-    listed(box, description="old", priced_on=date(2020, 1, 1))
-    listed(box, description="new")
-    add_price(engineer, f"licence_model:{model.pk}", priced_on="2023-01-01", description="core")
-
-    def descriptions(**query):
-        return [row.description for row in engineer.get(reverse("prices"), query).context["listing"].page]
-
-    assert descriptions() == ["new", "core", "old"]
-    assert descriptions(kind="licence") == ["core"]
-    assert descriptions(q="box new") == ["new"]
-
-
-def test_a_licence_model_is_added_and_priced(engineer):
-    typed = {"name": "Per core", "metric": "core", "product": "A product"}
-    assertRedirects(engineer.post(reverse("licence-model-add"), typed), reverse("licence-models"))
-    model = LicenceModel.objects.get()
-    answer = engineer.get(reverse("licence-models"))
-    assertContains(answer, f"{reverse('price-add')}?of=licence_model:{model.pk}")
-    assertContains(answer, "per core")
-    errors = engineer.post(reverse("licence-model-add"), {**typed, "metric": "moon"}).context["form"].errors
-    assert errors.keys() == {"name", "metric"}
-
-
-def test_the_prices_of_a_licence_model_count_for_its_revisions_while_they_are_of_the_same(engineer):
-    old = LicenceModel.objects.create(name="Per core", metric="core", product="A product")
-    price = {**PRICE, "amount": Decimal(100), "currency": "EUR", "priced_on": date(2026, 1, 1)}
-    ListPrice.objects.create(licence_model=old, **price)
-    page = reverse("licence-model-revise", args=[old.pk])
-    assertContains(engineer.get(page), "Its list prices go on while they are of one physical core, for a year.")
-    answer = engineer.post(page, {"metric": "core", "product": "A product", "pack": "2"}, follow=True)
-    assertNotContains(answer, "add one")
-    assertContains(answer, "100.00 EUR")
-    second = LicenceModel.objects.current().get()
-    answer = engineer.post(reverse("licence-model-revise", args=[second.pk]), {"metric": "socket"}, follow=True)
-    assertContains(answer, "A price is now of one occupied socket, for a year: add one.")
-    assertNotContains(answer, "100.00 EUR")
-    third = LicenceModel.objects.current().get()
-    assert (third.name, third.revision, third.metric) == ("Per core", 3, "socket")
-    row = ListPrice.objects.get()
-    assert (row.licence_model, row.counts_for(second), row.counts_for(third)) == (old, True, False)
+    assert engineer.get(reverse("hardware-add"), {"host": key}).context["page"].form.initial.get("sockets") is None
 
 
 def test_money_and_memory_are_written_plainly():

@@ -197,7 +197,7 @@ def test_what_touches_a_host_is_never_done_by_a_link(engineer, host, name):
 )
 def test_a_mistake_is_told_beside_its_field_and_what_was_typed_is_kept(engineer, typed, sentence):
     answer = add(engineer, **typed)
-    [(field, errors)] = answer.context["form"].errors.items()
+    [(field, errors)] = answer.context["page"].form.errors.items()
     assert field in typed
     assert sentence in errors[0]
     assertContains(answer, 'value="bench"' if field != "username" else 'value="a b"')
@@ -205,9 +205,9 @@ def test_a_mistake_is_told_beside_its_field_and_what_was_typed_is_kept(engineer,
 
 
 def test_a_second_host_of_the_same_name_or_place_is_refused_beside_the_field(engineer, host):
-    errors = add(engineer).context["form"].errors
+    errors = add(engineer).context["page"].form.errors
     assert errors == {"name": ["There is already a host of this name: choose another one."]}
-    errors = add(engineer, name="other", address="192.0.2.1", port="22").context["form"].errors
+    errors = add(engineer, name="other", address="192.0.2.1", port="22").context["page"].form.errors
     assert errors == {"address": ["The host box has this address, port and user already."]}
     assert Host.objects.count() == 1
 

@@ -53,7 +53,7 @@ def test_the_choice_is_of_servers_that_a_probe_found(engineer, typed, probed):
         answer, f'<option value="{probed.pk}:/opt/pg16/bin" selected>PostgreSQL 16.4 in /opt/pg16/bin</option>'
     )
     assertNotContains(answer, "/opt/client/bin")  # has pgbench only
-    errors = add(engineer, typed, server=f"{probed.pk}:/opt/nowhere").context["form"].errors
+    errors = add(engineer, typed, server=f"{probed.pk}:/opt/nowhere").context["page"].form.errors
     assert errors.keys() == {"server", "password"}
     assert not Instance.objects.exists()
 
@@ -71,7 +71,7 @@ def test_a_password_is_sent_back_to_no_page(engineer, typed):
     pages = [reverse("instances"), reverse("instance-edit", args=[pk]), reverse("host", args=[Host.objects.get().pk])]
     for answer in (refused, *map(engineer.get, pages)):
         assertNotContains(answer, PASSWORD)
-    assert "Type the password again" in refused.context["form"].errors["password"][0]
+    assert "Type the password again" in refused.context["page"].form.errors["password"][0]
 
 
 def test_an_edit_without_a_password_keeps_the_old_one_and_with_one_takes_it(engineer, typed):
@@ -83,7 +83,7 @@ def test_an_edit_without_a_password_keeps_the_old_one_and_with_one_takes_it(engi
 
 
 def test_a_refused_form_does_not_ask_for_a_password_that_was_not_typed(engineer, typed):
-    assert add(engineer, typed, password="", port="x").context["form"].errors.keys() == {"port"}
+    assert add(engineer, typed, password="", port="x").context["page"].form.errors.keys() == {"port"}
 
 
 def test_an_edit_takes_the_build_as_probed_last(engineer, typed, probed):
@@ -138,7 +138,7 @@ def test_versions_count_as_postgresql_counts_them(version, number):
 )
 def test_a_mistake_is_told_beside_its_field(engineer, typed, changes, field, sentence):
     answer = add(engineer, typed, password="", **changes)
-    [(at, errors)] = answer.context["form"].errors.items()
+    [(at, errors)] = answer.context["page"].form.errors.items()
     assert at == field
     assert sentence in errors[0]
     assertContains(answer, 'value="pg18"')
@@ -147,7 +147,7 @@ def test_a_mistake_is_told_beside_its_field(engineer, typed, changes, field, sen
 
 def test_a_second_instance_of_a_name_is_refused_beside_the_field(engineer, typed):
     add(engineer, typed)
-    errors = add(engineer, typed, password="").context["form"].errors
+    errors = add(engineer, typed, password="").context["page"].form.errors
     assert errors == {"name": ["There is already an instance of this name: choose another one."]}
 
 

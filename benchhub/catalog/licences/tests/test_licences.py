@@ -77,7 +77,7 @@ def test_what_holds_its_default_is_not_stored(engineer):
 )
 def test_what_the_engine_refuses_is_said_beside_the_field_and_nothing_is_lost(engineer, typed, field, sentence):
     answer = add(engineer, **typed, **FACTORS)
-    [(at, errors)] = answer.context["draft"].form.errors.items()
+    [(at, errors)] = answer.context["page"].draft.form.errors.items()
     assert at == field
     assert sentence in errors[0]
     assertContains(answer, "Not saved")
@@ -96,9 +96,9 @@ def test_a_row_that_cannot_be_is_refused_at_its_place(engineer):
 
 
 def test_rows_are_added_and_removed_without_script_and_nothing_is_saved(engineer):
-    longer = add(engineer, add="factors", **FACTORS).context["draft"]
+    longer = add(engineer, add="factors", **FACTORS).context["page"].draft
     assert [row.texts["processor"] for row in longer.tables["factors"].rows] == ["POWER8", "", ""]
-    shorter = add(engineer, remove="factors:0", **FACTORS).context["draft"]
+    shorter = add(engineer, remove="factors:0", **FACTORS).context["page"].draft
     assert [row.texts["factor"] for row in shorter.tables["factors"].rows] == ["1"]
     assert not LicenceModel.objects.exists()
 
@@ -153,7 +153,7 @@ def test_a_revision_begins_with_the_rules_and_the_newest_price(engineer, power):
     answer = engineer.get(page)
     assertContains(answer, 'name="pack" value="2"')
     assertContains(answer, 'value="POWER8"')
-    assert answer.context["draft"].trial_form["currency"].value() == "USD"
+    assert answer.context["page"].draft.trial_form["currency"].value() == "USD"
     engineer.post(page, {"metric": "core", "pack": "4"})
     new = LicenceModel.objects.current().get()
     assert (new.revision, new.rules) == (2, {"version": 1, "pack": 4})

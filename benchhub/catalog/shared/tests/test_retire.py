@@ -111,7 +111,7 @@ def test_retired_and_replaced_rows_are_told_apart_in_the_list(engineer, rows):
 
 def test_a_name_whose_row_is_retired_says_so(engineer, rows):
     retire(engineer, "configuration", rows["configuration"])
-    errors = engineer.post(reverse("configuration-add"), {"name": "large"}).context["form"].errors
+    errors = engineer.post(reverse("configuration-add"), {"name": "large"}).context["page"].form.errors
     assert errors == {"name": ["One named large is retired: choose another name, or show that one again."]}
 
 

@@ -31,7 +31,7 @@ def test_a_configuration_may_ask_for_nothing(engineer):
 def test_a_line_that_is_wrong_is_named_and_what_was_typed_is_kept(engineer):
     typed = {"name": "large", "settings": "fsync = on\nshared_buffers 8GB"}
     answer = engineer.post(reverse("configuration-add"), typed)
-    assert answer.context["form"].errors == {"settings": ["Line 2: write name = value, not 'shared_buffers 8GB'."]}
+    assert answer.context["page"].form.errors == {"settings": ["Line 2: write name = value, not 'shared_buffers 8GB'."]}
     assertContains(answer, "fsync = on\nshared_buffers 8GB")
     assert not Configuration.objects.exists()
 
@@ -64,7 +64,7 @@ def test_a_revision_of_a_workload_starts_from_the_old_one_and_leaves_it_to_what_
     experiment = testing.make_experiment([testing.make_system("18", testing.make_host(), hardware)])
     old = experiment.workload
     page = reverse("workload-revise", args=[old.pk])
-    assert engineer.get(page).context["form"]["scale"].value() == 10
+    assert engineer.get(page).context["page"].form["scale"].value() == 10
     assertRedirects(engineer.post(page, {**READS, "name": "ignored"}), reverse("workloads"))
     new = Workload.objects.current().get()
     assert (new.name, new.revision) == ("select-only", 2)
@@ -86,7 +86,7 @@ def test_a_revision_that_is_refused_keeps_what_was_typed(engineer):
     engineer.post(reverse("workload-add"), READS)
     page = reverse("workload-revise", args=[Workload.objects.get().pk])
     answer = engineer.post(page, {**READS, "scale": "0", "remark": "larger"})
-    assert answer.context["form"].errors.keys() == {"scale"}
+    assert answer.context["page"].form.errors.keys() == {"scale"}
     assertContains(answer, "larger")
     assert Workload.objects.get().revision == 1
 
@@ -104,7 +104,7 @@ def test_a_revision_that_is_refused_keeps_what_was_typed(engineer):
 )
 def test_a_workload_that_cannot_be_run_is_refused_beside_the_field(engineer, typed, field, sentence):
     answer = engineer.post(reverse("workload-add"), {**READS, **typed})
-    [(at, errors)] = answer.context["form"].errors.items()
+    [(at, errors)] = answer.context["page"].form.errors.items()
     assert at == field
     assert sentence in errors[0]
     assertContains(answer, 'value="reads"')
@@ -114,7 +114,7 @@ def test_a_workload_that_cannot_be_run_is_refused_beside_the_field(engineer, typ
 @pytest.mark.parametrize(("name", "typed"), [("configuration-add", {"name": "reads"}), ("workload-add", READS)])
 def test_a_name_that_is_taken_is_refused(engineer, name, typed):
     engineer.post(reverse(name), typed)
-    errors = engineer.post(reverse(name), typed).context["form"].errors
+    errors = engineer.post(reverse(name), typed).context["page"].form.errors
     assert errors == {"name": ["There is already one named reads: choose another name, or revise that one."]}
 
 

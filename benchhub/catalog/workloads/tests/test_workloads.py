@@ -71,7 +71,7 @@ def test_a_custom_mix_is_seven_numbers(author):
 )
 def test_what_is_no_workload_of_tatp_is_refused_beside_the_field(author, typed, field, sentence):
     answer = author.post(add("tatp"), {**TATP, **typed})
-    [(at, errors)] = answer.context["form"].errors.items()
+    [(at, errors)] = answer.context["page"].form.errors.items()
     assert (at, sentence in errors[0]) == (field, True), errors
     assertContains(answer, 'value="tatp"')
     assert not Workload.objects.exists()
@@ -80,14 +80,14 @@ def test_what_is_no_workload_of_tatp_is_refused_beside_the_field(author, typed, 
 def test_all_that_is_wrong_with_a_workload_is_said_at_once(author):
     Workload.objects.create(name="tatp", tool="tatp")
     wrong = {**TATP, "subscribers": "5", "seed": "-1", "keys": "none", "mix": "custom"}
-    assert author.post(add("tatp"), wrong).context["form"].errors.keys() == {
+    assert author.post(add("tatp"), wrong).context["page"].form.errors.keys() == {
         "name", "subscribers", "seed", "keys", "weights",
     }  # fmt: skip
     scripts = {**SCRIPTS, "name": "tatp", "script_1": "\\shell date", "scale": "9999999", "variables": "a-b = 1"}
-    errors = author.post(add("scripts"), {**scripts, "init": "\\! date"}).context["form"].errors
+    errors = author.post(add("scripts"), {**scripts, "init": "\\! date"}).context["page"].form.errors
     assert errors.keys() == {"name", "script_1", "scale", "variables", "init"}
     plain = {"name": "tatp", "tool": "sysbench", "script": "none", "tables": "1001", "table_size": "0"}
-    errors = author.post(add("sysbench"), {**plain, "rand_type": "none"}).context["form"].errors
+    errors = author.post(add("sysbench"), {**plain, "rand_type": "none"}).context["page"].form.errors
     assert errors.keys() == {"name", "script", "tables", "table_size", "rand_type"}
     assert Workload.objects.count() == 1
 
@@ -150,7 +150,7 @@ def test_a_revision_with_nothing_changed_is_none_and_the_page_says_so(author):
 @pytest.mark.parametrize("text", ["\\shell date", "\\set x 1\n\\setsh y date", "\\ \\\r\nshell date", "\\sh date"])
 def test_a_script_that_runs_commands_on_the_driver_is_refused_and_kept_in_the_form(author, text):
     answer = author.post(add("scripts"), {**SCRIPTS, "script_2": f"SELECT 1;\r\n{text}"})
-    [(field, [error])] = answer.context["form"].errors.items()
+    [(field, [error])] = answer.context["page"].form.errors.items()
     line = 3 if text.startswith("\\set x") else 2
     assert field == "script_2" and error.startswith(f"Script 2, line {line}: ")
     assertContains(answer, "run commands on the driver")
@@ -167,7 +167,7 @@ def test_a_script_that_runs_commands_on_the_driver_is_refused_and_kept_in_the_fo
 )
 def test_a_script_that_cannot_be_run_is_refused_with_one_sentence(author, text, sentence):
     answer = author.post(add("scripts"), {**SCRIPTS, "script_2": text})
-    assert answer.context["form"].errors == {"script_2": [sentence]}
+    assert answer.context["page"].form.errors == {"script_2": [sentence]}
     assert not Workload.objects.exists()
     assertRedirects(
         author.post(add("scripts"), {**SCRIPTS, "script_2": "SELECT 1;\r\n" * 10_000}), reverse("workloads")
@@ -176,20 +176,20 @@ def test_a_script_that_cannot_be_run_is_refused_with_one_sentence(author, text, 
 
 def test_an_init_script_has_the_limit_of_the_other_scripts(author):
     answer = author.post(add("scripts"), {**SCRIPTS, "init": "-" * 100_001})
-    assert answer.context["form"].errors == {
+    assert answer.context["page"].form.errors == {
         "init": ["The init script has 100,001 characters: 100,000 at most, so shorten it."]
     }
 
 
 def test_an_init_script_that_is_for_psql_is_refused(author):
     answer = author.post(add("scripts"), {**SCRIPTS, "init": "SELECT 1;\n\\! date"})
-    [(field, [error])] = answer.context["form"].errors.items()
+    [(field, [error])] = answer.context["page"].form.errors.items()
     assert field == "init" and "SQL for the server" in error
 
 
 def test_a_variable_that_pgbench_cannot_have_is_refused_beside_its_field(author):
     answer = author.post(add("scripts"), {**SCRIPTS, "variables": "cut-off = 7"})
-    [(field, [error])] = answer.context["form"].errors.items()
+    [(field, [error])] = answer.context["page"].form.errors.items()
     assert field == "variables" and "cannot be a variable of pgbench" in error
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import re
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -31,6 +31,44 @@ REPORT_TITLES = {"found": "Conclusions, and how sure they are", "settings": "App
 PAGES_KEPT = 64
 
 
+@dataclass(frozen=True)
+class DocumentPage:
+    """A document and its downloads, in the order of a page or of a report. `picture` is the address of its card."""
+
+    document: Node
+    sha256: str
+    as_report: bool = False
+    picture: str = ""
+
+    @property
+    def sections(self) -> list[Node]:
+        sections: list[Node] = report_sections(self.document) if self.as_report else self.document["sections"]
+        return sections
+
+    @property
+    def stem(self) -> str:
+        """Return the name of its files without their kind: page.html, report.pdf."""
+        return "report" if self.as_report else "page"
+
+    @property
+    def can_print(self) -> bool:
+        return pdf.is_available()
+
+    @property
+    def hidden_words(self) -> str:
+        return ", ".join(CLASSES[name].lower() for name in self.document.get("hidden", ()))
+
+
+class OneFilePage(DocumentPage):
+    @property
+    def styles(self) -> SafeString:
+        return mark_safe("\n".join(map(_static, STYLES)))
+
+    @property
+    def scripts(self) -> list[SafeString]:
+        return [_script(name) for name in SCRIPTS]
+
+
 @lru_cache(maxsize=PAGES_KEPT)
 def page(sha256: str, as_report: bool = False, picture: str = "") -> tuple[bytes, bytes]:
     """Return the shared page of a projection, plain and gzipped. A projection never changes, so the page is cached.
@@ -44,26 +82,12 @@ def page(sha256: str, as_report: bool = False, picture: str = "") -> tuple[bytes
 
 def html_page(document: Node, sha256: str, *, as_report: bool = False, picture: str = "") -> str:
     """Render the page with relative addresses but that of the picture: without a picture it holds no token."""
-    values = {**context(document, sha256, as_report=as_report), "picture": picture}
-    return render_to_string("shared/page.html", values)
+    return render_to_string("shared/page.html", {"page": DocumentPage(document, sha256, as_report, picture)})
 
 
 def one_file(document: Node, sha256: str, *, as_report: bool = False) -> str:
     """Render everything in one HTML file: styles, scripts and data. It asks nothing of any server."""
-    styles = mark_safe("\n".join(map(_static, STYLES)))
-    inlined = {"styles": styles, "scripts": [_script(name) for name in SCRIPTS]}
-    return render_to_string("shared/one_file.html", {**context(document, sha256, as_report=as_report), **inlined})
-
-
-def context(document: Node, sha256: str, *, as_report: bool = False) -> dict[str, Any]:
-    return {
-        "document": document,
-        "sha256": sha256,
-        "sections": report_sections(document) if as_report else document["sections"],
-        "as_report": as_report,
-        "can_print": pdf.is_available(),
-        "hidden_words": ", ".join(CLASSES[name].lower() for name in document.get("hidden", ())),
-    }
+    return render_to_string("shared/one_file.html", {"page": OneFilePage(document, sha256, as_report)})
 
 
 def report_sections(document: Node) -> list[Node]:
