@@ -13,7 +13,7 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.plan import presets
-from runners.tools.pgbench import presets as pgbench_presets
+from runners.tools.pgbench import kinds as pgbench_kinds
 from runners.tools.pgbench.parameters import scripts_digest
 
 from .pages import PAGES
@@ -108,7 +108,7 @@ def test_only_runners_start_from_a_published_method(client):
 
 def test_the_workload_of_report_b_is_the_same_whichever_way_it_is_started_from():
     [planned] = [workload for workload in presets.REPORT_B.workloads if workload.scripts_digest]
-    assert planned.scripts_digest == scripts_digest(pgbench_presets.PRESETS["report-b"]["parameters"])
+    assert planned.scripts_digest == scripts_digest(pgbench_kinds.PRESETS["report-b"]["parameters"])
 
 
 @pytest.mark.parametrize(

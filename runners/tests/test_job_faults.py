@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runners import job
-from runners.conftest import Bench
+from runners.conftest import Bench, FakeTool, fake_spec
 from runners.job import Look, StartOutcome
 from runners.ssh import Connections, RemoteFailure
 
@@ -53,6 +53,17 @@ async def test_cancel_ends_the_whole_group_and_a_child_that_ignores_term(bench):
     assert not (bench.folder / ".pgpass").exists()
     assert await bench.of(2).start("true") is StartOutcome.STARTED
     await bench.of(2).ended()
+
+
+async def test_cancel_ends_a_pilot_and_nothing_is_measured(bench):
+    tool = FakeTool(pilot="sleep 300 & echo $! > pilot.pid; wait", measure="echo never")
+    await job.start(bench.connections, bench.target, bench.attempt, fake_spec(), tool=tool)
+    await bench.until(lambda: is_written(bench.folder / "pilot.pid"))
+    pilot = int((bench.folder / "pilot.pid").read_text())
+    await bench.cancel(grace_s=1)
+    look = await bench.look()
+    assert not is_alive(pilot)
+    assert (look.lock_held, look.cancelled, look.step, look.out_size) == (False, True, "pilot", 0)
 
 
 async def test_cancel_before_the_start_forbids_it(bench):

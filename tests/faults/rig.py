@@ -34,10 +34,15 @@ CLONE = Path(__file__).resolve().parent.parent.parent
 PATIENCE_S = 90
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), Path("/nowhere"))
 
-# $PGAPPNAME names the run. `behaviour` is what a test wants the load to do before, or instead.
+# $PGAPPNAME names the run. `behaviour` is what a test wants the load to do before, or instead. A pilot, which is the
+# load without a log, is no execution and behaves.
 COUNTING_PGBENCH = """\
 #!/bin/sh
-case " $* " in *" -i "*) ;; *) echo "$PGAPPNAME" >> {folder}/executions ;; esac
+case " $* " in
+*" -i "*) ;;
+*" -l "*) echo "$PGAPPNAME" >> {folder}/executions ;;
+*) exec {real}/pgbench "$@" ;;
+esac
 [ ! -e {folder}/behaviour ] || . {folder}/behaviour
 exec {real}/pgbench "$@"
 """

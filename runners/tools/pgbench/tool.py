@@ -233,7 +233,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         series=(*reports.series, *_warmup_series(outputs, started_epoch_s or 0.0)),
         histograms=histograms,
         doubts=(*_doubts(reduction), *consistency.doubts(spec, outputs, reduction, measures)),
-        remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
+        remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
     )
 
 
@@ -314,13 +314,16 @@ def _logged_measures(reduction: Reduction | None, histograms: tuple[Histogram, .
     return measures
 
 
-def _percentile_remarks(reduction: Reduction | None, histograms: tuple[Histogram, ...]) -> list[str]:
+def _percentile_remarks(
+    reduction: Reduction | None, histograms: tuple[Histogram, ...], transactions: float
+) -> list[str]:
     """Say what stands beside the percentiles: sampling, too few transactions, and what they leave out."""
     if reduction is None:
         return []
     remarks = []
     if histograms and histograms[0].sampling_rate < 1:
-        remarks.append(_sampling_remark(histograms[0].sampling_rate))
+        counts = f"{histograms[0].total:,} of {transactions:,.0f}"
+        remarks.append(f"Percentiles are from {_share_text(histograms[0].sampling_rate)} transactions: {counts}.")
     absent = [n for n, share in PERCENTILES.items() if not histograms or percentile_us(histograms[0], share) is None]
     if absent:
         remarks.append(f"No {', '.join(absent)}: only {reduction.transactions:,} transactions were logged.")
@@ -330,11 +333,11 @@ def _percentile_remarks(reduction: Reduction | None, histograms: tuple[Histogram
     return remarks
 
 
-def _sampling_remark(rate: float) -> str:
+def _share_text(rate: float) -> str:
     every = round(1 / rate)
     if abs(every * rate - 1) < 1e-6:
-        return f"Percentiles are from 1 of {every:,} transactions."
-    return f"Percentiles are from {rate:.2%} of transactions."
+        return f"1 of {every:,}"
+    return f"{rate:.2%} of"
 
 
 def _doubts(reduction: Reduction | None) -> tuple[Doubt, ...]:

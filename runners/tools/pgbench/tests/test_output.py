@@ -158,9 +158,10 @@ def test_recorded_scripts_have_a_histogram_each(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_recorded_sampled_run_says_so_beside_its_percentiles(version: str) -> None:
     result = PGBENCH.parse(replace(SPEC, log_sampling_rate=0.01), recorded(version, "sampled"))
-    assert "Percentiles are from 1 of 100 transactions." in result.remarks
     assert result.histograms[0].sampling_rate == 0.01
     measures = numbers(result)
+    counts = f"{measures['logged_transactions']:,.0f} of {measures['transactions']:,.0f}"
+    assert f"Percentiles are from 1 of 100 transactions: {counts}." in result.remarks
     assert measures["logged_transactions"] == pytest.approx(measures["transactions"] / 100, rel=0.3)
     assert measures["latency_p50_ms"] <= measures["latency_p90_ms"] <= measures["latency_p95_ms"]
 

@@ -88,8 +88,9 @@ def test_a_sampled_run_logs_its_share(cluster: Cluster, spec: RunSpec, tmp_path:
     load(cluster, tmp_path, spec)
     sampled = replace(spec, duration_s=1, log_sampling_rate=0.1)
     result = PGBENCH.parse(sampled, run(cluster, tmp_path, measured_and_reduced(sampled)))
-    assert "Percentiles are from 1 of 10 transactions." in result.remarks
-    share = result.measures["logged_transactions"].value / result.measures["transactions"].value
+    logged, total = (result.measures[f"{kind}transactions"].value for kind in ("logged_", ""))
+    assert f"Percentiles are from 1 of 10 transactions: {logged:,.0f} of {total:,.0f}." in result.remarks
+    share = logged / total
     assert share == pytest.approx(0.1, abs=0.05)
 
 
