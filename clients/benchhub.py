@@ -4,7 +4,7 @@
     export BENCHHUB_URL=https://bench.example.org BENCHHUB_TOKEN=bh_...
     benchhub.py push results.ndjson            # or - for stdin; each line a result, all or none
     benchhub.py run --like result.json -- pgbench -S -c 8 -j 8 -T 60 bench    # runs it, and imports what it printed
-    benchhub.py pgbench out.log --like result.json --clients 8    # what pgbench printed, with what it does not say
+    benchhub.py pgbench out.log --like result.json    # what pgbench printed, with what it does not say
     benchhub.py queue plan.json                # prints the address of the experiment
     benchhub.py wait 12                        # until all its runs have ended; exit code 1 unless all succeeded
     benchhub.py curve 12 > curve.csv
@@ -194,7 +194,7 @@ def _parser():
         kind = int if name in NUMBERS else str
         run.add_argument(_option(name), default=os.environ.get(variable) or None, type=kind, help=f"or {variable}")
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- command", help="the command, with its words")
-    printed = _command(commands, "pgbench", _pgbench, "import what pgbench printed")
+    printed = _command(commands, "pgbench", _pgbench, "import what pgbench printed, in one run or several")
     printed.add_argument("file", help="its stdout, or - for stdin")
     printed.add_argument("--like", required=True, help="JSON with what pgbench does not say (see docs/api.md)")
     printed.add_argument("--clients", type=int, help="in place of that in --like")
@@ -333,10 +333,11 @@ def _conditions(arguments, like, command, stdout):
 
 
 def _printed(stdout):
-    matches = {name: re.search(pattern, stdout, re.M) for name, pattern in PRINTED.items()}
-    texts = {name: match.group(1) for name, match in matches.items() if match}
-    if texts.get("thread_rule") == texts.get("clients"):
-        texts.pop("thread_rule", None)
+    """Return what the output says of its run; of several runs what all of them say, as BenchHub tells them apart."""
+    values = {name: re.findall(pattern, stdout, re.M) for name, pattern in PRINTED.items()}
+    if values["thread_rule"] == values["clients"]:
+        values["thread_rule"] = []
+    texts = {name: numbers[0] for name, numbers in values.items() if len(set(numbers)) == 1}
     return {name: int(text) if name in NUMBERS else text for name, text in texts.items()}
 
 

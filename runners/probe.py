@@ -259,7 +259,7 @@ def _by_file(text: str) -> dict[str, str]:
 
 def _choices(text: str) -> dict[str, str]:
     """Return, by file, the value that is in force: of 'always [madvise] never' it is madvise."""
-    matches = {name: re.search(r"\[(\S+)\]", value) for name, value in _by_file(text).items()}
+    matches = {name: re.search(r"\[([^\[\]\s]{1,60})\]", value) for name, value in _by_file(text).items()}
     return {name: match[1] for name, match in matches.items() if match}
 
 
@@ -289,7 +289,7 @@ def _memory(text: str) -> dict[str, int]:
 
 def _block_devices(text: str) -> list[Facts]:
     """Return the whole disks of `lsblk -P`; loop devices are files, and of no account."""
-    rows = [dict(re.findall(r'([A-Z]+)="([^"]*)"', line)) for line in text.splitlines()]
+    rows = [dict(re.findall(r'([A-Z]{1,20})="([^"]{0,400})"', line)) for line in text.splitlines()]
     return [_disk(row) for row in rows if row.get("TYPE") == "disk" and count(row.get("SIZE", ""), LARGEST)]
 
 

@@ -1,6 +1,7 @@
 """clients/benchhub.py as a CI job uses it: a process of its own, against a live server."""
 
 import csv
+import functools
 import io
 import json
 import os
@@ -74,6 +75,23 @@ def test_when_it_was_measured_and_with_how_many_clients_may_be_said_beside_the_f
     run = Run.objects.get()
     assert (run.clients, run.started_at) == (8, datetime(2026, 1, 31, 2, 30, tzinfo=UTC))
     assert run.ended_at - run.started_at == timedelta(seconds=60)
+
+
+def test_a_file_of_several_runs_becomes_a_result_for_each(live_server, token, tmp_path):
+    like = {k: v for k, v in EXAMPLE.items() if k not in ("output", "clients")}
+    (tmp_path / "like.json").write_text(json.dumps(like))
+    printed = EXAMPLE["output"]["stdout"]
+    halves = (("clients: 8", "clients: 4"), ("threads: 8", "threads: 4"), ("0.400 ms", "0.200 ms"))
+    fewer = functools.reduce(lambda text, half: text.replace(*half), halves, printed)
+    (tmp_path / "sweep.log").write_text(fewer + printed)
+    pushed = call(live_server.url, token, "pgbench", str(tmp_path / "sweep.log"), "--like", str(tmp_path / "like.json"))
+    assert pushed.returncode == 0, pushed.stderr
+    assert list(Run.objects.order_by("position").values_list("clients", flat=True)) == [4, 8]
+    (tmp_path / "sweep.sh").write_text(f"cat {tmp_path / 'sweep.log'} {tmp_path / 'sweep.log'}\n")
+    options = ["--like", str(tmp_path / "like.json"), "--", "sh", str(tmp_path / "sweep.sh")]
+    ran = call(live_server.url, token, "run", *options)
+    assert "measured_at" in ran.stderr and ran.returncode == 1  # four runs of 60 s in no time
+    assert Run.objects.count() == 2
 
 
 def test_faults_are_told_by_line_and_nothing_is_stored(live_server, token):

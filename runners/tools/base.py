@@ -17,6 +17,7 @@ from typing import Any
 from runners.contract import Outputs, RunResult, RunSpec
 from runners.tools.claims import SERVER_VERSION, Claim, Contradiction, Fact, contradictions
 from runners.tools.kinds import Description, Expectation, Kind, PublishedWorkload, Script
+from runners.tools.parts import Part
 
 # What a parser may raise on outputs that make no sense: they come from machines and people that may be wrong.
 UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
@@ -33,7 +34,7 @@ class Tool(ABC):
     # The unit of the throughput. The measure and the series have its name in small letters; the series of a warm-up
     # has "warmup_" before it. Curves of unlike units are never compared.
     unit: str
-    # Name and version of the parser, such as "pgbench/1": stored with every result that it made.
+    # Name and version of the parser, such as "pgbench/2": stored with every result that it made.
     parser: str
     # The kinds of workload that it runs, the usual one first.
     kinds: tuple[Kind, ...]
@@ -221,6 +222,10 @@ class Tool(ABC):
         """Return where the output states that it is of another run, or of another server where its version is given."""
         server = {SERVER_VERSION: Fact(server_version, server_version)} if server_version else {}
         return contradictions(self.claims(spec, outputs), {**self.facts(spec, is_own=is_own), **server})
+
+    def parts(self, text: str) -> Sequence[Part]:
+        """Return the text of each run that a text holds; one alone for a tool that does not tell them apart."""
+        return (Part(1, text),)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         """Return what the numbers of a run must agree with."""

@@ -16,8 +16,12 @@ REASON_LENGTH = 500
 
 
 def text_of(output: bytes) -> str:
-    """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing."""
-    return output.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing.
+
+    Lines may end as Windows ends them.
+    """
+    text = output.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text.replace("\r\n", "\n")
 
 
 def last_errors(stderr: str) -> str:
@@ -27,3 +31,13 @@ def last_errors(stderr: str) -> str:
     newest_first = dict.fromkeys(MESSAGE_PREFIX.sub("", line) for line in reversed(marked or lines))
     errors = list(newest_first)[:REASON_LINES]
     return "; ".join(reversed(errors))[:REASON_LENGTH].rstrip(".")
+
+
+def unread_remarks(lines: int, read: int) -> tuple[str, ...]:
+    """Return a remark on those of so many lines of progress that could not be read; () where all could."""
+    if lines == read:
+        return ()
+    if not read:
+        return (f"None of the {lines:,} lines of progress can be read: there are no values over time.",)
+    text = f"{lines - read:,} of the {lines:,} lines of progress cannot be read"
+    return (f"{text}: their seconds have the values of the next line that can.",)

@@ -9,6 +9,7 @@ from runners.contract import RunSpec
 
 # What `verified` says where a load would help.
 OTHER_DATA_SET, NO_DATA_SET = "The data set is not the one asked for", "There is no {} data set"
+NO_DATA_SET_TEXT = re.compile(NO_DATA_SET.format(r"\w{1,60}"))
 
 # A check's exit code where the data set is right, but a custom script cannot be read.
 SCRIPT_REFUSED = 3
@@ -18,7 +19,7 @@ CHECK_FAILED = f'"The check of the $([ $? -eq {SCRIPT_REFUSED} ] && echo scripts
 
 def tells_of_no_data_set(reason: str) -> bool:
     """Tell whether this is the reason of a check that found another data set, or none."""
-    return OTHER_DATA_SET in reason or re.search(NO_DATA_SET.format(r"\w+"), reason) is not None
+    return OTHER_DATA_SET in reason or NO_DATA_SET_TEXT.search(reason) is not None
 
 
 def program(spec: RunSpec, name: str) -> str:

@@ -137,7 +137,12 @@ class ResultRequest(Strict):
     source = drf.CharField(max_length=300, help_text="Whence: a job, a file, an address.")
     workload = drf.CharField(max_length=120, help_text="Its name in the catalogue.")
     client_version = drf.RegexField(r"^[0-9]{1,2}(\.[0-9]{1,3}){1,2}$", help_text="Of the client program: 18.1.")
-    clients = drf.IntegerField(min_value=1, max_value=1_000_000)
+    clients = drf.IntegerField(
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        help_text="Left out: as the output says, also where it holds runs of several numbers of clients.",
+    )
     repeat = drf.IntegerField(min_value=1, max_value=1_000_000, required=False, help_text="Left out: the next.")
     duration_s = drf.IntegerField(min_value=1, max_value=DAY_S)
     warmup_s = drf.IntegerField(min_value=0, max_value=DAY_S, required=False)
@@ -202,7 +207,10 @@ class Deliveries(ReadView):
         examples=[OpenApiExample("a result", EXAMPLE, media_type="application/json", request_only=True)],
     )
     def create(self, request: Request) -> Response:
-        """Import one result as JSON, or as NDJSON up to 20,000, a line each. If any has a fault, none is stored."""
+        """Import one result as JSON, or as NDJSON up to 20,000, a line each. If any has a fault, none is stored.
+
+        An output that holds several whole runs becomes as many results.
+        """
         is_bulk = (request.content_type or "").startswith(parsers.Ndjson.media_type)
         # What is empty has no bytes that a parser is asked about.
         lines = _lines(request.data or b"") if is_bulk else [(1, request._request.body, request.data)]
@@ -272,7 +280,7 @@ def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> import_c
         place=place,
         conditions=import_check.Conditions(**{name: sent[name] for name in names if name in sent}),
         source=sent["source"],
-        clients=sent["clients"],
+        clients=sent.get("clients"),
         measured_at=sent["measured_at"],
         repeat=sent.get("repeat"),
         output=_output(output) if output else None,

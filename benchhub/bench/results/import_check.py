@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchhub.analysis.words import listing
 from benchhub.bench.plan import plan
@@ -24,6 +25,8 @@ from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
 from runners.tools import programs
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS
 from runners.tools.printed import text_of
+
+from . import import_parts
 
 LONGEST_NAME = 120
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
@@ -72,15 +75,15 @@ class Conditions:
 class ImportedRun:
     """One result as it came: `output` as the load generator printed it, or `numbers` (throughput, unit, latencies).
 
-    `text` is the whole of what came for it; `line` its number in the request. `log_sampling_rate` is of the log among
-    the files of the output.
+    `clients` is None where the output alone says it. `text` is the whole of what came for it; `line` its number in the
+    request. `log_sampling_rate` is of the log among the files of the output.
     """
 
     number: int
     place: Place
     conditions: Conditions
     source: str
-    clients: int
+    clients: int | None
     measured_at: datetime
     repeat: int | None = None
     output: Outputs | None = None
@@ -147,9 +150,9 @@ def read(lines: Sequence[ImportedRun]) -> tuple[list[Reading], NamedRows]:
     for line in lines:
         line_faults = list(catalogue.faults(line))
         if not line_faults:
-            outcome = _read(line, catalogue.workloads[line.conditions.workload], specs)
-            line_faults = [] if isinstance(outcome, Reading) else outcome
-            readings += [outcome] if isinstance(outcome, Reading) else []
+            outcomes = list(_outcomes(line, catalogue.workloads[line.conditions.workload], specs))
+            line_faults = [outcome for outcome in outcomes if isinstance(outcome, Fault)]
+            readings += [outcome for outcome in outcomes if isinstance(outcome, Reading)]
         faults += line_faults
     if faults:
         raise RejectedError(faults)
@@ -162,25 +165,66 @@ class Specs:
     def __init__(self) -> None:
         self._specs: dict[tuple[Conditions, str, int, float], tuple[RunSpec, dict[str, Any]]] = {}
 
-    def spec(self, line: ImportedRun, workload: Workload) -> tuple[RunSpec, dict[str, Any]]:
-        key = (line.conditions, line.place.path, line.clients, _log_sampling_rate(line, workload))
+    def spec(self, line: ImportedRun, clients: int, workload: Workload) -> tuple[RunSpec, dict[str, Any]]:
+        key = (line.conditions, line.place.path, clients, _log_sampling_rate(line, workload))
         if key not in self._specs:
-            spec = _spec(line, workload)
+            spec = _spec(line, clients, workload)
             self._specs[key] = spec, asdict(spec)
         return self._specs[key]
 
 
-def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Reading | list[Fault]:
+def _outcomes(line: ImportedRun, workload: Workload, specs: Specs) -> Iterator[Reading | Fault]:
+    """Yield what comes of a line: several where its output holds several runs of the clients that were sent."""
+    if line.output is None:
+        yield from _read(line, workload, specs)
+        return
     try:
-        spec, planned = specs.spec(line, workload)
+        runs = import_parts.printed_runs(tools.get(workload.tool), line.output, line.clients)
+    except ValueError as error:
+        yield Fault(line.number, "/output/stdout", str(error))
+        return
+    if len(runs) > 1 and line.repeat is not None:
+        yield Fault(line.number, "/repeat", f"The output holds {len(runs):,} runs: leave the repeat out.")
+        return
+    for place, run in enumerate(runs):
+        for outcome in _read(_single(line, place, run), workload, specs):
+            yield outcome if len(runs) == 1 else _in_text(outcome, place, len(runs), run.line)
+
+
+def _single(line: ImportedRun, place: int, run: import_parts.PrintedRun) -> ImportedRun:
+    """Return one of the runs that the output of a line holds; those before it have ended when it begins."""
+    before_s = place * (line.conditions.warmup_s + line.conditions.duration_s)
+    clients = run.clients if line.clients is None else line.clients
+    begun_at = line.measured_at + timedelta(seconds=before_s)
+    return replace(line, output=run.output, clients=clients, measured_at=begun_at)
+
+
+def _in_text(outcome: Reading | Fault, place: int, number: int, text_line: int) -> Reading | Fault:
+    if isinstance(outcome, Fault):
+        return replace(outcome, detail=f"The run that begins at line {text_line:,}: {outcome.detail}")
+    remark = f"Run {place + 1:,} of {number:,} in one text, at line {text_line:,}."
+    if place:
+        remark += " When it began is reckoned from the runs before it."
+    return replace(outcome, result=replace(outcome.result, remarks=(*outcome.result.remarks, remark)))
+
+
+def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Reading | Fault]:
+    """Return the reading of one run, or its faults."""
+    if line.clients is None:
+        return [Fault(line.number, "/clients", "Write how many clients there were: no output says it.")]
+    if line.measured_at > timezone.now():
+        detail = "The output holds more runs than can have ended since measured_at: write when the first of them began."
+        return [Fault(line.number, "/measured_at", detail)]
+    try:
+        spec, planned = specs.spec(line, line.clients, workload)
     except ValueError as error:
         return [Fault(line.number, "/workload", str(error))]
     if line.output is None:
         result = _result_of_numbers(line, spec)
-        return [result] if isinstance(result, Fault) else Reading(line, spec, result, planned)
+        return [result if isinstance(result, Fault) else Reading(line, spec, result, planned)]
     result = _result_of_output(line.output, spec)
     faults = list(_faults(line, line.output, spec, result))
-    return faults or Reading(line, spec, result, planned)
+    return faults or [Reading(line, spec, result, planned)]
 
 
 def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[Fault]:
@@ -222,7 +266,7 @@ def _numbers(result: RunResult) -> Iterator[float]:
         yield from (*histogram.counts, *histogram.upper_us, histogram.sum_us)
 
 
-def _spec(line: ImportedRun, workload: Workload) -> RunSpec:
+def _spec(line: ImportedRun, clients: int, workload: Workload) -> RunSpec:
     """Return the spec of a line. Raises ValueError with what the load generator itself refuses."""
     conditions = line.conditions
     spec = RunSpec(
@@ -231,8 +275,8 @@ def _spec(line: ImportedRun, workload: Workload) -> RunSpec:
         bin_directory="",
         endpoint=Endpoint(line.place.path, "elsewhere", 0, "", ""),  # type: ignore[arg-type]  # one of the paths
         parameters=workload.parameters,
-        clients=line.clients,
-        threads=plan.resolve_threads(conditions.thread_rule, line.clients),
+        clients=clients,
+        threads=plan.resolve_threads(conditions.thread_rule, clients),
         duration_s=conditions.duration_s,
         warmup_s=conditions.warmup_s,
         vacuum=conditions.vacuum,

@@ -82,7 +82,7 @@ def _experiment(conditions: Conditions, catalogue: NamedRows, user: Any, group: 
         "vacuum": conditions.vacuum,
         "checkpoint": conditions.checkpoint,
     }
-    levels = {reading.line.clients for reading in group}
+    levels = {reading.spec.clients for reading in group}
     existing = Experiment.objects.select_for_update().filter(**fields).order_by("pk").first()
     if existing is None:
         return Experiment.objects.create(**fields, client_levels=sorted(levels), created_by=user)
@@ -108,7 +108,7 @@ def _runs(experiment: Experiment, group: Sequence[Reading], places: Places, deli
             position=number,
             clients=reading.spec.clients,
             threads=reading.spec.threads,
-            repeat=repeats.take(reading.line, system),
+            repeat=repeats.take(reading, system),
             spec={**reading.plan, "application_name": f"benchhub-{key}"},
             protocol=protocols[reading.line.place],
             expected_s=reading.spec.expected_s,
@@ -144,11 +144,13 @@ class _Repeats:
             self.last[system, clients] = max(repeat, self.last.get((system, clients), 0))
         self.faults: list[Fault] = []
 
-    def take(self, line: ImportedRun, system: System) -> int:
-        level = (system.pk, line.clients)
+    def take(self, reading: Reading, system: System) -> int:
+        line, level = reading.line, (system.pk, reading.spec.clients)
         repeat = line.repeat or self.last.get(level, 0) + 1
         if (*level, repeat) in self.taken:
-            detail = f"Repeat {repeat} at {line.clients} clients is there already: leave it out to add another one."
+            detail = (
+                f"Repeat {repeat} at {reading.spec.clients} clients is there already: leave it out to add another one."
+            )
             self.faults.append(Fault(line.number, "/repeat", detail))
         self.taken.add((*level, repeat))
         self.last[level] = max(repeat, self.last.get(level, 0))

@@ -16,7 +16,7 @@ SCRIPT_COUNTS = (
     re.compile(r"^ - (\d{1,15}) transactions \(", re.MULTILINE),
     re.compile(r"^ - number of transactions actually processed: (\d{1,15}) \(", re.MULTILINE),
 )
-SCRIPT_RATE = re.compile(r"^ - .*\(.*\btps = (\d{1,12}\.\d{1,9})\)$", re.MULTILINE)
+SCRIPT_RATE = re.compile(r"^ - [^(\n]{1,80}\((?:[^=\n]{1,80}, )?tps = (\d{1,12}\.\d{1,9})\)$", re.MULTILINE)
 SHARE = re.compile(
     r"^number of (failed transactions|serialization failures|deadlock failures|transactions (?:retried|skipped))"
     r": (\d{1,15}) \((\d{1,3}\.\d{3})%\)$",

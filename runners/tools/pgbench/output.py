@@ -1,4 +1,4 @@
-"""Read what pgbench 9.3 to 18 prints into measures and series.
+"""Read what pgbench 9.3 to 18 prints into measures; progress.py has its reports of progress.
 
 Text is read as the C locale prints it, from lines that are not indented: pgbench 18 repeats some of them,
 indented, for each script.
@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runners.contract import Measure, Series
+from runners.contract import Measure
+from runners.tools.parts import Layout
 
-NUMBER = r"(?:-?[0-9.]+|-?nan|-?inf)"
+from .progress import NUMBER
 
 # The three ways to count that a version may print, with what follows the number there.
 TPS_LINES = {
@@ -23,7 +24,7 @@ TPS_LINES = {
 }
 
 # Measure, unit, and the line that holds it.
-SUMMARY_LINES: tuple[tuple[str, str, str], ...] = (
+LINES: tuple[tuple[str, str, str], ...] = (
     ("transactions", "transactions", r"number of transactions actually processed: (\d+)(?:/\d+)?$"),
     ("failed_transactions", "transactions", r"number of failed transactions: (\d+) "),
     ("serialization_failures", "transactions", r"number of serialization failures: (\d+) "),
@@ -43,27 +44,33 @@ SUMMARY_LINES: tuple[tuple[str, str, str], ...] = (
     ("reported_threads", "threads", r"number of threads: (\d+)$"),
 )
 
-PROGRESS_LINE = re.compile(
-    rf"^progress: (?P<at_s>[0-9.]+) s, (?P<tps>{NUMBER}) tps"
-    rf", lat (?P<latency_ms>{NUMBER}) ms stddev (?P<stddev_ms>{NUMBER})"
-    r"(?:, (?P<failed>\d+) failed)?"
-    rf"(?:, lag (?P<lag_ms>{NUMBER}) ms)?(?:, (?P<skipped>\d+) skipped)?"
-    r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?$"
+# The lines that every run prints once (src/bin/pgbench/pgbench.c, printVersion and printResults), in their order.
+LAYOUT = Layout(
+    banner=r"pgbench \(\d",
+    once=(
+        r"transaction type: ",
+        r"scaling factor: ",
+        r"query mode: ",
+        r"number of clients: ",
+        r"number of threads: ",
+        r"number of transactions per client: |duration: ",
+        r"number of transactions actually processed: ",
+        r"latency average",
+        r"latency stddev",
+        r"initial connection time|average connection time",
+        r"tps = [^(]{1,60}\(including",
+        r"tps = [^(]{1,60}\((?:excluding|without)",
+    ),
+    progress=r"progress: (\d{1,12}\.\d{1,3}) s, ",
+    summary=0,
+    clients=r"number of clients: (\d{1,9})$",
 )
-SERIES_UNITS = {
-    "tps": "TPS",
-    "latency_ms": "ms",
-    "latency_stddev_ms": "ms",
-    "failed": "transactions",
-    "lag_ms": "ms",
-    "skipped": "transactions",
-    "retried": "transactions",
-    "retries": "retries",
-}
+
+SUMMARY_LINES = {name: re.compile(f"^{line}", re.MULTILINE) for name, _, line in LINES}
+UNITS = {name: unit for name, unit, _ in LINES}
+RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
 
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
-PROGRESS_STEP_S = 1.0
-MOST_PROGRESS_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +87,17 @@ def read_summary(stdout: str, *, connect_each: bool) -> Summary:
     TPS is the one "excluding connections establishing" up to 13 and "without initial connection time" from 14
     on; with -C, where connecting is part of each transaction, it is the one that includes it.
     """
-    numbers = {name: _number(stdout, line) for name, _, line in SUMMARY_LINES}
-    tps = {way: _number(stdout, rf"tps = ({NUMBER}) \({words}\)") for way, words in TPS_LINES.items()}
+    numbers = {name: _number(stdout, line) for name, line in SUMMARY_LINES.items()}
+    tps = {way: _number(stdout, line) for way, line in RATE_LINES.items()}
     missing = _missing(stdout, numbers, tps, connect_each)
     if missing:
         return Summary({}, missing)
-    units = {name: unit for name, unit, _ in SUMMARY_LINES}
-    measures = {name: Measure(n, units[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
+    measures = {name: Measure(n, UNITS[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
     return Summary({**_tps_measures(tps, connect_each), **measures})
 
 
-def _number(text: str, line: str) -> float | None:
-    match = re.search(f"^{line}", text, re.MULTILINE)
+def _number(text: str, line: re.Pattern[str]) -> float | None:
+    match = line.search(text)
     return float(match.group(1)) if match else None
 
 
@@ -126,38 +132,6 @@ def _tps_measures(tps: Mapping[str, float | None], connect_each: bool) -> dict[s
         if None not in both and value is not None and math.isfinite(value):
             measures[name] = Measure(value, "TPS")
     return measures
-
-
-def read_progress(stderr: str, started_epoch_s: float) -> tuple[Series, ...]:
-    """Return the series of the -P lines, with one value per second.
-
-    A line that came late covers all seconds since the one before: each gets its value, or an equal part of
-    its counts.
-    A second without any transaction has latency 0, which is how newer versions print it (older: NaN).
-    """
-    columns: dict[str, list[float]] = {}
-    filled = 0
-    for line in stderr.splitlines():
-        match = PROGRESS_LINE.match(line)
-        step = round(float(match["at_s"]) / PROGRESS_STEP_S) if match else 0
-        if match and filled < step <= MOST_PROGRESS_STEPS:
-            for metric, value in _progress_values(match, step - filled).items():
-                columns.setdefault(metric, [0.0] * filled).extend([value] * (step - filled))
-            filled = step
-    return tuple(
-        Series(metric, SERIES_UNITS[metric], started_epoch_s, PROGRESS_STEP_S, tuple(values))
-        for metric, values in columns.items()
-    )
-
-
-def _progress_values(match: re.Match[str], steps: int) -> dict[str, float]:
-    """Return the values of one line by metric, its counts divided over the seconds that it covers."""
-    values = {"tps": match["tps"], "latency_ms": match["latency_ms"], "latency_stddev_ms": match["stddev_ms"]}
-    values |= {"lag_ms": match["lag_ms"]} if match["lag_ms"] else {}
-    counts = {name: match[name] for name in ("failed", "skipped", "retried", "retries") if match[name]}
-    numbers = {name: float(value) for name, value in values.items()}
-    numbers |= {name: int(value) / steps for name, value in counts.items()}
-    return {name: number if math.isfinite(number) else 0.0 for name, number in numbers.items()}
 
 
 def warnings(stderr: str) -> tuple[str, ...]:

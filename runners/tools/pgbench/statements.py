@@ -15,7 +15,10 @@ NO_COMMAND = re.compile(r"(?:\s|--[^\n]*)*")
 PIECE = re.compile(
     r"(?P<blank>--[^\n]*|/\*.*?\*/)"
     r"|(?P<end>;|\\(?:;|(?:gset|aset)\b[^\n]*))"
-    r"|(?P<text>[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|.)",
+    r"|(?P<text>[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\""
+    r"|(?<![\w$])\$(?P<tag>(?:[^\W\d]\w{0,62})?)\$.*?\$(?P=tag)\$"
+    # What nothing ends reaches to the end of the script.
+    r"|/\*.*|[eE]?['\"].*|(?<![\w$])\$(?:[^\W\d]\w{0,62})?\$.*|.)",
     re.DOTALL,
 )
 VARIABLE = re.compile(r"(?<!:):([A-Za-z_][A-Za-z0-9_]*)")

@@ -15,15 +15,16 @@ from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, Script
+from runners.tools.parts import Part, refusal
 from runners.tools.printed import last_errors, text_of
 
 from . import claims as pgbench_claims
-from . import command, consistency, ending, kinds, output, presets
+from . import command, consistency, ending, kinds, output, presets, progress
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .log import Reduction
 
-PARSER = "pgbench/1"
+PARSER = "pgbench/2"
 WARMUP_METRIC = "warmup_tps"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 LOAD_S_PER_SCALE = 0.3
@@ -147,6 +148,9 @@ class Pgbench(Tool):
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         return pgbench_claims.facts_of(spec, is_own=is_own)
 
+    def parts(self, text: str) -> tuple[Part, ...]:
+        return output.LAYOUT.parts(text)
+
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         return Expectation(
             commits_per_transaction=None if "scripts" in parameters else 1,
@@ -186,6 +190,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     if failure := ending.failure(outputs):
         return _failed(failure)
     stdout = text_of(outputs.stdout)
+    if several := refusal(output.LAYOUT, {"Standard output": stdout, "stderr": stderr}):
+        return _failed(several)
     summary = output.read_summary(stdout, connect_each=parameters.connect_each)
     if summary.missing:
         errors = last_errors(ending.all_errors(stdout, stderr))
@@ -198,18 +204,17 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
-    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr), *ending.end_remarks(outputs)]
-    if started_epoch_s is None:
+    reports = progress.read(stderr, text_of(outputs.stdout), started_epoch_s)
+    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr), *reports.remarks]
+    remarks += ending.end_remarks(outputs)
+    if started_epoch_s is None and not any(series.start_epoch_s for series in reports.series):
         remarks.append("When the run started is not known: its series begin at 0.")
     return RunResult(
         outcome="succeeded",
         reason="",
         parser=PARSER,
         measures={**measures, **_logged_measures(reduction, histograms)},
-        series=(
-            *output.read_progress(stderr, started_epoch_s or 0.0),
-            *_warmup_series(outputs, started_epoch_s or 0.0),
-        ),
+        series=(*reports.series, *_warmup_series(outputs, started_epoch_s or 0.0)),
         histograms=histograms,
         doubts=(*_doubts(reduction), *consistency.doubts(spec, outputs, reduction, measures)),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
@@ -219,7 +224,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
 def _warmup_series(outputs: Outputs, started_epoch_s: float) -> tuple[Series, ...]:
     """Return the throughput of the warm-up: a series of its own, in no measure; () where there was none."""
     stderr = text_of(outputs.files.get("warmup.err", b""))
-    series = [line for line in output.read_progress(stderr, started_epoch_s) if line.metric == "tps"]
+    series = [line for line in progress.read(stderr, "", started_epoch_s).series if line.metric == "tps"]
     return tuple(
         replace(line, metric=WARMUP_METRIC, start_epoch_s=started_epoch_s - len(line.values) * line.step_s)
         for line in series

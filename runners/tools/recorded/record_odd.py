@@ -1,8 +1,9 @@
 """Record honest but odd runs of pgbench, which no check may find to contradict themselves.
 
-Usage: record_odd.py OUTPUT_FOLDER VERSION=BIN_DIRECTORY:PORT ... pooler-VERSION=BIN_DIRECTORY:PORT, with a database
-"bench" of scale 1, owned by "postgres", on each port of 127.0.0.1. Each case becomes a folder VERSION-CASE: out.log,
-err.log, returncode, log.gz where pgbench kept one, and plan.json with what was planned.
+Usage: record_odd.py OUTPUT_FOLDER[,CASE,...] VERSION=BIN_DIRECTORY:PORT ... pooler-VERSION=BIN_DIRECTORY:PORT, with a
+database "bench" of scale 1, owned by "postgres", on each port of 127.0.0.1. Each case becomes a folder VERSION-CASE:
+out.log, err.log (empty where a case merges both), returncode, log.gz where pgbench kept one, and plan.json with what
+was planned.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ CASES: tuple[Case, ...] = (
     ("bimodal", ("16", "18"), ["-c2", "-T2", "-P1", *LOG], [(ONE_OF_TWO, 1)], {}),
     ("sampled", ("14", "18"), ["-c2", "-T1", *LOG, "--sampling-rate=0.01"], [], {"log_sampling_rate": 0.01}),
     ("timestamps", ("15", "18"), ["-c2", "-T2", "-P1", "--progress-timestamp"], [], {"query_mode": "extended"}),
+    ("timestamps_rate", ("16", "18"), ["-c2", "-T3", "-R80", "-L20", "-P1", "--progress-timestamp", *LOG],
+     [(SLEEP.format(0.03), 1)], {"rate_tps": 80, "latency_limit_ms": 20}),
+    ("progress_merged", ("15", "16", "18"), ["-c2", "-T3", "-P1", *LOG], [], {}),
+    ("timestamps_merged", ("15", "16", "18"), ["-c2", "-j2", "-T6", "-P2", "--progress-timestamp", "-C"], [],
+     {"connect_each": True}),
     ("more_clients", ("13", "16", "18"), ["-c90", "-j2", "-T1", *LOG, "--sampling-rate=0.05"], [],
      {"query_mode": "prepared", "log_sampling_rate": 0.05}),
     ("contended", ("13", "18"), ["-c20", "-j2", "-T1", "-P1", *LOG], [], {"script": "tpcb-like"}),
@@ -96,13 +102,13 @@ def record(output: Path, bin_directory: str, port: str, case: Case) -> None:
             words += ["-b", further.get("script", "select-only")]
         where = ["-h", "127.0.0.1", "-p", port, "-U", "postgres", "bench"]
         environment = {**os.environ, "LC_ALL": "C"}
-        done = subprocess.run(
-            [f"{bin_directory}/pgbench", *words, *where], cwd=folder, env=environment, capture_output=True
-        )
+        merged = subprocess.STDOUT if output.name.endswith("_merged") else subprocess.PIPE
+        command = [f"{bin_directory}/pgbench", *words, *where]
+        done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=merged)
         log = b"".join(path.read_bytes() for path in sorted(Path(folder).glob("log.*")))
     for name, content in (
         ("out.log", done.stdout),
-        ("err.log", done.stderr),
+        ("err.log", done.stderr or b""),
         ("log.gz", gzip.compress(log, mtime=0)),
     ):
         if log or name != "log.gz":
@@ -112,14 +118,15 @@ def record(output: Path, bin_directory: str, port: str, case: Case) -> None:
 
 
 def main(words: Sequence[str]) -> None:
-    output = Path(words[0])
+    folder, *names = words[0].split(",")
+    output = Path(folder)
     for word in words[1:]:
         version, _, place = word.partition("=")
         bin_directory, _, port = place.rpartition(":")
         cases = (POOLED,) if version.startswith("pooler-") else CASES
         version = version.removeprefix("pooler-")
         for case in cases:
-            if case[1] is None or version in case[1]:
+            if (case[1] is None or version in case[1]) and (not names or case[0] in names):
                 record(output / f"{version}-{case[0]}", bin_directory, port, case)
 
 

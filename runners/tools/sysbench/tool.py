@@ -12,18 +12,19 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Choice, Description, Expectation, Kind, Values, WholeNumber, chosen_from
+from runners.tools.parts import Part, refusal
 from runners.tools.printed import END_UNSEEN, text_of
 from runners.tools.shell import psql, verified
 
 from . import claims as sysbench_claims
-from . import consistency
+from . import consistency, report
 
-PARSER = "sysbench/3"
+PARSER = "sysbench/4"
 SCRIPTS = ("oltp_read_write", "oltp_point_select")
 DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto", "zipfian")
 MOST_TABLES, MOST_ROWS = 1_000, 1_000_000_000
@@ -34,26 +35,11 @@ TPS_GUESS = {"oltp_read_write": 5_000.0, "oltp_point_select": 60_000.0}
 BYTES_PER_ROW = 265
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 
-# Measure, unit, and where its number stands.
-NUMBER = r"([0-9.]+)"
-REPORT: tuple[tuple[str, str, str], ...] = (
-    ("tps", "TPS", rf"transactions:\s+\d+\s+\({NUMBER} per sec\.\)"),
-    ("transactions", "transactions", rf"transactions:\s+{NUMBER}\s"),
-    ("queries", "queries", rf"queries:\s+{NUMBER}\s"),
-    ("ignored_errors", "errors", rf"ignored errors:\s+{NUMBER}\s"),
-    ("reconnects", "reconnects", rf"reconnects:\s+{NUMBER}\s"),
-    ("latency_min_ms", "ms", rf"min:\s+{NUMBER}$"),
-    ("latency_average_ms", "ms", rf"avg:\s+{NUMBER}$"),
-    ("latency_max_ms", "ms", rf"max:\s+{NUMBER}$"),
-    ("latency_sum_ms", "ms", rf"sum:\s+{NUMBER}$"),
-    ("measured_s", "s", rf"total time:\s+{NUMBER}s$"),
-    ("reported_clients", "clients", r"Number of threads: (\d+)$"),
-)
-PRINTED_PERCENTILE = re.compile(rf"^[ \t]*(\d+)th percentile:\s+{NUMBER}$", re.MULTILINE)
-INTERVAL = re.compile(rf"^\[ (\d+)s \] thds: \d+ tps: {NUMBER} qps: {NUMBER} .*err/s: {NUMBER} ", re.MULTILINE)
-BUCKET = re.compile(rf"^[ \t]*{NUMBER} \|\**\s+(\d+)$", re.MULTILINE)
-VERSION = re.compile(r"^sysbench ([0-9.]+)", re.MULTILINE)
 FATAL = re.compile(r"^FATAL: (.*)$", re.MULTILINE)
+IN_PARTS = (
+    "sysbench's report is in parts (--report-checkpoints): each counts only the time since the one before, so none is "
+    "of the whole run. Run it without checkpoints."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +108,7 @@ KIND = Kind(
 
 
 class Sysbench(Tool):
-    """sysbench 1.0. See `runners.tools.base.Tool` for what each method promises."""
+    """sysbench 0.5 to 1.1, run as 1.0. See `runners.tools.base.Tool` for what each method promises."""
 
     name = "sysbench"
     program = "sysbench"
@@ -200,6 +186,9 @@ class Sysbench(Tool):
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         return sysbench_claims.facts_of(spec, is_own=is_own)
 
+    def parts(self, text: str) -> tuple[Part, ...]:
+        return report.LAYOUT.parts(text)
+
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         del parameters
         return Expectation(average_latency="timed")
@@ -257,25 +246,26 @@ def _parse_run(outputs: Outputs) -> RunResult:
         return _failed(f"sysbench ended with code {outputs.returncode}: {_why(outputs)}.")
     if FATAL.search(text) or FATAL.search(text_of(outputs.stderr)):
         return _failed(f"sysbench was aborted: {_why(outputs)}.")
-    measures = _measures(text)
+    if report.has_checkpoints(text):
+        return _failed(IN_PARTS)
+    if several := refusal(report.LAYOUT, {"Standard output": text}):
+        return _failed(several)
+    measures = report.read_measures(text)
     if not measures.get("tps") or not measures["tps"].value:
         return _failed("sysbench's report has no transactions.")
     histogram = _histogram(text, measures)
+    epoch_text = outputs.files.get("started_epoch", b"").strip()
+    progress = report.read_progress(text, float(epoch_text) if epoch_text.isdigit() else 0.0)
     return RunResult(
         outcome="succeeded",
         reason="",
         parser=PARSER,
         measures={**measures, **_percentiles(text, histogram)},
-        series=_series(text, outputs),
+        series=progress.series,
         histograms=(histogram,) if histogram else (),
         doubts=tuple(consistency.doubts(text, measures)),
-        remarks=(*_remarks(text, measures), *_end_remarks(outputs)),
+        remarks=(*report.remarks(text, measures), *progress.remarks, *_end_remarks(outputs)),
     )
-
-
-def _measures(text: str) -> dict[str, Measure]:
-    matches = ((name, unit, re.search(rf"^[ \t]*{line}", text, re.MULTILINE)) for name, unit, line in REPORT)
-    return {name: Measure(float(match[1]), unit) for name, unit, match in matches if match}
 
 
 def _percentiles(text: str, histogram: Histogram | None) -> dict[str, Measure]:
@@ -284,14 +274,12 @@ def _percentiles(text: str, histogram: Histogram | None) -> dict[str, Measure]:
     for name, share in PERCENTILES.items():
         if histogram and (latency_us := percentile_us(histogram, share)) is not None:
             measures[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
-    for share, ms in PRINTED_PERCENTILE.findall(text):
-        measures.setdefault(f"latency_p{share}_ms", Measure(float(ms), "ms"))
-    return measures
+    return {**report.read_percentiles(text), **measures}
 
 
 def _histogram(text: str, measures: Mapping[str, Measure]) -> Histogram | None:
     """Return the histogram of the printed buckets: the middle of each that is not empty, equally wide by logarithm."""
-    buckets = [(float(value) * 1000, int(count)) for value, count in BUCKET.findall(text)]
+    buckets = [(float(value) * 1000, int(count)) for value, count in report.BUCKET.findall(text)]
     if len(buckets) < 2 or not {"latency_sum_ms", "latency_min_ms", "latency_max_ms"} <= measures.keys():
         return None
     width = min(math.log(after / before) for (before, _), (after, _) in pairwise(buckets))
@@ -301,28 +289,6 @@ def _histogram(text: str, measures: Mapping[str, Measure]) -> Histogram | None:
     return Histogram("latency", tuple(lower), tuple(upper), tuple(n for _, n in buckets), sum_us, min_us, max_us)
 
 
-def _series(text: str, outputs: Outputs) -> tuple[Series, ...]:
-    """Return series of one value per second; a line that came late covers all seconds since the one before."""
-    epoch_text = outputs.files.get("started_epoch", b"").strip()
-    started_epoch_s = float(epoch_text) if epoch_text.isdigit() else 0.0
-    columns: dict[str, list[float]] = {"tps": [], "queries_per_s": [], "errors_per_s": []}
-    for at, *values in INTERVAL.findall(text):
-        seconds = int(at) - len(columns["tps"])
-        for name, value in zip(columns, values, strict=True):
-            columns[name] += [float(value)] * seconds
-    units = {"tps": "TPS", "queries_per_s": "queries/s", "errors_per_s": "errors/s"}
-    return tuple(Series(n, units[n], started_epoch_s, 1.0, tuple(values)) for n, values in columns.items() if values)
-
-
 def _end_remarks(outputs: Outputs) -> list[str]:
     """Return a remark where nothing came along that would tell an error: its report goes to stdout alone."""
     return [] if outputs.returncode is not None or outputs.stderr else [END_UNSEEN]
-
-
-def _remarks(text: str, measures: Mapping[str, Measure]) -> list[str]:
-    version = VERSION.search(text)
-    remarks = [f"Measured by sysbench {version[1]}."] if version else []
-    ignored = measures.get("ignored_errors")
-    if ignored and ignored.value:
-        remarks.append(f"{ignored.value:,.0f} transactions failed (deadlocks and the like) and were tried again.")
-    return remarks

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from runners.contract import EXECUTIONS, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW, Measure
-from runners.tools.pgbench import output
 from runners.tools.pgbench.log import Reduction
+from runners.tools.pgbench.progress import PROGRESS_LINE
 
 from . import latencies, log
 from .expected import Band
@@ -57,7 +57,7 @@ def failed_transactions(progress: str, summary: str) -> int:
 
 
 def _progress(text: str) -> list[re.Match[str]]:
-    return [line for line in map(output.PROGRESS_LINE.match, text.splitlines()) if line]
+    return [line for line in map(PROGRESS_LINE.match, text.splitlines()) if line]
 
 
 def read_seconds(progress: str, outcomes: str) -> list[Second]:
@@ -68,6 +68,8 @@ def read_seconds(progress: str, outcomes: str) -> list[Second]:
         raise ValueError("lines of progress and outcomes do not belong together")
     seconds, before_s = [], 0.0
     for line, part in zip(lines, parts, strict=True):
+        if part.at_s <= before_s:
+            raise ValueError("the times of progress fall, as if there were several runs")
         took_s = part.at_s - before_s
         latency_ms = float(line["latency_ms"]) if line["latency_ms"][-1].isdigit() else 0.0
         seconds.append(Second(part.at_s, took_s, float(line["tps"]) * took_s, latency_ms, part))

@@ -13,7 +13,9 @@ from runners.contract import Doubt, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.kinds import Description
+from runners.tools.parts import Part, refusal
 from runners.tools.pgbench import ending, output
+from runners.tools.pgbench.progress import PROGRESS_STEP_S
 from runners.tools.printed import text_of
 
 from . import claims as tatp_claims
@@ -134,6 +136,9 @@ class Tatp(Tool):
         del is_own
         return tatp_claims.facts_of(spec)
 
+    def parts(self, text: str) -> tuple[Part, ...]:
+        return output.LAYOUT.parts(text)
+
     def rate_steps(self, measures: Mapping[str, float], duration_s: float | None, is_sampled: bool) -> Sequence[str]:
         return rate.steps(measures, duration_s, is_sampled)
 
@@ -150,6 +155,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     messages = text_of(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
     if failure := ending.failure(outputs, messages):
         return failed(failure)
+    if several := refusal(output.LAYOUT, {"Standard output": text_of(outputs.stdout), "stderr": messages}):
+        return failed(several)
     # Until pgbench was no longer asked for its progress, that stood among its messages.
     progress = text_of(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
     if errors := failed_transactions(progress, text_of(outputs.stdout)):
@@ -225,7 +232,7 @@ def _series(
 
 
 def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float]) -> Series:
-    return Series(metric, unit, start_epoch_s, output.PROGRESS_STEP_S, tuple(values))
+    return Series(metric, unit, start_epoch_s, PROGRESS_STEP_S, tuple(values))
 
 
 def _share_doubts(parameters: Parameters, counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:

@@ -13,7 +13,7 @@ from benchhub.embedded.postgres import Cluster
 from runners import tools
 from runners.contract import Outputs, RunResult
 from runners.tools.pgbench.testing import run
-from runners.tools.sysbench.tool import BUCKET
+from runners.tools.sysbench.report import BUCKET
 from runners.tools.tatp.testing import SPEC as ANY_SPEC
 from runners.tools.tatp.testing import spec_of
 

@@ -1,0 +1,121 @@
+"""Read the reports of progress (-P) of pgbench 9.4 to 18, from stderr or from where the two streams were merged.
+
+A line is as src/bin/pgbench/pgbench.c of PostgreSQL prints it (printProgressReport; up to 10 in threadRun): the time,
+then "tps, lat ms stddev", then what there is of failed (15 and newer), lag (-R), skipped (-L), retried and retries
+(--max-tries). The time is of the run, with one decimal; with --progress-timestamp it is since 1970, with three.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from runners.contract import Series
+from runners.tools.printed import unread_remarks
+
+NUMBER = r"(?:-?\d+(?:\.\d+)?|-?nan|-?inf)"
+BEGINNING = "progress: "
+PROGRESS_LINE = re.compile(
+    rf"^progress: (?P<at_s>\d{{1,12}}\.\d{{1,3}}) s, (?P<tps>{NUMBER}) tps"
+    rf", lat (?P<latency_ms>{NUMBER}) ms stddev (?P<stddev_ms>{NUMBER})"
+    r"(?:, (?P<failed>\d+) failed)?"
+    rf"(?:, lag (?P<lag_ms>{NUMBER}) ms)?(?:, (?P<skipped>\d+) skipped)?"
+    r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?$"
+)
+SERIES_UNITS = {
+    "tps": "TPS",
+    "latency_ms": "ms",
+    "latency_stddev_ms": "ms",
+    "failed": "transactions",
+    "lag_ms": "ms",
+    "skipped": "transactions",
+    "retried": "transactions",
+    "retries": "retries",
+}
+PROGRESS_STEP_S = 1.0
+MOST_PROGRESS_STEPS = 1_000_000
+# No run lasts for so long, and no clock that has been set shows so little.
+FIRST_EPOCH_S = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The series of the reports, and remarks on those that are in none."""
+
+    series: tuple[Series, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A line of progress: the seconds of the run at its end, and what it says."""
+
+    at_s: float
+    line: re.Match[str]
+
+
+def read(stderr: str, stdout: str, started_epoch_s: float | None) -> Progress:
+    """Return the series with one value per second, from stderr, or from stdout where stderr was merged into it.
+
+    A line that came late covers all seconds since the one before: each gets its value, or an equal part of its counts.
+    A second without any transaction has latency 0, which is how newer versions print it (older: NaN). Times since 1970
+    say when the run started, whether or not that is known.
+    """
+    messages, printed = _lines(stderr), _lines(stdout)
+    lines = messages or printed
+    reports = [Report(float(line["at_s"]), line) for line in map(PROGRESS_LINE.match, lines) if line]
+    epoch_s = _epoch_s(reports)
+    timed = [replace(report, at_s=report.at_s - (epoch_s or 0.0)) for report in reports]
+    within = [report for report in timed if 0 < report.at_s <= MOST_PROGRESS_STEPS]
+    start_epoch_s = epoch_s if epoch_s is not None else started_epoch_s or 0.0
+    series = [
+        Series(metric, SERIES_UNITS[metric], start_epoch_s, PROGRESS_STEP_S, tuple(values))
+        for metric, values in _columns(within).items()
+    ]
+    return Progress(tuple(series), (*unread_remarks(len(lines), len(within)), *_otherwise(messages, printed)))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.startswith(BEGINNING)]
+
+
+def _epoch_s(reports: Sequence[Report]) -> float | None:
+    """Return when the first report's seconds began, by times since 1970; None where times are of the run.
+
+    The seconds between reports are the fewest between two of them; of a single one they are not known, and taken for 1.
+    """
+    if not reports or reports[0].at_s < FIRST_EPOCH_S:
+        return None
+    steps = [round(after.at_s - before.at_s) for before, after in pairwise(reports)]
+    return reports[0].at_s - min((step for step in steps if step >= 1), default=1)
+
+
+def _columns(reports: Sequence[Report]) -> dict[str, list[float]]:
+    columns: dict[str, list[float]] = {}
+    filled = 0
+    for report in reports:
+        step = round(report.at_s / PROGRESS_STEP_S)
+        if step > filled:
+            for metric, value in _values(report.line, step - filled).items():
+                columns.setdefault(metric, [0.0] * filled).extend([value] * (step - filled))
+            filled = step
+    return columns
+
+
+def _values(line: re.Match[str], steps: int) -> dict[str, float]:
+    """Return the values of one line by metric, its counts divided over the seconds that it covers."""
+    values = {"tps": line["tps"], "latency_ms": line["latency_ms"], "latency_stddev_ms": line["stddev_ms"]}
+    values |= {"lag_ms": line["lag_ms"]} if line["lag_ms"] else {}
+    counts = {name: line[name] for name in ("failed", "skipped", "retried", "retries") if line[name]}
+    numbers = {name: float(value) for name, value in values.items()}
+    numbers |= {name: int(value[:15]) / steps for name, value in counts.items()}
+    return {name: number if math.isfinite(number) else 0.0 for name, number in numbers.items()}
+
+
+def _otherwise(messages: Sequence[str], printed: Sequence[str]) -> tuple[str, ...]:
+    if not messages or not printed or messages == printed:
+        return ()
+    return ("Standard output has other lines of progress than stderr: the values over time are those of stderr.",)

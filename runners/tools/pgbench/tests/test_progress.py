@@ -1,0 +1,103 @@
+"""Reports of progress: with times since 1970, out of merged streams, cut and damaged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from runners.contract import Outputs, RunResult
+from runners.tools.pgbench import progress
+from runners.tools.pgbench.testing import PGBENCH, UNLOGGED, printing, recorded, series
+
+LINE = "progress: {} s, {} tps, lat 1.500 ms stddev 0.250"
+SUMMARY = recorded("18", "plain").stdout.decode()
+VERSIONS = ["13", "14", "15", "16", "18"]
+
+
+def lines(*reports: tuple[str, str]) -> str:
+    return "".join(LINE.format(*report) + "\n" for report in reports)
+
+
+def parsed(stdout: str, stderr: str = "") -> RunResult:
+    result = PGBENCH.parse(UNLOGGED, printing(stdout, stderr))
+    assert result.outcome == "succeeded", result.reason
+    return result
+
+
+def test_times_since_1970_say_when_the_run_started() -> None:
+    text = lines(("1700000001.018", "10.0"), ("1700000002.018", "20.0"), ("1700000004.020", "30.0"))
+    result = parsed(SUMMARY, text)
+    assert series(result)["tps"] == (10, 20, 30, 30)
+    assert [line.start_epoch_s for line in result.series] == pytest.approx([1_700_000_000.018] * len(result.series))
+    assert not any("is not known" in remark for remark in result.remarks)
+
+
+def test_a_report_every_five_seconds_is_for_five_seconds_also_with_times_since_1970() -> None:
+    text = lines(("1700000005.000", "10.0"), ("1700000010.000", "20.0"))
+    assert series(parsed(SUMMARY, text))["tps"] == (10,) * 5 + (20,) * 5
+
+
+def test_times_of_the_run_begin_when_it_was_started_or_at_0() -> None:
+    text = lines(("1.0", "10.0"), ("2.0", "20.0"))
+    started = replace(printing(SUMMARY, text), files={"started_epoch": b"1700000000\n"})
+    assert {line.start_epoch_s for line in PGBENCH.parse(UNLOGGED, started).series} == {1_700_000_000}
+    assert "When the run started is not known: its series begin at 0." in parsed(SUMMARY, text).remarks
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_merged_streams_have_the_series_of_separate_ones(version: str) -> None:
+    outputs = recorded(version, "progress")
+    separate = series(parsed(outputs.stdout.decode(), outputs.stderr.decode()))
+    merged = outputs.stderr + outputs.stdout, outputs.stdout + outputs.stderr
+    for stdout in (*merged, merged[0].replace(b"\n", b"\r\n")):
+        assert series(parsed(stdout.decode())) == separate
+        assert len(separate["tps"]) == 3
+
+
+def test_lines_that_both_streams_have_count_once() -> None:
+    text = lines(("1.0", "10.0"), ("2.0", "20.0"))
+    result = parsed(text + SUMMARY, text)
+    assert series(result)["tps"] == (10, 20)
+    assert not any("other lines of progress" in remark for remark in result.remarks)
+    other = parsed(lines(("1.0", "99.0")) + SUMMARY, text)
+    assert series(other)["tps"] == (10, 20)
+    assert any("other lines of progress" in remark for remark in other.remarks)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "progress: 2.0 s, ab tps, lat 1.0 ms stddev 0.1",
+        "progress: 2.0 s, 10.0 tps",
+        "progress: 2 s, 10.0 tps, lat 1.0 ms stddev 0.1",
+        "progress: 2.0 s, 10.0 tps, lat 1.0 ms stddev 0.1, 3 unheard of",
+        "progress: 2.0 s, 1.2.3 tps, lat 1.0 ms stddev 0.1",
+    ],
+)
+def test_a_line_that_cannot_be_read_is_remarked_and_never_dropped_in_silence(line: str) -> None:
+    result = parsed(SUMMARY, lines(("1.0", "10.0")) + line + "\n" + lines(("3.0", "30.0")))
+    assert series(result)["tps"] == (10, 30, 30)
+    assert any(remark.startswith("1 of the 3 lines of progress cannot be read") for remark in result.remarks)
+    alone = parsed(SUMMARY, line)
+    assert alone.series == ()
+    assert "None of the 1 lines of progress can be read: there are no values over time." in alone.remarks
+
+
+def test_a_time_that_no_run_can_have_is_remarked() -> None:
+    result = parsed(SUMMARY, lines(("1.0", "10.0"), ("9999999.0", "30.0")))
+    assert series(result)["tps"] == (10,)
+    assert any(remark.startswith("1 of the 2 lines of progress cannot be read") for remark in result.remarks)
+
+
+def test_no_report_is_no_series_and_no_remark() -> None:
+    assert progress.read("", "", None) == progress.Progress()
+
+
+def test_a_second_report_within_a_tenth_of_a_second_changes_nothing() -> None:
+    assert series(parsed(SUMMARY, lines(("1.0", "10.0"), ("2.0", "20.0"), ("2.0", "99.0"))))["tps"] == (10, 20)
+
+
+def test_progress_that_falls_is_of_another_run() -> None:
+    outputs = Outputs(0, SUMMARY.encode(), lines(("1.0", "10.0"), ("2.0", "20.0"), ("1.0", "10.0")).encode())
+    assert "stderr holds 2 runs, beginning at lines 1 and 3" in PGBENCH.parse(UNLOGGED, outputs).reason

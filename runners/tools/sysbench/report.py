@@ -1,0 +1,152 @@
+"""Read the report of sysbench 0.5, 1.0 and the versions before 1.1, and its reports of progress.
+
+Formats are those of akopytov/sysbench at its branch 0.5, its tag 1.0.20 and its master (1.1.0-3ceba0b): db_driver.c
+(db_report_intermediate and db_report_cumulative, in 0.5 db_print_stats), sysbench.c (sb_report_cumulative),
+sb_histogram.c and sb_logger.c (log_timestamp; in 0.5 the latencies too).
+
+0.5 prints latencies with "ms", "approx.  95 percentile", its sum in seconds, and in its reports of progress reads and
+writes. What 1.0 calls total time, 1.1 calls time elapsed; before it stand the events per second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from runners.contract import Measure, Series
+from runners.tools.parts import Layout
+from runners.tools.printed import unread_remarks
+
+NUMBER = r"(\d{1,18}(?:\.\d{1,9})?)"
+# Measure, unit, where its number stands, and how many of the unit that is. The first that there is counts.
+REPORT: tuple[tuple[str, str, str, float], ...] = (
+    ("tps", "TPS", rf"transactions:[ \t]+\d+[ \t]+\({NUMBER} per sec\.\)", 1),
+    ("transactions", "transactions", rf"transactions:[ \t]+{NUMBER}[ \t]", 1),
+    ("queries", "queries", rf"queries:[ \t]+{NUMBER}[ \t]", 1),
+    ("queries", "queries", rf"total:[ \t]+{NUMBER}$", 1),
+    ("ignored_errors", "errors", rf"ignored errors:[ \t]+{NUMBER}[ \t]", 1),
+    ("reconnects", "reconnects", rf"reconnects:[ \t]+{NUMBER}[ \t]", 1),
+    ("latency_min_ms", "ms", rf"min:[ \t]+{NUMBER}(?:ms)?$", 1),
+    ("latency_average_ms", "ms", rf"avg:[ \t]+{NUMBER}(?:ms)?$", 1),
+    ("latency_max_ms", "ms", rf"max:[ \t]+{NUMBER}(?:ms)?$", 1),
+    ("latency_sum_ms", "ms", rf"sum:[ \t]+{NUMBER}$", 1),
+    ("latency_sum_ms", "ms", rf"total time taken by event execution:[ \t]+{NUMBER}s?$", 1000),
+    ("measured_s", "s", rf"(?:total time|time elapsed):[ \t]+{NUMBER}s$", 1),
+    ("reported_clients", "clients", r"Number of threads: (\d{1,9})$", 1),
+)
+READERS = tuple((name, unit, re.compile(rf"^[ \t]*{line}", re.MULTILINE), by) for name, unit, line, by in REPORT)
+PERCENTILE_LINES = (
+    re.compile(rf"^[ \t]*(\d{{1,3}})th percentile:[ \t]+{NUMBER}$", re.MULTILINE),
+    re.compile(rf"^[ \t]*approx\.[ \t]+(\d{{1,3}}) percentile:[ \t]+{NUMBER}ms$", re.MULTILINE),
+)
+BUCKET = re.compile(rf"^[ \t]*{NUMBER} \|\**[ \t]+(\d{{1,18}})$", re.MULTILINE)
+VERSION = re.compile(r"^sysbench (\d[0-9a-f.-]{0,30})", re.MULTILINE)
+WARMUP = re.compile(r"^Warmup time: (\d{1,9})s$", re.MULTILINE)
+TIME = r"\[ {0,4}(\d{1,9}(?:\.\d{1,3})?)s ?\] "
+TIMED = re.compile(rf"^{TIME}(.*)$", re.MULTILINE)
+INTERVALS = (
+    re.compile(
+        rf"thds: \d{{1,9}} tps: (?P<tps>{NUMBER}) qps: (?P<queries_per_s>{NUMBER}) \(r/w/o: [0-9./]{{1,60}}\) "
+        rf"lat \(ms,(?P<share>\d{{1,3}})%\): (?P<percentile>{NUMBER}) err/s: (?P<errors_per_s>{NUMBER}) "
+    ),
+    re.compile(
+        rf"threads: \d{{1,9}}, tps: (?P<tps>{NUMBER}), reads: (?P<reads_per_s>{NUMBER}), "
+        rf"writes: (?P<writes_per_s>{NUMBER}), response time: (?P<percentile>{NUMBER})ms \((?P<share>\d{{1,3}})%\), "
+        rf"errors: (?P<errors_per_s>{NUMBER}),"
+    ),
+)
+UNITS = {
+    "tps": "TPS",
+    "queries_per_s": "queries/s",
+    "reads_per_s": "queries/s",
+    "writes_per_s": "queries/s",
+    "errors_per_s": "errors/s",
+}
+QUEUE, CHECKPOINT = "queue length: ", "Checkpoint report:"
+MOST_SECONDS = 1_000_000
+LAYOUT = Layout(
+    banner=r"sysbench \d",
+    once=(
+        r"Number of threads: ",
+        r"[ \t]*(?:SQL|OLTP test) statistics:",
+        r"[ \t]*transactions: ",
+        r"[ \t]*(?:total time|time elapsed): ",
+        r"[ \t]*total number of events: ",
+        r"[ \t]*min: ",
+        r"[ \t]*avg: ",
+        r"[ \t]*max: ",
+        r"[ \t]*sum: ",
+        r"Threads fairness:",
+    ),
+    progress=TIME,
+    summary=1,
+    clients=r"Number of threads: (\d{1,9})$",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The series of the reports of progress, and remarks on those that are in none."""
+
+    series: tuple[Series, ...]
+    remarks: tuple[str, ...]
+
+
+def read_measures(text: str) -> dict[str, Measure]:
+    measures: dict[str, Measure] = {}
+    for name, unit, line, by in READERS:
+        if name not in measures and (match := line.search(text)):
+            measures[name] = Measure(float(match[1]) * by, unit)
+    return measures
+
+
+def read_percentiles(text: str) -> dict[str, Measure]:
+    """Return the percentiles that are printed, by their names."""
+    matches = (match for line in PERCENTILE_LINES for match in line.findall(text))
+    return {f"latency_p{share}_ms": Measure(float(ms), "ms") for share, ms in matches}
+
+
+def has_checkpoints(text: str) -> bool:
+    """Tell whether the report is in parts (--report-checkpoints), of which the last has only the time since another."""
+    return any(line == CHECKPOINT for _, line in TIMED.findall(text))
+
+
+def read_progress(text: str, started_epoch_s: float) -> Progress:
+    """Return series of one value per second; a line that came late covers all seconds since the one before."""
+    lines = [(float(at_s), line) for at_s, line in TIMED.findall(text) if not line.startswith((QUEUE, CHECKPOINT))]
+    matches = [
+        (at_s, next(filter(None, (interval.match(line) for interval in INTERVALS)), None)) for at_s, line in lines
+    ]
+    reports = [(round(at_s), match) for at_s, match in matches if match and 0 < at_s <= MOST_SECONDS]
+    columns: dict[str, list[float]] = {}
+    filled = 0
+    for second, match in reports:
+        for metric, value in _values(match):
+            columns.setdefault(metric, [0.0] * filled).extend([value] * (second - filled))
+        filled = max(filled, second)
+    series = (
+        Series(name, UNITS.get(name, "ms"), started_epoch_s, 1.0, tuple(values)) for name, values in columns.items()
+    )
+    return Progress(tuple(line for line in series if line.values), unread_remarks(len(lines), len(reports)))
+
+
+def _values(match: re.Match[str]) -> Iterator[tuple[str, float]]:
+    for name, text in match.groupdict().items():
+        if name in UNITS:
+            yield name, float(text)
+    # Without --percentile sysbench prints 0 for it.
+    if match["share"] != "0":
+        yield f"latency_p{match['share']}_ms", float(match["percentile"])
+
+
+def remarks(text: str, measures: Mapping[str, Measure]) -> list[str]:
+    """Return what stands beside the numbers: which sysbench it was, and how many transactions failed."""
+    version = VERSION.search(text)
+    remarks = [f"Measured by sysbench {version[1]}."] if version else []
+    if warmup := WARMUP.search(text):
+        remarks.append(f"sysbench warmed up for {warmup[1]} s first (--warmup-time): that is in no number.")
+    ignored = measures.get("ignored_errors")
+    if ignored and ignored.value:
+        remarks.append(f"{ignored.value:,.0f} transactions failed (deadlocks and the like) and were tried again.")
+    return remarks
