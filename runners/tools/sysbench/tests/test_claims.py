@@ -6,13 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from runners import tools
 from runners.contract import Outputs
+from runners.tools.pgbench.testing import RECORDED, SPEC
 from runners.tools.printed import END_UNSEEN
-from runners.tools.sysbench.tests.test_sysbench import RECORDED, SPEC, SYSBENCH
 
-ENDED = RECORDED.parent / "ended-sysbench"
-REPORT = RECORDED.read_text()
-RUN = replace(SPEC, tool_version="1.0.20", clients=4, threads=4, duration_s=15)
+SYSBENCH = tools.get("sysbench")
+ENDED = RECORDED / "ended-sysbench"
+REPORT = (RECORDED / "sysbench-1.0.20-oltp_read_write.txt").read_text()
+RUN = replace(
+    SPEC, tool="sysbench", tool_version="1.0.20", parameters={"script": "oltp_read_write"}, clients=4, threads=4,
+    duration_s=15,
+)  # fmt: skip
 COUNTS = """\
     queries performed:
         read:                            {read}
