@@ -212,7 +212,11 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         measures={**measures, **_logged_measures(reduction, histograms)},
         series=(*reports.series, *_warmup_series(outputs, started_epoch_s or 0.0)),
         histograms=histograms,
-        doubts=(*_doubts(reduction), *consistency.doubts(spec, outputs, reduction, measures)),
+        doubts=(
+            *_doubts(reduction),
+            *consistency.doubts(spec, outputs, reduction, measures),
+            *consistency.progress_doubts(reports.series, measures),
+        ),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
     )
 
