@@ -201,8 +201,9 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
-    reports = progress.read(stderr, text_of(outputs.stdout), started_epoch_s)
-    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr), *reports.remarks]
+    stdout = text_of(outputs.stdout)
+    reports = progress.read(stderr, stdout, started_epoch_s)
+    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(f"{stderr}\n{stdout}"), *reports.remarks]
     if started_epoch_s is None and not any(series.start_epoch_s for series in reports.series):
         remarks.append("When the run started is not known: its series begin at 0.")
     return RunResult(
