@@ -203,7 +203,12 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     started_epoch_s = _started_epoch_s(outputs, reduction)
     stdout = text_of(outputs.stdout)
     reports = progress.read(stderr, stdout, started_epoch_s)
-    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(f"{stderr}\n{stdout}"), *reports.remarks]
+    remarks = [
+        *_average_remarks(measures),
+        *latencies.remarks,
+        *output.warnings(f"{stderr}\n{stdout}"),
+        *reports.remarks,
+    ]
     if started_epoch_s is None and not any(series.start_epoch_s for series in reports.series):
         remarks.append("When the run started is not known: its series begin at 0.")
     return RunResult(
