@@ -204,9 +204,15 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
-    reports = progress.read(stderr, text_of(outputs.stdout), started_epoch_s)
-    remarks = [*_average_remarks(measures), *latencies.remarks, *output.warnings(stderr), *reports.remarks]
-    remarks += ending.end_remarks(outputs)
+    stdout = text_of(outputs.stdout)
+    reports = progress.read(stderr, stdout, started_epoch_s)
+    remarks = [
+        *_average_remarks(measures),
+        *latencies.remarks,
+        *output.warnings(f"{stderr}\n{stdout}"),
+        *reports.remarks,
+        *ending.end_remarks(outputs),
+    ]
     if started_epoch_s is None and not any(series.start_epoch_s for series in reports.series):
         remarks.append("When the run started is not known: its series begin at 0.")
     return RunResult(
@@ -216,7 +222,11 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         measures={**measures, **_logged_measures(reduction, histograms)},
         series=(*reports.series, *_warmup_series(outputs, started_epoch_s or 0.0)),
         histograms=histograms,
-        doubts=(*_doubts(reduction), *consistency.doubts(spec, outputs, reduction, measures)),
+        doubts=(
+            *_doubts(reduction),
+            *consistency.doubts(spec, outputs, reduction, measures),
+            *consistency.progress_doubts(reports.series, measures),
+        ),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
     )
 
