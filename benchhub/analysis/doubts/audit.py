@@ -22,6 +22,7 @@ CHECKS = (
     rates.rate,
     rates.busy_clients,
     rates.progress,
+    rates.progress_latency,
     rates.connecting,
     counts.logged_count,
     counts.commits,

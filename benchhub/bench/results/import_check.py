@@ -209,7 +209,7 @@ def _in_text(outcome: Reading | Fault, place: int, number: int, text_line: int) 
 
 
 def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Reading | Fault]:
-    """Return the reading of a run, or all its faults."""
+    """Return the reading of one run, or its faults."""
     if line.clients is None:
         return [Fault(line.number, "/clients", "Write how many clients there were: no output says it.")]
     if line.measured_at > timezone.now():

@@ -241,8 +241,7 @@ def _data_set_claims(spec: RunSpec, summary: Summary) -> Iterator[tuple[str, Cla
 
 def _prints_partitions(spec: RunSpec, summary: Summary) -> bool:
     """Return whether a table with partitions would be called so: 13 does, in lines that are otherwise those of 12."""
-    text = summary.banner or summary.version_line
-    version = Version.read(text or spec.tool_version)
+    version = Version.read(summary.banner or summary.version_line or spec.tool_version)
     return _since(summary) >= (13,) or (version is not None and version.numbers >= (13,))
 
 
@@ -254,10 +253,8 @@ def level_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     if threads is not None:
         most = threads if clients is None else clients
         # pgbench starts no more threads than it has clients.
-        yield (
-            THREADS,
-            Claim(claims.count_words(int(threads), "thread"), lambda planned: threads in (planned, min(planned, most))),
-        )
+        words = claims.count_words(int(threads), "thread")
+        yield THREADS, Claim(words, lambda planned: threads in (planned, min(planned, most)))
     if duration_s is not None:
         yield DURATION, claims.counted(int(duration_s), "s", "s")
 
@@ -306,7 +303,8 @@ def _rate_claim(summary: Summary) -> Claim:
     if not lag:
         return Claim("a run at a rate (-R)", lambda planned: planned > 0)
     low_tps, high_tps = _offered_tps(summary, float(lag[1]) / 1000)
-    words = f"a run at a rate (-R) of {low_tps:,.4g} to {high_tps:,.4g} TPS"
+    range_text = f"to {high_tps:,.4g} TPS" if math.isfinite(high_tps) else "TPS or more"
+    words = f"a run at a rate (-R) of {low_tps:,.4g} {range_text}"
     return Claim(words, lambda planned: planned > 0 and low_tps <= planned <= high_tps)
 
 
@@ -386,7 +384,8 @@ def _variable_facts(parameters: Parameters, *, is_own: bool) -> Mapping[str, Fac
     if is_own and parameters.scripts:
         names = tuple(f"script_{number}.sql" for number in range(len(parameters.scripts)))
         facts[SCRIPT_NAMES] = Fact(names, ", ".join(names))
-    if is_own or any(SCALE_USED.search(script.text) for script in parameters.scripts):
+    is_used = any(SCALE_USED.search(script.text) for script in parameters.scripts)
+    if is_own or (is_used and "scale" not in (parameters.variables or {})):
         facts[SCALE_VARIABLE] = claims.number_fact(parameters.scale)
     return facts
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from runners.contract import Doubt, Measure, Outputs, RunSpec
+from runners.contract import Doubt, Measure, Outputs, RunSpec, Series
 from runners.tools.printed import text_of
 
 from .log import KINDS, Reduction
 
 # Epochs are whole seconds, and what starts and ends a run takes a moment.
 CLOCK_SLACK_S = 5.0
+CONNECTING_SLACK_S = 2.0
+# Metrics of the reports of progress that count what the summary counts, and what their division into seconds leaves.
+TOTALS = {
+    "failed": "failed_transactions",
+    "skipped": "skipped_transactions",
+    "retried": "retried_transactions",
+    "retries": "retries",
+}
+COUNT_ROUNDING = 0.01
 SCRIPT_COUNTS = (
     re.compile(r"^ - (\d{1,15}) transactions \(", re.MULTILINE),
     re.compile(r"^ - number of transactions actually processed: (\d{1,15}) \(", re.MULTILINE),
@@ -22,6 +31,7 @@ SHARE = re.compile(
     r": (\d{1,15}) \((\d{1,3}\.\d{3})%\)$",
     re.MULTILINE,
 )
+TRIES = re.compile(r"^maximum number of tries: (\d{1,9})$", re.MULTILINE)
 SCRIPT_HEADING = re.compile(r"^SQL script \d+:", re.MULTILINE)
 
 
@@ -31,6 +41,7 @@ def doubts(
     """Yield what contradicts itself within the outputs."""
     stdout = text_of(outputs.stdout)
     yield from share_doubts(stdout, measures)
+    yield from retry_doubts(stdout, measures)
     yield from clock_doubts(spec, outputs, reduction, measures)
     yield from script_doubts(spec, stdout, reduction, measures)
     yield from script_rate_doubts(stdout, measures)
@@ -74,6 +85,9 @@ def clock_doubts(
     started = outputs.files.get("started_epoch", b"").strip()
     before_s = int(started) - reduction.first_epoch_s if started.isdigit() and len(started) < 16 else 0
     after_s = -before_s - max(lasted_s, spec.duration_s) - _connecting_s(measures)
+    if started.isdigit() and -before_s + CONNECTING_SLACK_S < _connecting_s(measures):
+        text = f"Its first transaction ended {-before_s:,} s after the run began, before it was connected"
+        yield Doubt("log-clock", f"{text}: that is printed to have taken {_connecting_s(measures):,.4g} s.")
     if max(before_s, after_s) > CLOCK_SLACK_S:
         yield Doubt("log-clock", f"The log begins at {reduction.first_epoch_s}, the run at {int(started)}.")
 
@@ -119,6 +133,28 @@ def share_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt
         if abs(share - float(percent)) > 0.0011:
             text = f"Of {total:,.0f} transactions {int(count):,} {name} are {share:.3f}%, not {percent}%."
             yield Doubt("share", text)
+
+
+def retry_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where there were more retries than the tries of each transaction allow; 0 tries are any number."""
+    printed = TRIES.search(stdout)
+    if not printed or not int(printed[1]) or not {"retries", "retried_transactions"} <= measures.keys():
+        return
+    tries, retries, retried = int(printed[1]), measures["retries"].value, measures["retried_transactions"].value
+    if retries > retried * (tries - 1):
+        text = f"{retried:,.0f} transactions of {tries:,} tries at most cannot have been retried {retries:,.0f} times."
+        yield Doubt("retry-count", text)
+
+
+def progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the reports of progress count more of something than the summary."""
+    for line in series:
+        total = measures.get(TOTALS.get(line.metric, ""))
+        if total is not None and sum(line.values) > total.value + COUNT_ROUNDING:
+            text = (
+                f"The reports of progress have {sum(line.values):,.0f} {line.metric}, the summary {total.value:,.0f}."
+            )
+            yield Doubt("progress", text)
 
 
 def _logged_counts(reduction: Reduction, scripts: int) -> list[int]:

@@ -20,7 +20,7 @@ from runners.tools.printed import last_errors, text_of
 from runners.tools.sampling import as_logged
 
 from . import claims as pgbench_claims
-from . import command, consistency, ending, kinds, output, progress
+from . import command, consistency, ending, kinds, output, presets, progress
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .log import Reduction
@@ -215,11 +215,12 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
-    reports = progress.read(stderr, text_of(outputs.stdout), started_epoch_s)
+    stdout = text_of(outputs.stdout)
+    reports = progress.read(stderr, stdout, started_epoch_s)
     remarks = [
         *_average_remarks(measures),
         *latencies.remarks,
-        *output.warnings(stderr),
+        *output.warnings(f"{stderr}\n{stdout}"),
         *reports.remarks,
         *ending.end_remarks(outputs),
     ]
@@ -232,8 +233,12 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         measures={**measures, **_logged_measures(reduction, histograms)},
         series=(*reports.series, *_warmup_series(outputs, started_epoch_s or 0.0)),
         histograms=histograms,
-        doubts=(*_doubts(reduction), *consistency.doubts(spec, outputs, reduction, measures)),
-        remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
+        doubts=(
+            *_doubts(reduction),
+            *consistency.doubts(spec, outputs, reduction, measures),
+            *consistency.progress_doubts(reports.series, measures),
+        ),
+        remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
     )
 
 

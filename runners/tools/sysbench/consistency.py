@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from runners.contract import Doubt, Measure
+from runners.contract import Doubt, Histogram, Measure
+from runners.tools.histogram import percentile_us
 
-RATED = re.compile(r"^ {1,8}([a-z ]{1,30}): +(\d{1,15}) +\((\d{1,12}\.\d\d) per sec\.\)$", re.MULTILINE)
+from . import report
+
+RATED = re.compile(r"^ {1,8}([a-z/ ]{1,30}): +(\d{1,15}) +\((\d{1,12}\.\d\d) per sec\.\)$", re.MULTILINE)
 EVENTS = re.compile(r"^ +total number of events: +(\d{1,15})$", re.MULTILINE)
 QUERIES = re.compile(r"^ +(?:read|write|other|total): +(\d{1,15})$", re.MULTILINE)
+REQUESTS = re.compile(r"^ +(read/write requests|other operations): +(\d{1,15}) ", re.MULTILINE)
+EVENT_RATE = re.compile(r"^ +events/s \(eps\): +(\d{1,12}\.\d{1,4})$", re.MULTILINE)
+FAIRNESS = re.compile(r"^ +(events|execution time) \(avg/stddev\): +(\d{1,15}\.\d{1,4})/", re.MULTILINE)
 # The report of a rate is of a moment before the total time.
 RATE_TOLERANCE, RATE_ROUNDING = 0.002, 0.006
+AVERAGE_ROUNDING, SUM_TOLERANCE = 0.0001, 0.001
+BUCKET_TOLERANCE = 0.03
 
 
 def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
@@ -28,6 +36,64 @@ def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     if len(queries) == 4:
         yield from _twice("queries by kind", [sum(queries[:3])], "queries", measures)
         yield from _twice("queries together", queries[3:], "queries", measures)
+        yield from _requests(text, queries)
+    yield from _event_rate(text, measures)
+    yield from _fairness(text, measures)
+    yield from _progress(text, measures)
+
+
+def _requests(text: str, queries: list[int]) -> Iterator[Doubt]:
+    """Yield a doubt where 0.5 counts its requests otherwise than by kind."""
+    expected = {"read/write requests": sum(queries[:2]), "other operations": queries[2]}
+    for name, count in REQUESTS.findall(text):
+        if int(count) != expected[name]:
+            yield Doubt("count", f"{int(count):,} {name}, but by kind they come to {expected[name]:,}.")
+
+
+def _event_rate(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the events per second of 1.1 are not its transactions per second."""
+    match = EVENT_RATE.search(text)
+    if match and abs(float(match[1]) - measures["tps"].value) > RATE_ROUNDING:
+        yield Doubt("rate", f"{match[1]} events per second, but {measures['tps'].value:,.2f} TPS are printed.")
+
+
+def _fairness(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the threads' averages do not come to all events, and to all their latencies."""
+    if "reported_clients" not in measures:
+        return
+    threads = measures["reported_clients"].value
+    for name, average in FAIRNESS.findall(text):
+        total, measure, unit = float(average) * threads, "transactions", 1.0
+        if name == "execution time":
+            measure, unit = "latency_sum_ms", 1000.0
+        room = unit * threads * AVERAGE_ROUNDING
+        if measure in measures and abs(total * unit - measures[measure].value) > room + SUM_TOLERANCE * total * unit:
+            yield Doubt("count", f"The {name} of {threads:,.0f} threads, {average} on average, come to {total:,.6g}.")
+
+
+def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt about the first report of progress that contradicts itself, or has more threads than there were."""
+    threads = measures["reported_clients"].value if "reported_clients" in measures else float("inf")
+    for at_s, line in report.intervals(text):
+        values = line.groupdict() if line else {}
+        by_kind = [float(values[name]) for name in ("reads", "writes", "others") if name in values]
+        if by_kind and abs(sum(by_kind) - float(values["queries_per_s"])) > 4 * RATE_ROUNDING:
+            yield Doubt(
+                "progress", f"At {at_s:g} s {sum(by_kind):,.2f} queries, but {values['queries_per_s']} are printed."
+            )
+            return
+        if values and int(values["threads"]) > threads:
+            yield Doubt("progress", f"At {at_s:g} s there are {values['threads']} threads, more than {threads:,.0f}.")
+            return
+
+
+def percentile_doubts(text: str, histogram: Histogram) -> Iterator[Doubt]:
+    """Yield a doubt where a printed percentile is not that of the buckets, each of which is 1.8% wide."""
+    for share, printed_ms in report.percentile_lines(text):
+        latency_us = percentile_us(histogram, share / 100) if 0 < share < 100 else None
+        if latency_us and abs(latency_us / 1000 - printed_ms) > BUCKET_TOLERANCE * printed_ms + RATE_ROUNDING:
+            words = f"The {share}th percentile of {printed_ms:.4g} ms is not that of the histogram, "
+            yield Doubt("histogram", f"{words}{latency_us / 1000:.4g} ms.")
 
 
 def _twice(name: str, counts: list[int] | list[str], measure: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:

@@ -47,11 +47,12 @@ TIME = r"\[ {0,4}(\d{1,9}(?:\.\d{1,3})?)s ?\] "
 TIMED = re.compile(rf"^{TIME}(.*)$", re.MULTILINE)
 INTERVALS = (
     re.compile(
-        rf"thds: \d{{1,9}} tps: (?P<tps>{NUMBER}) qps: (?P<queries_per_s>{NUMBER}) \(r/w/o: [0-9./]{{1,60}}\) "
+        rf"thds: (?P<threads>\d{{1,9}}) tps: (?P<tps>{NUMBER}) qps: (?P<queries_per_s>{NUMBER}) "
+        rf"\(r/w/o: (?P<reads>{NUMBER})/(?P<writes>{NUMBER})/(?P<others>{NUMBER})\) "
         rf"lat \(ms,(?P<share>\d{{1,3}})%\): (?P<percentile>{NUMBER}) err/s: (?P<errors_per_s>{NUMBER}) "
     ),
     re.compile(
-        rf"threads: \d{{1,9}}, tps: (?P<tps>{NUMBER}), reads: (?P<reads_per_s>{NUMBER}), "
+        rf"threads: (?P<threads>\d{{1,9}}), tps: (?P<tps>{NUMBER}), reads: (?P<reads_per_s>{NUMBER}), "
         rf"writes: (?P<writes_per_s>{NUMBER}), response time: (?P<percentile>{NUMBER})ms \((?P<share>\d{{1,3}})%\), "
         rf"errors: (?P<errors_per_s>{NUMBER}),"
     ),
@@ -101,10 +102,14 @@ def read_measures(text: str) -> dict[str, Measure]:
     return measures
 
 
+def percentile_lines(text: str) -> list[tuple[int, float]]:
+    """Return the percentiles that are printed: the share in percent, and the latency in ms."""
+    return [(int(share), float(ms)) for line in PERCENTILE_LINES for share, ms in line.findall(text)]
+
+
 def read_percentiles(text: str) -> dict[str, Measure]:
     """Return the percentiles that are printed, by their names."""
-    matches = (match for line in PERCENTILE_LINES for match in line.findall(text))
-    return {f"latency_p{share}_ms": Measure(float(ms), "ms") for share, ms in matches}
+    return {f"latency_p{share}_ms": Measure(ms, "ms") for share, ms in percentile_lines(text)}
 
 
 def has_checkpoints(text: str) -> bool:
@@ -112,13 +117,16 @@ def has_checkpoints(text: str) -> bool:
     return any(line == CHECKPOINT for _, line in TIMED.findall(text))
 
 
+def intervals(text: str) -> list[tuple[float, re.Match[str] | None]]:
+    """Return the time of each report of progress, and what it says; None where that cannot be read."""
+    lines = [(float(at_s), line) for at_s, line in TIMED.findall(text) if not line.startswith((QUEUE, CHECKPOINT))]
+    return [(at_s, next(filter(None, (interval.match(line) for interval in INTERVALS)), None)) for at_s, line in lines]
+
+
 def read_progress(text: str, started_epoch_s: float) -> Progress:
     """Return series of one value per second; a line that came late covers all seconds since the one before."""
-    lines = [(float(at_s), line) for at_s, line in TIMED.findall(text) if not line.startswith((QUEUE, CHECKPOINT))]
-    matches = [
-        (at_s, next(filter(None, (interval.match(line) for interval in INTERVALS)), None)) for at_s, line in lines
-    ]
-    reports = [(round(at_s), match) for at_s, match in matches if match and 0 < at_s <= MOST_SECONDS]
+    lines = intervals(text)
+    reports = [(round(at_s), match) for at_s, match in lines if match and 0 < at_s <= MOST_SECONDS]
     columns: dict[str, list[float]] = {}
     filled = 0
     for second, match in reports:

@@ -263,7 +263,10 @@ def _parse_run(outputs: Outputs) -> RunResult:
         measures={**measures, **_percentiles(text, histogram)},
         series=progress.series,
         histograms=(histogram,) if histogram else (),
-        doubts=tuple(consistency.doubts(text, measures)),
+        doubts=(
+            *consistency.doubts(text, measures),
+            *(consistency.percentile_doubts(text, histogram) if histogram else ()),
+        ),
         remarks=(*report.remarks(text, measures), *progress.remarks, *_end_remarks(outputs)),
     )
 

@@ -28,6 +28,20 @@ def busy_clients(evidence: Evidence) -> Finding | None:
     )
 
 
+def progress_latency(evidence: Evidence) -> Finding | None:
+    """Check that the seconds' latencies come to no more than those of all transactions."""
+    average_ms, busy_s = evidence.latency_average_ms, sum(evidence.progress_busy_s)
+    if not evidence.progress_busy_s or average_ms is None or evidence.latency_is_derived or not evidence.transactions:
+        return None
+    total_s = evidence.transactions * average_ms / 1000
+    if busy_s <= total_s * (1 + 2 * PROGRESS_TOLERANCE) + SLACK_S * evidence.clients:
+        return None
+    return "progress", (
+        f"The reports of progress come to {busy_s:,.4g} s of transactions, but {evidence.transactions:,} of "
+        f"{average_ms:.4g} ms are {total_s:,.4g} s."
+    )
+
+
 def rate(evidence: Evidence) -> Finding | None:
     """Check that transactions / duration = TPS, without the time of the first connecting, as TPS leaves it out."""
     if evidence.transactions is None or evidence.duration_s is None:

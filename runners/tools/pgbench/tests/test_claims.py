@@ -196,6 +196,8 @@ def test_the_scale_of_custom_scripts_is_what_minus_s_says_and_1_without_it() -> 
     assert contradicted(spec, text, parameters=wide) == {}
     uses = [{"text": "\\set aid random(1, 100000 * :scale)\nSELECT :aid;", "weight": 3}, {"text": "SELECT 2;"}]
     assert list(contradicted(spec, text, parameters={**wide, "scripts": uses})) == ["scale-variable"]
+    with_variable: dict[str, object] = {**wide, "scripts": uses, "variables": {"scale": 50}}
+    assert contradicted(spec, text, parameters=with_variable) == {}
     # Our own command line gives the scale.
     assert "scale-variable" in contradicted(spec, text, parameters=wide, is_own=True)
     other = text.replace("scaling factor: 1\n", "scaling factor: 40\n")

@@ -55,6 +55,11 @@ def test_merged_streams_have_the_series_of_separate_ones(version: str) -> None:
         assert len(separate["tps"]) == 3
 
 
+def test_a_warning_in_merged_streams_is_remarked() -> None:
+    result = parsed("pgbench: warning: scale option ignored\n" + SUMMARY)
+    assert "pgbench warned: scale option ignored." in result.remarks
+
+
 def test_lines_that_both_streams_have_count_once() -> None:
     text = lines(("1.0", "10.0"), ("2.0", "20.0"))
     result = parsed(text + SUMMARY, text)

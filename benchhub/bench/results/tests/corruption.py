@@ -1,0 +1,43 @@
+"""A change of one thing in what a run left, and by what it is caught."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from runners.contract import Outputs
+
+Change = Callable[[Outputs], Outputs]
+FAILED = "no result"
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """What was changed in which recording, and the code by which it is caught; else `undetectable` says why not."""
+
+    run: str
+    title: str
+    change: Change
+    code: str = ""
+    undetectable: str = ""
+
+
+def printed(old: str, new: str) -> Change:
+    """Change one place of what was printed."""
+
+    def change(outputs: Outputs) -> Outputs:
+        text, count = re.subn(old, new, outputs.stdout.decode(), count=1, flags=re.MULTILINE)
+        assert count == 1, f"{old} is not in the recording"
+        return replace(outputs, stdout=text.encode())
+
+    return change
+
+
+def progress(old: str, new: str, count: int = 0) -> Change:
+    def change(outputs: Outputs) -> Outputs:
+        text = re.sub(old, new, outputs.stderr.decode(), count=count, flags=re.MULTILINE)
+        assert text != outputs.stderr.decode(), f"{old} is not in the recording"
+        return replace(outputs, stderr=text.encode())
+
+    return change
