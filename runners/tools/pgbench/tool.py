@@ -20,7 +20,7 @@ from runners.tools.printed import last_errors, text_of
 from runners.tools.sampling import as_logged
 
 from . import claims as pgbench_claims
-from . import command, consistency, ending, kinds, output, presets, progress
+from . import command, consistency, ending, kinds, output, progress
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .log import Reduction
