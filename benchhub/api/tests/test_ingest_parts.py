@@ -131,6 +131,7 @@ def test_streams_that_are_both_of_two_runs_are_shared_out(courier):
     parameters = {"script": "select-only", "query_mode": "prepared", "scale": 1}
     Workload.objects.create(name="prepared", tool="pgbench", parameters=parameters)
     sent["output"]["stderr"] = outputs.stderr.decode() * 2
+    sent["system"]["postgresql"] = "18.4"
     answer = courier.send("post", "deliveries/", sent)
     assert answer.status_code == 201, answer.content
     series = [run.series.get(metric="tps").values for run in Run.objects.all()]
